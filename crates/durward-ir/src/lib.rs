@@ -1,0 +1,18 @@
+//! What a policy means: values, attributes, functions, combining, and the plain evaluator that defines truth.
+//!
+//! No clock, no I/O, no async, no policy language: XACML (and every later language) is lowered into a
+//! [`program::Program`] of this crate, and everything faster is held to what [`evaluate`] says.
+
+pub mod attribute;
+pub mod combine;
+pub mod datatype;
+pub mod evaluate;
+pub mod fault;
+pub mod function;
+pub mod program;
+pub mod question;
+pub mod value;
+
+pub use attribute::AttributeName;
+pub use fault::{Fault, FaultCode};
+pub use value::{DataType, Operand, Value};

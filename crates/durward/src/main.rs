@@ -1,0 +1,3 @@
+//! The one binary: flags, config, wiring, signals.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The project's own tooling: `cargo xtask test | check | generate | peers | fuzz`.
+
+fn main() {}
