@@ -73,9 +73,9 @@ pub trait Trace {
     /// An element is about to be evaluated.
     fn enter(&self, _: NodeId) {}
     /// The target of an element was evaluated.
-    fn target(&self, _: NodeId, _: &Evaluated<bool>) {}
+    fn target(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
     /// The condition of a rule was evaluated.
-    fn condition(&self, _: NodeId, _: &Evaluated<bool>) {}
+    fn condition(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
     /// An element has voted.
     fn leave(&self, _: NodeId, _: &Vote) {}
 }
@@ -155,7 +155,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         }
         if let Some(condition) = rule.condition {
             let holds = self.truth(condition);
-            self.trace.condition(id, &holds);
+            self.trace.condition(id, &holds, self.question);
             match holds {
                 Ok(true) => {}
                 Ok(false) => return Vote::not_applicable(),
@@ -266,7 +266,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Known::NoMatch => Ok(false),
             Known::Unsure => self.truth(target),
         };
-        self.trace.target(id, &outcome);
+        self.trace.target(id, &outcome, self.question);
         outcome
     }
 

@@ -234,6 +234,13 @@ impl<'r> Question<'r> {
         }
     }
 
+    /// Whether nothing was given for the slot; does not note a need.
+    pub fn is_empty(&self, slot: SlotId) -> bool {
+        self.numbers
+            .get(slot.0 as usize)
+            .is_none_or(|number| matches!(*number, Number::ABSENT | Number::UNASKED))
+    }
+
     /// The slot's number, for indexes. A slot that an attribute source might fill is noted as needed and counts
     /// as absent for now: [`Question::needs`] says at the end that the answer does not stand.
     #[inline]

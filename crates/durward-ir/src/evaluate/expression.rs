@@ -25,8 +25,11 @@ impl Unknown {
 }
 
 impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
-    /// The value of an expression that is true or false.
-    pub(super) fn truth(&self, id: ExprId) -> Evaluated<bool> {
+    /// The value of an expression that is true or false: a target, a condition, or part of one.
+    ///
+    /// # Errors
+    /// What the expression's error is; Indeterminate in the standard's words.
+    pub fn truth(&self, id: ExprId) -> Evaluated<bool> {
         match self.program.expr(id) {
             Expr::All(parts) => self.all(parts),
             Expr::Any(parts) => self.any(parts),
