@@ -205,6 +205,8 @@ pub struct Match {
     pub literal: Value,
     /// The bag.
     pub bag: ExprId,
+    /// Whether the function is the equality of the literal's type.
+    pub is_equality: bool,
     /// Set when this is just "the slot holds this very value": what indexes work with.
     pub atom: Option<Atom>,
 }

@@ -156,7 +156,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let bag = self.operand(matching.bag)?;
         let values = bag.as_bag()?;
         self.step(values.len())?;
-        if matching.function.is_equality_of(matching.literal.data_type()) {
+        if matching.is_equality {
             return Ok(values.iter().any(|value| matching.literal.equals(value)));
         }
         let mut unknown = Unknown(None);

@@ -9,6 +9,7 @@
 mod arithmetic;
 mod bag;
 mod check;
+pub mod pattern;
 mod compare;
 mod convert;
 mod date;

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
 use crate::function::Function;
-use crate::value::{Operand, Value};
+use crate::value::{DataType, Operand, Value};
 
 /// A program in the making.
 #[derive(Debug, Default)]
@@ -62,13 +62,14 @@ impl Builder {
     /// A literal compared with every value of a bag. Where the function is the equality of the literal's type
     /// and the bag an attribute, the fact becomes an atom that indexes can work with.
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
+        let is_equality = is_equality_of(function, literal.data_type());
         let atom = match self.exprs.get(bag.0 as usize) {
-            Some(Expr::Attribute { slot, .. }) if function.is_equality_of(literal.data_type()) => {
+            Some(Expr::Attribute { slot, .. }) if is_equality => {
                 self.slots.atom_for(*slot, &literal)
             }
             _ => None,
         };
-        self.expr(Expr::Match(Match { function, literal, bag, atom }))
+        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom }))
     }
 
     /// The expression with this number, if there is one.
@@ -84,6 +85,11 @@ impl Builder {
         self.exprs.shrink_to_fit();
         Program { nodes: self.nodes, exprs: self.exprs, root, slots: self.slots, sources: self.sources }
     }
+}
+
+/// Whether this is T-equal for the data type T, so that it agrees with [`Value::equals`].
+fn is_equality_of(function: &Function, data_type: DataType) -> bool {
+    function.short_name().strip_suffix("-equal").is_some_and(|name| name == data_type.short_name())
 }
 
 fn digest(expr: &Expr) -> u64 {
