@@ -7,10 +7,21 @@
 //! Documents are input from outside: size, depth and number of elements are bounded ([`Limits`]), a document
 //! type definition is refused, and nothing outside the document is ever fetched.
 
+mod cursor;
 mod decode;
+mod document;
 mod error;
+mod expressions;
+mod grammar;
 mod limits;
 mod names;
+mod notices;
+mod reader;
+mod root;
+mod sets;
+mod targets;
 
+pub use document::read_policy;
 pub use error::PolicyError;
 pub use limits::{DEPTH_CAP, Limits};
+pub use root::{RootKind, root_kind};

@@ -8,8 +8,10 @@ mod expression;
 mod place;
 mod version;
 
-use smol_str::SmolStr;
+use std::fmt;
 use std::sync::Arc;
+
+use smol_str::SmolStr;
 
 pub use expression::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Expression, Function, SelectorBase,
@@ -339,6 +341,28 @@ pub struct IssuerAttribute {
     pub include_in_result: bool,
     /// Its values; there is at least one.
     pub values: Vec<AttributeValue>,
+}
+
+impl Standard {
+    /// The version whose policies are written in this namespace.
+    pub fn of_namespace(uri: &str) -> Option<Standard> {
+        match uri {
+            "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" => Some(Standard::Xacml3),
+            "urn:oasis:names:tc:xacml:2.0:policy:schema:os" => Some(Standard::Xacml2),
+            "urn:oasis:names:tc:xacml:1.0:policy" => Some(Standard::Xacml1),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Standard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standard::Xacml1 => "XACML 1",
+            Standard::Xacml2 => "XACML 2.0",
+            Standard::Xacml3 => "XACML 3.0",
+        })
+    }
 }
 
 impl PolicyOrSet {

@@ -46,6 +46,13 @@ pub enum VersionError {
     TooLarge,
 }
 
+impl Version {
+    /// 1.0: the version of a policy for which none is given, where that is allowed (XACML 2.0).
+    pub fn one_zero() -> Version {
+        Version(Box::new([1, 0]))
+    }
+}
+
 impl VersionPattern {
     /// Whether the pattern covers this version.
     pub fn matches(&self, version: &Version) -> bool {
