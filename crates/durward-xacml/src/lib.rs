@@ -1,1 +1,4 @@
-//! (skeleton)
+//! XACML policies, requests and responses: text to tree, and tree to the IR.
+
+pub mod policy;
+pub mod tree;
