@@ -10,7 +10,6 @@ mod arithmetic;
 mod bag;
 mod blocks;
 mod check;
-pub mod pattern;
 mod compare;
 mod convert;
 mod date;
