@@ -1,14 +1,18 @@
 //! One value of either policy language, and the operands functions work on.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
 
 use crate::datatype::{
-    Date, DateTime, DayTimeDuration, DnsName, Integer, IpAddress, Opaque, Rfc822Name, Time, X500Name,
+    self, Date, DateTime, DayTimeDuration, DnsName, Integer, IpAddress, Opaque, Rfc822Name, Time, X500Name,
     XPathExpression, YearMonthDuration,
 };
+
+pub use crate::datatype::LexicalError;
 
 /// The type of a [`Value`]: the data types of XACML 3.0 (section 10.2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,6 +55,136 @@ pub enum DataType {
     Opaque,
 }
 
+const XML_SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
+/// Where durations were defined before XML Schema had them (XACML 3.0, A.4).
+const DEPRECATED_DURATIONS: &str = "http://www.w3.org/TR/2002/WD-xquery-operators-20020816#";
+const XACML: &str = "urn:oasis:names:tc:xacml:";
+
+impl DataType {
+    /// Every data type but [`DataType::Opaque`], in the order of the standard.
+    pub const ALL: [DataType; 17] = [
+        DataType::Text,
+        DataType::Boolean,
+        DataType::Integer,
+        DataType::Double,
+        DataType::Time,
+        DataType::Date,
+        DataType::DateTime,
+        DataType::DayTimeDuration,
+        DataType::YearMonthDuration,
+        DataType::AnyUri,
+        DataType::HexBinary,
+        DataType::Base64Binary,
+        DataType::Rfc822Name,
+        DataType::X500Name,
+        DataType::IpAddress,
+        DataType::DnsName,
+        DataType::XPathExpression,
+    ];
+
+    /// The standard identifier; empty for [`DataType::Opaque`], whose values carry their own.
+    pub const fn uri(self) -> &'static str {
+        match self {
+            DataType::Text => "http://www.w3.org/2001/XMLSchema#string",
+            DataType::Boolean => "http://www.w3.org/2001/XMLSchema#boolean",
+            DataType::Integer => "http://www.w3.org/2001/XMLSchema#integer",
+            DataType::Double => "http://www.w3.org/2001/XMLSchema#double",
+            DataType::Time => "http://www.w3.org/2001/XMLSchema#time",
+            DataType::Date => "http://www.w3.org/2001/XMLSchema#date",
+            DataType::DateTime => "http://www.w3.org/2001/XMLSchema#dateTime",
+            DataType::DayTimeDuration => "http://www.w3.org/2001/XMLSchema#dayTimeDuration",
+            DataType::YearMonthDuration => "http://www.w3.org/2001/XMLSchema#yearMonthDuration",
+            DataType::AnyUri => "http://www.w3.org/2001/XMLSchema#anyURI",
+            DataType::HexBinary => "http://www.w3.org/2001/XMLSchema#hexBinary",
+            DataType::Base64Binary => "http://www.w3.org/2001/XMLSchema#base64Binary",
+            DataType::Rfc822Name => "urn:oasis:names:tc:xacml:1.0:data-type:rfc822Name",
+            DataType::X500Name => "urn:oasis:names:tc:xacml:1.0:data-type:x500Name",
+            DataType::IpAddress => "urn:oasis:names:tc:xacml:2.0:data-type:ipAddress",
+            DataType::DnsName => "urn:oasis:names:tc:xacml:2.0:data-type:dnsName",
+            DataType::XPathExpression => "urn:oasis:names:tc:xacml:3.0:data-type:xpathExpression",
+            DataType::Opaque => "",
+        }
+    }
+
+    /// The data type of this identifier, deprecated ones of durations included. `None` for all others: whoever
+    /// reads a request carries their values as [`DataType::Opaque`].
+    pub fn from_uri(uri: &str) -> Option<DataType> {
+        // Read once per attribute: one comparison of the common beginning, then a few bytes.
+        if let Some(name) = uri.strip_prefix(XML_SCHEMA) {
+            return DataType::from_schema_name(name);
+        }
+        if let Some(rest) = uri.strip_prefix(XACML) {
+            return match rest {
+                "1.0:data-type:rfc822Name" => Some(DataType::Rfc822Name),
+                "1.0:data-type:x500Name" => Some(DataType::X500Name),
+                "2.0:data-type:ipAddress" => Some(DataType::IpAddress),
+                "2.0:data-type:dnsName" => Some(DataType::DnsName),
+                "3.0:data-type:xpathExpression" => Some(DataType::XPathExpression),
+                _ => None,
+            };
+        }
+        match uri.strip_prefix(DEPRECATED_DURATIONS)? {
+            "dayTimeDuration" => Some(DataType::DayTimeDuration),
+            "yearMonthDuration" => Some(DataType::YearMonthDuration),
+            _ => None,
+        }
+    }
+
+    fn from_schema_name(name: &str) -> Option<DataType> {
+        match name {
+            "string" => Some(DataType::Text),
+            "integer" => Some(DataType::Integer),
+            "boolean" => Some(DataType::Boolean),
+            "anyURI" => Some(DataType::AnyUri),
+            "double" => Some(DataType::Double),
+            "time" => Some(DataType::Time),
+            "date" => Some(DataType::Date),
+            "dateTime" => Some(DataType::DateTime),
+            "hexBinary" => Some(DataType::HexBinary),
+            "base64Binary" => Some(DataType::Base64Binary),
+            "dayTimeDuration" => Some(DataType::DayTimeDuration),
+            "yearMonthDuration" => Some(DataType::YearMonthDuration),
+            _ => None,
+        }
+    }
+
+    /// The name without its prefix, as the JSON profile abbreviates it and as function identifiers use it.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            DataType::Text => "string",
+            DataType::Boolean => "boolean",
+            DataType::Integer => "integer",
+            DataType::Double => "double",
+            DataType::Time => "time",
+            DataType::Date => "date",
+            DataType::DateTime => "dateTime",
+            DataType::DayTimeDuration => "dayTimeDuration",
+            DataType::YearMonthDuration => "yearMonthDuration",
+            DataType::AnyUri => "anyURI",
+            DataType::HexBinary => "hexBinary",
+            DataType::Base64Binary => "base64Binary",
+            DataType::Rfc822Name => "rfc822Name",
+            DataType::X500Name => "x500Name",
+            DataType::IpAddress => "ipAddress",
+            DataType::DnsName => "dnsName",
+            DataType::XPathExpression => "xpathExpression",
+            DataType::Opaque => "value of an unknown data type",
+        }
+    }
+
+    /// The data type that the JSON profile abbreviates so.
+    pub fn from_short_name(name: &str) -> Option<DataType> {
+        DataType::from_schema_name(name).or(match name {
+            "rfc822Name" => Some(DataType::Rfc822Name),
+            "x500Name" => Some(DataType::X500Name),
+            "ipAddress" => Some(DataType::IpAddress),
+            "dnsName" => Some(DataType::DnsName),
+            "xpathExpression" => Some(DataType::XPathExpression),
+            _ => None,
+        })
+    }
+}
+
 /// One value. Cloning is cheap: short texts are inline, everything long is shared.
 #[derive(Clone, Debug)]
 pub enum Value {
@@ -90,6 +224,262 @@ pub enum Value {
     XPathExpression(Arc<XPathExpression>),
     /// See [`DataType::Opaque`].
     Opaque(Arc<Opaque>),
+}
+
+// Bags are arrays of values: two of them share a cache line.
+const _: () = assert!(size_of::<Value>() <= 32);
+
+impl Value {
+    /// A text value.
+    pub fn text(text: impl Into<SmolStr>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// An integer value.
+    pub fn integer(integer: impl Into<Integer>) -> Value {
+        Value::Integer(integer.into())
+    }
+
+    /// The type of this value.
+    pub const fn data_type(&self) -> DataType {
+        match self {
+            Value::Text(_) => DataType::Text,
+            Value::Boolean(_) => DataType::Boolean,
+            Value::Integer(_) => DataType::Integer,
+            Value::Double(_) => DataType::Double,
+            Value::Time(_) => DataType::Time,
+            Value::Date(_) => DataType::Date,
+            Value::DateTime(_) => DataType::DateTime,
+            Value::DayTimeDuration(_) => DataType::DayTimeDuration,
+            Value::YearMonthDuration(_) => DataType::YearMonthDuration,
+            Value::AnyUri(_) => DataType::AnyUri,
+            Value::HexBinary(_) => DataType::HexBinary,
+            Value::Base64Binary(_) => DataType::Base64Binary,
+            Value::Rfc822Name(_) => DataType::Rfc822Name,
+            Value::X500Name(_) => DataType::X500Name,
+            Value::IpAddress(_) => DataType::IpAddress,
+            Value::DnsName(_) => DataType::DnsName,
+            Value::XPathExpression(_) => DataType::XPathExpression,
+            Value::Opaque(_) => DataType::Opaque,
+        }
+    }
+
+    /// Reads a value from its text. White space around it is removed, except in `string`, where it counts.
+    ///
+    /// # Errors
+    /// The text is not in the lexical form of the type, or goes beyond a limit named in [`crate::datatype`].
+    /// `xpathExpression` and unknown types are always refused: their values are more than text and are made by
+    /// whoever reads policies and requests.
+    pub fn parse(data_type: DataType, text: &str) -> Result<Value, LexicalError> {
+        if data_type == DataType::Text {
+            return Ok(Value::Text(text.into()));
+        }
+        Value::parse_trimmed(data_type, datatype::trim(text))
+            .map_err(|reason| LexicalError::new(data_type, text, reason))
+    }
+
+    fn parse_trimmed(data_type: DataType, text: &str) -> Result<Value, datatype::Reason> {
+        Ok(match data_type {
+            DataType::Text => Value::Text(text.into()),
+            DataType::Boolean => Value::Boolean(match text {
+                "true" | "1" => true,
+                "false" | "0" => false,
+                _ => return Err("write `true` or `false`"),
+            }),
+            DataType::Integer => Value::Integer(Integer::parse(text)?),
+            DataType::Double => Value::Double(datatype::parse_double(text)?),
+            DataType::Time => Value::Time(Time::parse(text)?),
+            DataType::Date => Value::Date(Date::parse(text)?),
+            DataType::DateTime => Value::DateTime(DateTime::parse(text)?),
+            DataType::DayTimeDuration => Value::DayTimeDuration(DayTimeDuration::parse(text)?),
+            DataType::YearMonthDuration => Value::YearMonthDuration(YearMonthDuration::parse(text)?),
+            DataType::AnyUri => {
+                datatype::parse_uri(text)?;
+                Value::AnyUri(text.into())
+            }
+            DataType::HexBinary => Value::HexBinary(datatype::parse_hex(text)?),
+            DataType::Base64Binary => Value::Base64Binary(datatype::parse_base64(text)?),
+            DataType::Rfc822Name => Value::Rfc822Name(Rfc822Name::parse(text)?.into()),
+            DataType::X500Name => Value::X500Name(X500Name::parse(text)?.into()),
+            DataType::IpAddress => Value::IpAddress(IpAddress::parse(text)?.into()),
+            DataType::DnsName => Value::DnsName(DnsName::parse(text)?.into()),
+            DataType::XPathExpression => return Err("its category and namespaces cannot be told from text"),
+            DataType::Opaque => return Err("the data type is not supported"),
+        })
+    }
+
+    /// Appends the text of this value, as [`Value::lexical`].
+    pub fn write_lexical(&self, out: &mut String) {
+        match self {
+            Value::Double(double) => datatype::write_double(*double, out),
+            Value::HexBinary(octets) => datatype::write_hex(octets, out),
+            Value::Base64Binary(octets) => datatype::write_base64(octets, out),
+            // Writing to a string cannot fail.
+            Value::Integer(integer) => drop(write!(out, "{integer}")),
+            Value::Time(time) => drop(write!(out, "{time}")),
+            Value::Date(date) => drop(write!(out, "{date}")),
+            Value::DateTime(date_time) => drop(write!(out, "{date_time}")),
+            Value::DayTimeDuration(duration) => drop(write!(out, "{duration}")),
+            Value::YearMonthDuration(duration) => drop(write!(out, "{duration}")),
+            Value::Boolean(_)
+            | Value::Text(_)
+            | Value::AnyUri(_)
+            | Value::Rfc822Name(_)
+            | Value::X500Name(_)
+            | Value::IpAddress(_)
+            | Value::DnsName(_)
+            | Value::XPathExpression(_)
+            | Value::Opaque(_) => out.push_str(self.held_text().unwrap_or_default()),
+        }
+    }
+
+    /// The text of this value, readable by [`Value::parse`]: in canonical form, except that times and dates keep
+    /// their zone and names and addresses are given back as written.
+    pub fn lexical(&self) -> Cow<'_, str> {
+        if let Some(text) = self.held_text() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::new();
+        self.write_lexical(&mut out);
+        Cow::Owned(out)
+    }
+
+    /// The text of values that hold it.
+    fn held_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) | Value::AnyUri(text) => Some(text),
+            Value::Boolean(true) => Some("true"),
+            Value::Boolean(false) => Some("false"),
+            Value::Rfc822Name(name) => Some(name.as_str()),
+            Value::X500Name(name) => Some(name.as_str()),
+            Value::IpAddress(address) => Some(address.as_str()),
+            Value::DnsName(name) => Some(name.as_str()),
+            Value::XPathExpression(expression) => Some(&expression.path),
+            Value::Opaque(opaque) => Some(&opaque.text),
+            Value::Integer(_)
+            | Value::Double(_)
+            | Value::Time(_)
+            | Value::Date(_)
+            | Value::DateTime(_)
+            | Value::DayTimeDuration(_)
+            | Value::YearMonthDuration(_)
+            | Value::HexBinary(_)
+            | Value::Base64Binary(_) => None,
+        }
+    }
+
+    /// The same value in the canonical form of its type, which [`Value::lexical`] then writes: times and dates
+    /// with a zone are moved to UTC (XML Schema 1.0 part 2, 3.2.7.2, 3.2.8.2, 3.2.9.2).
+    pub fn canonical(&self) -> Cow<'_, Value> {
+        match self {
+            Value::Time(time) => Cow::Owned(Value::Time(time.canonical())),
+            Value::Date(date) => Cow::Owned(Value::Date(date.canonical())),
+            Value::DateTime(date_time) => Cow::Owned(Value::DateTime(date_time.canonical())),
+            Value::Text(_)
+            | Value::Boolean(_)
+            | Value::Integer(_)
+            | Value::Double(_)
+            | Value::DayTimeDuration(_)
+            | Value::YearMonthDuration(_)
+            | Value::AnyUri(_)
+            | Value::HexBinary(_)
+            | Value::Base64Binary(_)
+            | Value::Rfc822Name(_)
+            | Value::X500Name(_)
+            | Value::IpAddress(_)
+            | Value::DnsName(_)
+            | Value::XPathExpression(_)
+            | Value::Opaque(_) => Cow::Borrowed(self),
+        }
+    }
+
+    /// Equality as the standard's `T-equal` function of the type defines it. Values of different types are never
+    /// equal; `NaN` equals nothing.
+    pub fn equals(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Text(a), Value::Text(b)) | (Value::AnyUri(a), Value::AnyUri(b)) => a == b,
+            (Value::Boolean(a), Value::Boolean(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) => a == b,
+            #[expect(clippy::float_cmp, reason = "double-equal is the comparison of IEEE 754")]
+            (Value::Double(a), Value::Double(b)) => a == b,
+            (Value::Time(a), Value::Time(b)) => a == b,
+            (Value::Date(a), Value::Date(b)) => a == b,
+            (Value::DateTime(a), Value::DateTime(b)) => a == b,
+            (Value::DayTimeDuration(a), Value::DayTimeDuration(b)) => a == b,
+            (Value::YearMonthDuration(a), Value::YearMonthDuration(b)) => a == b,
+            (Value::HexBinary(a), Value::HexBinary(b)) | (Value::Base64Binary(a), Value::Base64Binary(b)) => {
+                a == b
+            }
+            (Value::Rfc822Name(a), Value::Rfc822Name(b)) => a == b,
+            (Value::X500Name(a), Value::X500Name(b)) => a == b,
+            (Value::IpAddress(a), Value::IpAddress(b)) => a == b,
+            (Value::DnsName(a), Value::DnsName(b)) => a == b,
+            (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
+            (Value::Opaque(a), Value::Opaque(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Whether [`Value::content_hash`] may stand for the value in an index: its type has exact, cheap equality.
+    pub const fn is_internable(&self) -> bool {
+        self.data_type().is_internable()
+    }
+
+    /// A digest of the value: values that [`Value::equals`] calls equal have equal digests. The seed is fixed, so
+    /// that digests can be computed ahead; a table that callers can fill must not rely on it alone.
+    pub fn content_hash(&self) -> u64 {
+        let mut hasher = foldhash::fast::FixedState::with_seed(CONTENT_SEED).build_hasher();
+        self.hash_content(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Feeds the value to a hasher, consistently with [`Value::equals`].
+    pub(crate) fn hash_content<H: Hasher>(&self, state: &mut H) {
+        self.data_type().hash(state);
+        match self {
+            Value::Text(text) | Value::AnyUri(text) => state.write(text.as_bytes()),
+            Value::Boolean(boolean) => state.write_u8(u8::from(*boolean)),
+            Value::Integer(Integer::Small(small)) => state.write_i64(*small),
+            Value::Integer(Integer::Big(big)) => big.hash(state),
+            // Both zeros are equal; adding one of them to either gives the positive one.
+            Value::Double(double) => state.write_u64((double + 0.0).to_bits()),
+            Value::Time(time) => time.hash(state),
+            Value::Date(date) => date.hash(state),
+            Value::DateTime(date_time) => date_time.hash(state),
+            Value::DayTimeDuration(duration) => duration.hash(state),
+            Value::YearMonthDuration(duration) => duration.hash(state),
+            Value::HexBinary(octets) | Value::Base64Binary(octets) => state.write(octets),
+            Value::Rfc822Name(name) => name.hash(state),
+            Value::X500Name(name) => name.hash(state),
+            Value::IpAddress(address) => address.hash(state),
+            Value::DnsName(name) => name.hash(state),
+            Value::XPathExpression(expression) => expression.hash(state),
+            Value::Opaque(opaque) => opaque.hash(state),
+        }
+    }
+}
+
+const CONTENT_SEED: u64 = 0x6475_7277_6172_6422;
+
+impl DataType {
+    /// See [`Value::is_internable`].
+    pub const fn is_internable(self) -> bool {
+        matches!(
+            self,
+            DataType::Text
+                | DataType::AnyUri
+                | DataType::Boolean
+                | DataType::Integer
+                | DataType::HexBinary
+                | DataType::Base64Binary
+        )
+    }
+}
+
+impl fmt::Display for DataType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.short_name())
+    }
 }
 
 /// What a function takes and gives: one value or a bag (an unordered collection that may hold repeats,

@@ -1,58 +1,39 @@
 //! The data types of XACML 3.0 that need more than a Rust primitive: lexical forms, comparison, arithmetic.
+//!
+//! One file per kind. Every `parse` takes text whose surrounding white space has been removed already
+//! ([`crate::Value::parse`] does that) and says in a few words why it refuses.
+
+mod binary;
+mod calendar;
+mod duration;
+mod integer;
+mod lexical;
+mod names;
+mod network;
+mod number;
+mod temporal;
+mod uri;
+mod x500;
 
 use std::sync::Arc;
 
-use num_bigint::BigInt;
 use smol_str::SmolStr;
 
-/// An integer without bounds (`xs:integer`). INVARIANT: `Big` only holds what does not fit `Small`, so equality
-/// is structural.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Integer {
-    /// The usual case.
-    Small(i64),
-    /// Anything beyond 64 bits.
-    Big(Arc<BigInt>),
-}
+pub use duration::{DayTimeDuration, YearMonthDuration};
+pub use integer::{INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Integer};
+pub use lexical::LexicalError;
+pub use names::Rfc822Name;
+pub use network::{DnsName, IpAddress, PortRange};
+pub use temporal::{Date, DateTime, IMPLICIT_ZONE, Time, YEAR_MAX, Zone};
+pub use x500::X500Name;
 
-/// `xs:time`, with or without a time zone.
-#[derive(Clone, Copy, Debug)]
-pub struct Time {}
-
-/// `xs:date`, with or without a time zone.
-#[derive(Clone, Copy, Debug)]
-pub struct Date {}
-
-/// `xs:dateTime`, with or without a time zone.
-#[derive(Clone, Copy, Debug)]
-pub struct DateTime {}
-
-/// `xs:dayTimeDuration`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DayTimeDuration {}
-
-/// `xs:yearMonthDuration`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct YearMonthDuration {}
-
-/// An e-mail address (RFC 822): local part case-sensitive, domain not.
-#[derive(Clone, Debug)]
-pub struct Rfc822Name {}
-
-/// A distinguished name (RFC 2253).
-#[derive(Clone, Debug)]
-pub struct X500Name {}
-
-/// `addr[/mask][:portrange]`.
-#[derive(Clone, Debug)]
-pub struct IpAddress {}
-
-/// `hostname[:portrange]`.
-#[derive(Clone, Debug)]
-pub struct DnsName {}
+pub(crate) use binary::{parse_base64, parse_hex, write_base64, write_hex};
+pub(crate) use lexical::{Reason, trim};
+pub(crate) use number::{parse_double, write_double};
+pub(crate) use uri::parse_uri;
 
 /// An XPath expression with the category it selects from and the namespaces in scope where it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct XPathExpression {
     /// The expression as written, white space around it removed.
     pub path: SmolStr,
@@ -63,7 +44,7 @@ pub struct XPathExpression {
 }
 
 /// A value of a data type durward does not know.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Opaque {
     /// The data type's identifier.
     pub data_type: SmolStr,

@@ -3,9 +3,31 @@
 //! [`find`] is the way in: an identifier to a [`Function`]. What a function needs beyond its arguments is said by
 //! its [`Body`]: most are [`Body::Strict`]; the others are evaluated by `evaluate`, which alone knows how to
 //! evaluate an argument, call another function or look into the request's content.
+//!
+//! One file per family; each holds its part of the table beside the code it names.
+
+mod arithmetic;
+mod bag;
+mod check;
+pub mod pattern;
+mod compare;
+mod convert;
+mod date;
+mod equality;
+mod logic;
+mod operand;
+mod text;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::LazyLock;
 
 use crate::fault::Evaluated;
 use crate::value::{DataType, Operand};
+
+pub use bag::BAG_SIZE_MAX;
+pub use check::{Argument, TypeError};
+pub use text::TEXT_LENGTH_MAX;
 
 /// The type of an expression: one value or a bag of values of one data type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +38,25 @@ pub enum Type {
     Bag(DataType),
 }
 
-/// The parameters of a strict or lazy function.
+impl Type {
+    /// The data type of the value or of the values in the bag.
+    pub const fn data_type(self) -> DataType {
+        match self {
+            Type::One(data_type) | Type::Bag(data_type) => data_type,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::One(data_type) => data_type.fmt(f),
+            Type::Bag(data_type) => write!(f, "bag of {data_type}"),
+        }
+    }
+}
+
+/// The parameters of a strict, lazy or contextual function.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The types of the arguments, in order.
@@ -26,6 +66,9 @@ pub struct Signature {
     /// The type of the result.
     pub result: Type,
 }
+
+/// What a strict function does with its evaluated arguments.
+pub type Strict = fn(&[Operand<'_>]) -> Evaluated<Operand<'static>>;
 
 /// One function of the standard.
 #[derive(Debug)]
@@ -40,7 +83,7 @@ pub struct Function {
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// All arguments are evaluated first; any fault among them is the result.
-    Strict(Signature, fn(&[Operand<'_>]) -> Evaluated<Operand<'static>>),
+    Strict(Signature, Strict),
     /// Arguments are evaluated one by one, from the left, only as far as needed.
     Lazy(Lazy),
     /// The first argument is a function, applied to the values of the bags that follow.
@@ -71,7 +114,7 @@ pub enum HigherOrder {
     AnyOfAny,
     /// `all-of-any`: every value of the first bag has a partner in the second.
     AllOfAny,
-    /// `any-of-all`: some value of the first bag fits every value of the second.
+    /// `any-of-all`: every value of the second bag has a partner in the first.
     AnyOfAll,
     /// `all-of-all`: every value of the first fits every value of the second.
     AllOfAll,
@@ -90,4 +133,85 @@ pub enum Contextual {
     XPathNodeMatch,
     /// `access-permitted`
     AccessPermitted,
+}
+
+/// The function of this identifier, compared code point by code point (XACML 3.0, section 7.20).
+pub fn find(id: &str) -> Option<&'static Function> {
+    static BY_ID: LazyLock<HashMap<&str, &Function>> =
+        LazyLock::new(|| all().map(|function| (function.id, function)).collect());
+    BY_ID.get(id).copied()
+}
+
+/// Every function there is, family by family.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    TABLES.into_iter().flatten()
+}
+
+static TABLES: [&[Function]; 10] = [
+    equality::TABLE,
+    arithmetic::TABLE,
+    convert::TABLE,
+    logic::TABLE,
+    compare::TABLE,
+    date::TABLE,
+    text::TABLE,
+    bag::BAG_TABLE,
+    bag::SET_TABLE,
+    logic::BEYOND_ARGUMENTS,
+];
+
+impl Function {
+    /// The identifier without its prefix, such as `string-equal`.
+    pub fn short_name(&self) -> &'static str {
+        self.id.rsplit(':').next().unwrap_or(self.id)
+    }
+
+    /// The parameters and the result; `None` for functions over functions, whose types depend on the function
+    /// they are given.
+    pub fn signature(&self) -> Option<Signature> {
+        match self.body {
+            Body::Strict(signature, _) => Some(signature),
+            Body::Lazy(lazy) => Some(lazy.signature()),
+            Body::Contextual(contextual) => Some(logic::contextual_signature(contextual, self.id)),
+            Body::HigherOrder(_) => None,
+        }
+    }
+}
+
+const BOOLEAN: Type = Type::One(DataType::Boolean);
+const INTEGER: Type = Type::One(DataType::Integer);
+const DOUBLE: Type = Type::One(DataType::Double);
+const TEXT: Type = Type::One(DataType::Text);
+const URI: Type = Type::One(DataType::AnyUri);
+
+/// A row of the table: a strict function with a fixed number of arguments.
+const fn row(id: &'static str, parameters: &'static [Type], result: Type, strict: Strict) -> Function {
+    Function { id, body: Body::Strict(Signature { parameters, variadic_min: None, result }, strict) }
+}
+
+/// A row of the table: a strict function whose last parameter repeats, with this many arguments at least.
+const fn row_from(
+    id: &'static str,
+    least: usize,
+    parameters: &'static [Type],
+    result: Type,
+    strict: Strict,
+) -> Function {
+    Function { id, body: Body::Strict(Signature { parameters, variadic_min: Some(least), result }, strict) }
+}
+
+/// A standard identifier from the version that introduced it and the name.
+macro_rules! id {
+    ($version:literal, $($name:expr),+) => {
+        concat!("urn:oasis:names:tc:xacml:", $version, ":function:", $($name),+)
+    };
+}
+use id;
+
+/// The arguments of a strict function as an array; their number was checked when the program was loaded.
+fn take<'s, 'a, const N: usize>(operands: &'s [Operand<'a>]) -> Evaluated<&'s [Operand<'a>; N]> {
+    operands.try_into().map_err(|_| {
+        let found = operands.len();
+        crate::Fault::processing(format!("{N} arguments were expected where {found} were given"))
+    })
 }
