@@ -1,1 +1,477 @@
-//! (skeleton)
+//! How many votes become one: the combining algorithms (XACML 3.0, appendix C), as folds over votes.
+//!
+//! A fold sees the votes of the children in document order and says when it has seen enough. What a combined
+//! element passes up besides its verdict are the duties of those children whose verdict is the combined one
+//! (section 7.18), in the order in which they were met.
+
+use crate::fault::Fault;
+use crate::program::Effect;
+use crate::value::Value;
+use smol_str::SmolStr;
+
+/// The effects an erroneous vote might have had: the {D}, {P} and {DP} of an extended Indeterminate
+/// (XACML 3.0, section 7.10).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Effects(u8);
+
+impl Effects {
+    /// No effect at all.
+    pub const NONE: Effects = Effects(0);
+    /// Only Deny: {D}.
+    pub const DENY: Effects = Effects(1);
+    /// Only Permit: {P}.
+    pub const PERMIT: Effects = Effects(2);
+    /// Either: {DP}.
+    pub const DENY_OR_PERMIT: Effects = Effects(3);
+
+    /// The set with just this effect.
+    pub const fn only(effect: Effect) -> Effects {
+        match effect {
+            Effect::Deny => Effects::DENY,
+            Effect::Permit => Effects::PERMIT,
+        }
+    }
+
+    /// Whether `effect` is in the set.
+    pub const fn contains(self, effect: Effect) -> bool {
+        self.0 & Effects::only(effect).0 != 0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn union(self, other: Effects) -> Effects {
+        Effects(self.0 | other.0)
+    }
+}
+
+/// What one policy element says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Verdict {
+    /// Access is granted.
+    Permit,
+    /// Access is refused.
+    Deny,
+    /// The element has nothing to say about this question.
+    NotApplicable,
+    /// An error kept the element from deciding; the effects it might have had.
+    Indeterminate(Effects),
+}
+
+impl From<Effect> for Verdict {
+    fn from(effect: Effect) -> Verdict {
+        match effect {
+            Effect::Permit => Verdict::Permit,
+            Effect::Deny => Verdict::Deny,
+        }
+    }
+}
+
+/// One attribute of an obligation or advice, evaluated.
+#[derive(Clone, Debug)]
+pub struct Assignment {
+    /// The attribute's identifier.
+    pub id: SmolStr,
+    /// Its category, where the policy gives one.
+    pub category: Option<SmolStr>,
+    /// Its issuer, where the policy gives one.
+    pub issuer: Option<SmolStr>,
+    /// Its value.
+    pub value: Value,
+}
+
+/// An obligation or advice, evaluated: something the enforcement point must (or may) do.
+#[derive(Clone, Debug)]
+pub struct Duty {
+    /// The obligation's or advice's identifier.
+    pub id: SmolStr,
+    /// The effect it goes with (XACML 2.0 responses repeat it).
+    pub on: Effect,
+    /// Its attributes, in the order of the policy.
+    pub assignments: Vec<Assignment>,
+}
+
+/// Obligations and advice together.
+#[derive(Clone, Debug, Default)]
+pub struct Duties {
+    /// What must be done.
+    pub obligations: Vec<Duty>,
+    /// What may be done.
+    pub advice: Vec<Duty>,
+}
+
+impl Duties {
+    /// Adds `other` behind what is here.
+    pub fn append(&mut self, other: Duties) {
+        if self.obligations.is_empty() {
+            self.obligations = other.obligations;
+        } else {
+            self.obligations.extend(other.obligations);
+        }
+        if self.advice.is_empty() {
+            self.advice = other.advice;
+        } else {
+            self.advice.extend(other.advice);
+        }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.obligations.is_empty() && self.advice.is_empty()
+    }
+}
+
+/// What one element says, with what goes along with it.
+#[derive(Clone, Debug)]
+pub struct Vote {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Obligations and advice; empty unless the verdict is Permit or Deny.
+    pub duties: Duties,
+    /// The first error met; set exactly when the verdict is Indeterminate.
+    pub fault: Option<Box<Fault>>,
+}
+
+impl Vote {
+    /// A vote without duties.
+    pub fn plain(verdict: Verdict) -> Vote {
+        Vote { verdict, duties: Duties::default(), fault: None }
+    }
+
+    /// An element with nothing to say.
+    pub fn not_applicable() -> Vote {
+        Vote::plain(Verdict::NotApplicable)
+    }
+
+    /// An element that an error kept from deciding.
+    pub fn indeterminate(effects: Effects, fault: Box<Fault>) -> Vote {
+        Vote { verdict: Verdict::Indeterminate(effects), duties: Duties::default(), fault: Some(fault) }
+    }
+}
+
+/// A combining algorithm. The `ordered-` forms are the plain ones here: children are always evaluated in
+/// document order, which satisfies both (XACML 3.0, C.3 and C.5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Algorithm {
+    /// C.2: any Deny denies.
+    DenyOverrides,
+    /// C.4: any Permit permits.
+    PermitOverrides,
+    /// C.6: Deny unless something permits; never anything else.
+    DenyUnlessPermit,
+    /// C.7: Permit unless something denies; never anything else.
+    PermitUnlessDeny,
+    /// C.8: the first child that has something to say.
+    FirstApplicable,
+    /// C.9: the one child whose target matches; an error if there are two.
+    OnlyOneApplicable,
+    /// C.10: legacy rule deny-overrides of XACML 1.0 to 2.0.
+    LegacyRuleDenyOverrides,
+    /// C.12: legacy policy deny-overrides: an error denies.
+    LegacyPolicyDenyOverrides,
+    /// C.14: legacy rule permit-overrides.
+    LegacyRulePermitOverrides,
+    /// C.16: legacy policy permit-overrides.
+    LegacyPolicyPermitOverrides,
+    /// Additional Combining Algorithms profile 1.0: if the first child permits, the second decides, else the
+    /// third if there is one.
+    OnPermitApplySecond,
+}
+
+/// Which children an algorithm's identifier may combine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combines {
+    /// The rules of a policy.
+    Rules,
+    /// The policies and policy sets of a policy set.
+    Policies,
+}
+
+impl Algorithm {
+    /// The algorithm a standard identifier names, when it may combine such children; else `None`.
+    pub fn from_uri(uri: &str, what: Combines) -> Option<Algorithm> {
+        let (version, rest) = uri.strip_prefix("urn:oasis:names:tc:xacml:")?.split_once(':')?;
+        let name = match what {
+            Combines::Rules => rest.strip_prefix("rule-combining-algorithm:")?,
+            Combines::Policies => rest.strip_prefix("policy-combining-algorithm:")?,
+        };
+        let algorithm = match (version, name, what) {
+            ("3.0", "deny-overrides" | "ordered-deny-overrides", _) => Algorithm::DenyOverrides,
+            ("3.0", "permit-overrides" | "ordered-permit-overrides", _) => Algorithm::PermitOverrides,
+            ("3.0", "deny-unless-permit", _) => Algorithm::DenyUnlessPermit,
+            ("3.0", "permit-unless-deny", _) => Algorithm::PermitUnlessDeny,
+            ("3.0", "on-permit-apply-second", Combines::Policies) => Algorithm::OnPermitApplySecond,
+            ("1.0", "first-applicable", _) => Algorithm::FirstApplicable,
+            ("1.0", "only-one-applicable", Combines::Policies) => Algorithm::OnlyOneApplicable,
+            ("1.0", "deny-overrides", Combines::Rules) | ("1.1", "ordered-deny-overrides", Combines::Rules) => {
+                Algorithm::LegacyRuleDenyOverrides
+            }
+            ("1.0", "deny-overrides", Combines::Policies)
+            | ("1.1", "ordered-deny-overrides", Combines::Policies) => Algorithm::LegacyPolicyDenyOverrides,
+            ("1.0", "permit-overrides", Combines::Rules)
+            | ("1.1", "ordered-permit-overrides", Combines::Rules) => Algorithm::LegacyRulePermitOverrides,
+            ("1.0", "permit-overrides", Combines::Policies)
+            | ("1.1", "ordered-permit-overrides", Combines::Policies) => Algorithm::LegacyPolicyPermitOverrides,
+            _ => return None,
+        };
+        Some(algorithm)
+    }
+
+    /// The algorithm a short name means (`deny-overrides`, `first-applicable`, ...), as settings spell it.
+    pub fn from_short_name(name: &str) -> Option<Algorithm> {
+        let uri = |version: &str| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{name}");
+        Algorithm::from_uri(&uri("3.0"), Combines::Policies)
+            .or_else(|| Algorithm::from_uri(&uri("1.0"), Combines::Policies))
+    }
+
+    /// The name without its URI, for people.
+    pub fn short_name(self) -> &'static str {
+        match self {
+            Algorithm::DenyOverrides => "deny-overrides",
+            Algorithm::PermitOverrides => "permit-overrides",
+            Algorithm::DenyUnlessPermit => "deny-unless-permit",
+            Algorithm::PermitUnlessDeny => "permit-unless-deny",
+            Algorithm::FirstApplicable => "first-applicable",
+            Algorithm::OnlyOneApplicable => "only-one-applicable",
+            Algorithm::LegacyRuleDenyOverrides | Algorithm::LegacyPolicyDenyOverrides => "deny-overrides (1.0)",
+            Algorithm::LegacyRulePermitOverrides | Algorithm::LegacyPolicyPermitOverrides => {
+                "permit-overrides (1.0)"
+            }
+            Algorithm::OnPermitApplySecond => "on-permit-apply-second",
+        }
+    }
+}
+
+/// Whether a fold wants more votes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// The next child may still change something.
+    Continue,
+    /// The result stands.
+    Stop,
+}
+
+/// A fold in progress. INVARIANT: `deny` and `permit` are set exactly when a child voted so.
+#[derive(Debug)]
+pub struct Combiner {
+    algorithm: Algorithm,
+    deny: Option<Duties>,
+    permit: Option<Duties>,
+    errors: Option<Effects>,
+    fault: Option<Box<Fault>>,
+}
+
+impl Combiner {
+    /// A fold that has seen nothing. `OnlyOneApplicable` and `OnPermitApplySecond` choose among their children
+    /// before they evaluate them, so the evaluator does that and hands on what was chosen, here as
+    /// first-applicable.
+    pub fn new(algorithm: Algorithm) -> Combiner {
+        Combiner { algorithm, deny: None, permit: None, errors: None, fault: None }
+    }
+
+    /// Takes the next child's vote.
+    #[inline]
+    pub fn add(&mut self, vote: Vote) -> Flow {
+        match vote.verdict {
+            Verdict::NotApplicable => Flow::Continue,
+            Verdict::Deny => {
+                keep(&mut self.deny, vote.duties);
+                stop_if(self.deny_is_final())
+            }
+            Verdict::Permit => {
+                keep(&mut self.permit, vote.duties);
+                stop_if(self.permit_is_final())
+            }
+            Verdict::Indeterminate(effects) => {
+                self.errors = Some(self.errors.unwrap_or(Effects::NONE).union(effects));
+                if self.fault.is_none() {
+                    self.fault = vote.fault;
+                }
+                stop_if(self.error_is_final())
+            }
+        }
+    }
+
+
+    fn deny_is_final(&self) -> bool {
+        match self.algorithm {
+            Algorithm::DenyOverrides
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::FirstApplicable
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides => true,
+            Algorithm::PermitOverrides
+            | Algorithm::DenyUnlessPermit
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides => false,
+        }
+    }
+
+    fn permit_is_final(&self) -> bool {
+        match self.algorithm {
+            Algorithm::PermitOverrides
+            | Algorithm::DenyUnlessPermit
+            | Algorithm::FirstApplicable
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides => true,
+            Algorithm::DenyOverrides
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides => false,
+        }
+    }
+
+    fn error_is_final(&self) -> bool {
+        match self.algorithm {
+            Algorithm::FirstApplicable
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::LegacyPolicyDenyOverrides => true,
+            Algorithm::DenyOverrides
+            | Algorithm::PermitOverrides
+            | Algorithm::DenyUnlessPermit
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides => false,
+        }
+    }
+
+    /// The combined vote.
+    #[inline]
+    pub fn finish(self) -> Vote {
+        match self.algorithm {
+            Algorithm::DenyOverrides => self.overrides(Effect::Deny),
+            Algorithm::PermitOverrides => self.overrides(Effect::Permit),
+            Algorithm::DenyUnlessPermit => self.unless(Effect::Permit),
+            Algorithm::PermitUnlessDeny => self.unless(Effect::Deny),
+            Algorithm::FirstApplicable | Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond => {
+                self.only_vote()
+            }
+            Algorithm::LegacyRuleDenyOverrides => self.legacy_rule(Effect::Deny),
+            Algorithm::LegacyRulePermitOverrides => self.legacy_rule(Effect::Permit),
+            Algorithm::LegacyPolicyDenyOverrides => self.legacy_policy_deny(),
+            Algorithm::LegacyPolicyPermitOverrides => self.legacy_policy_permit(),
+        }
+    }
+
+    /// C.2 and C.4, which mirror each other; comments in the words of deny-overrides.
+    fn overrides(mut self, strong: Effect) -> Vote {
+        let weak = strong.opposite();
+        // 1. Any Deny: Deny.
+        if let Some(duties) = self.take(strong) {
+            return decided(strong, duties);
+        }
+        let errors = self.errors.unwrap_or(Effects::NONE);
+        if errors.contains(strong) {
+            // 2. Any {DP}, and 3. any {D} beside {P} or Permit: {DP}. 4. Otherwise {D}.
+            let beside_weak = errors.contains(weak) || self.taken(weak).is_some();
+            let effects = if beside_weak { Effects::DENY_OR_PERMIT } else { Effects::only(strong) };
+            return self.failed(effects);
+        }
+        // 5. Any Permit: Permit.
+        if let Some(duties) = self.take(weak) {
+            return decided(weak, duties);
+        }
+        // 6. Any {P}: {P}. 7. Otherwise NotApplicable.
+        if errors.contains(weak) { self.failed(Effects::only(weak)) } else { Vote::not_applicable() }
+    }
+
+    /// C.6 and C.7: errors and silence count as the other effect.
+    fn unless(mut self, strong: Effect) -> Vote {
+        if let Some(duties) = self.take(strong) {
+            return decided(strong, duties);
+        }
+        let weak = strong.opposite();
+        let duties = self.take(weak).unwrap_or_default();
+        decided(weak, duties)
+    }
+
+    /// C.8 and C.9: the one vote that counted. These algorithms do not track effects, so their Indeterminate
+    /// counts as {DP} above (C.1).
+    fn only_vote(mut self) -> Vote {
+        if let Some(duties) = self.take(Effect::Deny) {
+            return decided(Effect::Deny, duties);
+        }
+        if let Some(duties) = self.take(Effect::Permit) {
+            return decided(Effect::Permit, duties);
+        }
+        if self.errors.is_some() { self.failed(Effects::DENY_OR_PERMIT) } else { Vote::not_applicable() }
+    }
+
+    /// C.10 and C.14: a rule's error counts only as the effect the rule has.
+    fn legacy_rule(mut self, strong: Effect) -> Vote {
+        if let Some(duties) = self.take(strong) {
+            return decided(strong, duties);
+        }
+        if self.errors.is_some_and(|errors| errors.contains(strong)) {
+            return self.failed(Effects::DENY_OR_PERMIT);
+        }
+        if let Some(duties) = self.take(strong.opposite()) {
+            return decided(strong.opposite(), duties);
+        }
+        if self.errors.is_some() { self.failed(Effects::DENY_OR_PERMIT) } else { Vote::not_applicable() }
+    }
+
+    /// C.12: a policy's error denies.
+    fn legacy_policy_deny(mut self) -> Vote {
+        if let Some(duties) = self.take(Effect::Deny) {
+            return decided(Effect::Deny, duties);
+        }
+        if self.errors.is_some() {
+            return Vote::plain(Verdict::Deny);
+        }
+        match self.take(Effect::Permit) {
+            Some(duties) => decided(Effect::Permit, duties),
+            None => Vote::not_applicable(),
+        }
+    }
+
+    /// C.16: a Deny beats an error.
+    fn legacy_policy_permit(mut self) -> Vote {
+        if let Some(duties) = self.take(Effect::Permit) {
+            return decided(Effect::Permit, duties);
+        }
+        if let Some(duties) = self.take(Effect::Deny) {
+            return decided(Effect::Deny, duties);
+        }
+        if self.errors.is_some() { self.failed(Effects::DENY_OR_PERMIT) } else { Vote::not_applicable() }
+    }
+
+    fn failed(self, effects: Effects) -> Vote {
+        let fault = self.fault.unwrap_or_else(|| Fault::processing("evaluation failed"));
+        Vote::indeterminate(effects, fault)
+    }
+
+    fn take(&mut self, effect: Effect) -> Option<Duties> {
+        match effect {
+            Effect::Deny => self.deny.take(),
+            Effect::Permit => self.permit.take(),
+        }
+    }
+
+    fn taken(&self, effect: Effect) -> Option<&Duties> {
+        match effect {
+            Effect::Deny => self.deny.as_ref(),
+            Effect::Permit => self.permit.as_ref(),
+        }
+    }
+}
+
+fn stop_if(is_final: bool) -> Flow {
+    if is_final { Flow::Stop } else { Flow::Continue }
+}
+
+fn keep(slot: &mut Option<Duties>, duties: Duties) {
+    match slot {
+        Some(kept) => kept.append(duties),
+        None => *slot = Some(duties),
+    }
+}
+
+fn decided(effect: Effect, duties: Duties) -> Vote {
+    Vote { verdict: effect.into(), duties, fault: None }
+}

@@ -1,1 +1,330 @@
-//! (skeleton)
+//! The plain evaluator: what a program answers to a question, as XACML 3.0 section 7 says it, step by step.
+//!
+//! This is the truth that every index is held to. An index takes part through [`Shortlist`]: it may leave out
+//! children that certainly do not apply and answer targets it is certain of; [`Everything`] leaves out nothing.
+
+mod expression;
+
+use std::cell::{Cell, RefCell};
+
+use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote};
+use crate::fault::{Evaluated, Fault};
+use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
+use crate::question::Question;
+use crate::value::Operand;
+
+/// How much work one decision may do, in applications of functions to values inside higher-order functions and
+/// bag comparisons. Far above any real policy; keeps `any-of-any` over two bags of 10,000 values from stopping
+/// the service.
+pub const STEPS_MAX: u64 = 5_000_000;
+
+/// What an index knows about a target without evaluating it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// It matches.
+    Match,
+    /// It does not match.
+    NoMatch,
+    /// It must be evaluated.
+    Unsure,
+}
+
+/// What an index does for the evaluator. Must be exact where it is certain: with or without it every decision,
+/// every duty and their order are the same.
+pub trait Shortlist {
+    /// The children of `set` that may be anything but NotApplicable, in document order. For
+    /// [`Algorithm::OnlyOneApplicable`], which looks at targets alone, and [`Algorithm::OnPermitApplySecond`],
+    /// which counts its children, only children whose own target certainly does not match may be left out of the
+    /// former and none of the latter.
+    fn children<'a>(
+        &'a self,
+        id: NodeId,
+        set: &'a Set,
+        question: &Question<'_>,
+        buffer: &'a mut Vec<NodeId>,
+    ) -> &'a [NodeId];
+
+    /// What is known about the target of an element.
+    fn target(&self, id: NodeId, question: &Question<'_>) -> Known;
+}
+
+/// The index that leaves out nothing and knows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everything;
+
+impl Shortlist for Everything {
+    fn children<'a>(
+        &'a self,
+        _: NodeId,
+        set: &'a Set,
+        _: &Question<'_>,
+        _: &'a mut Vec<NodeId>,
+    ) -> &'a [NodeId] {
+        &set.children
+    }
+
+    fn target(&self, _: NodeId, _: &Question<'_>) -> Known {
+        Known::Unsure
+    }
+}
+
+/// Watches an evaluation, for explanations. All methods do nothing unless overridden.
+pub trait Trace {
+    /// An element is about to be evaluated.
+    fn enter(&self, _: NodeId) {}
+    /// The target of an element was evaluated.
+    fn target(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
+    /// The condition of a rule was evaluated.
+    fn condition(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
+    /// An element has voted.
+    fn leave(&self, _: NodeId, _: &Vote) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Trace for Unwatched {}
+
+/// One evaluation of one question.
+#[derive(Debug)]
+pub struct Evaluator<'a, S, T> {
+    program: &'a Program,
+    question: &'a Question<'a>,
+    shortlist: &'a S,
+    trace: &'a T,
+    steps: Cell<u64>,
+    applicable: Option<RefCell<Vec<NodeId>>>,
+}
+
+/// Whether the policies that applied are to be listed in the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListPolicies {
+    /// Collect them.
+    Yes,
+    /// Do not spend time on it.
+    No,
+}
+
+impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
+    /// An evaluation of `question`, which must have been encoded for `program`.
+    #[inline]
+    pub fn new(
+        program: &'a Program,
+        question: &'a Question<'a>,
+        shortlist: &'a S,
+        trace: &'a T,
+        list: ListPolicies,
+    ) -> Evaluator<'a, S, T> {
+        let applicable = match list {
+            ListPolicies::Yes => Some(RefCell::default()),
+            ListPolicies::No => None,
+        };
+        Evaluator { program, question, shortlist, trace, steps: Cell::new(0), applicable }
+    }
+
+    /// What the whole program says. Stands only if [`Question::needs`] is empty afterwards.
+    #[inline]
+    pub fn decide(&self) -> Vote {
+        self.vote(self.program.root())
+    }
+
+    /// The policies and policy sets that applied and decided, children before parents; empty unless asked for.
+    pub fn into_applicable(self) -> Vec<NodeId> {
+        self.applicable.map(RefCell::into_inner).unwrap_or_default()
+    }
+
+    /// What one element says.
+    pub fn vote(&self, id: NodeId) -> Vote {
+        self.trace.enter(id);
+        let vote = match self.program.node(id) {
+            Node::Rule(rule) => self.rule(id, rule),
+            Node::Set(set) => self.set(id, set),
+        };
+        self.trace.leave(id, &vote);
+        vote
+    }
+
+    /// Section 7.11, table 4.
+    #[inline]
+    fn rule(&self, id: NodeId, rule: &Rule) -> Vote {
+        match self.target(id, rule.target) {
+            Ok(true) => {}
+            Ok(false) => return Vote::not_applicable(),
+            Err(fault) => return Vote::indeterminate(Effects::only(rule.effect), fault),
+        }
+        if let Some(condition) = rule.condition {
+            let holds = self.truth(condition);
+            self.trace.condition(id, &holds, self.question);
+            match holds {
+                Ok(true) => {}
+                Ok(false) => return Vote::not_applicable(),
+                Err(fault) => return Vote::indeterminate(Effects::only(rule.effect), fault),
+            }
+        }
+        self.with_duties(Vote::plain(rule.effect.into()), rule.effect, &rule.duties)
+    }
+
+    /// Sections 7.12 and 7.13, tables 5 to 7.
+    #[inline]
+    fn set(&self, id: NodeId, set: &Set) -> Vote {
+        let vote = match self.target(id, set.target) {
+            Ok(false) => return Vote::not_applicable(),
+            Ok(true) => self.combine(id, set),
+            Err(fault) => return despite_target_error(self.combine(id, set).verdict, fault),
+        };
+        let vote = match vote.verdict {
+            Verdict::Permit => self.with_duties(vote, Effect::Permit, &set.duties),
+            Verdict::Deny => self.with_duties(vote, Effect::Deny, &set.duties),
+            Verdict::NotApplicable | Verdict::Indeterminate(_) => vote,
+        };
+        if let Some(applicable) = &self.applicable
+            && set.kind != SetKind::Root
+            && matches!(vote.verdict, Verdict::Permit | Verdict::Deny)
+        {
+            applicable.borrow_mut().push(id);
+        }
+        vote
+    }
+
+    #[inline]
+    fn combine(&self, id: NodeId, set: &Set) -> Vote {
+        let mut buffer = Vec::new();
+        let children = self.shortlist.children(id, set, self.question, &mut buffer);
+        match set.algorithm {
+            Algorithm::OnlyOneApplicable => return self.only_one_applicable(children),
+            Algorithm::OnPermitApplySecond => return self.on_permit_apply_second(children),
+            Algorithm::DenyOverrides
+            | Algorithm::PermitOverrides
+            | Algorithm::DenyUnlessPermit
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::FirstApplicable
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides => {}
+        }
+        let mut combiner = Combiner::new(set.algorithm);
+        for child in children {
+            if combiner.add(self.vote(*child)) == Flow::Stop {
+                break;
+            }
+        }
+        combiner.finish()
+    }
+
+    /// C.9: exactly one child's target may match, and that child decides.
+    fn only_one_applicable(&self, children: &[NodeId]) -> Vote {
+        let mut chosen = None;
+        for child in children {
+            match self.target(*child, self.program.node(*child).target()) {
+                Ok(false) => {}
+                Ok(true) if chosen.is_none() => chosen = Some(*child),
+                Ok(true) => {
+                    let fault = Fault::processing("more than one policy is applicable");
+                    return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
+                }
+                Err(fault) => return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault),
+            }
+        }
+        let mut combiner = Combiner::new(Algorithm::OnlyOneApplicable);
+        if let Some(child) = chosen {
+            combiner.add(self.vote(child));
+        }
+        combiner.finish()
+    }
+
+    /// Additional Combining Algorithms profile 1.0: the first child asks, the second answers if it permits, the
+    /// third (if any) if it does not.
+    fn on_permit_apply_second(&self, children: &[NodeId]) -> Vote {
+        let (first, second, third) = match children {
+            [first, second] => (first, second, None),
+            [first, second, third] => (first, second, Some(third)),
+            _ => {
+                let fault = Fault::processing("`on-permit-apply-second` needs two or three policies");
+                return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
+            }
+        };
+        let asked = self.vote(*first);
+        match asked.verdict {
+            Verdict::Permit => self.vote(*second),
+            Verdict::Indeterminate(effects) if effects.contains(Effect::Permit) => {
+                Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked }
+            }
+            Verdict::Deny | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
+                third.map_or_else(Vote::not_applicable, |third| self.vote(*third))
+            }
+        }
+    }
+
+    /// Section 7.7. An absent target matches.
+    #[inline]
+    fn target(&self, id: NodeId, target: Option<ExprId>) -> Evaluated<bool> {
+        let Some(target) = target else { return Ok(true) };
+        let outcome = match self.shortlist.target(id, self.question) {
+            Known::Match => Ok(true),
+            Known::NoMatch => Ok(false),
+            Known::Unsure => self.truth(target),
+        };
+        self.trace.target(id, &outcome, self.question);
+        outcome
+    }
+
+    /// Section 7.18: evaluates the duties that go with the effect. An error in any of them makes the whole element
+    /// Indeterminate; its effect is the only one it might have had.
+    #[inline]
+    fn with_duties(&self, mut vote: Vote, effect: Effect, duties: &[DutyExpr]) -> Vote {
+        if duties.is_empty() {
+            return vote;
+        }
+        match self.duties(effect, duties) {
+            Ok(own) => {
+                vote.duties.append(own);
+                vote
+            }
+            Err(fault) => Vote::indeterminate(Effects::only(effect), fault),
+        }
+    }
+
+    fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Duties> {
+        let mut evaluated = Duties::default();
+        for duty in duties.iter().filter(|duty| duty.on == effect) {
+            let done = self.duty(duty)?;
+            match duty.kind {
+                DutyKind::Obligation => evaluated.obligations.push(done),
+                DutyKind::Advice => evaluated.advice.push(done),
+            }
+        }
+        Ok(evaluated)
+    }
+
+    fn duty(&self, duty: &DutyExpr) -> Evaluated<Duty> {
+        let mut assignments = Vec::with_capacity(duty.assignments.len());
+        for expression in &duty.assignments {
+            let mut assign = |value| {
+                assignments.push(Assignment {
+                    id: expression.id.clone(),
+                    category: expression.category.clone(),
+                    issuer: expression.issuer.clone(),
+                    value,
+                });
+            };
+            match self.operand(expression.value)? {
+                Operand::One(value) => assign(value.into_owned()),
+                Operand::Bag(values) => values.iter().cloned().for_each(assign),
+            }
+        }
+        Ok(Duty { id: duty.id.clone(), on: duty.on, assignments })
+    }
+}
+
+/// Section 7.14, table 7: what a set with an erroneous target says, given what it would have said.
+fn despite_target_error(combined: Verdict, fault: Box<Fault>) -> Vote {
+    let effects = match combined {
+        Verdict::NotApplicable => return Vote::not_applicable(),
+        Verdict::Permit => Effects::PERMIT,
+        Verdict::Deny => Effects::DENY,
+        Verdict::Indeterminate(effects) => effects,
+    };
+    Vote::indeterminate(effects, fault)
+}

@@ -1,1 +1,290 @@
-//! (skeleton)
+//! Policies after lowering: an arena of policy elements and expressions, with every attribute a numbered slot.
+//!
+//! A program is built once ([`Builder`]), never changed, and shared by everybody who decides. Expressions are
+//! hash-consed, so an expression that occurs in a thousand policies is one expression here.
+
+mod build;
+mod slots;
+
+pub use build::Builder;
+pub use slots::{Atom, SlotId, Slots};
+
+use smol_str::SmolStr;
+use std::sync::Arc;
+
+use crate::combine::Algorithm;
+use crate::datatype::XPathExpression;
+use crate::function::pattern::Pattern;
+use crate::function::{Function, HigherOrder, Lazy};
+use crate::value::{DataType, Operand, Value};
+
+/// What a rule is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Effect {
+    /// To allow.
+    Permit,
+    /// To refuse.
+    Deny,
+}
+
+impl Effect {
+    /// The other one.
+    #[must_use]
+    pub const fn opposite(self) -> Effect {
+        match self {
+            Effect::Permit => Effect::Deny,
+            Effect::Deny => Effect::Permit,
+        }
+    }
+}
+
+/// A policy element's place in [`Program::nodes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NodeId(pub u32);
+
+/// An expression's place in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ExprId(pub u32);
+
+/// Where in which document something was written. Lines and columns count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Place {
+    /// The document, an index into [`Program::sources`].
+    pub source: u32,
+    /// The line.
+    pub line: u32,
+    /// The column, in characters.
+    pub column: u32,
+}
+
+/// All policies in force at one moment, lowered.
+#[derive(Debug)]
+pub struct Program {
+    /// Policy elements. A set stands behind its children, so a later index is never a descendant.
+    nodes: Vec<Node>,
+    exprs: Vec<Expr>,
+    /// The set of all root documents.
+    root: NodeId,
+    /// The attributes any expression reads.
+    pub slots: Slots,
+    /// The names of the documents, for messages.
+    pub sources: Vec<SmolStr>,
+}
+
+/// One policy element.
+#[derive(Debug)]
+pub enum Node {
+    /// A leaf: says its effect when it applies.
+    Rule(Rule),
+    /// Combines its children.
+    Set(Set),
+}
+
+/// A leaf of the policy tree.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its identifier.
+    pub id: SmolStr,
+    /// What it says when it applies.
+    pub effect: Effect,
+    /// When it applies at all; `None` is always.
+    pub target: Option<ExprId>,
+    /// What must hold besides.
+    pub condition: Option<ExprId>,
+    /// Its obligations and advice.
+    pub duties: Vec<DutyExpr>,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// A policy, a policy set, or the set of all root documents.
+#[derive(Debug)]
+pub struct Set {
+    /// Its identifier.
+    pub id: SmolStr,
+    /// Its version, as written.
+    pub version: SmolStr,
+    /// What the policy language calls it.
+    pub kind: SetKind,
+    /// When it applies at all; `None` is always.
+    pub target: Option<ExprId>,
+    /// How its children's votes become one.
+    pub algorithm: Algorithm,
+    /// Its children, in document order.
+    pub children: Vec<NodeId>,
+    /// Its own obligations and advice.
+    pub duties: Vec<DutyExpr>,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// What the policy language calls a [`Set`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SetKind {
+    /// Holds rules.
+    Policy,
+    /// Holds policies and policy sets.
+    PolicySet,
+    /// Holds the root documents; not written by anybody.
+    Root,
+}
+
+/// An obligation or advice, to be evaluated when its element has the effect it goes with.
+#[derive(Debug)]
+pub struct DutyExpr {
+    /// Whether it must be done or may be done.
+    pub kind: DutyKind,
+    /// Its identifier.
+    pub id: SmolStr,
+    /// The effect it goes with.
+    pub on: Effect,
+    /// Its attributes.
+    pub assignments: Vec<AssignmentExpr>,
+}
+
+/// Whether a duty binds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DutyKind {
+    /// Must be done, or access is refused.
+    Obligation,
+    /// May be done.
+    Advice,
+}
+
+/// One attribute of a duty, to be evaluated.
+#[derive(Debug)]
+pub struct AssignmentExpr {
+    /// The attribute's identifier.
+    pub id: SmolStr,
+    /// Its category, if given.
+    pub category: Option<SmolStr>,
+    /// Its issuer, if given.
+    pub issuer: Option<SmolStr>,
+    /// Its value; a bag gives one assignment for each value.
+    pub value: ExprId,
+}
+
+/// An expression. Whether it is well typed was checked when the policy was lowered.
+#[derive(Debug)]
+pub enum Expr {
+    /// A value or bag that needs nothing to be known.
+    Constant(Operand<'static>),
+    /// The bag of an attribute (XACML 3.0, 7.3.5).
+    Attribute {
+        /// Which attribute.
+        slot: SlotId,
+        /// Whether an empty bag is an error.
+        must_be_present: bool,
+    },
+    /// The bag of values an XPath expression selects from the request's content (7.3.7).
+    Selector(Arc<Selector>),
+    /// A function of its evaluated arguments.
+    Call(&'static Function, Box<[ExprId]>),
+    /// A function that evaluates its own arguments.
+    Lazy(Lazy, Box<[ExprId]>),
+    /// A function applied to values of bags; the function comes first in the policy.
+    HigherOrder(HigherOrder, &'static Function, Box<[ExprId]>),
+    /// A function over the content of the request, or another decision.
+    Contextual(&'static Function, Box<[ExprId]>),
+    /// A regular expression known when the policy was read, applied to the text of a value.
+    Matches(Arc<Pattern>, ExprId),
+    /// True when all are; False wins over an error (targets, 7.7).
+    All(Box<[ExprId]>),
+    /// True when any is; True wins over an error (targets, 7.7).
+    Any(Box<[ExprId]>),
+    /// True when the function holds for the literal and any value of the bag (7.6).
+    Match(Match),
+}
+
+/// A `<Match>` of a target.
+#[derive(Debug)]
+pub struct Match {
+    /// The function; takes the literal and one value of the bag.
+    pub function: &'static Function,
+    /// The literal.
+    pub literal: Value,
+    /// The bag.
+    pub bag: ExprId,
+    /// Whether the function is the equality of the literal's type.
+    pub is_equality: bool,
+    /// Set when this is just "the slot holds this very value": what indexes work with.
+    pub atom: Option<Atom>,
+}
+
+/// An attribute selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// The XPath expression, its category and namespaces.
+    pub path: XPathExpression,
+    /// The attribute whose xpathExpression value names the context node, if any.
+    pub context: Option<SmolStr>,
+    /// The type the selected nodes are read as.
+    pub data_type: DataType,
+    /// Whether an empty bag is an error.
+    pub must_be_present: bool,
+    /// Whether the path is over a whole XACML 2.0 request document instead of a category's content.
+    pub over_request: bool,
+}
+
+impl Program {
+    /// The element with this number.
+    ///
+    /// # Panics
+    /// Never for numbers out of this very program.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "node numbers are only made by the builder of this program")]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The expression with this number.
+    ///
+    /// # Panics
+    /// Never for numbers out of this very program.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "expression numbers are only made by the builder of this program")]
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// The set of all root documents.
+    pub fn root(&self) -> NodeId {
+        self.root
+    }
+
+    /// All elements with their numbers; children before their parents.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate().map(|(number, node)| (NodeId(number as u32), node))
+    }
+
+    /// How many policies there are (sets of kind [`SetKind::Policy`]).
+    pub fn policy_count(&self) -> usize {
+        self.nodes.iter().filter(|node| matches!(node, Node::Set(set) if set.kind == SetKind::Policy)).count()
+    }
+}
+
+impl Node {
+    /// When the element applies at all; `None` is always.
+    pub fn target(&self) -> Option<ExprId> {
+        match self {
+            Node::Rule(rule) => rule.target,
+            Node::Set(set) => set.target,
+        }
+    }
+
+    /// The element's identifier.
+    pub fn id(&self) -> &SmolStr {
+        match self {
+            Node::Rule(rule) => &rule.id,
+            Node::Set(set) => &set.id,
+        }
+    }
+
+    /// Where it was written.
+    pub fn place(&self) -> Place {
+        match self {
+            Node::Rule(rule) => rule.place,
+            Node::Set(set) => set.place,
+        }
+    }
+}

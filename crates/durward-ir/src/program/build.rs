@@ -1,0 +1,155 @@
+//! Puts a program together: policy languages hand over elements and expressions, equal expressions become one.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use smol_str::SmolStr;
+
+use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
+use crate::attribute::AttributeName;
+use crate::function::Function;
+use crate::value::{DataType, Operand, Value};
+
+/// A program in the making.
+#[derive(Debug, Default)]
+pub struct Builder {
+    nodes: Vec<Node>,
+    exprs: Vec<Expr>,
+    /// Digest of an expression to one with that digest. A clash only costs the sharing.
+    known: HashMap<u64, ExprId>,
+    slots: Slots,
+    sources: Vec<SmolStr>,
+}
+
+impl Builder {
+    /// An empty program.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Registers a document's name; the number goes into [`super::Place::source`].
+    pub fn source(&mut self, name: &str) -> u32 {
+        self.sources.push(SmolStr::new(name));
+        self.sources.len() as u32 - 1
+    }
+
+    /// Adds an element. Children are added before their parents.
+    pub fn node(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds an expression, or finds the equal one that is there already.
+    pub fn expr(&mut self, expr: Expr) -> ExprId {
+        let digest = digest(&expr);
+        if let Some(known) = self.known.get(&digest)
+            && self.exprs.get(known.0 as usize).is_some_and(|other| same(other, &expr))
+        {
+            return *known;
+        }
+        self.exprs.push(expr);
+        let id = ExprId(self.exprs.len() as u32 - 1);
+        self.known.insert(digest, id);
+        id
+    }
+
+    /// The bag of an attribute.
+    pub fn attribute(&mut self, name: &AttributeName, must_be_present: bool) -> ExprId {
+        let slot = self.slots.slot(name);
+        self.expr(Expr::Attribute { slot, must_be_present })
+    }
+
+    /// A literal compared with every value of a bag. Where the function is the equality of the literal's type
+    /// and the bag an attribute, the fact becomes an atom that indexes can work with.
+    pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
+        let is_equality = is_equality_of(function, literal.data_type());
+        let atom = match self.exprs.get(bag.0 as usize) {
+            Some(Expr::Attribute { slot, .. }) if is_equality => {
+                self.slots.atom_for(*slot, &literal)
+            }
+            _ => None,
+        };
+        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom }))
+    }
+
+    /// The expression with this number, if there is one.
+    pub fn get(&self, id: ExprId) -> Option<&Expr> {
+        self.exprs.get(id.0 as usize)
+    }
+
+    /// The finished program; `root` combines the root documents.
+    pub fn finish(mut self, root: Set) -> Program {
+        let root = self.node(Node::Set(root));
+        self.slots.seal();
+        self.nodes.shrink_to_fit();
+        self.exprs.shrink_to_fit();
+        Program { nodes: self.nodes, exprs: self.exprs, root, slots: self.slots, sources: self.sources }
+    }
+}
+
+/// Whether this is T-equal for the data type T, so that it agrees with [`Value::equals`].
+fn is_equality_of(function: &Function, data_type: DataType) -> bool {
+    function.short_name().strip_suffix("-equal").is_some_and(|name| name == data_type.short_name())
+}
+
+fn digest(expr: &Expr) -> u64 {
+    let mut hasher = foldhash::fast::FixedState::with_seed(1).build_hasher();
+    std::mem::discriminant(expr).hash(&mut hasher);
+    match expr {
+        Expr::Constant(Operand::One(value)) => hash_value(value, &mut hasher),
+        Expr::Constant(Operand::Bag(values)) => values.iter().for_each(|value| hash_value(value, &mut hasher)),
+        Expr::Attribute { slot, must_be_present } => (slot, must_be_present).hash(&mut hasher),
+        Expr::Selector(selector) => (&selector.path.path, &selector.path.category).hash(&mut hasher),
+        Expr::Call(function, args) | Expr::Contextual(function, args) => (function.id, args).hash(&mut hasher),
+        Expr::Lazy(lazy, args) => (std::mem::discriminant(lazy), args).hash(&mut hasher),
+        Expr::HigherOrder(kind, function, args) => {
+            (std::mem::discriminant(kind), function.id, args).hash(&mut hasher);
+        }
+        Expr::Matches(pattern, arg) => (std::ptr::from_ref(pattern.as_ref()), arg).hash(&mut hasher),
+        Expr::All(args) | Expr::Any(args) => args.hash(&mut hasher),
+        Expr::Match(matching) => {
+            (matching.function.id, matching.bag).hash(&mut hasher);
+            hash_value(&matching.literal, &mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    (value.data_type(), value.lexical()).hash(hasher);
+}
+
+/// Whether two expressions are interchangeable.
+fn same(a: &Expr, b: &Expr) -> bool {
+    match (a, b) {
+        (Expr::Constant(Operand::One(a)), Expr::Constant(Operand::One(b))) => same_value(a, b),
+        (Expr::Constant(Operand::Bag(a)), Expr::Constant(Operand::Bag(b))) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same_value(a, b))
+        }
+        (
+            Expr::Attribute { slot: a, must_be_present: a_must },
+            Expr::Attribute { slot: b, must_be_present: b_must },
+        ) => (a, a_must) == (b, b_must),
+        (Expr::Selector(a), Expr::Selector(b)) => a == b,
+        (Expr::Call(f, a), Expr::Call(g, b)) | (Expr::Contextual(f, a), Expr::Contextual(g, b)) => {
+            f.id == g.id && a == b
+        }
+        (Expr::Lazy(f, a), Expr::Lazy(g, b)) => f == g && a == b,
+        (Expr::HigherOrder(k, f, a), Expr::HigherOrder(l, g, b)) => k == l && f.id == g.id && a == b,
+        (Expr::Matches(p, a), Expr::Matches(q, b)) => std::ptr::eq(p.as_ref(), q.as_ref()) && a == b,
+        (Expr::All(a), Expr::All(b)) | (Expr::Any(a), Expr::Any(b)) => a == b,
+        (Expr::Match(a), Expr::Match(b)) => {
+            a.function.id == b.function.id && a.bag == b.bag && same_value(&a.literal, &b.literal)
+        }
+        _ => false,
+    }
+}
+
+/// Same type and same text. XPath expressions carry namespaces their text does not show, and are never shared.
+fn same_value(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
+        (Value::Opaque(a), Value::Opaque(b)) => a == b,
+        _ => a.data_type() == b.data_type() && a.lexical() == b.lexical(),
+    }
+}

@@ -1,0 +1,270 @@
+//! Attributes grouped by category, laid out flat: three arrays, however many attributes there are.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use durward_ir::Value;
+use durward_ir::attribute::NameKey;
+use smol_str::SmolStr;
+
+use super::RawContent;
+
+/// The attributes of a request, or those echoed in a result.
+///
+/// Categories, attributes and values keep the order in which they were added. The same category may stand here
+/// several times: that is the "repeated attribute categories" scheme of the Multiple Decision Profile.
+#[derive(Clone, Debug, Default)]
+pub struct Categories {
+    list: Vec<Category>,
+    /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
+    attributes: Vec<Attribute>,
+    values: Vec<Value>,
+}
+
+/// One category (`<Attributes>`). Reach its attributes through [`CategoryView`].
+#[derive(Clone, Debug)]
+pub struct Category {
+    /// The category, an URI.
+    pub category: SmolStr,
+    /// Its `xml:id` (`Id` in JSON), by which `<MultiRequests>` refers to it.
+    pub xml_id: Option<SmolStr>,
+    /// Its `<Content>`, not yet parsed.
+    pub content: Option<Arc<RawContent>>,
+    attributes: Range<u32>,
+}
+
+/// One attribute. Reach its values through [`AttributeView`].
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The number that stands for (category, id), computed once.
+    pub key: NameKey,
+    /// The attribute identifier, an URI.
+    pub id: SmolStr,
+    /// Who says so, if that was said.
+    pub issuer: Option<SmolStr>,
+    /// Whether it shall be echoed in the result.
+    pub include_in_result: bool,
+    /// The position of its category in [`Categories`].
+    category: u32,
+    values: Range<u32>,
+}
+
+/// A category together with its attributes; reads like a [`Category`].
+#[derive(Clone, Copy, Debug)]
+pub struct CategoryView<'a> {
+    categories: &'a Categories,
+    category: &'a Category,
+}
+
+/// An attribute together with its values; reads like an [`Attribute`].
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeView<'a> {
+    categories: &'a Categories,
+    attribute: &'a Attribute,
+}
+
+impl Categories {
+    /// Room for this many attributes of one value each, so that reading a usual request allocates three times.
+    pub fn with_capacity(categories: usize, attributes: usize) -> Categories {
+        Categories {
+            list: Vec::with_capacity(categories),
+            attributes: Vec::with_capacity(attributes),
+            values: Vec::with_capacity(attributes),
+        }
+    }
+
+    /// The number of categories, repeated ones counted each time.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is no category.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The number of attributes in all categories.
+    pub fn attribute_count(&self) -> usize {
+        self.attributes.len()
+    }
+
+    /// The number of values of all attributes.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The categories, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = CategoryView<'_>> + Clone {
+        self.list.iter().map(|category| CategoryView { categories: self, category })
+    }
+
+    /// All attributes of all categories, in order: the flat walk of the hot path.
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = AttributeView<'_>> + Clone {
+        self.attributes.iter().map(|attribute| AttributeView { categories: self, attribute })
+    }
+
+    /// The first category of this name.
+    pub fn find(&self, category: &str) -> Option<CategoryView<'_>> {
+        self.iter().find(|found| found.category.category == category)
+    }
+
+    /// The category with this `xml:id`.
+    pub fn find_by_id(&self, xml_id: &str) -> Option<CategoryView<'_>> {
+        self.iter().find(|found| found.category.xml_id.as_deref() == Some(xml_id))
+    }
+
+    /// An `xml:id` that two categories have.
+    pub(crate) fn repeated_id(&self) -> Option<&SmolStr> {
+        let mut ids: Vec<&SmolStr> =
+            self.list.iter().filter_map(|category| category.xml_id.as_ref()).collect();
+        ids.sort_unstable();
+        ids.windows(2).find_map(|pair| match pair {
+            [first, second] if first == second => Some(*first),
+            _ => None,
+        })
+    }
+
+    /// The same attributes with all categories of one name made one, at the place of the first.
+    pub(crate) fn merged(&self, name: &str) -> Categories {
+        let mut merged = Categories::with_capacity(self.len(), self.attribute_count());
+        let mut met = false;
+        for category in self.iter() {
+            if category.category.category != name {
+                merged.copy_category(category);
+            } else if !met {
+                met = true;
+                merged.copy_category(category);
+                let others = self.iter().filter(|other| other.category.category == name).skip(1);
+                others
+                    .flat_map(CategoryView::attributes)
+                    .for_each(|attribute| merged.copy_attribute(attribute));
+            }
+        }
+        merged
+    }
+
+    /// Only what is marked `IncludeInResult`, for the result; categories of which nothing is left are dropped.
+    pub fn included(&self) -> Categories {
+        let mut kept = Categories::default();
+        for category in self.iter() {
+            if !category.attributes().any(|attribute| attribute.include_in_result) {
+                continue;
+            }
+            kept.begin_category(category.category.category.clone(), category.xml_id.clone());
+            for attribute in category.attributes().filter(|attribute| attribute.include_in_result) {
+                kept.copy_attribute(attribute);
+            }
+        }
+        kept
+    }
+
+    /// Starts a category; the attributes that follow belong to it.
+    pub fn begin_category(&mut self, category: SmolStr, xml_id: Option<SmolStr>) {
+        let start = position(self.attributes.len());
+        self.list.push(Category { category, xml_id, content: None, attributes: start..start });
+    }
+
+    /// Gives the category begun last its content.
+    pub fn set_content(&mut self, content: Arc<RawContent>) {
+        if let Some(category) = self.list.last_mut() {
+            category.content = Some(content);
+        }
+    }
+
+    /// Starts an attribute of the category begun last; the values that follow belong to it. Nothing happens
+    /// where no category was begun.
+    pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
+        let Some(number) = self.list.len().checked_sub(1) else { return };
+        let Some(category) = self.list.last_mut() else { return };
+        let key = NameKey::of(&category.category, &id);
+        let start = position(self.values.len());
+        self.attributes.push(Attribute {
+            key,
+            id,
+            issuer,
+            include_in_result,
+            category: position(number),
+            values: start..start,
+        });
+        category.attributes.end = position(self.attributes.len());
+    }
+
+    /// Adds a value to the attribute begun last. Nothing happens where none was begun.
+    pub fn push_value(&mut self, value: Value) {
+        if let Some(attribute) = self.attributes.last_mut() {
+            self.values.push(value);
+            attribute.values.end = position(self.values.len());
+        }
+    }
+
+    /// Copies a category with its content and attributes to the end.
+    pub fn copy_category(&mut self, from: CategoryView<'_>) {
+        self.begin_category(from.category.category.clone(), from.category.xml_id.clone());
+        if let Some(content) = &from.category.content {
+            self.set_content(Arc::clone(content));
+        }
+        for attribute in from.attributes() {
+            self.copy_attribute(attribute);
+        }
+    }
+
+    /// Copies an attribute with its values into the category begun last.
+    pub fn copy_attribute(&mut self, from: AttributeView<'_>) {
+        self.begin_attribute(from.id.clone(), from.issuer.clone(), from.include_in_result);
+        for value in from.values() {
+            self.push_value(value.clone());
+        }
+    }
+}
+
+impl<'a> CategoryView<'a> {
+    /// Its attributes, in order.
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = AttributeView<'a>> + Clone {
+        let categories = self.categories;
+        let attributes = part(&categories.attributes, &self.category.attributes);
+        attributes.iter().map(move |attribute| AttributeView { categories, attribute })
+    }
+
+    /// Its attributes of this identifier, whoever their issuer.
+    pub fn named(self, id: &str) -> impl Iterator<Item = AttributeView<'a>> {
+        self.attributes().filter(move |attribute| attribute.id == id)
+    }
+}
+
+impl Deref for CategoryView<'_> {
+    type Target = Category;
+
+    fn deref(&self) -> &Category {
+        self.category
+    }
+}
+
+impl<'a> AttributeView<'a> {
+    /// Its values, in order; not all need be of one data type.
+    pub fn values(self) -> &'a [Value] {
+        part(&self.categories.values, &self.attribute.values)
+    }
+
+    /// The category it belongs to.
+    pub fn category(self) -> &'a str {
+        self.categories.list.get(self.attribute.category as usize).map_or("", |found| &found.category)
+    }
+}
+
+impl Deref for AttributeView<'_> {
+    type Target = Attribute;
+
+    fn deref(&self) -> &Attribute {
+        self.attribute
+    }
+}
+
+/// A position as it is stored. Readers limit their input to far below 2^32 items; whoever builds more in code
+/// gets the last position again, and with it an empty rest, never somebody else's values.
+fn position(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+fn part<'a, T>(all: &'a [T], range: &Range<u32>) -> &'a [T] {
+    all.get(range.start as usize..range.end as usize).unwrap_or_default()
+}

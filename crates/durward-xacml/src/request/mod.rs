@@ -1,0 +1,113 @@
+//! The question: an XACML request, read from XML or JSON or built in code, ready to be encoded and decided.
+//!
+//! [`Request::from_xml`] and [`Request::from_json`] read the two wire forms, [`Request::builder`] makes one in
+//! code. The attributes lie flat in [`Categories`], so walking them all touches two arrays and follows no pointer
+//! per attribute.
+
+mod builder;
+mod categories;
+mod error;
+pub mod identifiers;
+mod limits;
+mod plain;
+mod xml;
+mod xml2;
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+pub use builder::{IntoValue, RequestBuilder};
+pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
+pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub use limits::{
+    ATTRIBUTE_COUNT_MAX, CATEGORY_COUNT_MAX, Limits, REQUEST_BYTES_MAX, REQUEST_DEPTH_MAX, VALUE_COUNT_MAX,
+};
+
+/// Which generation of the standard a request was written in; the response is written in the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// XACML 1.0 and 1.1: namespace `urn:oasis:names:tc:xacml:1.0:context`.
+    V1,
+    /// XACML 2.0: namespace `urn:oasis:names:tc:xacml:2.0:context:schema:os`.
+    V2,
+    /// XACML 3.0: namespace `urn:oasis:names:tc:xacml:3.0:core:schema:wd-17`, and the JSON profile.
+    V3,
+}
+
+/// The form in which a request came; the response usually goes out in the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// XML.
+    Xml,
+    /// JSON (JSON Profile of XACML 3.0, version 1.1).
+    Json,
+    /// No text at all: built in code.
+    Built,
+}
+
+/// The `<Content>` of a category, kept as text and parsed only when an XPath expression asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawContent {
+    /// What stands between `<Content>` and `</Content>`, as written.
+    pub xml: SmolStr,
+    /// Prefix and namespace pairs declared around it and still in scope; the default namespace has the prefix "".
+    pub namespaces: Vec<(SmolStr, SmolStr)>,
+}
+
+/// One `<RequestReference>`: the `xml:id`s of the categories that together make one individual request
+/// (Multiple Decision Profile 1.0, section 2.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestReference {
+    /// The referenced `xml:id`s, in order.
+    pub ids: Vec<SmolStr>,
+}
+
+/// One request, of any version and form.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The attributes, by category, in the order in which they were given.
+    pub categories: Categories,
+    /// Whether the result shall list the policies that applied (`ReturnPolicyIdList`).
+    pub return_policy_ids: bool,
+    /// Whether several individual results shall be combined into one (`CombinedDecision`).
+    pub combined_decision: bool,
+    /// The XPath version asked for (`<RequestDefaults>`), as written.
+    pub xpath_version: Option<SmolStr>,
+    /// The individual requests asked for by reference (`<MultiRequests>`); usually none.
+    pub multi_requests: Vec<RequestReference>,
+    /// Which generation of the standard it was written in.
+    pub version: Version,
+    /// The form in which it came.
+    pub format: Format,
+    /// The whole document as text, for XPath over a 1.x or 2.0 request; `None` for all others.
+    pub document: Option<Arc<str>>,
+}
+
+impl Request {
+    /// A request without any attribute.
+    pub fn new(version: Version, format: Format) -> Request {
+        Request {
+            categories: Categories::default(),
+            return_policy_ids: false,
+            combined_decision: false,
+            xpath_version: None,
+            multi_requests: Vec::new(),
+            version,
+            format,
+            document: None,
+        }
+    }
+
+    /// Starts a request made in code.
+    ///
+    /// ```
+    /// use durward_xacml::request::Request;
+    ///
+    /// let request = Request::builder().subject("role", "doctor").action("action-id", "read").build();
+    /// assert_eq!(request.categories.len(), 2);
+    /// ```
+    pub fn builder() -> RequestBuilder {
+        RequestBuilder::default()
+    }
+}

@@ -1,0 +1,405 @@
+//! The tree of a policy document: what was written, in the shape of XACML 3.0, each part with its place.
+//!
+//! XACML 1.0, 1.1 and 2.0 are read into the same tree, so whatever comes after knows one form only. Identifiers
+//! and values are text here: whether a function exists and a value fits its type is found when the tree is
+//! lowered. Equal identifiers share their memory.
+
+mod expression;
+mod place;
+mod version;
+
+use std::fmt;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+pub use expression::{
+    Apply, AttributeDesignator, AttributeSelector, AttributeValue, Expression, Function, SelectorBase,
+    VariableReference, XmlAttribute,
+};
+pub use place::{NamespaceScope, Place};
+pub use version::{Version, VersionError, VersionPattern};
+
+/// One policy document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The name the caller gave it: a file name, an address.
+    pub source: SmolStr,
+    /// The version of the standard it was written in.
+    pub written_in: Standard,
+    /// Its root element.
+    pub root: PolicyOrSet,
+}
+
+/// A version of the XACML standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Standard {
+    /// XACML 1.0 and 1.1: they share one namespace.
+    Xacml1,
+    /// XACML 2.0.
+    Xacml2,
+    /// XACML 3.0.
+    Xacml3,
+}
+
+/// A policy or a policy set.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PolicyOrSet {
+    /// `Policy`.
+    Policy(Box<Policy>),
+    /// `PolicySet`.
+    PolicySet(Box<PolicySet>),
+}
+
+/// `PolicySet` (XACML 3.0, section 5.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySet {
+    /// Where it is written.
+    pub place: Place,
+    /// `PolicySetId`.
+    pub id: SmolStr,
+    /// `Version`; 1.0 where XACML 1 and 2 leave it out.
+    pub version: Version,
+    /// `PolicyCombiningAlgId`.
+    pub combining_algorithm: SmolStr,
+    /// `MaxDelegationDepth`.
+    pub max_delegation_depth: Option<i64>,
+    /// What the author says about it.
+    pub description: Option<SmolStr>,
+    /// `PolicyIssuer`; `None` is the trusted issuer.
+    pub issuer: Option<PolicyIssuer>,
+    /// `PolicySetDefaults/XPathVersion`.
+    pub xpath_version: Option<SmolStr>,
+    /// `Target`.
+    pub target: Target,
+    /// Policies, policy sets and references to them, in the order written.
+    pub children: Vec<PolicySetChild>,
+    /// `CombinerParameters`, `PolicyCombinerParameters` and `PolicySetCombinerParameters`, in order.
+    pub combiner_parameters: Vec<CombinerParameters>,
+    /// `ObligationExpressions`.
+    pub obligations: Vec<NoticeExpression>,
+    /// `AdviceExpressions`.
+    pub advice: Vec<NoticeExpression>,
+}
+
+/// What a policy set combines.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PolicySetChild {
+    /// A policy written in place.
+    Policy(Box<Policy>),
+    /// A policy set written in place.
+    PolicySet(Box<PolicySet>),
+    /// `PolicyIdReference`.
+    PolicyReference(IdReference),
+    /// `PolicySetIdReference`.
+    PolicySetReference(IdReference),
+}
+
+/// `Policy` (XACML 3.0, section 5.14).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Where it is written.
+    pub place: Place,
+    /// `PolicyId`.
+    pub id: SmolStr,
+    /// `Version`; 1.0 where XACML 1 and 2 leave it out.
+    pub version: Version,
+    /// `RuleCombiningAlgId`.
+    pub combining_algorithm: SmolStr,
+    /// `MaxDelegationDepth`.
+    pub max_delegation_depth: Option<i64>,
+    /// What the author says about it.
+    pub description: Option<SmolStr>,
+    /// `PolicyIssuer`; `None` is the trusted issuer.
+    pub issuer: Option<PolicyIssuer>,
+    /// `PolicyDefaults/XPathVersion`.
+    pub xpath_version: Option<SmolStr>,
+    /// `Target`.
+    pub target: Target,
+    /// `VariableDefinition`s, in order; their names are unique. References may stand before definitions.
+    pub variables: Vec<VariableDefinition>,
+    /// `Rule`s, in order; there may be none.
+    pub rules: Vec<Rule>,
+    /// `CombinerParameters` and `RuleCombinerParameters`, in order.
+    pub combiner_parameters: Vec<CombinerParameters>,
+    /// `ObligationExpressions`.
+    pub obligations: Vec<NoticeExpression>,
+    /// `AdviceExpressions`.
+    pub advice: Vec<NoticeExpression>,
+}
+
+/// `Rule` (XACML 3.0, section 5.21).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Where it is written.
+    pub place: Place,
+    /// `RuleId`. The standard asks for no uniqueness.
+    pub id: SmolStr,
+    /// `Effect`.
+    pub effect: Effect,
+    /// What the author says about it.
+    pub description: Option<SmolStr>,
+    /// `Target`; without one the rule has the target of its policy.
+    pub target: Option<Target>,
+    /// `Condition`; without one the rule holds wherever its target matches.
+    pub condition: Option<Condition>,
+    /// `ObligationExpressions`.
+    pub obligations: Vec<NoticeExpression>,
+    /// `AdviceExpressions`.
+    pub advice: Vec<NoticeExpression>,
+}
+
+/// What a rule says when it applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// `Permit`.
+    Permit,
+    /// `Deny`.
+    Deny,
+}
+
+/// `Condition`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// Where it is written.
+    pub place: Place,
+    /// The expression, to be of type boolean.
+    pub expression: Expression,
+}
+
+/// `VariableDefinition`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariableDefinition {
+    /// Where it is written.
+    pub place: Place,
+    /// `VariableId`.
+    pub id: SmolStr,
+    /// What it stands for.
+    pub expression: Expression,
+}
+
+/// `Target`: all of these must hold; none means every request matches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Target {
+    /// Where it is written.
+    pub place: Place,
+    /// `AnyOf`; XACML 1 and 2: one for each of `Subjects`, `Resources`, `Actions`, `Environments`.
+    pub any_of: Vec<AnyOf>,
+}
+
+/// `AnyOf`: one of these must hold; there is at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnyOf {
+    /// Where it is written.
+    pub place: Place,
+    /// `AllOf`; XACML 1 and 2: one for each `Subject`, `Resource`, `Action`, `Environment`.
+    pub all_of: Vec<AllOf>,
+}
+
+/// `AllOf`: all of these must hold; there is at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllOf {
+    /// Where it is written.
+    pub place: Place,
+    /// `Match`; XACML 1 and 2: `SubjectMatch`, `ResourceMatch`, `ActionMatch`, `EnvironmentMatch`.
+    pub matches: Vec<Match>,
+}
+
+/// `Match`: the function must be true of the value and one of the attribute's values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// Where it is written.
+    pub place: Place,
+    /// `MatchId`.
+    pub function: SmolStr,
+    /// The first argument.
+    pub value: AttributeValue,
+    /// Where the second argument comes from.
+    pub attribute: MatchAttribute,
+}
+
+/// The attribute side of a [`Match`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum MatchAttribute {
+    /// `AttributeDesignator`.
+    Designator(AttributeDesignator),
+    /// `AttributeSelector`.
+    Selector(AttributeSelector),
+}
+
+/// `ObligationExpression` or `AdviceExpression`: they differ only in which list they stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoticeExpression {
+    /// Where it is written.
+    pub place: Place,
+    /// `ObligationId` or `AdviceId`.
+    pub id: SmolStr,
+    /// `FulfillOn` or `AppliesTo`.
+    pub on: Effect,
+    /// `AttributeAssignmentExpression`s, in order; there may be none. An `AttributeAssignment` of XACML 1 and 2
+    /// is one whose expression is a value.
+    pub assignments: Vec<AttributeAssignmentExpression>,
+}
+
+/// `AttributeAssignmentExpression`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttributeAssignmentExpression {
+    /// Where it is written.
+    pub place: Place,
+    /// `AttributeId`.
+    pub id: SmolStr,
+    /// `Category`.
+    pub category: Option<SmolStr>,
+    /// `Issuer`.
+    pub issuer: Option<SmolStr>,
+    /// What is assigned.
+    pub expression: Expression,
+}
+
+/// Parameters for a combining algorithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CombinerParameters {
+    /// Where they are written.
+    pub place: Place,
+    /// What they are about.
+    pub about: ParametersAbout,
+    /// The parameters, in order; there may be none.
+    pub parameters: Vec<CombinerParameter>,
+}
+
+/// What combiner parameters are about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParametersAbout {
+    /// `CombinerParameters`: the combination as a whole.
+    Algorithm,
+    /// `RuleCombinerParameters`: the rule of this id.
+    Rule(SmolStr),
+    /// `PolicyCombinerParameters`: the policy of this id.
+    Policy(SmolStr),
+    /// `PolicySetCombinerParameters`: the policy set of this id.
+    PolicySet(SmolStr),
+}
+
+/// `CombinerParameter`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CombinerParameter {
+    /// Where it is written.
+    pub place: Place,
+    /// `ParameterName`.
+    pub name: SmolStr,
+    /// Its value.
+    pub value: AttributeValue,
+}
+
+/// `PolicyIdReference` or `PolicySetIdReference` (XACML 3.0, section 5.11).
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdReference {
+    /// Where it is written.
+    pub place: Place,
+    /// The id of the policy or policy set meant.
+    pub id: SmolStr,
+    /// `Version`.
+    pub version: Option<VersionPattern>,
+    /// `EarliestVersion`.
+    pub earliest: Option<VersionPattern>,
+    /// `LatestVersion`.
+    pub latest: Option<VersionPattern>,
+}
+
+/// `PolicyIssuer` (XACML 3.0, section 5.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyIssuer {
+    /// Where it is written.
+    pub place: Place,
+    /// `Content`.
+    pub content: Option<Markup>,
+    /// `Attribute`s, in order.
+    pub attributes: Vec<IssuerAttribute>,
+}
+
+/// Free XML, kept as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Markup {
+    /// Where the element that holds it begins.
+    pub place: Place,
+    /// The text between the start tag and the end tag; it is well-formed and holds one root element.
+    pub text: Box<str>,
+    /// The namespace prefixes in scope around it.
+    pub scope: Arc<NamespaceScope>,
+}
+
+/// `Attribute` of a policy issuer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IssuerAttribute {
+    /// Where it is written.
+    pub place: Place,
+    /// `AttributeId`.
+    pub id: SmolStr,
+    /// `Issuer`.
+    pub issuer: Option<SmolStr>,
+    /// `IncludeInResult`.
+    pub include_in_result: bool,
+    /// Its values; there is at least one.
+    pub values: Vec<AttributeValue>,
+}
+
+impl Standard {
+    /// The version whose policies are written in this namespace.
+    pub fn of_namespace(uri: &str) -> Option<Standard> {
+        match uri {
+            "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" => Some(Standard::Xacml3),
+            "urn:oasis:names:tc:xacml:2.0:policy:schema:os" => Some(Standard::Xacml2),
+            "urn:oasis:names:tc:xacml:1.0:policy" => Some(Standard::Xacml1),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Standard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standard::Xacml1 => "XACML 1",
+            Standard::Xacml2 => "XACML 2.0",
+            Standard::Xacml3 => "XACML 3.0",
+        })
+    }
+}
+
+impl PolicyOrSet {
+    /// `PolicyId` or `PolicySetId`.
+    pub fn id(&self) -> &SmolStr {
+        match self {
+            PolicyOrSet::Policy(policy) => &policy.id,
+            PolicyOrSet::PolicySet(set) => &set.id,
+        }
+    }
+
+    /// Its version.
+    pub fn version(&self) -> &Version {
+        match self {
+            PolicyOrSet::Policy(policy) => &policy.version,
+            PolicyOrSet::PolicySet(set) => &set.version,
+        }
+    }
+}
+
+impl PolicySetChild {
+    /// Where it is written.
+    pub fn place(&self) -> Place {
+        match self {
+            PolicySetChild::Policy(policy) => policy.place,
+            PolicySetChild::PolicySet(set) => set.place,
+            PolicySetChild::PolicyReference(reference) => reference.place,
+            PolicySetChild::PolicySetReference(reference) => reference.place,
+        }
+    }
+}
+
+impl IdReference {
+    /// Whether a version satisfies everything the reference asks of it. Several may: the newest is to be taken.
+    pub fn accepts(&self, version: &Version) -> bool {
+        self.version.as_ref().is_none_or(|pattern| pattern.matches(version))
+            && self.earliest.as_ref().is_none_or(|bound| bound.accepts_as_earliest(version))
+            && self.latest.as_ref().is_none_or(|bound| bound.accepts_as_latest(version))
+    }
+}

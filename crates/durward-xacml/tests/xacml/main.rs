@@ -1,0 +1,3 @@
+//! What the crate promises, checked from outside: one module for each part.
+
+mod policy;
