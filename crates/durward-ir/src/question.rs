@@ -111,7 +111,10 @@ pub struct Question<'r> {
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("bags", &self.bags).field("numbers", &self.numbers).finish_non_exhaustive()
+        f.debug_struct("Question")
+            .field("bags", &self.bags)
+            .field("numbers", &self.numbers)
+            .finish_non_exhaustive()
     }
 }
 
@@ -252,6 +255,14 @@ impl<'r> Question<'r> {
             return Number::ABSENT;
         }
         number
+    }
+
+    /// The slot's number as it stands, [`Number::UNASKED`] included, noting nothing: for indexes, which must not
+    /// have a source asked for what the policies themselves would not read.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    pub fn peek(&self, slot: SlotId) -> Number {
+        self.numbers[slot.0 as usize]
     }
 
     #[cold]
