@@ -256,6 +256,14 @@ impl<'r> Question<'r> {
         number
     }
 
+    /// The slot's number as it stands, [`Number::UNASKED`] included, noting nothing: for indexes, which must not
+    /// have a source asked for what the policies themselves would not read.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    pub fn peek(&self, slot: SlotId) -> Number {
+        self.numbers[slot.0 as usize]
+    }
+
     #[cold]
     fn note_need(&self, slot: SlotId) {
         let mut needs = self.needs.borrow_mut();
