@@ -16,7 +16,7 @@ fn reads(data_type: DataType, pairs: &[(&str, &str)]) {
         value.write_lexical(&mut appended);
         assert_eq!(appended, format!("x{written}"));
         let again = Value::parse(data_type, written).unwrap();
-        assert!(again.equals(&value) || *written == "NaN", "{written:?} is read back as another value");
+        assert!(again.equals(&value), "{written:?} is read back as another value");
         assert_eq!(again.content_hash(), value.content_hash(), "{text:?}");
     }
 }
@@ -172,7 +172,7 @@ fn doubles() {
         ],
     );
     compares(DataType::Double, &[&["1", "1.0", "10e-1"], &["0", "-0"], &["INF", "1e999"], &["-INF"]]);
-    assert!(!Value::Double(f64::NAN).equals(&Value::Double(f64::NAN)));
+    assert!(Value::Double(f64::NAN).equals(&Value::Double(-f64::NAN)), "as the conformance suite has it");
 }
 
 #[test]
