@@ -235,9 +235,9 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() <= 32);
 
 impl Value {
-    /// A text value.
-    pub fn text(text: impl Into<SmolStr>) -> Value {
-        Value::Text(text.into())
+    /// A text value, in Unicode normalization form C as [`Value::parse`] has it.
+    pub fn text(text: impl AsRef<str>) -> Value {
+        Value::Text(datatype::normalize(text.as_ref()).into())
     }
 
     /// An integer value.
@@ -269,17 +269,20 @@ impl Value {
         }
     }
 
-    /// Reads a value from its text. White space around it is removed, except in `string`, where it counts.
+    /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The
+    /// text is brought into Unicode normalization form C, so that `é` is equal however it was typed (XACML 3.0,
+    /// section 7.1.1).
     ///
     /// # Errors
     /// The text is not in the lexical form of the type, or goes beyond a limit named in [`crate::datatype`].
     /// `xpathExpression` and unknown types are always refused: their values are more than text and are made by
     /// whoever reads policies and requests.
     pub fn parse(data_type: DataType, text: &str) -> Result<Value, LexicalError> {
+        let normal = datatype::normalize(text);
         if data_type == DataType::Text {
-            return Ok(Value::Text(text.into()));
+            return Ok(Value::Text(normal.into()));
         }
-        Value::parse_trimmed(data_type, datatype::trim(text))
+        Value::parse_trimmed(data_type, datatype::trim(&normal))
             .map_err(|reason| LexicalError::new(data_type, text, reason))
     }
 

@@ -216,6 +216,8 @@ pub(super) const CASES: &str = r"
 2.0:uri-string-concatenate u'http://example.com' s'/a' s'/b' -> u'http://example.com/a/b'
 2.0:uri-string-concatenate u'http://example.com' s'/%' s'4' -> processing-error
 2.0:uri-string-concatenate u'http://example.com#a' s'#b' -> processing-error
+2.0:string-concatenate s'e' s'́' -> s'é'
+3.0:string-contains s'e' s'é' -> b'false'
 3.0:boolean-from-string s' true ' -> b'true'
 3.0:boolean-from-string s'0' -> b'false'
 3.0:boolean-from-string s'yes' -> syntax-error
