@@ -180,7 +180,11 @@ impl<'t> Lowering<'t> {
                     }
                     None => complete = false,
                 },
-                _ => match self.argument(function, argument, scope) {
+                Expression::Apply(_)
+                | Expression::Value(_)
+                | Expression::Designator(_)
+                | Expression::Selector(_)
+                | Expression::Variable(_) => match self.argument(function, argument, scope) {
                     Some(typed) => {
                         arguments.push(Argument::Expression(typed.of));
                         exprs.push(typed.expr);
