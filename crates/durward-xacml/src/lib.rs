@@ -5,6 +5,7 @@
 //! apart. [`content`] evaluates XPath over what a request carries as XML.
 
 pub mod content;
+mod json;
 pub mod lower;
 pub mod multiple;
 pub mod policy;
