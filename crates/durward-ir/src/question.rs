@@ -111,7 +111,10 @@ pub struct Question<'r> {
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("bags", &self.bags).field("numbers", &self.numbers).finish_non_exhaustive()
+        f.debug_struct("Question")
+            .field("bags", &self.bags)
+            .field("numbers", &self.numbers)
+            .finish_non_exhaustive()
     }
 }
 

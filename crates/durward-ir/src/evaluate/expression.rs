@@ -280,7 +280,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     ) -> Evaluated<bool> {
         let Some((first, rest)) = operands.split_first() else {
             self.step(1)?;
-            let args: Vec<Operand<'_>> = chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
+            let args: Vec<Operand<'_>> =
+                chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
             return apply(function, &args)?.as_boolean();
         };
         let values: &[Value] = match first {
@@ -348,9 +349,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 Value::Boolean(surroundings.node_match(a.as_one()?, b.as_one()?)?)
             }
             (Contextual::AccessPermitted, [category, attributes]) => Value::Boolean(
-                surroundings.access_permitted(&category.as_one()?.lexical(), &attributes.as_one()?.lexical())?,
+                surroundings
+                    .access_permitted(&category.as_one()?.lexical(), &attributes.as_one()?.lexical())?,
             ),
-            _ => return Err(Fault::processing(format!("`{}` got the wrong number of arguments", function.id))),
+            _ => {
+                return Err(Fault::processing(format!("`{}` got the wrong number of arguments", function.id)));
+            }
         };
         Ok(Operand::one(value))
     }

@@ -9,13 +9,13 @@
 mod arithmetic;
 mod bag;
 mod check;
-pub mod pattern;
 mod compare;
 mod convert;
 mod date;
 mod equality;
 mod logic;
 mod operand;
+pub mod pattern;
 mod text;
 
 use std::collections::HashMap;
