@@ -390,7 +390,9 @@ fn lazy_over_values(lazy: Lazy, args: &[Operand<'_>]) -> Evaluated<bool> {
         (Lazy::And, rest) => (rest.len() as i64, rest),
         (Lazy::NOf, [first, rest @ ..]) => match first.as_integer()? {
             Integer::Small(wanted) if *wanted <= rest.len() as i64 => (*wanted, rest),
-            _ => return Err(Fault::processing("`n-of` wants more than there are arguments")),
+            Integer::Small(_) | Integer::Big(_) => {
+                return Err(Fault::processing("`n-of` wants more than there are arguments"));
+            }
         },
         (Lazy::NOf, []) => return Err(Fault::processing("`n-of` needs a number")),
     };
