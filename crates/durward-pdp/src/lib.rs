@@ -1,1 +1,121 @@
-//! (skeleton)
+//! The embeddable decision point: snapshots of policies, attribute sources, answers, explanations.
+//!
+//! No clock, no socket, no async runtime: the embedder brings them. Decisions take `&self`, so one [`Pdp`] behind
+//! an [`std::sync::Arc`] serves every thread; new policies are swapped in without a reader waiting.
+//!
+//! ```
+//! use durward_pdp::{Decision, Pdp, Request};
+//!
+//! let policy = r#"
+//!   <Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="doctors" Version="1.0"
+//!           RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-unless-permit">
+//!     <Target/>
+//!     <Rule RuleId="doctors-read" Effect="Permit">
+//!       <Target><AnyOf><AllOf>
+//!         <Match MatchId="urn:oasis:names:tc:xacml:1.0:function:string-equal">
+//!           <AttributeValue DataType="http://www.w3.org/2001/XMLSchema#string">doctor</AttributeValue>
+//!           <AttributeDesignator Category="urn:oasis:names:tc:xacml:1.0:subject-category:access-subject"
+//!             AttributeId="role" DataType="http://www.w3.org/2001/XMLSchema#string" MustBePresent="false"/>
+//!         </Match>
+//!       </AllOf></AnyOf></Target>
+//!     </Rule>
+//!   </Policy>"#;
+//! let pdp = Pdp::builder().policy("doctors.xml", policy).build().map_err(|errors| errors[0].to_string())?;
+//!
+//! let doctor = Request::builder().subject("role", "doctor").build();
+//! assert_eq!(pdp.decide(&doctor).results[0].decision, Decision::Permit);
+//! let visitor = Request::builder().subject("role", "visitor").build();
+//! assert_eq!(pdp.decide(&visitor).results[0].decision, Decision::Deny);
+//! # Ok::<(), String>(())
+//! ```
+
+mod builder;
+mod decide;
+mod explain;
+mod read;
+mod snapshot;
+mod source;
+mod surroundings;
+mod time;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use arc_swap::ArcSwap;
+
+pub use builder::PdpBuilder;
+pub use durward_index::{Index, IndexKind, Settings as IndexSettings};
+pub use durward_ir::combine::Algorithm;
+pub use durward_ir::{AttributeName, DataType, Value};
+pub use durward_xacml::multiple::ResourceHierarchy;
+pub use durward_xacml::policy::{Limits, PolicyError};
+pub use durward_xacml::request::Request;
+pub use durward_xacml::response::{Decision, Response, ResultOf};
+pub use explain::{Explained, Explanation};
+pub use read::{DIRECTORY_DEPTH_MAX, PolicyText, ReadError, read_policies};
+pub use snapshot::SnapshotInfo;
+pub use source::{AttributeSource, SourceError};
+
+pub use durward_index as index;
+pub use durward_ir as ir;
+pub use durward_xacml as xacml;
+
+use snapshot::{Recipe, Snapshot};
+
+/// Gives the time of a decision.
+type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// A policy decision point.
+pub struct Pdp {
+    snapshot: ArcSwap<Snapshot>,
+    /// The number of the last snapshot; held while building, so that reloads follow one another.
+    last_id: Mutex<u64>,
+    recipe: Recipe,
+    clock: Option<Clock>,
+    sources: Vec<Box<dyn AttributeSource>>,
+    hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Pdp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pdp").field("snapshot", &self.snapshot.load().info).finish_non_exhaustive()
+    }
+}
+
+impl Pdp {
+    /// Starts a decision point; see [`PdpBuilder`].
+    pub fn builder() -> PdpBuilder {
+        PdpBuilder::default()
+    }
+
+    /// What is in force now.
+    pub fn snapshot(&self) -> SnapshotInfo {
+        self.snapshot.load().info.clone()
+    }
+
+    /// Puts other policies in force, for every decision that begins after this returns. Decisions under way finish
+    /// with the policies they began with.
+    ///
+    /// # Errors
+    /// Everything wrong with the new policies; the old ones then stay in force.
+    pub fn replace(&self, policies: &[PolicyText]) -> Result<SnapshotInfo, Vec<PolicyError>> {
+        let mut last_id = self.last_id.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = *last_id + 1;
+        let snapshot = Snapshot::build(id, policies, &self.recipe, &self.sources)?;
+        self.check_clock(&snapshot)?;
+        let info = snapshot.info.clone();
+        self.snapshot.store(Arc::new(snapshot));
+        *last_id = id;
+        Ok(info)
+    }
+
+    /// Policies that read the time are of no use without one, and would fail only later.
+    fn check_clock(&self, snapshot: &Snapshot) -> Result<(), Vec<PolicyError>> {
+        if snapshot.time.is_used() && self.clock.is_none() {
+            let message = "these policies read the current time, and the decision point has no clock";
+            let help = "give it one: `Pdp::builder().clock(std::time::SystemTime::now)`";
+            return Err(vec![PolicyError::of_all(message.into(), Some(help.into()))]);
+        }
+        Ok(())
+    }
+}

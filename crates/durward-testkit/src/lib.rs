@@ -1,1 +1,6 @@
-//! (skeleton)
+//! Holds the product to the recorded truth: conformance cases, decisions of other engines, index against plain
+//! evaluator. Ships in nothing.
+
+pub mod conformance;
+pub mod data;
+pub mod recorded;

@@ -13,3 +13,4 @@ pub mod policy;
 pub mod request;
 pub mod response;
 pub mod tree;
+mod xml;

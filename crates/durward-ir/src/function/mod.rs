@@ -8,14 +8,16 @@
 
 mod arithmetic;
 mod bag;
+mod blocks;
 mod check;
-pub mod pattern;
 mod compare;
 mod convert;
 mod date;
 mod equality;
 mod logic;
 mod operand;
+pub mod pattern;
+mod regexp;
 mod text;
 
 use std::collections::HashMap;
@@ -27,6 +29,7 @@ use crate::value::{DataType, Operand};
 
 pub use bag::BAG_SIZE_MAX;
 pub use check::{Argument, TypeError};
+pub use pattern::Pattern;
 pub use text::TEXT_LENGTH_MAX;
 
 /// The type of an expression: one value or a bag of values of one data type.
@@ -147,7 +150,7 @@ pub fn all() -> impl Iterator<Item = &'static Function> {
     TABLES.into_iter().flatten()
 }
 
-static TABLES: [&[Function]; 10] = [
+static TABLES: [&[Function]; 11] = [
     equality::TABLE,
     arithmetic::TABLE,
     convert::TABLE,
@@ -155,6 +158,7 @@ static TABLES: [&[Function]; 10] = [
     compare::TABLE,
     date::TABLE,
     text::TABLE,
+    regexp::TABLE,
     bag::BAG_TABLE,
     bag::SET_TABLE,
     logic::BEYOND_ARGUMENTS,
@@ -215,3 +219,6 @@ fn take<'s, 'a, const N: usize>(operands: &'s [Operand<'a>]) -> Evaluated<&'s [O
         crate::Fault::processing(format!("{N} arguments were expected where {found} were given"))
     })
 }
+
+#[cfg(test)]
+mod tests;

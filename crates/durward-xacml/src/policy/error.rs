@@ -29,9 +29,24 @@ pub struct PolicyError {
     pub help: Option<String>,
 }
 
+impl PolicyError {
+    /// A problem at a place of one document.
+    pub fn at(source: SmolStr, place: Place, message: String, help: Option<String>) -> PolicyError {
+        PolicyError { source, line: place.line, column: place.column, message, help }
+    }
+
+    /// A problem of all documents together, which has no place: `source` is empty, line and column are 0.
+    pub fn of_all(message: String, help: Option<String>) -> PolicyError {
+        PolicyError { source: SmolStr::default(), line: 0, column: 0, message, help }
+    }
+}
+
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.source, self.line, self.column, self.message)?;
+        if !self.source.is_empty() {
+            write!(f, "{}:{}:{}: ", self.source, self.line, self.column)?;
+        }
+        f.write_str(&self.message)?;
         match &self.help {
             Some(help) => write!(f, "; {help}"),
             None => Ok(()),

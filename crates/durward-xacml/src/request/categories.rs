@@ -113,6 +113,36 @@ impl Categories {
         self.iter().find(|found| found.category.xml_id.as_deref() == Some(xml_id))
     }
 
+    /// An `xml:id` that two categories have.
+    pub(crate) fn repeated_id(&self) -> Option<&SmolStr> {
+        let mut ids: Vec<&SmolStr> =
+            self.list.iter().filter_map(|category| category.xml_id.as_ref()).collect();
+        ids.sort_unstable();
+        ids.windows(2).find_map(|pair| match pair {
+            [first, second] if first == second => Some(*first),
+            _ => None,
+        })
+    }
+
+    /// The same attributes with all categories of one name made one, at the place of the first.
+    pub(crate) fn merged(&self, name: &str) -> Categories {
+        let mut merged = Categories::with_capacity(self.len(), self.attribute_count());
+        let mut met = false;
+        for category in self.iter() {
+            if category.category.category != name {
+                merged.copy_category(category);
+            } else if !met {
+                met = true;
+                merged.copy_category(category);
+                let others = self.iter().filter(|other| other.category.category == name).skip(1);
+                others
+                    .flat_map(CategoryView::attributes)
+                    .for_each(|attribute| merged.copy_attribute(attribute));
+            }
+        }
+        merged
+    }
+
     /// Only what is marked `IncludeInResult`, for the result; categories of which nothing is left are dropped.
     pub fn included(&self) -> Categories {
         let mut kept = Categories::default();

@@ -6,7 +6,12 @@
 
 mod builder;
 mod categories;
+mod error;
 pub mod identifiers;
+mod limits;
+mod plain;
+mod xml;
+mod xml2;
 
 use std::sync::Arc;
 
@@ -14,6 +19,10 @@ use smol_str::SmolStr;
 
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
+pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub use limits::{
+    ATTRIBUTE_COUNT_MAX, CATEGORY_COUNT_MAX, Limits, REQUEST_BYTES_MAX, REQUEST_DEPTH_MAX, VALUE_COUNT_MAX,
+};
 
 /// Which generation of the standard a request was written in; the response is written in the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,8 +80,7 @@ pub struct Request {
     pub version: Version,
     /// The form in which it came.
     pub format: Format,
-    /// The whole document as text, for XPath over a 1.x or 2.0 request; kept only where the request has a
-    /// `<ResourceContent>`, else rebuilt on demand from [`Request::categories`].
+    /// The whole document as text, for XPath over a 1.x or 2.0 request; `None` for all others.
     pub document: Option<Arc<str>>,
 }
 

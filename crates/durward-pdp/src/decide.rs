@@ -1,0 +1,195 @@
+//! One request, answered: attributes into slots, evaluation, sources asked where needed, the vote as a result.
+//!
+//! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
+//! the evaluator touch; the result. Memory for the question is kept by each thread.
+
+use std::cell::{Cell, RefCell};
+
+use durward_index::Index;
+use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Trace, Unwatched};
+use durward_ir::program::{Node, NodeId, SetKind, SlotId};
+use durward_ir::question::{Question, Scratch, Surroundings};
+use durward_ir::{Fault, Value};
+use durward_xacml::multiple::{self, Individual};
+use durward_xacml::request::Request;
+use durward_xacml::response::{
+    Assignment, Decision, Duty, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
+};
+
+use crate::Pdp;
+use crate::snapshot::Snapshot;
+use crate::surroundings::RequestSurroundings;
+use crate::time::Moment;
+
+/// How often one decision may go back to its sources because what they gave made further attributes matter. Each
+/// round asks for at least one attribute not asked before; real policies need one or two.
+pub const SOURCE_ROUNDS_MAX: usize = 64;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// What goes along with one request through all its individual decisions.
+pub(crate) struct Asking<'p> {
+    pub(crate) pdp: &'p Pdp,
+    pub(crate) snapshot: &'p Snapshot,
+    moment: Option<Moment>,
+    /// How many decisions `access-permitted` may still ask for.
+    pub(crate) nested_left: Cell<u32>,
+}
+
+/// Values that sources gave, by slot.
+type Fetched = Vec<(SlotId, Vec<Value>)>;
+
+impl Pdp {
+    /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
+    /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
+    pub fn decide(&self, request: &Request) -> Response {
+        let snapshot = self.snapshot.load();
+        let asking = Asking::new(self, &snapshot);
+        let hierarchy = self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
+        match multiple::individual_requests(request, hierarchy) {
+            Ok(Individual::One(request)) => Response::of(asking.decide(request)),
+            Ok(Individual::Many(requests)) => {
+                let results = requests.iter().map(|request| asking.decide(request)).collect();
+                multiple::combine_if_asked(request, Response { results })
+            }
+            Err(error) => Response::indeterminate(error.status()),
+        }
+    }
+}
+
+impl<'p> Asking<'p> {
+    pub(crate) fn new(pdp: &'p Pdp, snapshot: &'p Snapshot) -> Asking<'p> {
+        let moment = match &pdp.clock {
+            Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
+            _ => None,
+        };
+        Asking { pdp, snapshot, moment, nested_left: Cell::new(crate::surroundings::NESTED_DECISIONS_MAX) }
+    }
+
+    /// One individual decision.
+    pub(crate) fn decide(&self, request: &Request) -> ResultOf {
+        let list = if request.return_policy_ids { ListPolicies::Yes } else { ListPolicies::No };
+        let decided = match &self.snapshot.index {
+            Index::Scan(_) => self.vote(request, &Everything, &Unwatched, list),
+            Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
+            Index::Diagram(diagram) => self.vote(request, diagram, &Unwatched, list),
+        };
+        match decided {
+            Ok((vote, applicable)) => self.result(request, vote, applicable),
+            Err(fault) => ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault)),
+        }
+    }
+
+    /// Evaluates until no attribute is missing that a source might have.
+    ///
+    /// # Errors
+    /// A source that failed, or too many rounds.
+    pub(crate) fn vote<S: Shortlist, T: Trace>(
+        &self,
+        request: &Request,
+        shortlist: &S,
+        trace: &T,
+        list: ListPolicies,
+    ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
+        let surroundings = RequestSurroundings::new(self, request);
+        let mut fetched = Fetched::new();
+        for _ in 0..SOURCE_ROUNDS_MAX {
+            let question = self.encode(request, &fetched, &surroundings);
+            let evaluator = Evaluator::new(&self.snapshot.program, &question, shortlist, trace, list);
+            let vote = evaluator.decide();
+            let applicable = evaluator.into_applicable();
+            let needs = question.needs();
+            SCRATCH.set(question.recycle());
+            if needs.is_empty() {
+                return Ok((vote, applicable));
+            }
+            for slot in needs {
+                fetched.push((slot, self.fetch(slot, request)?));
+            }
+        }
+        Err(Fault::processing(format!("the attribute sources were asked more than {SOURCE_ROUNDS_MAX} times")))
+    }
+
+    /// The attributes of the request, of the moment and of the sources, in their slots.
+    #[inline]
+    fn encode<'r>(
+        &'r self,
+        request: &'r Request,
+        fetched: &'r Fetched,
+        surroundings: &'r dyn Surroundings,
+    ) -> Question<'r> {
+        let slots = &self.snapshot.program.slots;
+        let mut question = Question::new(SCRATCH.take(), &self.snapshot.blank, surroundings);
+        for attribute in request.categories.attributes() {
+            let (key, category, issuer) = (attribute.key, attribute.category(), attribute.issuer.as_deref());
+            question.give(slots, key, category, &attribute.id, issuer, attribute.values());
+        }
+        if let Some(moment) = &self.moment {
+            for (slot, values) in self.snapshot.time.with(moment) {
+                if question.is_empty(slot) {
+                    question.put(slots, slot, values);
+                }
+            }
+        }
+        for (slot, values) in fetched {
+            question.put(slots, *slot, values);
+        }
+        question
+    }
+
+    fn fetch(&self, slot: SlotId, request: &Request) -> Result<Vec<Value>, Box<Fault>> {
+        let name = self.snapshot.program.slots.name(slot);
+        for source in self.pdp.sources.iter().filter(|source| source.provides(name)) {
+            let mut values = source.values(name, request).map_err(|error| {
+                Fault::processing(format!("the attribute source for `{}` failed: {error}", name.id))
+            })?;
+            values.retain(|value| value.data_type() == name.data_type);
+            if !values.is_empty() {
+                return Ok(values);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn result(&self, request: &Request, vote: Vote, applicable: Vec<NodeId>) -> ResultOf {
+        let decision = match vote.verdict {
+            Verdict::Permit => Decision::Permit,
+            Verdict::Deny => Decision::Deny,
+            Verdict::NotApplicable => Decision::NotApplicable,
+            Verdict::Indeterminate(_) => Decision::Indeterminate,
+        };
+        let mut result = match &vote.fault {
+            Some(fault) => ResultOf::with_status(decision, Status::from(&**fault)),
+            None => ResultOf::new(decision),
+        };
+        result.obligations = vote.duties.obligations.into_iter().map(duty).collect();
+        result.advice = vote.duties.advice.into_iter().map(duty).collect();
+        result.attributes = request.categories.included();
+        if request.return_policy_ids {
+            result.policy_ids = Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());
+        }
+        result
+    }
+
+    fn policy_identifier(&self, id: NodeId) -> Option<PolicyIdentifier> {
+        let Node::Set(set) = self.snapshot.program.node(id) else { return None };
+        let kind = match set.kind {
+            SetKind::Policy => PolicyKind::Policy,
+            SetKind::PolicySet => PolicyKind::PolicySet,
+            SetKind::Root => return None,
+        };
+        Some(PolicyIdentifier { kind, id: set.id.clone(), version: Some(set.version.clone()) })
+    }
+}
+
+fn duty(duty: IrDuty) -> Duty {
+    let assignments = duty
+        .assignments
+        .into_iter()
+        .map(|one| Assignment { id: one.id, category: one.category, issuer: one.issuer, value: one.value })
+        .collect();
+    Duty { id: duty.id, assignments }
+}

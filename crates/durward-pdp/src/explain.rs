@@ -1,0 +1,266 @@
+//! Why: which policies applied, which did not and because of which attribute, in words and as JSON.
+//!
+//! An explanation is made by the plain evaluator, watched; it costs what a decision without index costs and some
+//! text, and always agrees with what [`Pdp::decide`] answers.
+
+mod reason;
+
+use std::cell::RefCell;
+use std::fmt;
+
+use durward_ir::combine::{Effects, Verdict, Vote};
+use durward_ir::evaluate::{Everything, ListPolicies, Trace};
+use durward_ir::fault::Evaluated;
+use durward_ir::program::{Effect, Node, NodeId, Program, SetKind};
+use durward_ir::question::Question;
+use durward_xacml::multiple::{self, Individual};
+use durward_xacml::request::Request;
+use durward_xacml::response::Decision;
+use serde_json::{Value as Json, json};
+
+use crate::Pdp;
+use crate::decide::Asking;
+
+/// Why a request is answered as it is: one part for each individual decision.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The individual decisions, in the order of the response.
+    pub results: Vec<Explained>,
+}
+
+/// One policy element, what it said and why.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// `rule`, `policy`, `policy set` or `decision` at the top.
+    pub kind: &'static str,
+    /// Its identifier.
+    pub id: String,
+    /// Its version; empty for rules.
+    pub version: String,
+    /// Where it is written, `file:line:column`; empty at the top.
+    pub place: String,
+    /// What it said: `Permit`, `Deny`, `NotApplicable`, `Indeterminate{D}`, `Indeterminate{P}` or
+    /// `Indeterminate{DP}`.
+    pub outcome: String,
+    /// Why, in words.
+    pub reason: String,
+    /// The elements below that were evaluated, in order.
+    pub children: Vec<Explained>,
+}
+
+impl Pdp {
+    /// Explains the answer to a request. The decisions are those of [`Pdp::decide`].
+    pub fn explain(&self, request: &Request) -> Explanation {
+        let snapshot = self.snapshot.load();
+        let asking = Asking::new(self, &snapshot);
+        let hierarchy = self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
+        let results = match multiple::individual_requests(request, hierarchy) {
+            Ok(Individual::One(request)) => vec![asking.explain(request)],
+            Ok(Individual::Many(requests)) => requests.iter().map(|request| asking.explain(request)).collect(),
+            Err(error) => vec![Explained::failed(error.to_string())],
+        };
+        Explanation { results }
+    }
+}
+
+impl Asking<'_> {
+    fn explain(&self, request: &Request) -> Explained {
+        let recorder = Recorder { program: &self.snapshot.program, open: RefCell::default() };
+        match self.vote(request, &Everything, &recorder, ListPolicies::No) {
+            Ok((vote, _)) => recorder.finish(&vote),
+            Err(fault) => Explained::failed(fault.message),
+        }
+    }
+}
+
+impl Explained {
+    fn failed(reason: String) -> Explained {
+        Explained {
+            kind: "decision",
+            id: String::new(),
+            version: String::new(),
+            place: String::new(),
+            outcome: Decision::Indeterminate.as_str().into(),
+            reason,
+            children: Vec::new(),
+        }
+    }
+
+    /// This element and all below as JSON: `kind`, `id`, `version`, `place`, `outcome`, `reason`, `children`.
+    pub fn to_json(&self) -> Json {
+        let children: Vec<Json> = self.children.iter().map(Explained::to_json).collect();
+        json!({
+            "kind": self.kind,
+            "id": self.id,
+            "version": self.version,
+            "place": self.place,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "children": children,
+        })
+    }
+
+    fn write(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:indent$}{}: {}", "", self.outcome, self.kind, indent = depth * 2)?;
+        if !self.id.is_empty() {
+            write!(f, " `{}`", self.id)?;
+        }
+        if !self.reason.is_empty() {
+            write!(f, ", {}", self.reason)?;
+        }
+        if !self.place.is_empty() {
+            write!(f, " ({})", self.place)?;
+        }
+        writeln!(f)?;
+        self.children.iter().try_for_each(|child| child.write(depth + 1, f))
+    }
+}
+
+impl Explanation {
+    /// All results as a JSON array.
+    pub fn to_json(&self) -> Json {
+        Json::Array(self.results.iter().map(Explained::to_json).collect())
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.results.iter().try_for_each(|result| result.write(0, f))
+    }
+}
+
+/// Watches an evaluation and keeps what it sees as a tree.
+struct Recorder<'a> {
+    program: &'a Program,
+    /// The elements being evaluated, outermost first; the first is never closed before the end. A round for
+    /// attribute sources starts over.
+    open: RefCell<Vec<Explained>>,
+}
+
+impl Trace for Recorder<'_> {
+    fn enter(&self, id: NodeId) {
+        let mut open = self.open.borrow_mut();
+        if id == self.program.root() {
+            open.clear();
+        }
+        open.push(self.describe(id));
+    }
+
+    fn target(&self, id: NodeId, outcome: &Evaluated<bool>, question: &Question<'_>) {
+        // `only-one-applicable` asks for targets of children it has not entered; those explain nothing here.
+        let is_open = self.open.borrow().last().is_some_and(|open| open.id == *self.program.node(id).id());
+        let reason = match (outcome, self.program.node(id).target()) {
+            (Ok(false), Some(target)) => reason::why_false(self.program, question, target),
+            (Err(fault), _) => format!("its target failed: {}", fault.message),
+            (Ok(_), _) => return,
+        };
+        if is_open {
+            self.give_reason(reason);
+        }
+    }
+
+    fn condition(&self, id: NodeId, outcome: &Evaluated<bool>, question: &Question<'_>) {
+        let Node::Rule(rule) = self.program.node(id) else { return };
+        let reason = match (outcome, rule.condition) {
+            (Ok(true), Some(condition)) => reason::why_true(self.program, question, condition),
+            (Ok(false), Some(condition)) => {
+                format!("its condition is false: {}", reason::why_false(self.program, question, condition))
+            }
+            (Err(fault), _) => format!("its condition failed: {}", fault.message),
+            (Ok(_), None) => return,
+        };
+        self.give_reason(reason);
+    }
+
+    fn leave(&self, id: NodeId, vote: &Vote) {
+        let mut open = self.open.borrow_mut();
+        let Some(mut done) = open.pop() else { return };
+        done.outcome = outcome(vote.verdict);
+        if done.reason.is_empty() {
+            done.reason = self.reason_of(id, vote, &done.children);
+        }
+        match open.last_mut() {
+            Some(parent) => parent.children.push(done),
+            None => open.push(done),
+        }
+    }
+}
+
+impl Recorder<'_> {
+    fn give_reason(&self, reason: String) {
+        if let Some(current) = self.open.borrow_mut().last_mut() {
+            current.reason = reason;
+        }
+    }
+
+    /// What an element's own target or condition did not already explain.
+    fn reason_of(&self, id: NodeId, vote: &Vote, children: &[Explained]) -> String {
+        let Node::Set(set) = self.program.node(id) else {
+            return match vote.verdict {
+                Verdict::Permit | Verdict::Deny => "its target matches".into(),
+                Verdict::NotApplicable => String::new(),
+                Verdict::Indeterminate(_) => fault_message(vote),
+            };
+        };
+        match vote.verdict {
+            Verdict::Permit | Verdict::Deny => format!("by {}", set.algorithm.short_name()),
+            Verdict::NotApplicable if children.is_empty() => "it has nothing that could apply".into(),
+            Verdict::NotApplicable => "nothing in it applies".into(),
+            Verdict::Indeterminate(_) => fault_message(vote),
+        }
+    }
+
+    fn describe(&self, id: NodeId) -> Explained {
+        let node = self.program.node(id);
+        let (kind, version) = match node {
+            Node::Rule(_) => ("rule", String::new()),
+            Node::Set(set) => match set.kind {
+                SetKind::Policy => ("policy", set.version.to_string()),
+                SetKind::PolicySet => ("policy set", set.version.to_string()),
+                SetKind::Root => ("decision", String::new()),
+            },
+        };
+        let is_top = id == self.program.root();
+        let place = node.place();
+        let source = self.program.sources.get(place.source as usize).filter(|_| !is_top);
+        Explained {
+            kind,
+            id: if is_top { String::new() } else { node.id().to_string() },
+            version,
+            place: source.map(|source| format!("{source}:{}:{}", place.line, place.column)).unwrap_or_default(),
+            outcome: String::new(),
+            reason: String::new(),
+            children: Vec::new(),
+        }
+    }
+
+    fn finish(self, vote: &Vote) -> Explained {
+        let mut open = self.open.into_inner();
+        match open.pop() {
+            Some(top) => top,
+            None => Explained::failed(fault_message(vote)),
+        }
+    }
+}
+
+fn fault_message(vote: &Vote) -> String {
+    vote.fault.as_ref().map(|fault| fault.message.clone()).unwrap_or_default()
+}
+
+fn outcome(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Permit => "Permit".into(),
+        Verdict::Deny => "Deny".into(),
+        Verdict::NotApplicable => "NotApplicable".into(),
+        Verdict::Indeterminate(effects) => format!("Indeterminate{{{}}}", letters(effects)),
+    }
+}
+
+fn letters(effects: Effects) -> &'static str {
+    match (effects.contains(Effect::Deny), effects.contains(Effect::Permit)) {
+        (true, true) => "DP",
+        (true, false) => "D",
+        (false, true) => "P",
+        (false, false) => "",
+    }
+}

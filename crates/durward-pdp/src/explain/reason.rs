@@ -1,0 +1,144 @@
+//! Reasons in words: which attribute kept a target or condition from holding.
+
+use std::collections::BTreeSet;
+
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
+use durward_ir::program::{Expr, ExprId, Match, Program, SlotId};
+use durward_ir::question::Question;
+use durward_ir::value::Operand;
+
+/// How many values or alternatives a reason lists; more do not help anybody.
+const LISTED_MAX: usize = 6;
+
+/// Why an expression is false.
+pub(super) fn why_false(program: &Program, question: &Question<'_>, id: ExprId) -> String {
+    match program.expr(id) {
+        Expr::All(parts) => match parts.iter().find(|part| is_false(program, question, **part)) {
+            Some(part) => why_false(program, question, *part),
+            None => String::new(),
+        },
+        Expr::Any(parts) => none_of(program, question, parts),
+        Expr::Match(matching) => no_match(program, question, matching),
+        Expr::Constant(_)
+        | Expr::Attribute { .. }
+        | Expr::Selector(_)
+        | Expr::Call(..)
+        | Expr::Lazy(..)
+        | Expr::HigherOrder(..)
+        | Expr::Contextual(..)
+        | Expr::Matches(..) => with_attributes(program, question, id),
+    }
+}
+
+/// Why a condition holds: the attributes it looked at.
+pub(super) fn why_true(program: &Program, question: &Question<'_>, id: ExprId) -> String {
+    format!("its condition holds: {}", with_attributes(program, question, id))
+}
+
+fn is_false(program: &Program, question: &Question<'_>, id: ExprId) -> bool {
+    let evaluator = Evaluator::new(program, question, &Everything, &Unwatched, ListPolicies::No);
+    matches!(evaluator.truth(id), Ok(false))
+}
+
+/// None of several alternatives. Where all compare one attribute with constants, they become one list.
+fn none_of(program: &Program, question: &Question<'_>, parts: &[ExprId]) -> String {
+    let mut wanted = Vec::new();
+    let mut slots = BTreeSet::new();
+    for part in parts {
+        if let Expr::Match(matching) = program.expr(*part)
+            && matching.atom.is_some()
+            && let Expr::Attribute { slot, .. } = program.expr(matching.bag)
+        {
+            wanted.push(quoted(&matching.literal.lexical()));
+            slots.insert(*slot);
+        }
+    }
+    match slots.first() {
+        Some(slot) if slots.len() == 1 && wanted.len() == parts.len() => {
+            format!("{}, none of {}", attribute(program, question, *slot), list(wanted))
+        }
+        _ => {
+            let mut reasons: Vec<String> = Vec::new();
+            for part in parts {
+                let reason = why_false(program, question, *part);
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+            list_by(reasons, "; ")
+        }
+    }
+}
+
+fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> String {
+    let literal = quoted(&matching.literal.lexical());
+    let function = matching.function.id.rsplit(':').next().unwrap_or_default();
+    match program.expr(matching.bag) {
+        Expr::Attribute { slot, .. } if matching.atom.is_some() => {
+            format!("{}, not {literal}", attribute(program, question, *slot))
+        }
+        Expr::Attribute { slot, .. } => {
+            format!("{}, which {function} does not find to fit {literal}", attribute(program, question, *slot))
+        }
+        _ => format!("nothing in the content fits {literal} by {function}"),
+    }
+}
+
+/// The attributes below an expression with their values.
+fn with_attributes(program: &Program, question: &Question<'_>, id: ExprId) -> String {
+    let mut slots = BTreeSet::new();
+    let mut content = false;
+    collect(program, id, &mut slots, &mut content);
+    let mut parts: Vec<String> = slots.into_iter().map(|slot| attribute(program, question, slot)).collect();
+    if content {
+        parts.push("it looks into the content".into());
+    }
+    if parts.is_empty() { "it depends on no attribute".into() } else { list_by(parts, " and ") }
+}
+
+fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content: &mut bool) {
+    match program.expr(id) {
+        Expr::Attribute { slot, .. } => {
+            slots.insert(*slot);
+        }
+        Expr::Selector(_) => *content = true,
+        Expr::Contextual(_, args) => {
+            *content = true;
+            args.iter().for_each(|arg| collect(program, *arg, slots, content));
+        }
+        Expr::Call(_, args)
+        | Expr::Lazy(_, args)
+        | Expr::HigherOrder(_, _, args)
+        | Expr::All(args)
+        | Expr::Any(args) => args.iter().for_each(|arg| collect(program, *arg, slots, content)),
+        Expr::Matches(_, arg) => collect(program, *arg, slots, content),
+        Expr::Match(matching) => collect(program, matching.bag, slots, content),
+        Expr::Constant(Operand::One(_) | Operand::Bag(_)) => {}
+    }
+}
+
+/// "`role` is `nurse`", "`role` is missing".
+fn attribute(program: &Program, question: &Question<'_>, slot: SlotId) -> String {
+    let name = quoted(&program.slots.name(slot).id);
+    let values: Vec<String> = question.values(slot).iter().map(|value| quoted(&value.lexical())).collect();
+    match values.as_slice() {
+        [] => format!("{name} is missing"),
+        [value] => format!("{name} is {value}"),
+        _ => format!("{name} holds {}", list(values)),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn list(items: Vec<String>) -> String {
+    list_by(items, ", ")
+}
+
+fn list_by(mut items: Vec<String>, separator: &str) -> String {
+    let more = items.len().saturating_sub(LISTED_MAX);
+    items.truncate(LISTED_MAX);
+    let listed = items.join(separator);
+    if more == 0 { listed } else { format!("{listed}{separator}and {more} more") }
+}

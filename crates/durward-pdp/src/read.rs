@@ -1,0 +1,90 @@
+//! Policy texts out of files and directories.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use durward_xacml::policy::{RootKind, root_kind};
+
+/// One policy document, not yet read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyText {
+    /// How messages call it: usually its path.
+    pub name: String,
+    /// Its bytes.
+    pub text: Vec<u8>,
+}
+
+/// How deeply directories of policies may nest; deeper is a link that leads back to itself.
+pub const DIRECTORY_DEPTH_MAX: usize = 16;
+
+/// Why policies could not be fetched.
+#[derive(Debug)]
+pub struct ReadError {
+    /// What could not be read.
+    pub path: PathBuf,
+    /// Why.
+    pub message: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.message)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// The policies of a file, or of a directory and everything below it: all `*.xml` files in order of their paths.
+/// Files that are XACML requests or responses are left out of a directory, so that a policy may lie beside its
+/// examples; whatever else is not a policy is an error when it is read.
+///
+/// # Errors
+/// A path that does not exist or cannot be read; a directory without any policy.
+pub fn read_policies(path: &Path) -> Result<Vec<PolicyText>, ReadError> {
+    if !path.is_dir() {
+        return Ok(vec![read(path)?]);
+    }
+    let mut files = Vec::new();
+    collect(path, 0, &mut files)?;
+    files.sort();
+    let mut texts = Vec::with_capacity(files.len());
+    for file in files {
+        let text = read(&file)?;
+        match root_kind(&text.text) {
+            RootKind::Request | RootKind::Response => {}
+            RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => texts.push(text),
+        }
+    }
+    if texts.is_empty() {
+        let message = "no policies here: expected files `*.xml` with a `Policy` or `PolicySet`".into();
+        return Err(ReadError { path: path.into(), message });
+    }
+    Ok(texts)
+}
+
+fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
+    if depth > DIRECTORY_DEPTH_MAX {
+        let message = format!("directories nest more than {DIRECTORY_DEPTH_MAX} deep");
+        return Err(ReadError { path: directory.into(), message });
+    }
+    let failed = |error: std::io::Error| ReadError { path: directory.into(), message: error.to_string() };
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if is_hidden {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, depth + 1, files)?;
+        } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<PolicyText, ReadError> {
+    let text = fs::read(path).map_err(|error| ReadError { path: path.into(), message: error.to_string() })?;
+    Ok(PolicyText { name: path.display().to_string(), text })
+}

@@ -1,0 +1,100 @@
+//! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
+
+use durward_index::{Index, IndexKind, Settings};
+use durward_ir::program::{Node, Program, SetKind, SlotId};
+use durward_ir::question::{Number, blank_slots};
+use durward_xacml::lower::{self, lower};
+use durward_xacml::policy::{Limits, PolicyError, read_policy};
+
+use crate::PolicyText;
+use crate::source::AttributeSource;
+use crate::time::TimeSlots;
+
+/// How policies become a snapshot; the same for every reload.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recipe {
+    pub(crate) lowering: lower::Options,
+    pub(crate) index: IndexKind,
+    pub(crate) index_settings: Settings,
+    pub(crate) limits: Limits,
+}
+
+/// What a snapshot is made of, for operators.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Counts the snapshots of one decision point, from 1.
+    pub id: u64,
+    /// How many documents were read.
+    pub documents: usize,
+    /// How many policies they hold.
+    pub policies: usize,
+    /// How many rules.
+    pub rules: usize,
+    /// The index in use, and why.
+    pub index: String,
+}
+
+/// The policies in force.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) program: Program,
+    pub(crate) index: Index,
+    /// The state of every slot before a request is given.
+    pub(crate) blank: Vec<Number>,
+    pub(crate) time: TimeSlots,
+    pub(crate) info: SnapshotInfo,
+}
+
+impl Snapshot {
+    /// Reads, lowers and indexes.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the documents.
+    pub(crate) fn build(
+        id: u64,
+        texts: &[PolicyText],
+        recipe: &Recipe,
+        sources: &[Box<dyn AttributeSource>],
+    ) -> Result<Snapshot, Vec<PolicyError>> {
+        let mut documents = Vec::with_capacity(texts.len());
+        let mut errors = Vec::new();
+        for text in texts {
+            match read_policy(&text.name, &text.text, &recipe.limits) {
+                Ok(document) => documents.push(document),
+                Err(found) => errors.extend(found),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let program = lower(&documents, &recipe.lowering)?;
+        let index = Index::build(recipe.index, &program, &recipe.index_settings);
+        let is_sourced = |slot: SlotId| {
+            let name = program.slots.name(slot);
+            sources.iter().any(|source| source.provides(name))
+        };
+        let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
+        let info = SnapshotInfo {
+            id,
+            documents: documents.len(),
+            policies: program.policy_count(),
+            rules,
+            index: index.describe(),
+        };
+        Ok(Snapshot {
+            blank: blank_slots(&program.slots, is_sourced),
+            time: TimeSlots::of(&program.slots),
+            program,
+            index,
+            info,
+        })
+    }
+
+    /// Whether an element is a policy or policy set, and which.
+    pub(crate) fn set_kind(node: &Node) -> Option<SetKind> {
+        match node {
+            Node::Set(set) => Some(set.kind),
+            Node::Rule(_) => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Conformance cases: one folder each, with policies, a request and the response it must get.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use durward_pdp::xacml::multiple::ResourceHierarchy;
+use durward_pdp::xacml::policy::{RootKind, root_kind};
+use durward_pdp::xacml::response::differences;
+use durward_pdp::{
+    AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response, SourceError, Value,
+};
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The suite's folder name and the case's: `att-ct-0.4-deprecated/IIC102d`.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// The cases of a suite, in order.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn cases(suite: &Path) -> std::io::Result<Vec<Case>> {
+    let suite_name = suite.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut cases = Vec::new();
+    for entry in fs::read_dir(suite)? {
+        let folder = entry?.path();
+        if folder.is_dir() {
+            let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            cases.push(Case { name: format!("{suite_name}/{name}"), folder });
+        }
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
+}
+
+/// Runs one case with one index.
+///
+/// # Errors
+/// How what happened differs from what the case asks for.
+pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
+    let file = |name: &str| fs::read(case.folder.join(name)).ok();
+    let request = file("Request.xml").or_else(|| file("Request.xml.ignore")).ok_or("no request")?;
+    if file("Request.xml.ignore").is_some() && file("Response.xml.ignore").is_some() {
+        return match build(case, index) {
+            Ok(_) => Err("the policy must be refused, and was read".into()),
+            Err(_) => Ok(()),
+        };
+    }
+    let expected = file("Response.xml").ok_or("no response")?;
+    let expected = Response::from_xml(&expected).map_err(|error| format!("cannot read the expected response: {error}"))?;
+    let found = match (build(case, index), Request::from_xml(&request)) {
+        (Ok(pdp), Ok(request)) => pdp.decide(&request),
+        (Ok(_), Err(error)) => Response::indeterminate(error.status()),
+        (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  "))),
+    };
+    let differences = differences(&expected, &found);
+    if differences.is_empty() { Ok(()) } else { Err(differences.join("\n  ")) }
+}
+
+fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
+    let texts = policies(&case.folder).map_err(|error| vec![error.to_string()])?;
+    let main = texts.iter().find(|text| text.name.ends_with("/Policy.xml")).ok_or_else(|| vec!["no Policy.xml".into()])?;
+    let root = root_id(main);
+    let mut builder = Pdp::builder()
+        .policies(texts.clone())
+        .index(index)
+        .clock(|| std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000))
+        .hierarchy(ExampleHierarchy);
+    if let Some(root) = root {
+        builder = builder.root(&root);
+    }
+    if case.folder.join("AttributeProvider.xml").is_file() {
+        builder = builder.source(Physicians);
+    }
+    builder.build().map_err(|errors| errors.iter().map(PolicyError::to_string).collect())
+}
+
+/// All policies of a case's folder and of `Policies` in it.
+fn policies(folder: &Path) -> std::io::Result<Vec<PolicyText>> {
+    let mut texts = Vec::new();
+    for directory in [folder.to_path_buf(), folder.join("Policies")] {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "xml") {
+                let text = fs::read(&path)?;
+                if matches!(root_kind(&text), RootKind::Policy | RootKind::PolicySet) {
+                    texts.push(PolicyText { name: path.display().to_string(), text });
+                }
+            }
+        }
+    }
+    texts.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(texts)
+}
+
+/// The identifier of a policy document.
+fn root_id(text: &PolicyText) -> Option<String> {
+    let document =
+        durward_pdp::xacml::policy::read_policy(&text.name, &text.text, &durward_pdp::Limits::default()).ok()?;
+    Some(document.root.id().to_string())
+}
+
+/// The source case IIA002 asks for: everybody is a physician.
+struct Physicians;
+
+impl AttributeSource for Physicians {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.id == "urn:oasis:names:tc:xacml:1.0:example:attribute:role"
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        Ok(vec![Value::text("Physician")])
+    }
+}
+
+/// The resources cases IIIC001 to IIIC003 speak about.
+struct ExampleHierarchy;
+
+impl ResourceHierarchy for ExampleHierarchy {
+    fn children(&self, resource: &Value) -> Vec<Value> {
+        let names: &[&str] = match &*resource.lexical() {
+            "urn:root" => &["urn:root:child1", "urn:root:child2"],
+            "urn:root:child1" => &["urn:root:child1:descendant1", "urn:root:child1:descendant2"],
+            "urn:root:child2" => &["urn:root:child2:descendant1", "urn:root:child2:descendant2"],
+            _ => &[],
+        };
+        names.iter().map(|name| Value::AnyUri((*name).into())).collect()
+    }
+}

@@ -1,0 +1,4 @@
+//! The product against the recorded truth.
+
+mod conformance;
+mod recorded;

@@ -1,0 +1,202 @@
+//! The policies that references can reach: every top-level document, then everything nested in one.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::policy::PolicyError;
+use crate::tree::{Document, IdReference, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
+
+/// A policy or policy set in some tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Element<'t> {
+    Policy(&'t Policy),
+    PolicySet(&'t PolicySet),
+}
+
+/// An element and the document it stands in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found<'t> {
+    pub(super) source: usize,
+    pub(super) element: Element<'t>,
+}
+
+/// All elements by identifier.
+#[derive(Debug)]
+pub(super) struct Repository<'t> {
+    documents: &'t [Document],
+    top: HashMap<&'t str, Vec<Found<'t>>>,
+    nested: HashMap<&'t str, Vec<Found<'t>>>,
+}
+
+impl<'t> Element<'t> {
+    /// Which element this is.
+    pub(super) fn address(self) -> *const () {
+        match self {
+            Element::Policy(policy) => std::ptr::from_ref(policy).cast(),
+            Element::PolicySet(set) => std::ptr::from_ref(set).cast(),
+        }
+    }
+
+    pub(super) fn id(self) -> &'t str {
+        match self {
+            Element::Policy(policy) => &policy.id,
+            Element::PolicySet(set) => &set.id,
+        }
+    }
+
+    fn version(self) -> &'t Version {
+        match self {
+            Element::Policy(policy) => &policy.version,
+            Element::PolicySet(set) => &set.version,
+        }
+    }
+
+    fn is_policy(self) -> bool {
+        match self {
+            Element::Policy(_) => true,
+            Element::PolicySet(_) => false,
+        }
+    }
+}
+
+impl<'t> Repository<'t> {
+    pub(super) fn of(documents: &'t [Document]) -> Repository<'t> {
+        let mut repository = Repository { documents, top: HashMap::new(), nested: HashMap::new() };
+        for (source, document) in documents.iter().enumerate() {
+            let element = match &document.root {
+                PolicyOrSet::Policy(policy) => Element::Policy(policy),
+                PolicyOrSet::PolicySet(set) => Element::PolicySet(set),
+            };
+            repository.top.entry(element.id()).or_default().push(Found { source, element });
+            if let Element::PolicySet(set) = element {
+                repository.add_nested(source, set);
+            }
+        }
+        repository
+    }
+
+    fn add_nested(&mut self, source: usize, set: &'t PolicySet) {
+        for child in &set.children {
+            let element = match child {
+                PolicySetChild::Policy(policy) => Element::Policy(policy),
+                PolicySetChild::PolicySet(set) => {
+                    self.add_nested(source, set);
+                    Element::PolicySet(set)
+                }
+                PolicySetChild::PolicyReference(_) | PolicySetChild::PolicySetReference(_) => continue,
+            };
+            self.nested.entry(element.id()).or_default().push(Found { source, element });
+        }
+    }
+
+    /// Two documents that are the same policy in the same version: nobody could say which one is meant.
+    pub(super) fn duplicates(&self) -> Vec<PolicyError> {
+        let mut errors = Vec::new();
+        let mut seen: HashMap<(&str, &Version), usize> = HashMap::new();
+        for (source, document) in self.documents.iter().enumerate() {
+            let (id, version) = (document.root.id(), document.root.version());
+            let Some(first) = seen.insert((id, version), source) else { continue };
+            let other = self.documents.get(first).map(|document| document.source.as_str()).unwrap_or_default();
+            let place = match &document.root {
+                PolicyOrSet::Policy(policy) => policy.place,
+                PolicyOrSet::PolicySet(set) => set.place,
+            };
+            errors.push(PolicyError::at(
+                document.source.clone(),
+                place,
+                format!("`{id}` version {version} is already defined in {other}"),
+                Some("give one of them another identifier or version, or remove it".into()),
+            ));
+        }
+        errors
+    }
+
+    /// The newest element a reference accepts (XACML 3.0, 5.11); top-level documents come before nested elements.
+    pub(super) fn resolve(&self, child: &PolicySetChild) -> Option<Found<'t>> {
+        let (reference, wants_policy) = reference(child)?;
+        let newest = |candidates: Option<&Vec<Found<'t>>>| {
+            candidates?
+                .iter()
+                .filter(|found| found.element.is_policy() == wants_policy)
+                .filter(|found| reference.accepts(found.element.version()))
+                .max_by_key(|found| found.element.version())
+                .copied()
+        };
+        let id = reference.id.as_str();
+        newest(self.top.get(id)).or_else(|| newest(self.nested.get(id)))
+    }
+
+    /// What to do about a reference that resolves to nothing.
+    pub(super) fn hint(&self, child: &PolicySetChild) -> String {
+        let Some((reference, wants_policy)) = reference(child) else { return String::new() };
+        let id = reference.id.as_str();
+        let same_id = self.top.get(id).into_iter().chain(self.nested.get(id)).flatten();
+        let (same_kind, other_kind): (Vec<Found<'_>>, Vec<Found<'_>>) =
+            same_id.partition(|found| found.element.is_policy() == wants_policy);
+        if !same_kind.is_empty() {
+            let versions: Vec<String> =
+                same_kind.iter().map(|found| found.element.version().to_string()).collect();
+            return format!("there is version {}", versions.join(", "));
+        }
+        match other_kind.first().map(|found| found.element) {
+            Some(Element::Policy(_)) => "it is a policy: use `PolicyIdReference`".into(),
+            Some(Element::PolicySet(_)) => "it is a policy set: use `PolicySetIdReference`".into(),
+            None => format!("add the document that defines it; there are: {}", self.top_level_ids(5)),
+        }
+    }
+
+    /// The documents no other document refers to, in order; of several versions of one, the newest.
+    pub(super) fn unreferenced(&self) -> Vec<usize> {
+        let mut referenced = HashSet::new();
+        for (source, document) in self.documents.iter().enumerate() {
+            if let PolicyOrSet::PolicySet(set) = &document.root {
+                self.note_references(source, set, &mut referenced);
+            }
+        }
+        let is_newest = |source: usize, document: &Document| {
+            let versions = self.top.get(document.root.id().as_str());
+            versions.into_iter().flatten().all(|other| {
+                other.source == source || other.element.version() <= document.root.version()
+            })
+        };
+        let open = self.documents.iter().enumerate();
+        open.filter(|(source, document)| !referenced.contains(source) && is_newest(*source, document))
+            .map(|(source, _)| source)
+            .collect()
+    }
+
+    fn note_references(&self, from: usize, set: &PolicySet, referenced: &mut HashSet<usize>) {
+        for child in &set.children {
+            match child {
+                PolicySetChild::PolicySet(nested) => self.note_references(from, nested, referenced),
+                PolicySetChild::PolicyReference(_) | PolicySetChild::PolicySetReference(_) => {
+                    referenced.extend(self.resolve(child).map(|found| found.source).filter(|to| *to != from));
+                }
+                PolicySetChild::Policy(_) => {}
+            }
+        }
+    }
+
+    /// The newest element with this identifier, to start from.
+    pub(super) fn find_root(&self, id: &str) -> Option<Found<'t>> {
+        let newest = |found: Option<&Vec<Found<'t>>>| {
+            found?.iter().max_by_key(|found| found.element.version()).copied()
+        };
+        newest(self.top.get(id)).or_else(|| newest(self.nested.get(id)))
+    }
+
+    /// The identifiers of the documents, for messages.
+    pub(super) fn top_level_ids(&self, count_max: usize) -> String {
+        let ids: Vec<String> =
+            self.documents.iter().take(count_max).map(|document| format!("`{}`", document.root.id())).collect();
+        let more = if self.documents.len() > count_max { ", ..." } else { "" };
+        format!("{}{more}", ids.join(", "))
+    }
+}
+
+fn reference(child: &PolicySetChild) -> Option<(&IdReference, bool)> {
+    match child {
+        PolicySetChild::PolicyReference(reference) => Some((reference, true)),
+        PolicySetChild::PolicySetReference(reference) => Some((reference, false)),
+        PolicySetChild::Policy(_) | PolicySetChild::PolicySet(_) => None,
+    }
+}

@@ -1,0 +1,75 @@
+//! Why a request (or a response) could not be read, in the words of whoever wrote it.
+
+use std::fmt;
+
+/// A request or response that cannot be read. Answering it with a syntax-error status is the caller's business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    /// What sort of mistake it is.
+    pub kind: RequestErrorKind,
+    /// What is wrong, lower case and without the place.
+    pub message: String,
+    /// Where it is wrong.
+    pub place: Place,
+}
+
+/// The same, for a response that cannot be read.
+pub type ResponseError = RequestError;
+
+/// What sort of mistake a [`RequestError`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestErrorKind {
+    /// The bytes are not XML or not JSON at all.
+    IllFormed,
+    /// Well-formed, but not what the standard's schema asks for.
+    Structure,
+    /// A value does not have the form of its data type.
+    Value,
+    /// More, longer or deeper than the [`Limits`](super::Limits) allow.
+    Limit,
+}
+
+/// Where in a text something is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a text of lines; both count from 1, columns count characters.
+    Line {
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// In JSON, as a path such as `Request.Category[2].Attribute[0].Value`.
+    Path(String),
+    /// About the text as a whole.
+    Whole,
+}
+
+impl RequestError {
+    /// An error about the text as a whole.
+    pub(crate) fn whole(kind: RequestErrorKind, message: impl Into<String>) -> Box<RequestError> {
+        Box::new(RequestError { kind, message: message.into(), place: Place::Whole })
+    }
+}
+
+impl Place {
+    /// The line and column of a byte of `text`; the end of the text where `offset` lies beyond it.
+    pub(crate) fn at(text: &str, offset: usize) -> Place {
+        let before = text.get(..text.floor_char_boundary(offset)).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        Place::Line { line, column }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::Line { line, column } => write!(f, "{} (line {line}, column {column})", self.message),
+            Place::Path(path) => write!(f, "{} (at `{path}`)", self.message),
+            Place::Whole => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for RequestError {}

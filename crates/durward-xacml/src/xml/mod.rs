@@ -1,0 +1,13 @@
+//! XML as the readers of requests and responses want it: elements by namespace, attributes checked, text decoded,
+//! everything outside the schema refused. Splitting the text into tags is left to `quick-xml`.
+
+mod attributes;
+mod characters;
+mod names;
+mod reader;
+pub(crate) mod write;
+
+pub(crate) use attributes::RawAttribute;
+pub(crate) use characters::first_forbidden;
+pub(crate) use names::{CORE3, SCHEMA_INSTANCE, Space};
+pub(crate) use reader::{Element, Read, XmlReader, excerpt};
