@@ -242,7 +242,10 @@ impl Program {
     /// # Panics
     /// Never for numbers out of this very program.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "expression numbers are only made by the builder of this program")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "expression numbers are only made by the builder of this program"
+    )]
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }

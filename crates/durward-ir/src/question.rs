@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 
 use crate::attribute::NameKey;
-use crate::datatype::XPathExpression;
 use crate::fault::{Evaluated, Fault};
 use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
@@ -45,7 +44,7 @@ pub trait Surroundings {
     /// # Errors
     /// A selected node that is not of the selector's data type, an ill-typed path, a spent budget.
     fn select(&self, selector: &Selector) -> Evaluated<Vec<Value>>;
-    /// How many nodes the path selects. `path` is an [`XPathExpression`] or, in XACML 2.0, a text.
+    /// How many nodes the path selects. `path` is an [`Value::XPathExpression`] or, in XACML 2.0, a text.
     ///
     /// # Errors
     /// See [`Surroundings::select`].
@@ -111,7 +110,10 @@ pub struct Question<'r> {
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("bags", &self.bags).field("numbers", &self.numbers).finish_non_exhaustive()
+        f.debug_struct("Question")
+            .field("bags", &self.bags)
+            .field("numbers", &self.numbers)
+            .finish_non_exhaustive()
     }
 }
 
@@ -254,6 +256,14 @@ impl<'r> Question<'r> {
         number
     }
 
+    /// The slot's number as it stands, [`Number::UNASKED`] included, noting nothing: for indexes, which must not
+    /// have a source asked for what the policies themselves would not read.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    pub fn peek(&self, slot: SlotId) -> Number {
+        self.numbers[slot.0 as usize]
+    }
+
     #[cold]
     fn note_need(&self, slot: SlotId) {
         let mut needs = self.needs.borrow_mut();
@@ -307,12 +317,4 @@ fn recycle<'a>(mut bags: Vec<Bag<'_>>) -> Vec<Bag<'a>> {
     bags.clear();
     // The vector is empty: collecting in place only changes the type.
     bags.into_iter().map(|_| Bag::Empty).collect()
-}
-
-/// The path of an XPath operand and its namespaces, whichever of the two forms it has.
-pub fn xpath_of(value: &Value) -> Option<&XPathExpression> {
-    match value {
-        Value::XPathExpression(path) => Some(path),
-        _ => None,
-    }
 }

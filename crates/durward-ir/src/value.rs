@@ -172,6 +172,11 @@ impl DataType {
         }
     }
 
+    /// The indefinite article of [`DataType::short_name`], with a space after it.
+    pub(crate) fn article(self) -> &'static str {
+        if self.short_name().starts_with(['a', 'i', 'x']) { "an " } else { "a " }
+    }
+
     /// The data type that the JSON profile abbreviates so.
     pub fn from_short_name(name: &str) -> Option<DataType> {
         DataType::from_schema_name(name).or(match name {

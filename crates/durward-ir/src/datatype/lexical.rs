@@ -35,9 +35,8 @@ impl LexicalError {
 
 impl fmt::Display for LexicalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.data_type.short_name();
-        let article = if name.starts_with(['a', 'e', 'i', 'o', 'u', 'x']) { "an" } else { "a" };
-        write!(f, "`{}` is not {article} {name}", self.quoted)?;
+        let (article, name) = (self.data_type.article(), self.data_type.short_name());
+        write!(f, "`{}` is not {article}{name}", self.quoted)?;
         if self.reason.is_empty() { Ok(()) } else { write!(f, ": {}", self.reason) }
     }
 }

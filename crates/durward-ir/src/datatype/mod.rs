@@ -51,3 +51,6 @@ pub struct Opaque {
     /// The value's text.
     pub text: SmolStr,
 }
+
+#[cfg(test)]
+mod tests;

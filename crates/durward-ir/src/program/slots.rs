@@ -108,7 +108,9 @@ impl Slots {
         self.atom_table = vec![AtomEntry::default(); table_size(self.atoms.len())];
         for (number, (slot, value)) in self.atoms.iter().enumerate() {
             let digest = digest(*slot, value);
-            place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| e.atom == 0);
+            place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| {
+                e.atom == 0
+            });
         }
     }
 

@@ -20,6 +20,8 @@ use smol_str::SmolStr;
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
 pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub(crate) use xml::{read_category, read_value};
+
 pub use limits::{
     ATTRIBUTE_COUNT_MAX, CATEGORY_COUNT_MAX, Limits, REQUEST_BYTES_MAX, REQUEST_DEPTH_MAX, VALUE_COUNT_MAX,
 };

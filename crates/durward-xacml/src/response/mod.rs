@@ -1,12 +1,16 @@
 //! The answer: results with decision, status, obligations, advice and echoes, written as XML or JSON.
 
+mod difference;
 pub mod status;
+mod xml;
+mod xml_read;
 
 use durward_ir::Value;
 use smol_str::SmolStr;
 
 use crate::request::Categories;
 
+pub use difference::differences;
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail};
 
 /// What the policies say (XACML 3.0, section 5.53). The finer kinds of Indeterminate never leave the decider.

@@ -273,6 +273,17 @@ impl<'a> XmlReader<'a> {
         })
     }
 
+    /// The place where the content of the element just started begins; to be given to [`XmlReader::since`].
+    pub(crate) fn mark(&self) -> usize {
+        self.offset()
+    }
+
+    /// What was read from a [`XmlReader::mark`] to the end tag just met, without that tag.
+    pub(crate) fn since(&self, mark: usize) -> &'a str {
+        let read = self.text.get(mark..self.offset()).unwrap_or_default();
+        read.rfind("</").and_then(|end| read.get(..end)).unwrap_or_default()
+    }
+
     /// The namespace of an attribute: none without a prefix.
     pub(crate) fn attribute_space(&self, attribute: RawAttribute<'a>) -> Read<Space> {
         match attribute.name.split_once(':') {
