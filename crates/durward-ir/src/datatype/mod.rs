@@ -28,7 +28,7 @@ pub use temporal::{Date, DateTime, IMPLICIT_ZONE, Time, YEAR_MAX, Zone};
 pub use x500::X500Name;
 
 pub(crate) use binary::{parse_base64, parse_hex, write_base64, write_hex};
-pub(crate) use lexical::{Reason, trim};
+pub(crate) use lexical::{Reason, normalize, trim};
 pub(crate) use number::{parse_double, write_double};
 pub(crate) use uri::parse_uri;
 

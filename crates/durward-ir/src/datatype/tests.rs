@@ -16,7 +16,7 @@ fn reads(data_type: DataType, pairs: &[(&str, &str)]) {
         value.write_lexical(&mut appended);
         assert_eq!(appended, format!("x{written}"));
         let again = Value::parse(data_type, written).unwrap();
-        assert!(again.equals(&value) || *written == "NaN", "{written:?} is read back as another value");
+        assert!(again.equals(&value), "{written:?} is read back as another value");
         assert_eq!(again.content_hash(), value.content_hash(), "{text:?}");
     }
 }
@@ -77,7 +77,7 @@ fn identifiers_and_short_names_go_both_ways() {
 #[test]
 fn text_is_kept_as_it_is() {
     reads(DataType::Text, &[("", ""), (" a\n", " a\n"), ("é😀", "é😀")]);
-    compares(DataType::Text, &[&["a"], &["a "], &["A"], &["e\u{301}"], &["é"]]);
+    compares(DataType::Text, &[&["a"], &["a "], &["A"], &["\u{e9}", "e\u{301}"], &["\u{212b}", "\u{c5}"]]);
 }
 
 #[test]
@@ -172,7 +172,8 @@ fn doubles() {
         ],
     );
     compares(DataType::Double, &[&["1", "1.0", "10e-1"], &["0", "-0"], &["INF", "1e999"], &["-INF"]]);
-    assert!(!Value::Double(f64::NAN).equals(&Value::Double(f64::NAN)));
+    compares(DataType::Double, &[&["NaN"], &["INF"], &["0"]]);
+    assert!(Value::Double(f64::NAN).equals(&Value::Double(-f64::NAN)));
 }
 
 #[test]
@@ -504,7 +505,14 @@ fn uris() {
     );
     compares(
         DataType::AnyUri,
-        &[&["http://a/"], &["http://A/"], &["http://a"], &["http://a/%7e"], &["http://a/%7E"]],
+        &[
+            &["http://a/"],
+            &["http://A/"],
+            &["http://a"],
+            &["http://a/%7e"],
+            &["http://a/%7E"],
+            &["\u{e9}", "e\u{301}"],
+        ],
     );
 }
 
@@ -844,10 +852,10 @@ fn mangled_texts_never_panic() {
             for data_type in DataType::ALL {
                 let Ok(value) = Value::parse(data_type, &text) else { continue };
                 let again = Value::parse(data_type, &value.lexical()).unwrap();
-                assert!(again.equals(&value) || !value.equals(&value), "{data_type} {text:?}");
+                assert!(again.equals(&value), "{data_type} {text:?}");
                 let canonical = Value::parse(data_type, &value.canonical().lexical()).unwrap();
                 let wraps = data_type == DataType::Time; // its canonical form moves to another day
-                assert!(wraps || canonical.equals(&value) || !value.equals(&value), "{data_type} {text:?}");
+                assert!(wraps || canonical.equals(&value), "{data_type} {text:?}");
             }
         }
     }

@@ -8,8 +8,10 @@ mod builder;
 mod categories;
 mod error;
 pub mod identifiers;
+mod json;
 mod limits;
 mod plain;
+mod write;
 mod xml;
 mod xml2;
 

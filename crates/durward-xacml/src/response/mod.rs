@@ -1,6 +1,8 @@
 //! The answer: results with decision, status, obligations, advice and echoes, written as XML or JSON.
 
 mod difference;
+mod json;
+mod json_read;
 pub mod status;
 mod xml;
 mod xml_read;
@@ -11,6 +13,8 @@ use smol_str::SmolStr;
 use crate::request::Categories;
 
 pub use difference::differences;
+pub(crate) use xml::{data_type_uri, write_attributes};
+
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail};
 
 /// What the policies say (XACML 3.0, section 5.53). The finer kinds of Indeterminate never leave the decider.

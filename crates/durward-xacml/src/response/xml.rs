@@ -70,7 +70,7 @@ impl Response {
 
 impl ResultOf {
     /// Whether there is nothing to say but the decision.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         let Status { code, message, detail } = &self.status;
         self.obligations.is_empty()
             && self.advice.is_empty()

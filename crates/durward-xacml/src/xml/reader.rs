@@ -74,6 +74,33 @@ impl<'a> XmlReader<'a> {
         }
     }
 
+    /// For a document known to be well-formed: where the name in its root element's tag ends, and the names of the
+    /// attributes there. Prefixes need not be declared.
+    pub(crate) fn root_tag(text: &'a str) -> Option<(usize, Vec<&'a str>)> {
+        let mut reader = Reader::from_str(text);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(tag) | Event::Empty(tag) => {
+                    let start = (tag.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+                    let end = start + tag.name().as_ref().len();
+                    let rest = text.get(end..start + tag.len())?;
+                    let mut found = Vec::new();
+                    attributes::split(rest, &mut found).ok()?;
+                    return Some((end, found.into_iter().map(|attribute| attribute.name).collect()));
+                }
+                Event::Eof => return None,
+                Event::End(_)
+                | Event::Text(_)
+                | Event::CData(_)
+                | Event::Comment(_)
+                | Event::Decl(_)
+                | Event::PI(_)
+                | Event::DocType(_)
+                | Event::GeneralRef(_) => {}
+            }
+        }
+    }
+
     /// The root element.
     pub(crate) fn root(&mut self) -> Read<Element<'a>> {
         loop {
