@@ -162,11 +162,14 @@ fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], argumen
         ModeName::Decide => "read request to decision",
         ModeName::Text => "request text to response text",
     };
-    let threads = match arguments.threads {
-        1 => "1 thread".to_owned(),
-        more => format!("{more} threads"),
-    };
-    format!("{policies} policies, {} requests, {threads}, {what}\n\n", requests.len())
+    let policies = counted(policies, "polic", ["y", "ies"]);
+    let requests = counted(requests.len(), "request", ["", "s"]);
+    let threads = counted(usize::from(arguments.threads), "thread", ["", "s"]);
+    format!("{policies}, {requests}, {threads}, {what}\n\n")
+}
+
+fn counted(number: usize, word: &str, [one, more]: [&str; 2]) -> String {
+    format!("{number} {word}{}", if number == 1 { one } else { more })
 }
 
 fn foot(measured: &[(IndexKind, Measurement)]) -> String {

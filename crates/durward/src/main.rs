@@ -87,9 +87,23 @@ fn usage_failure(text: &str) -> Failure {
     let (problem, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     let problem = problem.strip_prefix("error: ").unwrap_or(problem);
     let message = problem.lines().map(str::trim).collect::<Vec<_>>().join(" ").replace('\'', "`");
-    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    Failure::new(message)
-        .hint(tip.map_or_else(|| "see `durward --help`".to_owned(), |tip| tip.replace('\'', "`")))
+    let hint = match rest.lines().find_map(|line| line.trim().strip_prefix("tip: ")) {
+        Some(tip) => tip.replace('\'', "`"),
+        None => format!("see `{} --help`", asked_command()),
+    };
+    Failure::new(message).hint(hint)
+}
+
+/// The command that was asked for, as it is typed: `durward bench embedded`.
+fn asked_command() -> String {
+    let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
+    match (words.next().as_deref(), words.next().as_deref()) {
+        (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
+        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
+            format!("durward {command}")
+        }
+        _ => "durward".to_owned(),
+    }
 }
 
 /// Writes to standard output. A reader that went away, such as `head`, is no error.

@@ -13,7 +13,8 @@
 //!   RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides"><Target/>
 //!   <Rule RuleId="r" Effect="Permit"/></Policy>"#;
 //! let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
-//!   ReturnPolicyIdList="false"/>"#;
+//!   ReturnPolicyIdList="false"><Attributes Category="urn:oasis:names:tc:xacml:3.0:attribute-category:action"/>
+//!   </Request>"#;
 //! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
 //! let plan = Plan { mode: Mode::Decide, threads: 1, duration: Duration::from_millis(50) };
 //! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
