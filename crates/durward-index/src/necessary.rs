@@ -20,6 +20,8 @@ pub(crate) struct Limit {
     /// Sorted, without repeats.
     pub(crate) atoms: Rc<[Atom]>,
     pub(crate) is_absent_allowed: bool,
+    /// Whether this comes from the element's own target rather than from its children.
+    pub(crate) is_own: bool,
 }
 
 /// What must hold.
@@ -46,6 +48,14 @@ impl Necessary {
         matches!(self, Necessary::Never)
     }
 
+    /// The same, for the element above.
+    fn inherited(mut self) -> Necessary {
+        if let Necessary::All(limits) = &mut self {
+            limits.iter_mut().for_each(|limit| limit.is_own = false);
+        }
+        self
+    }
+
     /// Both must hold. Of two limits on one slot the tighter is kept: they cannot be intersected, since different
     /// values of one bag may satisfy them.
     fn and(self, other: Necessary) -> Necessary {
@@ -59,6 +69,7 @@ impl Necessary {
                         limit.is_absent_allowed &= other.is_absent_allowed;
                         if other.atoms.len() < limit.atoms.len() {
                             limit.atoms = other.atoms;
+                            limit.is_own = other.is_own;
                         }
                     }
                 }
@@ -79,7 +90,6 @@ impl Necessary {
             .collect();
         match possible.as_slice() {
             [] => Necessary::Never,
-            [only] => Necessary::All(only.to_vec()),
             [first, rest @ ..] => {
                 Necessary::All(first.iter().filter_map(|limit| common(limit, rest, atoms_max)).collect())
             }
@@ -106,7 +116,7 @@ fn common(first: &Limit, others: &[&[Limit]], atoms_max: usize) -> Option<Limit>
     }
     atoms.sort_unstable();
     atoms.dedup();
-    (atoms.len() <= atoms_max).then(|| Limit { slot: first.slot, atoms: atoms.into(), is_absent_allowed })
+    (atoms.len() <= atoms_max).then(|| Limit { atoms: atoms.into(), is_absent_allowed, ..first.clone() })
 }
 
 /// For the target to be anything but False.
@@ -135,6 +145,7 @@ fn of_test(test: &OneOf) -> Necessary {
         slot: test.slot,
         atoms: Rc::from(&*test.atoms),
         is_absent_allowed: test.is_error_if_absent,
+        is_own: true,
     }])
 }
 
@@ -145,7 +156,7 @@ pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -
         let own = of_target(targets.get(id));
         let necessary = match node {
             Node::Rule(_) => own,
-            Node::Set(set) => own.and(of_children(set, &all, targets, atoms_max)),
+            Node::Set(set) => own.and(of_children(set, &all, targets, atoms_max).inherited()),
         };
         all.push(necessary);
     }

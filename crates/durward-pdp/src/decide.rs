@@ -126,9 +126,12 @@ impl<'p> Asking<'p> {
     ) -> Question<'r> {
         let slots = &self.snapshot.program.slots;
         let mut question = Question::new(SCRATCH.take(), &self.snapshot.blank, surroundings);
-        for attribute in request.categories.attributes() {
-            let (key, category, issuer) = (attribute.key, attribute.category(), attribute.issuer.as_deref());
-            question.give(slots, key, category, &attribute.id, issuer, attribute.values());
+        for category in request.categories.iter() {
+            let Some(number) = slots.category(&category.category) else { continue };
+            for attribute in category.attributes() {
+                let (key, issuer) = (attribute.key, attribute.issuer.as_deref());
+                question.give(slots, number, key, &attribute.id, issuer, attribute.values());
+            }
         }
         if let Some(moment) = &self.moment {
             for (slot, values) in self.snapshot.time.with(moment) {

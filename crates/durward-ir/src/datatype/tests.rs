@@ -172,7 +172,8 @@ fn doubles() {
         ],
     );
     compares(DataType::Double, &[&["1", "1.0", "10e-1"], &["0", "-0"], &["INF", "1e999"], &["-INF"]]);
-    assert!(Value::Double(f64::NAN).equals(&Value::Double(-f64::NAN)), "as the conformance suite has it");
+    compares(DataType::Double, &[&["NaN"], &["INF"], &["0"]]);
+    assert!(Value::Double(f64::NAN).equals(&Value::Double(-f64::NAN)));
 }
 
 #[test]
@@ -851,10 +852,10 @@ fn mangled_texts_never_panic() {
             for data_type in DataType::ALL {
                 let Ok(value) = Value::parse(data_type, &text) else { continue };
                 let again = Value::parse(data_type, &value.lexical()).unwrap();
-                assert!(again.equals(&value) || !value.equals(&value), "{data_type} {text:?}");
+                assert!(again.equals(&value), "{data_type} {text:?}");
                 let canonical = Value::parse(data_type, &value.canonical().lexical()).unwrap();
                 let wraps = data_type == DataType::Time; // its canonical form moves to another day
-                assert!(wraps || canonical.equals(&value) || !value.equals(&value), "{data_type} {text:?}");
+                assert!(wraps || canonical.equals(&value), "{data_type} {text:?}");
             }
         }
     }

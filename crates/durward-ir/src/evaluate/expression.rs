@@ -123,10 +123,10 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Integer::Small(wanted) => *wanted,
             Integer::Big(_) => i64::MAX,
         };
-        if wanted <= 0 {
+        if wanted == 0 {
             return Ok(true);
         }
-        if wanted > rest.len() as i64 {
+        if wanted < 0 || wanted > rest.len() as i64 {
             return Err(Fault::processing(format!("`n-of` wants {wanted} of {} arguments", rest.len())));
         }
         let mut unknown = Unknown(None);
@@ -204,8 +204,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 self.every(first, |a| self.some(second, |b| self.holds(function, a, b)))?
             }
             HigherOrder::AnyOfAll => {
+                // "between each element of the second bag and any element of the first"
                 let (first, second) = two_bags(&operands)?;
-                self.some(first, |a| self.every(second, |b| self.holds(function, a, b)))?
+                self.every(second, |b| self.some(first, |a| self.holds(function, a, b)))?
             }
             HigherOrder::AllOfAll => {
                 let (first, second) = two_bags(&operands)?;

@@ -13,6 +13,7 @@ pub(super) const CASES: &str = r"
 1.0:integer-equal i'123456789012345678901234567890' i'+0123456789012345678901234567890' -> b'true'
 1.0:integer-equal i'9223372036854775808' i'-9223372036854775808' -> b'false'
 1.0:double-equal d'NaN' d'NaN' -> b'true'
+1.0:double-equal d'NaN' d'0' -> b'false'
 1.0:double-equal d'-0' d'0' -> b'true'
 1.0:double-equal d'INF' d'INF' -> b'true'
 1.0:double-equal d'INF' d'-INF' -> b'false'
