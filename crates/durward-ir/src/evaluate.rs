@@ -7,7 +7,9 @@ mod expression;
 
 use std::cell::{Cell, RefCell};
 
-use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote};
+use crate::combine::{
+    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append,
+};
 use crate::fault::{Evaluated, Fault};
 use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
 use crate::question::Question;
@@ -278,14 +280,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         }
         match self.duties(effect, duties) {
             Ok(own) => {
-                vote.duties.append(own);
+                append(&mut vote.duties, own);
                 vote
             }
             Err(fault) => Vote::indeterminate(Effects::only(effect), fault),
         }
     }
 
-    fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Duties> {
+    fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Option<Box<Duties>>> {
         let mut evaluated = Duties::default();
         for duty in duties.iter().filter(|duty| duty.on == effect) {
             let done = self.duty(duty)?;
@@ -294,7 +296,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 DutyKind::Advice => evaluated.advice.push(done),
             }
         }
-        Ok(evaluated)
+        Ok((!evaluated.is_empty()).then(|| Box::new(evaluated)))
     }
 
     fn duty(&self, duty: &DutyExpr) -> Evaluated<Duty> {
