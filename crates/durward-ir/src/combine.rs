@@ -147,6 +147,17 @@ impl Vote {
     pub fn indeterminate(effects: Effects, fault: Box<Fault>) -> Vote {
         Vote { verdict: Verdict::Indeterminate(effects), duties: None, fault: Some(fault) }
     }
+
+    /// The vote of a set that chose this one vote among its children's: such algorithms do not track effects, so
+    /// their Indeterminate counts as {DP} above (C.1).
+    #[must_use]
+    #[inline]
+    pub fn without_effects(mut self) -> Vote {
+        if let Verdict::Indeterminate(effects) = &mut self.verdict {
+            *effects = Effects::DENY_OR_PERMIT;
+        }
+        self
+    }
 }
 
 /// A combining algorithm. The `ordered-` forms are the plain ones here: children are always evaluated in
