@@ -130,9 +130,7 @@ fn first_applicable_stops_at_an_error_too() {
 #[test]
 fn legacy_rule_algorithms_look_at_the_effect_of_a_failed_rule() {
     check(Algorithm::LegacyRuleDenyOverrides, legacy_rule_deny_overrides);
-    check(Algorithm::LegacyRulePermitOverrides, |votes| {
-        mirrored(legacy_rule_deny_overrides(&mirror(votes)))
-    });
+    check(Algorithm::LegacyRulePermitOverrides, |votes| mirrored(legacy_rule_deny_overrides(&mirror(votes))));
 }
 
 #[test]

@@ -74,6 +74,33 @@ impl<'a> XmlReader<'a> {
         }
     }
 
+    /// For a document known to be well-formed: where the name in its root element's tag ends, and the names of the
+    /// attributes there. Prefixes need not be declared.
+    pub(crate) fn root_tag(text: &'a str) -> Option<(usize, Vec<&'a str>)> {
+        let mut reader = Reader::from_str(text);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(tag) | Event::Empty(tag) => {
+                    let start = (tag.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+                    let end = start + tag.name().as_ref().len();
+                    let rest = text.get(end..start + tag.len())?;
+                    let mut found = Vec::new();
+                    attributes::split(rest, &mut found).ok()?;
+                    return Some((end, found.into_iter().map(|attribute| attribute.name).collect()));
+                }
+                Event::Eof => return None,
+                Event::End(_)
+                | Event::Text(_)
+                | Event::CData(_)
+                | Event::Comment(_)
+                | Event::Decl(_)
+                | Event::PI(_)
+                | Event::DocType(_)
+                | Event::GeneralRef(_) => {}
+            }
+        }
+    }
+
     /// The root element.
     pub(crate) fn root(&mut self) -> Read<Element<'a>> {
         loop {
@@ -273,9 +300,20 @@ impl<'a> XmlReader<'a> {
         })
     }
 
+    /// The place where the content of the element just started begins; to be given to [`XmlReader::since`].
+    pub(crate) fn mark(&self) -> usize {
+        self.offset()
+    }
+
+    /// What was read from a [`XmlReader::mark`] to the end tag just met, without that tag.
+    pub(crate) fn since(&self, mark: usize) -> &'a str {
+        let read = self.text.get(mark..self.offset()).unwrap_or_default();
+        read.rfind("</").and_then(|end| read.get(..end)).unwrap_or_default()
+    }
+
     /// The namespace of an attribute: none without a prefix.
     pub(crate) fn attribute_space(&self, attribute: RawAttribute<'a>) -> Read<Space> {
-        match attribute.name.split_once(':') {
+        match split_name(attribute.name) {
             None => Ok(Space::None),
             Some((prefix, _)) => {
                 self.scopes.space(prefix).ok_or_else(|| self.unbound(prefix, attribute.name))
@@ -363,7 +401,7 @@ impl<'a> XmlReader<'a> {
         self.depth += 1;
         self.closed = closed;
         self.bind()?;
-        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let (prefix, local) = split_name(name).unwrap_or(("", name));
         let space = self.scopes.space(prefix).ok_or_else(|| self.unbound(prefix, name))?;
         Ok(Token::Start(Element { space, local, name }))
     }
@@ -378,7 +416,7 @@ impl<'a> XmlReader<'a> {
         let mut prefixed = 0;
         for index in 0..self.attributes.len() {
             let Some(&attribute) = self.attributes.get(index) else { break };
-            let Some((prefix, local)) = attribute.name.split_once(':') else {
+            let Some((prefix, local)) = split_name(attribute.name) else {
                 if attribute.name == "xmlns" {
                     let uri = self.value(attribute)?;
                     self.scopes.bind("", uri, self.depth);
@@ -410,7 +448,7 @@ impl<'a> XmlReader<'a> {
     fn check_prefixed(&self) -> Read<()> {
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for attribute in &self.attributes {
-            let Some((prefix, local)) = attribute.name.split_once(':') else { continue };
+            let Some((prefix, local)) = split_name(attribute.name) else { continue };
             if matches!(prefix, "xmlns" | "xml") {
                 continue;
             }
@@ -494,6 +532,12 @@ impl<'a> XmlReader<'a> {
 
 fn is_space(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+/// Prefix and local name, where there is a prefix. Names are short: a plain loop beats a search.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    let colon = name.bytes().position(|byte| byte == b':')?;
+    Some((name.get(..colon)?, name.get(colon + 1..)?))
 }
 
 /// The beginning of a text, for an error message.

@@ -1,0 +1,86 @@
+//! Programs of a known shape.
+
+use durward_ir::combine::Algorithm;
+use durward_ir::function::find;
+use durward_ir::program::{Builder, Effect, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
+use durward_ir::{AttributeName, DataType, Value};
+
+use crate::generate::Facts;
+
+/// This many policies, each for one resource, each with a rule that always permits.
+pub(crate) fn flat(policies: usize) -> (Program, Facts) {
+    let mut builder = Builder::new();
+    let always = rule(&mut builder, None);
+    let children: Vec<NodeId> = (0..policies)
+        .map(|number| {
+            let target = for_resource(&mut builder, number);
+            set(&mut builder, Algorithm::DenyOverrides, Some(target), vec![always])
+        })
+        .collect();
+    (finish(builder, children), flat_facts(17))
+}
+
+/// This many sets of which exactly one child must match, each with two that match always, though the rules in
+/// them are for one resource.
+pub(crate) fn ambiguous(sets: usize) -> Program {
+    let mut builder = Builder::new();
+    let children: Vec<NodeId> = (0..sets)
+        .map(|number| {
+            let target = for_resource(&mut builder, number);
+            let rule = rule(&mut builder, Some(target));
+            let policy = set(&mut builder, Algorithm::DenyOverrides, None, vec![rule]);
+            set(&mut builder, Algorithm::OnlyOneApplicable, None, vec![policy, policy])
+        })
+        .collect();
+    finish(builder, children)
+}
+
+/// A question for one of those resources.
+pub(crate) fn flat_facts(resource: usize) -> Facts {
+    Facts { values: vec![vec![Value::text(format!("resource-{resource}"))]], is_sourced: vec![false] }
+}
+
+fn for_resource(builder: &mut Builder, number: usize) -> ExprId {
+    let name = AttributeName {
+        category: "resource".into(),
+        id: "id".into(),
+        data_type: DataType::Text,
+        issuer: None,
+    };
+    let bag = builder.attribute(&name, false);
+    let equal =
+        find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a function of the standard");
+    builder.match_any(equal, Value::text(format!("resource-{number}")), bag)
+}
+
+fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
+    builder.node(Node::Rule(Rule {
+        id: "rule".into(),
+        effect: Effect::Permit,
+        target,
+        condition: None,
+        duties: Vec::new(),
+        place: Place::default(),
+    }))
+}
+
+fn set(builder: &mut Builder, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> NodeId {
+    builder.node(Node::Set(plain_set(SetKind::PolicySet, algorithm, target, children)))
+}
+
+fn finish(builder: Builder, children: Vec<NodeId>) -> Program {
+    builder.finish(plain_set(SetKind::Root, Algorithm::DenyOverrides, None, children))
+}
+
+fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
+    Set {
+        id: "set".into(),
+        version: "1.0".into(),
+        kind,
+        target,
+        algorithm,
+        children,
+        duties: Vec::new(),
+        place: Place::default(),
+    }
+}

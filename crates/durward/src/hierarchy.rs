@@ -1,0 +1,41 @@
+//! Which resources lie below which, out of a file.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use durward_pdp::ir::Fault;
+use durward_pdp::{ResourceHierarchy, Value};
+
+use crate::failure::Failure;
+
+/// Children by parent.
+#[derive(Debug)]
+pub(crate) struct Hierarchy {
+    children: HashMap<String, Vec<String>>,
+}
+
+impl Hierarchy {
+    /// Reads `{"parent": ["child", ...]}`.
+    pub(crate) fn read(path: &Path) -> Result<Hierarchy, Failure> {
+        let text = fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let children = serde_json::from_slice(&text).map_err(|error| {
+            let message = format!("{}: not a hierarchy: {error}", path.display());
+            Failure::new(message).hint("a hierarchy is {\"parent\": [\"child\", ...], ...}")
+        })?;
+        Ok(Hierarchy { children })
+    }
+}
+
+impl ResourceHierarchy for Hierarchy {
+    /// Children are of the data type their parent is asked by: a file knows only text.
+    fn children(&self, resource: &Value) -> Result<Vec<Value>, Box<Fault>> {
+        let children = self.children.get(&*resource.lexical()).map(Vec::as_slice).unwrap_or_default();
+        let typed = |child: &String| {
+            let data_type = resource.data_type();
+            Value::parse(data_type, child)
+                .map_err(|error| Fault::processing(format!("resource `{child}` of the hierarchy: {error}")))
+        };
+        children.iter().map(typed).collect()
+    }
+}
