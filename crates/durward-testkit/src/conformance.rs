@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::ir::Fault;
+use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::xacml::policy::{RootKind, root_kind};
 use durward_pdp::xacml::response::differences;
 use durward_pdp::{

@@ -14,7 +14,7 @@ use std::fmt;
 
 use durward_ir::Fault;
 
-use crate::request::{Categories, Request, identifiers};
+use crate::request::{Categories, Request};
 use crate::response::Status;
 
 pub use combine::combine_if_asked;
@@ -84,15 +84,7 @@ pub fn individual_requests<'a>(
 
 /// Whether nothing in the request asks for several decisions.
 fn is_one(request: &Request) -> bool {
-    request.multi_requests.is_empty()
-        && !repeated::has_repeated(&request.categories)
-        && !request.categories.attributes().any(|attribute| is_mark(&attribute.id))
-}
-
-/// Whether an attribute of this name asks for several decisions, in the right category.
-fn is_mark(id: &str) -> bool {
-    // By length first, which differs from most identifiers'.
-    id == identifiers::SCOPE || id == identifiers::SCOPE_1_0 || id == identifiers::MULTIPLE_CONTENT_SELECTOR
+    request.multi_requests.is_empty() && !request.categories.may_be_several()
 }
 
 /// Applies one scheme to every request.

@@ -80,3 +80,9 @@ pub fn shared(text: &str) -> SmolStr {
         None => SmolStr::new(text),
     }
 }
+
+/// Whether an attribute of this name may ask for several decisions.
+pub(crate) fn asks_for_several(id: &str) -> bool {
+    // By length first, which differs from most identifiers'.
+    id == SCOPE || id == SCOPE_1_0 || id == MULTIPLE_CONTENT_SELECTOR
+}
