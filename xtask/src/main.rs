@@ -1,3 +1,59 @@
-//! The project's own tooling: `cargo xtask test | check | generate | peers | fuzz`.
+//! The project's own tooling, in the order a change meets it: `cargo xtask check`, `test`, `fuzz`, `generate`,
+//! `peers`. Nothing here ships; the product does not know that it exists.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
-fn main() {}
+mod arrows;
+mod check;
+mod demo;
+mod fuzz;
+mod generate;
+mod licences;
+mod metadata;
+mod peers;
+mod process;
+mod release;
+mod report;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  check                  formatting, lints, arrows between crates, licences, generated files
+  test                   check, then every test, a short fuzz, the release binary and the README's commands
+  fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
+  generate               write the generated documents again  --check       only say which are stale
+  peers                  measure beside other engines         --rounds N    repetitions (default 5)
+                                                              --seconds N   each measurement (default 4)
+
+CI=true turns what would be skipped for want of a tool into a failure.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<ExitCode, String> {
+    match words {
+        ["check"] => Ok(check::run_alone()),
+        ["test"] => Ok(test::run_alone()),
+        ["fuzz", rest @ ..] => fuzz::run_alone(rest),
+        ["generate"] => generate::run(generate::Mode::Write),
+        ["generate", "--check"] => generate::run(generate::Mode::Check),
+        ["peers", rest @ ..] => peers::run(rest),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(format!("unknown command `{}`\n\n{HELP}", other.join(" "))),
+    }
+}

@@ -1,6 +1,127 @@
-//! stub
+//! The shortcut: finds the policy elements that can matter for a question, so that the others need not be asked.
+//!
+//! Stands between the program (`durward-ir`) and its evaluator, through [`Shortlist`]. An index can be deleted and
+//! every decision, every duty and their order stay the same; `tests/index` holds every index to that. What an
+//! index saves is work: an element that it leaves out is not evaluated, so the attributes only that element reads
+//! are not asked for, and its steps do not count towards [`durward_ir::evaluate::STEPS_MAX`].
+//!
+//! There is no policy language in here, no request format, and nothing that changes after [`Index::build`] but
+//! counters.
+
+mod bloom;
+mod diagram;
+mod kind;
+mod necessary;
+mod settings;
+mod statistics;
+mod target;
+
+pub use bloom::Bloom;
+pub use diagram::Diagram;
 pub use durward_ir::evaluate::Everything;
-#[derive(Clone, Copy, Debug, Default)] pub enum IndexKind { #[default] Auto }
-#[derive(Clone, Debug, Default)] pub struct Settings;
-#[derive(Debug)] pub enum Index { Scan(Everything), Bloom(Everything), Diagram(Everything) }
-impl Index { pub fn build(_: IndexKind, _: &durward_ir::program::Program, _: &Settings) -> Index { Index::Scan(Everything) } pub fn describe(&self) -> String { "scan".into() } }
+pub use kind::{IndexKind, UnknownIndex};
+pub use settings::{Counting, Settings};
+pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
+
+use durward_ir::combine::Flow;
+use durward_ir::evaluate::{Known, Shortlist};
+use durward_ir::program::{NodeId, Program, Set};
+use durward_ir::question::Question;
+
+/// Up to this many policy elements `auto` does not index: evaluating them all costs about what an index costs.
+const AUTO_SCAN_NODES_MAX: usize = 8;
+
+/// An index of one program. To be used with that program only.
+#[derive(Debug)]
+pub enum Index {
+    /// Every element, in order.
+    Scan(Everything),
+    /// A Bloom filter per target.
+    Bloom(Bloom),
+    /// A decision diagram per set.
+    Diagram(Diagram),
+}
+
+impl Index {
+    /// Indexes a program. Takes time and memory about proportional to the program, within the limits of
+    /// `settings`; past a limit the index leaves out less, and nothing else changes.
+    pub fn build(kind: IndexKind, program: &Program, settings: &Settings) -> Index {
+        match kind {
+            IndexKind::Scan => Index::Scan(Everything),
+            IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
+            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings)),
+            IndexKind::Auto => Index::build(choose(program).0, program, settings),
+        }
+    }
+
+    /// The kind in use; never [`IndexKind::Auto`].
+    pub fn kind(&self) -> IndexKind {
+        match self {
+            Index::Scan(_) => IndexKind::Scan,
+            Index::Bloom(_) => IndexKind::Bloom,
+            Index::Diagram(_) => IndexKind::Diagram,
+        }
+    }
+
+    /// What the index consists of and, where counted, did.
+    pub fn statistics(&self) -> Statistics {
+        match self {
+            Index::Scan(_) => Statistics::Scan,
+            Index::Bloom(bloom) => Statistics::Bloom(bloom.statistics()),
+            Index::Diagram(diagram) => Statistics::Diagram(diagram.statistics()),
+        }
+    }
+
+    /// One line for people: the kind in use and its size.
+    pub fn describe(&self) -> String {
+        self.statistics().to_string()
+    }
+
+    /// Why [`IndexKind::Auto`] chooses what it chooses for this program, in one sentence.
+    pub fn reason(program: &Program) -> String {
+        choose(program).1
+    }
+}
+
+/// What `auto` means for a program, and why.
+fn choose(program: &Program) -> (IndexKind, String) {
+    let nodes = program.nodes().len();
+    let atoms = program.slots.atom_count();
+    if nodes <= AUTO_SCAN_NODES_MAX {
+        let reason =
+            format!("`scan`, because {nodes} policy elements are evaluated as fast as an index is read");
+        (IndexKind::Scan, reason)
+    } else if atoms == 0 {
+        (IndexKind::Scan, "`scan`, because no target compares an attribute with a value".to_owned())
+    } else {
+        let reason =
+            format!("`diagram`, because {nodes} policy elements can be told apart by {atoms} values");
+        (IndexKind::Diagram, reason)
+    }
+}
+
+/// Asks whichever index it is. Callers that decide often match on the index once and hand the evaluator what is
+/// inside, so that its code is made for that index.
+impl Shortlist for Index {
+    fn children(
+        &self,
+        id: NodeId,
+        set: &Set,
+        question: &Question<'_>,
+        show: impl FnMut(NodeId, Known) -> Flow,
+    ) {
+        match self {
+            Index::Scan(everything) => everything.children(id, set, question, show),
+            Index::Bloom(bloom) => bloom.children(id, set, question, show),
+            Index::Diagram(diagram) => diagram.children(id, set, question, show),
+        }
+    }
+
+    fn target(&self, id: NodeId, question: &Question<'_>) -> Known {
+        match self {
+            Index::Scan(everything) => everything.target(id, question),
+            Index::Bloom(bloom) => bloom.target(id, question),
+            Index::Diagram(diagram) => diagram.target(id, question),
+        }
+    }
+}

@@ -202,15 +202,16 @@ impl Algorithm {
             ("3.0", "on-permit-apply-second", Combines::Policies) => Algorithm::OnPermitApplySecond,
             ("1.0", "first-applicable", _) => Algorithm::FirstApplicable,
             ("1.0", "only-one-applicable", Combines::Policies) => Algorithm::OnlyOneApplicable,
-            ("1.0", "deny-overrides", Combines::Rules) | ("1.1", "ordered-deny-overrides", Combines::Rules) => {
-                Algorithm::LegacyRuleDenyOverrides
-            }
+            ("1.0", "deny-overrides", Combines::Rules)
+            | ("1.1", "ordered-deny-overrides", Combines::Rules) => Algorithm::LegacyRuleDenyOverrides,
             ("1.0", "deny-overrides", Combines::Policies)
             | ("1.1", "ordered-deny-overrides", Combines::Policies) => Algorithm::LegacyPolicyDenyOverrides,
             ("1.0", "permit-overrides", Combines::Rules)
             | ("1.1", "ordered-permit-overrides", Combines::Rules) => Algorithm::LegacyRulePermitOverrides,
             ("1.0", "permit-overrides", Combines::Policies)
-            | ("1.1", "ordered-permit-overrides", Combines::Policies) => Algorithm::LegacyPolicyPermitOverrides,
+            | ("1.1", "ordered-permit-overrides", Combines::Policies) => {
+                Algorithm::LegacyPolicyPermitOverrides
+            }
             _ => return None,
         };
         Some(algorithm)
@@ -218,7 +219,8 @@ impl Algorithm {
 
     /// The algorithm a short name means (`deny-overrides`, `first-applicable`, ...), as settings spell it.
     pub fn from_short_name(name: &str) -> Option<Algorithm> {
-        let uri = |version: &str| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{name}");
+        let uri =
+            |version: &str| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{name}");
         Algorithm::from_uri(&uri("3.0"), Combines::Policies)
             .or_else(|| Algorithm::from_uri(&uri("1.0"), Combines::Policies))
     }
@@ -232,7 +234,9 @@ impl Algorithm {
             Algorithm::PermitUnlessDeny => "permit-unless-deny",
             Algorithm::FirstApplicable => "first-applicable",
             Algorithm::OnlyOneApplicable => "only-one-applicable",
-            Algorithm::LegacyRuleDenyOverrides | Algorithm::LegacyPolicyDenyOverrides => "deny-overrides (1.0)",
+            Algorithm::LegacyRuleDenyOverrides | Algorithm::LegacyPolicyDenyOverrides => {
+                "deny-overrides (1.0)"
+            }
             Algorithm::LegacyRulePermitOverrides | Algorithm::LegacyPolicyPermitOverrides => {
                 "permit-overrides (1.0)"
             }
@@ -290,7 +294,6 @@ impl Combiner {
             }
         }
     }
-
 
     fn deny_is_final(&self) -> bool {
         match self.algorithm {

@@ -32,17 +32,17 @@ pub enum Known {
 /// What an index does for the evaluator. Must be exact where it is certain: with or without it every decision,
 /// every duty and their order are the same.
 pub trait Shortlist {
-    /// The children of `set` that may be anything but NotApplicable, in document order. For
-    /// [`Algorithm::OnlyOneApplicable`], which looks at targets alone, and [`Algorithm::OnPermitApplySecond`],
-    /// which counts its children, only children whose own target certainly does not match may be left out of the
-    /// former and none of the latter.
-    fn children<'a>(
-        &'a self,
+    /// Shows the children of `set` that may be anything but NotApplicable, in document order, until told to stop;
+    /// each with what is already known about its target. Of [`Algorithm::OnlyOneApplicable`], which looks at
+    /// targets alone, only children whose own target certainly does not match may be left out. Not asked for
+    /// [`Algorithm::OnPermitApplySecond`], which counts its children.
+    fn children(
+        &self,
         id: NodeId,
-        set: &'a Set,
+        set: &Set,
         question: &Question<'_>,
-        buffer: &'a mut Vec<NodeId>,
-    ) -> &'a [NodeId];
+        show: impl FnMut(NodeId, Known) -> Flow,
+    );
 
     /// What is known about the target of an element.
     fn target(&self, id: NodeId, question: &Question<'_>) -> Known;
@@ -53,14 +53,13 @@ pub trait Shortlist {
 pub struct Everything;
 
 impl Shortlist for Everything {
-    fn children<'a>(
-        &'a self,
-        _: NodeId,
-        set: &'a Set,
-        _: &Question<'_>,
-        _: &'a mut Vec<NodeId>,
-    ) -> &'a [NodeId] {
-        &set.children
+    #[inline]
+    fn children(&self, _: NodeId, set: &Set, _: &Question<'_>, mut show: impl FnMut(NodeId, Known) -> Flow) {
+        for child in &set.children {
+            if show(*child, Known::Unsure) == Flow::Stop {
+                break;
+            }
+        }
     }
 
     fn target(&self, _: NodeId, _: &Question<'_>) -> Known {
@@ -126,7 +125,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// What the whole program says. Stands only if [`Question::needs`] is empty afterwards.
     #[inline]
     pub fn decide(&self) -> Vote {
-        self.vote(self.program.root())
+        self.vote(self.program.root(), Known::Unsure)
     }
 
     /// The policies and policy sets that applied and decided, children before parents; empty unless asked for.
@@ -134,12 +133,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         self.applicable.map(RefCell::into_inner).unwrap_or_default()
     }
 
-    /// What one element says.
-    pub fn vote(&self, id: NodeId) -> Vote {
+    /// What one element says, given what is known about its target.
+    fn vote(&self, id: NodeId, known: Known) -> Vote {
         self.trace.enter(id);
         let vote = match self.program.node(id) {
-            Node::Rule(rule) => self.rule(id, rule),
-            Node::Set(set) => self.set(id, set),
+            Node::Rule(rule) => self.rule(id, rule, known),
+            Node::Set(set) => self.set(id, set, known),
         };
         self.trace.leave(id, &vote);
         vote
@@ -147,8 +146,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Section 7.11, table 4.
     #[inline]
-    fn rule(&self, id: NodeId, rule: &Rule) -> Vote {
-        match self.target(id, rule.target) {
+    fn rule(&self, id: NodeId, rule: &Rule, known: Known) -> Vote {
+        match self.target(id, rule.target, known) {
             Ok(true) => {}
             Ok(false) => return Vote::not_applicable(),
             Err(fault) => return Vote::indeterminate(Effects::only(rule.effect), fault),
@@ -167,8 +166,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Sections 7.12 and 7.13, tables 5 to 7.
     #[inline]
-    fn set(&self, id: NodeId, set: &Set) -> Vote {
-        let vote = match self.target(id, set.target) {
+    fn set(&self, id: NodeId, set: &Set, known: Known) -> Vote {
+        let vote = match self.target(id, set.target, known) {
             Ok(false) => return Vote::not_applicable(),
             Ok(true) => self.combine(id, set),
             Err(fault) => return despite_target_error(self.combine(id, set).verdict, fault),
@@ -189,11 +188,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     #[inline]
     fn combine(&self, id: NodeId, set: &Set) -> Vote {
-        let mut buffer = Vec::new();
-        let children = self.shortlist.children(id, set, self.question, &mut buffer);
         match set.algorithm {
-            Algorithm::OnlyOneApplicable => return self.only_one_applicable(children),
-            Algorithm::OnPermitApplySecond => return self.on_permit_apply_second(children),
+            Algorithm::OnlyOneApplicable => return self.only_one_applicable(id, set),
+            Algorithm::OnPermitApplySecond => return self.on_permit_apply_second(&set.children),
             Algorithm::DenyOverrides
             | Algorithm::PermitOverrides
             | Algorithm::DenyUnlessPermit
@@ -205,31 +202,32 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             | Algorithm::LegacyPolicyPermitOverrides => {}
         }
         let mut combiner = Combiner::new(set.algorithm);
-        for child in children {
-            if combiner.add(self.vote(*child)) == Flow::Stop {
-                break;
-            }
-        }
+        self.shortlist.children(id, set, self.question, |child, known| combiner.add(self.vote(child, known)));
         combiner.finish()
     }
 
     /// C.9: exactly one child's target may match, and that child decides.
-    fn only_one_applicable(&self, children: &[NodeId]) -> Vote {
+    fn only_one_applicable(&self, id: NodeId, set: &Set) -> Vote {
         let mut chosen = None;
-        for child in children {
-            match self.target(*child, self.program.node(*child).target()) {
-                Ok(false) => {}
-                Ok(true) if chosen.is_none() => chosen = Some(*child),
-                Ok(true) => {
-                    let fault = Fault::processing("more than one policy is applicable");
-                    return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
+        let mut failed = None;
+        self.shortlist.children(id, set, self.question, |child, known| {
+            match self.target(child, self.program.node(child).target(), known) {
+                Ok(false) => return Flow::Continue,
+                Ok(true) if chosen.is_none() => {
+                    chosen = Some(child);
+                    return Flow::Continue;
                 }
-                Err(fault) => return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault),
+                Ok(true) => failed = Some(Fault::processing("more than one policy is applicable")),
+                Err(fault) => failed = Some(fault),
             }
+            Flow::Stop
+        });
+        if let Some(fault) = failed {
+            return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
         }
         let mut combiner = Combiner::new(Algorithm::OnlyOneApplicable);
         if let Some(child) = chosen {
-            combiner.add(self.vote(child));
+            combiner.add(self.vote(child, Known::Match));
         }
         combiner.finish()
     }
@@ -245,23 +243,24 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
             }
         };
-        let asked = self.vote(*first);
+        let asked = self.vote(*first, Known::Unsure);
         match asked.verdict {
-            Verdict::Permit => self.vote(*second),
+            Verdict::Permit => self.vote(*second, Known::Unsure),
             Verdict::Indeterminate(effects) if effects.contains(Effect::Permit) => {
                 Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked }
             }
             Verdict::Deny | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
-                third.map_or_else(Vote::not_applicable, |third| self.vote(*third))
+                third.map_or_else(Vote::not_applicable, |third| self.vote(*third, Known::Unsure))
             }
         }
     }
 
     /// Section 7.7. An absent target matches.
     #[inline]
-    fn target(&self, id: NodeId, target: Option<ExprId>) -> Evaluated<bool> {
+    fn target(&self, id: NodeId, target: Option<ExprId>, known: Known) -> Evaluated<bool> {
         let Some(target) = target else { return Ok(true) };
-        let outcome = match self.shortlist.target(id, self.question) {
+        let known = if known == Known::Unsure { self.shortlist.target(id, self.question) } else { known };
+        let outcome = match known {
             Known::Match => Ok(true),
             Known::NoMatch => Ok(false),
             Known::Unsure => self.truth(target),

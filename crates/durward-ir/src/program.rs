@@ -7,7 +7,7 @@ mod build;
 mod slots;
 
 pub use build::Builder;
-pub use slots::{Atom, SlotId, Slots};
+pub use slots::{Atom, CategoryNumber, Reading, SlotId, Slots};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -242,7 +242,10 @@ impl Program {
     /// # Panics
     /// Never for numbers out of this very program.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "expression numbers are only made by the builder of this program")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "expression numbers are only made by the builder of this program"
+    )]
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
     }

@@ -1,11 +1,10 @@
 //! One question, encoded against a program: for every slot its bag of values and the number an index compares.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use crate::attribute::NameKey;
-use crate::datatype::XPathExpression;
 use crate::fault::{Evaluated, Fault};
-use crate::program::{Atom, Selector, SlotId, Slots};
+use crate::program::{Atom, CategoryNumber, Reading, Selector, SlotId, Slots};
 use crate::value::Value;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
@@ -45,7 +44,7 @@ pub trait Surroundings {
     /// # Errors
     /// A selected node that is not of the selector's data type, an ill-typed path, a spent budget.
     fn select(&self, selector: &Selector) -> Evaluated<Vec<Value>>;
-    /// How many nodes the path selects. `path` is an [`XPathExpression`] or, in XACML 2.0, a text.
+    /// How many nodes the path selects. `path` is an [`Value::XPathExpression`] or, in XACML 2.0, a text.
     ///
     /// # Errors
     /// See [`Surroundings::select`].
@@ -90,35 +89,33 @@ impl Surroundings for NoContent {
     }
 }
 
-/// Where a slot's values are.
-#[derive(Debug)]
-enum Bag<'r> {
-    Empty,
-    Given(&'r [Value]),
-    Merged(Vec<Value>),
-}
-
 /// One question, encoded. Lives as long as the request it borrows from.
 pub struct Question<'r> {
-    bags: Vec<Bag<'r>>,
+    /// The values of each slot, where they lie together in the request.
+    bags: Vec<&'r [Value]>,
+    /// INVARIANT: as long as `bags`; [`Number::MANY`] exactly where a slot has several values.
     numbers: Vec<Number>,
+    /// The values of slots with several that do not lie together.
+    merged: Vec<(SlotId, Vec<Value>)>,
     /// The atoms of slots with several values.
     many: Vec<(SlotId, Atom)>,
     needs: RefCell<Vec<SlotId>>,
-    has_needs: Cell<bool>,
     surroundings: &'r dyn Surroundings,
 }
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question").field("bags", &self.bags).field("numbers", &self.numbers).finish_non_exhaustive()
+        f.debug_struct("Question")
+            .field("bags", &self.bags)
+            .field("numbers", &self.numbers)
+            .finish_non_exhaustive()
     }
 }
 
 /// The memory of a finished question, to be used for the next one.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    bags: Vec<Bag<'static>>,
+    bags: Vec<&'static [Value]>,
     numbers: Vec<Number>,
     many: Vec<(SlotId, Atom)>,
 }
@@ -129,12 +126,12 @@ impl<'r> Question<'r> {
     #[inline]
     pub fn new(scratch: Scratch, blank: &[Number], surroundings: &'r dyn Surroundings) -> Question<'r> {
         let Scratch { bags, mut numbers, mut many } = scratch;
-        let mut bags: Vec<Bag<'r>> = recycle(bags);
-        bags.resize_with(blank.len(), || Bag::Empty);
+        let mut bags: Vec<&'r [Value]> = recycle(bags);
+        bags.resize(blank.len(), &[]);
         numbers.clear();
         numbers.extend_from_slice(blank);
         many.clear();
-        Question { bags, numbers, many, needs: RefCell::default(), has_needs: Cell::new(false), surroundings }
+        Question { bags, numbers, merged: Vec::new(), many, needs: RefCell::default(), surroundings }
     }
 
     /// Gives back the memory.
@@ -148,30 +145,30 @@ impl<'r> Question<'r> {
     pub fn give(
         &mut self,
         slots: &Slots,
+        category: CategoryNumber,
         key: NameKey,
-        category: &str,
         id: &str,
         issuer: Option<&str>,
         values: &'r [Value],
     ) {
-        for slot in slots.find(key, category, id) {
-            let name = slots.name(*slot);
-            if name.issuer.as_deref().is_some_and(|wanted| issuer != Some(wanted)) {
+        for reading in slots.find(key, category, id) {
+            if reading.is_issued && slots.name(reading.slot).issuer.as_deref() != issuer {
                 continue;
             }
-            if let [value] = values {
-                if value.data_type() == name.data_type {
-                    self.put(slots, *slot, values);
-                }
-            } else if values.iter().all(|value| value.data_type() == name.data_type) {
-                self.put(slots, *slot, values);
-            } else {
-                for (at, value) in values.iter().enumerate() {
-                    if value.data_type() == name.data_type {
-                        self.put(slots, *slot, values.get(at..=at).unwrap_or_default());
-                    }
-                }
+            match values {
+                [value] if value.data_type() == reading.data_type => self.put(slots, reading.slot, values),
+                [_] => {}
+                _ => self.give_several(slots, reading, values),
             }
+        }
+    }
+
+    fn give_several(&mut self, slots: &Slots, reading: &Reading, values: &'r [Value]) {
+        if values.iter().all(|value| value.data_type() == reading.data_type) {
+            return self.put(slots, reading.slot, values);
+        }
+        for value in values.iter().filter(|value| value.data_type() == reading.data_type) {
+            self.put(slots, reading.slot, std::slice::from_ref(value));
         }
     }
 
@@ -181,56 +178,55 @@ impl<'r> Question<'r> {
     #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
     pub fn put(&mut self, slots: &Slots, slot: SlotId, values: &'r [Value]) {
         let at = slot.0 as usize;
-        match &mut self.bags[at] {
-            bag @ Bag::Empty => match values {
-                [] => self.numbers[at] = Number::ABSENT,
-                [value] => {
-                    *bag = Bag::Given(values);
-                    self.numbers[at] = number(slots, slot, value);
-                }
-                _ => {
-                    *bag = Bag::Given(values);
-                    self.put_many(slots, slot, values);
-                }
-            },
-            Bag::Given(before) => {
-                let before: &'r [Value] = before;
-                let mut merged = before.to_vec();
-                merged.extend_from_slice(values);
-                self.bags[at] = Bag::Merged(merged);
-                if before.len() == 1 {
-                    self.put_many(slots, slot, before);
-                }
-                self.put_many(slots, slot, values);
+        match (values, self.bags[at]) {
+            ([value], []) => {
+                self.numbers[at] = number(slots, slot, value);
+                self.bags[at] = values;
             }
-            Bag::Merged(merged) => {
-                merged.extend_from_slice(values);
-                self.put_many(slots, slot, values);
+            _ => self.put_several(slots, slot, values),
+        }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    fn put_several(&mut self, slots: &Slots, slot: SlotId, values: &'r [Value]) {
+        let at = slot.0 as usize;
+        let before = self.bags[at];
+        match (values, before) {
+            ([], []) => self.numbers[at] = Number::ABSENT,
+            ([], _) => {}
+            (_, []) => {
+                self.bags[at] = values;
+                self.note_atoms(slots, slot, values);
+            }
+            _ => {
+                if let [_] = before {
+                    self.note_atoms(slots, slot, before);
+                }
+                self.note_atoms(slots, slot, values);
+                match self.merged.iter_mut().find(|(other, _)| *other == slot) {
+                    Some((_, merged)) => merged.extend_from_slice(values),
+                    None => self.merged.push((slot, [before, values].concat())),
+                }
             }
         }
     }
 
     #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
-    fn put_many(&mut self, slots: &Slots, slot: SlotId, values: &[Value]) {
+    fn note_atoms(&mut self, slots: &Slots, slot: SlotId, values: &[Value]) {
         self.numbers[slot.0 as usize] = Number::MANY;
-        for value in values {
-            if let Some(atom) = number(slots, slot, value).atom() {
-                self.many.push((slot, atom));
-            }
-        }
+        self.many.extend(values.iter().filter_map(|value| Some((slot, number(slots, slot, value).atom()?))));
     }
 
     /// The slot's bag; empty where nothing is known.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
     pub fn values(&self, slot: SlotId) -> &[Value] {
-        match &self.bags[slot.0 as usize] {
-            Bag::Empty => {
-                self.number(slot);
-                &[]
+        match self.number(slot) {
+            Number::MANY => {
+                let merged = self.merged.iter().find(|(other, _)| *other == slot);
+                merged.map_or(self.bags[slot.0 as usize], |(_, values)| values)
             }
-            Bag::Given(values) => values,
-            Bag::Merged(values) => values,
+            _ => self.bags[slot.0 as usize],
         }
     }
 
@@ -254,13 +250,20 @@ impl<'r> Question<'r> {
         number
     }
 
+    /// The slot's number as it stands, [`Number::UNASKED`] included, noting nothing: for indexes, which must not
+    /// have a source asked for what the policies themselves would not read.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    pub fn peek(&self, slot: SlotId) -> Number {
+        self.numbers[slot.0 as usize]
+    }
+
     #[cold]
     fn note_need(&self, slot: SlotId) {
         let mut needs = self.needs.borrow_mut();
         if !needs.contains(&slot) {
             needs.push(slot);
         }
-        self.has_needs.set(true);
     }
 
     /// Whether the slot holds the atom's value. `slot` must be the atom's.
@@ -280,7 +283,7 @@ impl<'r> Question<'r> {
     /// The slots that were read, were not in the request, and that an attribute source has not been asked for.
     /// If there are any, what was decided does not stand: ask, [`Question::put`], decide again.
     pub fn needs(&self) -> Vec<SlotId> {
-        if self.has_needs.get() { self.needs.borrow().clone() } else { Vec::new() }
+        self.needs.borrow().clone()
     }
 
     /// The content of the request.
@@ -302,17 +305,9 @@ fn number(slots: &Slots, slot: SlotId, value: &Value) -> Number {
     slots.find_atom(slot, value).map_or(Number::OTHER, Number::of)
 }
 
-/// An empty vector of bags that keeps its memory but not its lifetime.
-fn recycle<'a>(mut bags: Vec<Bag<'_>>) -> Vec<Bag<'a>> {
+/// An empty vector that keeps its memory but not its lifetime.
+fn recycle<'a>(mut bags: Vec<&[Value]>) -> Vec<&'a [Value]> {
     bags.clear();
     // The vector is empty: collecting in place only changes the type.
-    bags.into_iter().map(|_| Bag::Empty).collect()
-}
-
-/// The path of an XPath operand and its namespaces, whichever of the two forms it has.
-pub fn xpath_of(value: &Value) -> Option<&XPathExpression> {
-    match value {
-        Value::XPathExpression(path) => Some(path),
-        _ => None,
-    }
+    bags.into_iter().map(|_| Default::default()).collect()
 }

@@ -1,7 +1,7 @@
 //! One value of either policy language, and the operands functions work on.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,178 +12,10 @@ use crate::datatype::{
     XPathExpression, YearMonthDuration,
 };
 
+mod data_type;
+
 pub use crate::datatype::LexicalError;
-
-/// The type of a [`Value`]: the data types of XACML 3.0 (section 10.2.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DataType {
-    /// `xs:string`
-    Text,
-    /// `xs:boolean`
-    Boolean,
-    /// `xs:integer`, unbounded
-    Integer,
-    /// `xs:double`
-    Double,
-    /// `xs:time`
-    Time,
-    /// `xs:date`
-    Date,
-    /// `xs:dateTime`
-    DateTime,
-    /// `xs:dayTimeDuration`
-    DayTimeDuration,
-    /// `xs:yearMonthDuration`
-    YearMonthDuration,
-    /// `xs:anyURI`
-    AnyUri,
-    /// `xs:hexBinary`
-    HexBinary,
-    /// `xs:base64Binary`
-    Base64Binary,
-    /// `urn:oasis:names:tc:xacml:1.0:data-type:rfc822Name`
-    Rfc822Name,
-    /// `urn:oasis:names:tc:xacml:1.0:data-type:x500Name`
-    X500Name,
-    /// `urn:oasis:names:tc:xacml:2.0:data-type:ipAddress`
-    IpAddress,
-    /// `urn:oasis:names:tc:xacml:2.0:data-type:dnsName`
-    DnsName,
-    /// `urn:oasis:names:tc:xacml:3.0:data-type:xpathExpression`
-    XPathExpression,
-    /// A data type durward does not know; carried in requests and echoed, never computed with.
-    Opaque,
-}
-
-const XML_SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
-/// Where durations were defined before XML Schema had them (XACML 3.0, A.4).
-const DEPRECATED_DURATIONS: &str = "http://www.w3.org/TR/2002/WD-xquery-operators-20020816#";
-const XACML: &str = "urn:oasis:names:tc:xacml:";
-
-impl DataType {
-    /// Every data type but [`DataType::Opaque`], in the order of the standard.
-    pub const ALL: [DataType; 17] = [
-        DataType::Text,
-        DataType::Boolean,
-        DataType::Integer,
-        DataType::Double,
-        DataType::Time,
-        DataType::Date,
-        DataType::DateTime,
-        DataType::DayTimeDuration,
-        DataType::YearMonthDuration,
-        DataType::AnyUri,
-        DataType::HexBinary,
-        DataType::Base64Binary,
-        DataType::Rfc822Name,
-        DataType::X500Name,
-        DataType::IpAddress,
-        DataType::DnsName,
-        DataType::XPathExpression,
-    ];
-
-    /// The standard identifier; empty for [`DataType::Opaque`], whose values carry their own.
-    pub const fn uri(self) -> &'static str {
-        match self {
-            DataType::Text => "http://www.w3.org/2001/XMLSchema#string",
-            DataType::Boolean => "http://www.w3.org/2001/XMLSchema#boolean",
-            DataType::Integer => "http://www.w3.org/2001/XMLSchema#integer",
-            DataType::Double => "http://www.w3.org/2001/XMLSchema#double",
-            DataType::Time => "http://www.w3.org/2001/XMLSchema#time",
-            DataType::Date => "http://www.w3.org/2001/XMLSchema#date",
-            DataType::DateTime => "http://www.w3.org/2001/XMLSchema#dateTime",
-            DataType::DayTimeDuration => "http://www.w3.org/2001/XMLSchema#dayTimeDuration",
-            DataType::YearMonthDuration => "http://www.w3.org/2001/XMLSchema#yearMonthDuration",
-            DataType::AnyUri => "http://www.w3.org/2001/XMLSchema#anyURI",
-            DataType::HexBinary => "http://www.w3.org/2001/XMLSchema#hexBinary",
-            DataType::Base64Binary => "http://www.w3.org/2001/XMLSchema#base64Binary",
-            DataType::Rfc822Name => "urn:oasis:names:tc:xacml:1.0:data-type:rfc822Name",
-            DataType::X500Name => "urn:oasis:names:tc:xacml:1.0:data-type:x500Name",
-            DataType::IpAddress => "urn:oasis:names:tc:xacml:2.0:data-type:ipAddress",
-            DataType::DnsName => "urn:oasis:names:tc:xacml:2.0:data-type:dnsName",
-            DataType::XPathExpression => "urn:oasis:names:tc:xacml:3.0:data-type:xpathExpression",
-            DataType::Opaque => "",
-        }
-    }
-
-    /// The data type of this identifier, deprecated ones of durations included. `None` for all others: whoever
-    /// reads a request carries their values as [`DataType::Opaque`].
-    pub fn from_uri(uri: &str) -> Option<DataType> {
-        // Read once per attribute: one comparison of the common beginning, then a few bytes.
-        if let Some(name) = uri.strip_prefix(XML_SCHEMA) {
-            return DataType::from_schema_name(name);
-        }
-        if let Some(rest) = uri.strip_prefix(XACML) {
-            return match rest {
-                "1.0:data-type:rfc822Name" => Some(DataType::Rfc822Name),
-                "1.0:data-type:x500Name" => Some(DataType::X500Name),
-                "2.0:data-type:ipAddress" => Some(DataType::IpAddress),
-                "2.0:data-type:dnsName" => Some(DataType::DnsName),
-                "3.0:data-type:xpathExpression" => Some(DataType::XPathExpression),
-                _ => None,
-            };
-        }
-        match uri.strip_prefix(DEPRECATED_DURATIONS)? {
-            "dayTimeDuration" => Some(DataType::DayTimeDuration),
-            "yearMonthDuration" => Some(DataType::YearMonthDuration),
-            _ => None,
-        }
-    }
-
-    fn from_schema_name(name: &str) -> Option<DataType> {
-        match name {
-            "string" => Some(DataType::Text),
-            "integer" => Some(DataType::Integer),
-            "boolean" => Some(DataType::Boolean),
-            "anyURI" => Some(DataType::AnyUri),
-            "double" => Some(DataType::Double),
-            "time" => Some(DataType::Time),
-            "date" => Some(DataType::Date),
-            "dateTime" => Some(DataType::DateTime),
-            "hexBinary" => Some(DataType::HexBinary),
-            "base64Binary" => Some(DataType::Base64Binary),
-            "dayTimeDuration" => Some(DataType::DayTimeDuration),
-            "yearMonthDuration" => Some(DataType::YearMonthDuration),
-            _ => None,
-        }
-    }
-
-    /// The name without its prefix, as the JSON profile abbreviates it and as function identifiers use it.
-    pub const fn short_name(self) -> &'static str {
-        match self {
-            DataType::Text => "string",
-            DataType::Boolean => "boolean",
-            DataType::Integer => "integer",
-            DataType::Double => "double",
-            DataType::Time => "time",
-            DataType::Date => "date",
-            DataType::DateTime => "dateTime",
-            DataType::DayTimeDuration => "dayTimeDuration",
-            DataType::YearMonthDuration => "yearMonthDuration",
-            DataType::AnyUri => "anyURI",
-            DataType::HexBinary => "hexBinary",
-            DataType::Base64Binary => "base64Binary",
-            DataType::Rfc822Name => "rfc822Name",
-            DataType::X500Name => "x500Name",
-            DataType::IpAddress => "ipAddress",
-            DataType::DnsName => "dnsName",
-            DataType::XPathExpression => "xpathExpression",
-            DataType::Opaque => "value of an unknown data type",
-        }
-    }
-
-    /// The data type that the JSON profile abbreviates so.
-    pub fn from_short_name(name: &str) -> Option<DataType> {
-        DataType::from_schema_name(name).or(match name {
-            "rfc822Name" => Some(DataType::Rfc822Name),
-            "x500Name" => Some(DataType::X500Name),
-            "ipAddress" => Some(DataType::IpAddress),
-            "dnsName" => Some(DataType::DnsName),
-            "xpathExpression" => Some(DataType::XPathExpression),
-            _ => None,
-        })
-    }
-}
+pub use data_type::DataType;
 
 /// One value. Cloning is cheap: short texts are inline, everything long is shared.
 #[derive(Clone, Debug)]
@@ -230,9 +62,9 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() <= 32);
 
 impl Value {
-    /// A text value.
-    pub fn text(text: impl Into<SmolStr>) -> Value {
-        Value::Text(text.into())
+    /// A text value, in Unicode normalization form C as [`Value::parse`] has it.
+    pub fn text(text: impl AsRef<str>) -> Value {
+        Value::Text(datatype::normalize(text.as_ref()).into())
     }
 
     /// An integer value.
@@ -264,17 +96,20 @@ impl Value {
         }
     }
 
-    /// Reads a value from its text. White space around it is removed, except in `string`, where it counts.
+    /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The
+    /// text is brought into Unicode normalization form C, so that `é` is equal however it was typed (XACML 3.0,
+    /// section 7.1.1).
     ///
     /// # Errors
     /// The text is not in the lexical form of the type, or goes beyond a limit named in [`crate::datatype`].
     /// `xpathExpression` and unknown types are always refused: their values are more than text and are made by
     /// whoever reads policies and requests.
     pub fn parse(data_type: DataType, text: &str) -> Result<Value, LexicalError> {
+        let normal = datatype::normalize(text);
         if data_type == DataType::Text {
-            return Ok(Value::Text(text.into()));
+            return Ok(Value::Text(normal.into()));
         }
-        Value::parse_trimmed(data_type, datatype::trim(text))
+        Value::parse_trimmed(data_type, datatype::trim(&normal))
             .map_err(|reason| LexicalError::new(data_type, text, reason))
     }
 
@@ -394,14 +229,15 @@ impl Value {
     }
 
     /// Equality as the standard's `T-equal` function of the type defines it. Values of different types are never
-    /// equal; `NaN` equals nothing.
+    /// equal. `NaN` equals itself: IEEE 754, which A.3.1 names, says otherwise, but the conformance suite (IIC350,
+    /// IIC358) and every engine that passes it want this.
     pub fn equals(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Text(a), Value::Text(b)) | (Value::AnyUri(a), Value::AnyUri(b)) => a == b,
             (Value::Boolean(a), Value::Boolean(b)) => a == b,
             (Value::Integer(a), Value::Integer(b)) => a == b,
             #[expect(clippy::float_cmp, reason = "double-equal is the comparison of IEEE 754")]
-            (Value::Double(a), Value::Double(b)) => a == b,
+            (Value::Double(a), Value::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
             (Value::Time(a), Value::Time(b)) => a == b,
             (Value::Date(a), Value::Date(b)) => a == b,
             (Value::DateTime(a), Value::DateTime(b)) => a == b,
@@ -441,7 +277,8 @@ impl Value {
             Value::Boolean(boolean) => state.write_u8(u8::from(*boolean)),
             Value::Integer(Integer::Small(small)) => state.write_i64(*small),
             Value::Integer(Integer::Big(big)) => big.hash(state),
-            // Both zeros are equal; adding one of them to either gives the positive one.
+            // There are many `NaN`s. Both zeros are equal; adding one of them to either gives the positive one.
+            Value::Double(double) if double.is_nan() => state.write_u64(f64::NAN.to_bits()),
             Value::Double(double) => state.write_u64((double + 0.0).to_bits()),
             Value::Time(time) => time.hash(state),
             Value::Date(date) => date.hash(state),
@@ -460,27 +297,6 @@ impl Value {
 }
 
 const CONTENT_SEED: u64 = 0x6475_7277_6172_6422;
-
-impl DataType {
-    /// See [`Value::is_internable`].
-    pub const fn is_internable(self) -> bool {
-        matches!(
-            self,
-            DataType::Text
-                | DataType::AnyUri
-                | DataType::Boolean
-                | DataType::Integer
-                | DataType::HexBinary
-                | DataType::Base64Binary
-        )
-    }
-}
-
-impl fmt::Display for DataType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.short_name())
-    }
-}
 
 /// What a function takes and gives: one value or a bag (an unordered collection that may hold repeats,
 /// XACML 3.0 section 7.3.2). Borrowed from the question or the program wherever possible.

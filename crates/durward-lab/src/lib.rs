@@ -1,1 +1,9 @@
-//! (skeleton)
+//! Measures what durward does: so far the embedded decision point, without any network ([`embedded`]).
+//!
+//! The lab may read clocks and watch its own process; nothing else in the flow does.
+
+pub mod embedded;
+mod memory;
+mod spread;
+
+pub use spread::Spread;

@@ -48,7 +48,8 @@ impl Pdp {
     pub fn decide(&self, request: &Request) -> Response {
         let snapshot = self.snapshot.load();
         let asking = Asking::new(self, &snapshot);
-        let hierarchy = self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
+        let hierarchy =
+            self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => Response::of(asking.decide(request)),
             Ok(Individual::Many(requests)) => {
@@ -110,7 +111,9 @@ impl<'p> Asking<'p> {
                 fetched.push((slot, self.fetch(slot, request)?));
             }
         }
-        Err(Fault::processing(format!("the attribute sources were asked more than {SOURCE_ROUNDS_MAX} times")))
+        Err(Fault::processing(format!(
+            "the attribute sources were asked more than {SOURCE_ROUNDS_MAX} times"
+        )))
     }
 
     /// The attributes of the request, of the moment and of the sources, in their slots.
@@ -123,9 +126,12 @@ impl<'p> Asking<'p> {
     ) -> Question<'r> {
         let slots = &self.snapshot.program.slots;
         let mut question = Question::new(SCRATCH.take(), &self.snapshot.blank, surroundings);
-        for attribute in request.categories.attributes() {
-            let (key, category, issuer) = (attribute.key, attribute.category(), attribute.issuer.as_deref());
-            question.give(slots, key, category, &attribute.id, issuer, attribute.values());
+        for category in request.categories.iter() {
+            let Some(number) = slots.category(&category.category) else { continue };
+            for attribute in category.attributes() {
+                let (key, issuer) = (attribute.key, attribute.issuer.as_deref());
+                question.give(slots, number, key, &attribute.id, issuer, attribute.values());
+            }
         }
         if let Some(moment) = &self.moment {
             for (slot, values) in self.snapshot.time.with(moment) {
@@ -169,7 +175,8 @@ impl<'p> Asking<'p> {
         result.advice = vote.duties.advice.into_iter().map(duty).collect();
         result.attributes = request.categories.included();
         if request.return_policy_ids {
-            result.policy_ids = Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());
+            result.policy_ids =
+                Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());
         }
         result
     }

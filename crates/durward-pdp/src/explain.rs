@@ -53,10 +53,13 @@ impl Pdp {
     pub fn explain(&self, request: &Request) -> Explanation {
         let snapshot = self.snapshot.load();
         let asking = Asking::new(self, &snapshot);
-        let hierarchy = self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
+        let hierarchy =
+            self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         let results = match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => vec![asking.explain(request)],
-            Ok(Individual::Many(requests)) => requests.iter().map(|request| asking.explain(request)).collect(),
+            Ok(Individual::Many(requests)) => {
+                requests.iter().map(|request| asking.explain(request)).collect()
+            }
             Err(error) => vec![Explained::failed(error.to_string())],
         };
         Explanation { results }
@@ -227,7 +230,9 @@ impl Recorder<'_> {
             kind,
             id: if is_top { String::new() } else { node.id().to_string() },
             version,
-            place: source.map(|source| format!("{source}:{}:{}", place.line, place.column)).unwrap_or_default(),
+            place: source
+                .map(|source| format!("{source}:{}:{}", place.line, place.column))
+                .unwrap_or_default(),
             outcome: String::new(),
             reason: String::new(),
             children: Vec::new(),

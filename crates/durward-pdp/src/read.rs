@@ -53,7 +53,9 @@ pub fn read_policies(path: &Path) -> Result<Vec<PolicyText>, ReadError> {
         let text = read(&file)?;
         match root_kind(&text.text) {
             RootKind::Request | RootKind::Response => {}
-            RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => texts.push(text),
+            RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => {
+                texts.push(text)
+            }
         }
     }
     if texts.is_empty() {

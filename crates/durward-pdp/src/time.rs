@@ -28,7 +28,10 @@ impl TimeSlots {
             slots
                 .names()
                 .find(|(_, name)| {
-                    name.id == id && name.category == CATEGORY && name.data_type == data_type && name.issuer.is_none()
+                    name.id == id
+                        && name.category == CATEGORY
+                        && name.data_type == data_type
+                        && name.issuer.is_none()
                 })
                 .map(|(slot, _)| slot)
         }))

@@ -7,7 +7,8 @@ use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::xacml::policy::{RootKind, root_kind};
 use durward_pdp::xacml::response::differences;
 use durward_pdp::{
-    AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response, SourceError, Value,
+    AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response, SourceError,
+    Value,
 };
 
 /// One case.
@@ -51,7 +52,8 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
         };
     }
     let expected = file("Response.xml").ok_or("no response")?;
-    let expected = Response::from_xml(&expected).map_err(|error| format!("cannot read the expected response: {error}"))?;
+    let expected = Response::from_xml(&expected)
+        .map_err(|error| format!("cannot read the expected response: {error}"))?;
     let found = match (build(case, index), Request::from_xml(&request)) {
         (Ok(pdp), Ok(request)) => pdp.decide(&request),
         (Ok(_), Err(error)) => Response::indeterminate(error.status()),
@@ -63,7 +65,10 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
 
 fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
     let texts = policies(&case.folder).map_err(|error| vec![error.to_string()])?;
-    let main = texts.iter().find(|text| text.name.ends_with("/Policy.xml")).ok_or_else(|| vec!["no Policy.xml".into()])?;
+    let main = texts
+        .iter()
+        .find(|text| text.name.ends_with("/Policy.xml"))
+        .ok_or_else(|| vec!["no Policy.xml".into()])?;
     let root = root_id(main);
     let mut builder = Pdp::builder()
         .policies(texts.clone())
@@ -101,7 +106,8 @@ fn policies(folder: &Path) -> std::io::Result<Vec<PolicyText>> {
 /// The identifier of a policy document.
 fn root_id(text: &PolicyText) -> Option<String> {
     let document =
-        durward_pdp::xacml::policy::read_policy(&text.name, &text.text, &durward_pdp::Limits::default()).ok()?;
+        durward_pdp::xacml::policy::read_policy(&text.name, &text.text, &durward_pdp::Limits::default())
+            .ok()?;
     Some(document.root.id().to_string())
 }
 

@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 /// Where it is absent and `CI` is `true`: there nothing may be skipped.
-#[expect(clippy::panic, clippy::print_stderr, reason = "only tests call this; they are to fail, or to say what they skip")]
+#[expect(
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "only tests call this; they are to fail, or to say what they skip"
+)]
 pub fn folder(of: &str) -> Option<PathBuf> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = std::env::var_os("DURWARD_DATA").map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
+    let root =
+        std::env::var_os("DURWARD_DATA").map_or_else(|| workspace.join("../shared/data"), PathBuf::from);
     let folder = root.join(of);
     if folder.is_dir() {
         return Some(folder);

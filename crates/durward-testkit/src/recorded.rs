@@ -61,7 +61,12 @@ pub fn differences(pdp: &Pdp, requests: &[Recorded], decisions: &HashMap<String,
             let found = match request {
                 Ok(request) => {
                     let response = pdp.decide(&request);
-                    response.results.iter().map(|result| result.decision.as_str()).collect::<Vec<_>>().join(",")
+                    response
+                        .results
+                        .iter()
+                        .map(|result| result.decision.as_str())
+                        .collect::<Vec<_>>()
+                        .join(",")
                 }
                 Err(error) => error.to_string(),
             };

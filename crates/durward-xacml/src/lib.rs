@@ -2,9 +2,12 @@
 //!
 //! Policies: [`policy`] reads text into a [`tree`], [`lower`] makes one program of all trees. Messages: [`request`]
 //! and [`response`] in XML (3.0, 2.0) and JSON (profile 1.1); [`multiple`] takes a request for several decisions
-//! apart. [`content`] evaluates XPath over what a request carries as XML.
+//! apart. [`content`] evaluates XPath over what a request carries as XML. [`check`] finds what is allowed in policies
+//! but hardly meant.
 
+pub mod check;
 pub mod content;
+mod json;
 pub mod lower;
 pub mod multiple;
 pub mod policy;

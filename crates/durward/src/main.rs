@@ -1,3 +1,115 @@
-//! The one binary: flags, config, wiring, signals.
+//! The one binary: flags, config, wiring, signals. Each subcommand is a module; what it does lives in a library.
 
-fn main() {}
+mod attributes;
+mod bench;
+mod check;
+mod decide;
+mod failure;
+mod hierarchy;
+mod policies;
+mod wire;
+
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use failure::{BAD_INPUT, Failure, INTERNAL, Outcome};
+
+const EXAMPLES: &str = "\
+Examples:
+  durward demo                                            a running server with example policies, and requests to try
+  durward decide --policies policies/ --request ask.xml   one decision
+  durward check policies/                                 what is wrong, or odd, in policies
+  durward bench embedded --policies policies/ --requests asks.jsonl --index all
+
+`durward COMMAND --help` shows the flags and more examples of a command.
+Exit codes: 0 done, 1 differences or problems found, 2 bad input.";
+
+/// Decides who may do what: an XACML 3.0 policy decision point.
+#[derive(Debug, Parser)]
+#[command(name = "durward", version, after_help = EXAMPLES, max_term_width = 110, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Decide(decide::Arguments),
+    Check(check::Arguments),
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    panic::set_hook(Box::new(report_panic));
+    // A panic was reported by the hook already; unwinding ends here instead of in a backtrace.
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| match Arguments::try_parse() {
+        Ok(arguments) => run(arguments.command),
+        Err(error) => explain_usage(&error),
+    }));
+    match outcome {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => {
+            failure.report();
+            ExitCode::from(BAD_INPUT)
+        }
+        Err(_) => ExitCode::from(INTERNAL),
+    }
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::Decide(arguments) => decide::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+    }
+}
+
+/// Help and version go to standard output; what is wrong with the flags is one line and a hint, as all errors are.
+fn explain_usage(error: &clap::Error) -> Outcome {
+    let text = error.to_string();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            to_stdout(&text)?;
+            let is_asked = error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            Ok(if is_asked { ExitCode::SUCCESS } else { ExitCode::from(BAD_INPUT) })
+        }
+        _ => Err(usage_failure(&text)),
+    }
+}
+
+/// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.
+fn usage_failure(text: &str) -> Failure {
+    let (problem, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let problem = problem.strip_prefix("error: ").unwrap_or(problem);
+    let message = problem.lines().map(str::trim).collect::<Vec<_>>().join(" ").replace('\'', "`");
+    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    Failure::new(message).hint(tip.map_or_else(|| "see `durward --help`".to_owned(), |tip| tip.replace('\'', "`")))
+}
+
+/// Writes to standard output. A reader that went away, such as `head`, is no error.
+fn to_stdout(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    ignore_closed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Takes the end of whoever reads our output for the end of our work.
+fn ignore_closed(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// One line instead of a backtrace. The place is what a bug report needs.
+fn report_panic(info: &panic::PanicHookInfo<'_>) {
+    let payload = info.payload();
+    let said = payload.downcast_ref::<&str>().copied();
+    let message = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    let line = message.lines().next().unwrap_or_default();
+    failure::complain(format_args!("a bug in durward, at {place}: {line}; please report it"));
+}

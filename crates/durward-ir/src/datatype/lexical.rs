@@ -1,6 +1,9 @@
 //! What every lexical form needs: XML white space, a reader of fixed fields, and the error.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::value::DataType;
 
@@ -35,9 +38,8 @@ impl LexicalError {
 
 impl fmt::Display for LexicalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.data_type.short_name();
-        let article = if name.starts_with(['a', 'e', 'i', 'o', 'u', 'x']) { "an" } else { "a" };
-        write!(f, "`{}` is not {article} {name}", self.quoted)?;
+        let (article, name) = (self.data_type.article(), self.data_type.short_name());
+        write!(f, "`{}` is not {article}{name}", self.quoted)?;
         if self.reason.is_empty() { Ok(()) } else { write!(f, ": {}", self.reason) }
     }
 }
@@ -53,6 +55,11 @@ pub(crate) const fn is_xml_space(c: char) -> bool {
 /// (XML Schema part 2, section 4.3.6); inside most of them none is allowed anyway.
 pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(is_xml_space)
+}
+
+/// The text in Unicode normalization form C, in which equal-looking sequences of characters are equal.
+pub(crate) fn normalize(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
 }
 
 /// Reads a text of ASCII fields from the left.

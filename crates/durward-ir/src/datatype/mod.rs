@@ -28,7 +28,7 @@ pub use temporal::{Date, DateTime, IMPLICIT_ZONE, Time, YEAR_MAX, Zone};
 pub use x500::X500Name;
 
 pub(crate) use binary::{parse_base64, parse_hex, write_base64, write_hex};
-pub(crate) use lexical::{Reason, trim};
+pub(crate) use lexical::{Reason, normalize, trim};
 pub(crate) use number::{parse_double, write_double};
 pub(crate) use uri::parse_uri;
 
@@ -51,3 +51,6 @@ pub struct Opaque {
     /// The value's text.
     pub text: SmolStr,
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,19 +44,18 @@ impl Rfc822Name {
         self.text.get(self.at + 1..).unwrap_or_default()
     }
 
-    /// Whether this address is one that `pattern` selects: a whole address, a domain, or a domain after a dot for
-    /// every address below it (XACML 3.0, A.3.14, `rfc822Name-match`).
+    /// Whether this address is one that `pattern` selects: a whole address, a domain, or a dot and a
+    /// domain for every address in it and below it (XACML 3.0, A.3.14, `rfc822Name-match`).
     pub fn matches(&self, pattern: &str) -> bool {
         if let Some(at) = pattern.rfind('@') {
             let (local, domain) = (pattern.get(..at).unwrap_or_default(), pattern.get(at + 1..));
             return self.local_part() == local
                 && domain.is_some_and(|domain| same_domain(self.domain(), domain));
         }
-        if !pattern.starts_with('.') {
-            return same_domain(self.domain(), pattern);
-        }
-        let (own, suffix) = (self.domain().to_lowercase(), pattern.to_lowercase());
-        own.len() > suffix.len() && own.ends_with(&suffix)
+        let Some(parent) = pattern.strip_prefix('.') else { return same_domain(self.domain(), pattern) };
+        let (own, parent) = (self.domain().to_lowercase(), parent.to_lowercase());
+        let below = own.strip_suffix(&parent).is_some_and(|below| below.ends_with('.'));
+        own == parent || (!parent.is_empty() && below)
     }
 }
 

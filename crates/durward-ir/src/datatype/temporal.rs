@@ -16,6 +16,9 @@ use crate::datatype::{Reason, calendar};
 /// 64 bits.
 pub const YEAR_MAX: i64 = 999_999_999;
 
+/// The same limit on years counted astronomically, where 0 is the year before 1.
+const YEARS: std::ops::RangeInclusive<i64> = 1 - YEAR_MAX..=YEAR_MAX;
+
 /// The zone of values written without one. Always UTC: a decision must not depend on where the server stands.
 pub const IMPLICIT_ZONE: Zone = Zone { minutes_east: 0 };
 
@@ -242,7 +245,7 @@ fn split(clock: u64) -> (i64, u32) {
 
 fn within_years(seconds: i64) -> Option<i64> {
     let year = civil_of(seconds.div_euclid(DAY_SECONDS)).year;
-    (-YEAR_MAX..=YEAR_MAX).contains(&year).then_some(seconds)
+    YEARS.contains(&year).then_some(seconds)
 }
 
 fn add_months(days: i64, duration: YearMonthDuration) -> Option<i64> {
@@ -250,7 +253,7 @@ fn add_months(days: i64, duration: YearMonthDuration) -> Option<i64> {
     let months = from.year.checked_mul(12)?.checked_add(i64::from(from.month) - 1)?;
     let months = months.checked_add(duration.months())?;
     let year = months.div_euclid(12);
-    if !(-YEAR_MAX..=YEAR_MAX).contains(&year) {
+    if !YEARS.contains(&year) {
         return None;
     }
     let month = u32::try_from(months.rem_euclid(12)).ok()? + 1;

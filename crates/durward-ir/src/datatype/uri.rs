@@ -6,23 +6,23 @@ use crate::datatype::Reason;
 /// (XML Schema part 2, section 3.2.17): so spaces and other scripts are fine, but a broken `%` escape, a second
 /// `#` or an impossible scheme are not. No normalisation: URIs are compared code point by code point.
 pub(crate) fn parse_uri(text: &str) -> Result<(), Reason> {
-    let mut bytes = text.as_bytes();
-    let mut fragments = 0_u8;
-    let mut path_begun = false;
-    let mut position = 0_usize;
-    while let Some((first, rest)) = bytes.split_first() {
-        match first {
-            b'%' => check_escape(rest)?,
-            b'#' => fragments = fragments.saturating_add(1),
-            b':' if !path_begun => check_scheme(text.get(..position).unwrap_or_default())?,
-            0..=31 | 127 => return Err("control characters must be escaped"),
-            _ => {}
-        }
-        path_begun |= matches!(first, b'/' | b'?' | b'#' | b':');
-        position += 1;
-        bytes = rest;
+    // Every request has some: plain passes over the bytes are faster than one clever one.
+    let bytes = text.as_bytes();
+    if bytes.iter().fold(false, |found, b| found | b.is_ascii_control()) {
+        return Err("control characters must be escaped");
     }
-    if fragments > 1 { Err("it has more than one `#`") } else { Ok(()) }
+    if bytes.iter().filter(|b| **b == b'#').count() > 1 {
+        return Err("it has more than one `#`");
+    }
+    check_escapes(text)?;
+    match text.split_once([':', '/', '?', '#']) {
+        Some((scheme, _)) if text.as_bytes().get(scheme.len()) == Some(&b':') => check_scheme(scheme),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_escapes(text: &str) -> Result<(), Reason> {
+    text.split('%').skip(1).try_for_each(|after| check_escape(after.as_bytes()))
 }
 
 fn check_escape(after: &[u8]) -> Result<(), Reason> {

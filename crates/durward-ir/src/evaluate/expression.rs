@@ -123,10 +123,10 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Integer::Small(wanted) => *wanted,
             Integer::Big(_) => i64::MAX,
         };
-        if wanted <= 0 {
+        if wanted == 0 {
             return Ok(true);
         }
-        if wanted > rest.len() as i64 {
+        if wanted < 0 || wanted > rest.len() as i64 {
             return Err(Fault::processing(format!("`n-of` wants {wanted} of {} arguments", rest.len())));
         }
         let mut unknown = Unknown(None);
@@ -204,8 +204,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 self.every(first, |a| self.some(second, |b| self.holds(function, a, b)))?
             }
             HigherOrder::AnyOfAll => {
+                // "between each element of the second bag and any element of the first"
                 let (first, second) = two_bags(&operands)?;
-                self.some(first, |a| self.every(second, |b| self.holds(function, a, b)))?
+                self.every(second, |b| self.some(first, |a| self.holds(function, a, b)))?
             }
             HigherOrder::AllOfAll => {
                 let (first, second) = two_bags(&operands)?;
@@ -280,7 +281,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     ) -> Evaluated<bool> {
         let Some((first, rest)) = operands.split_first() else {
             self.step(1)?;
-            let args: Vec<Operand<'_>> = chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
+            let args: Vec<Operand<'_>> =
+                chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
             return apply(function, &args)?.as_boolean();
         };
         let values: &[Value] = match first {
@@ -348,9 +350,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 Value::Boolean(surroundings.node_match(a.as_one()?, b.as_one()?)?)
             }
             (Contextual::AccessPermitted, [category, attributes]) => Value::Boolean(
-                surroundings.access_permitted(&category.as_one()?.lexical(), &attributes.as_one()?.lexical())?,
+                surroundings
+                    .access_permitted(&category.as_one()?.lexical(), &attributes.as_one()?.lexical())?,
             ),
-            _ => return Err(Fault::processing(format!("`{}` got the wrong number of arguments", function.id))),
+            _ => {
+                return Err(Fault::processing(format!("`{}` got the wrong number of arguments", function.id)));
+            }
         };
         Ok(Operand::one(value))
     }
@@ -386,7 +391,9 @@ fn lazy_over_values(lazy: Lazy, args: &[Operand<'_>]) -> Evaluated<bool> {
         (Lazy::And, rest) => (rest.len() as i64, rest),
         (Lazy::NOf, [first, rest @ ..]) => match first.as_integer()? {
             Integer::Small(wanted) if *wanted <= rest.len() as i64 => (*wanted, rest),
-            _ => return Err(Fault::processing("`n-of` wants more than there are arguments")),
+            Integer::Small(_) | Integer::Big(_) => {
+                return Err(Fault::processing("`n-of` wants more than there are arguments"));
+            }
         },
         (Lazy::NOf, []) => return Err(Fault::processing("`n-of` needs a number")),
     };

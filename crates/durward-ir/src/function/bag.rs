@@ -142,8 +142,7 @@ fn bag(operands: &[Operand<'_>]) -> Evaluated<Operand<'static>> {
     values.map(Operand::bag)
 }
 
-/// A value that hashes as it compares. `NaN` equals nothing, itself included, and is so never found again, just as
-/// `double-equal` has it.
+/// A value that hashes as it compares.
 struct Member<'a>(&'a Value);
 
 impl PartialEq for Member<'_> {

@@ -56,7 +56,8 @@ impl fmt::Display for TypeError {
                 write!(f, "`{function}` takes {more}{expected} argument{plural}, not {found}")
             }
             Problem::Argument { position, expected, found } => {
-                write!(f, "argument {position} of `{function}` is a {found} where a {expected} is expected")?;
+                write!(f, "argument {position} of `{function}` is {}{found}", article(*found))?;
+                write!(f, " where {}{expected} is expected", article(*expected))?;
                 match (expected, found) {
                     (Type::One(one), Type::Bag(bag)) if one == bag => {
                         write!(f, "; `{one}-one-and-only` takes the value out of a bag")
@@ -80,13 +81,21 @@ impl fmt::Display for TypeError {
             Problem::Applied(inner) => write!(f, "in the calls that `{function}` makes, {inner}"),
             Problem::Result { name, found } => {
                 let wanted = if function == "map" { "one value" } else { "a boolean" };
-                write!(f, "`{function}` needs a function that gives {wanted}; `{name}` gives a {found}")
+                let article = article(*found);
+                write!(
+                    f,
+                    "`{function}` needs a function that gives {wanted}; `{name}` gives {article}{found}"
+                )
             }
             Problem::Bags { found } => {
                 write!(f, "`{function}` needs exactly one bag among its arguments, not {found}")
             }
             Problem::BagMissing { position, found } => {
-                write!(f, "argument {position} of `{function}` is a {found} where a bag is expected")
+                write!(
+                    f,
+                    "argument {position} of `{function}` is {}{found} where a bag is expected",
+                    article(*found)
+                )
             }
             Problem::Constant { position, found, expected } => {
                 write!(
@@ -99,6 +108,14 @@ impl fmt::Display for TypeError {
 }
 
 impl std::error::Error for TypeError {}
+
+/// The article, and the space after it, that a type takes in a sentence.
+fn article(kind: Type) -> &'static str {
+    match kind {
+        Type::Bag(_) => "a ",
+        Type::One(data_type) => data_type.article(),
+    }
+}
 
 impl Function {
     /// The type of a call with these arguments.

@@ -64,9 +64,7 @@ impl Builder {
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
         let is_equality = is_equality_of(function, literal.data_type());
         let atom = match self.exprs.get(bag.0 as usize) {
-            Some(Expr::Attribute { slot, .. }) if is_equality => {
-                self.slots.atom_for(*slot, &literal)
-            }
+            Some(Expr::Attribute { slot, .. }) if is_equality => self.slots.atom_for(*slot, &literal),
             _ => None,
         };
         self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom }))
@@ -97,10 +95,14 @@ fn digest(expr: &Expr) -> u64 {
     std::mem::discriminant(expr).hash(&mut hasher);
     match expr {
         Expr::Constant(Operand::One(value)) => hash_value(value, &mut hasher),
-        Expr::Constant(Operand::Bag(values)) => values.iter().for_each(|value| hash_value(value, &mut hasher)),
+        Expr::Constant(Operand::Bag(values)) => {
+            values.iter().for_each(|value| hash_value(value, &mut hasher))
+        }
         Expr::Attribute { slot, must_be_present } => (slot, must_be_present).hash(&mut hasher),
         Expr::Selector(selector) => (&selector.path.path, &selector.path.category).hash(&mut hasher),
-        Expr::Call(function, args) | Expr::Contextual(function, args) => (function.id, args).hash(&mut hasher),
+        Expr::Call(function, args) | Expr::Contextual(function, args) => {
+            (function.id, args).hash(&mut hasher)
+        }
         Expr::Lazy(lazy, args) => (std::mem::discriminant(lazy), args).hash(&mut hasher),
         Expr::HigherOrder(kind, function, args) => {
             (std::mem::discriminant(kind), function.id, args).hash(&mut hasher);

@@ -1,13 +1,15 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
 //!
-//! What is touched per decision: for each attribute of the request one bucket of `buckets` and one comparison of its
-//! name; for each single value one entry of `atom_table` and one comparison of its text. Everything after that
-//! compares numbers.
+//! What is touched per decision: for each category of the request one comparison of its name; for each attribute
+//! one bucket of `buckets`, one entry of `read` and one comparison of its identifier; for each single value one entry
+//! of `atom_table` and one comparison of its text. Everything after that compares numbers.
 
 use std::collections::HashMap;
 
+use smol_str::SmolStr;
+
 use crate::attribute::{AttributeName, NameKey};
-use crate::value::Value;
+use crate::value::{DataType, Value};
 
 /// The number of an attribute that some expression reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -26,9 +28,27 @@ pub struct Slots {
     by_name: HashMap<AttributeName, SlotId>,
     atoms: Vec<(SlotId, Value)>,
     by_digest: HashMap<u64, Vec<Atom>>,
+    categories: Vec<SmolStr>,
     buckets: Vec<Bucket>,
-    grouped: Vec<SlotId>,
+    grouped: Vec<Reading>,
     atom_table: Vec<AtomEntry>,
+}
+
+/// The number of a category that some expression reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CategoryNumber(u32);
+
+/// One way in which an attribute of some (category, id) is read: what a question must know of its slot.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The slot.
+    pub slot: SlotId,
+    /// The type of the values it takes.
+    pub data_type: DataType,
+    /// Whether it takes the values of one issuer only ([`Slots::name`] says which).
+    pub is_issued: bool,
+    category: CategoryNumber,
+    id: SmolStr,
 }
 
 /// The slots of one (category, id): `grouped[first..first + count]`. Empty buckets have a count of 0.
@@ -83,23 +103,34 @@ impl Slots {
     }
 
     fn seal_names(&mut self) {
-        let mut groups: Vec<(NameKey, Vec<SlotId>)> = Vec::new();
+        let mut groups: Vec<(NameKey, Vec<Reading>)> = Vec::new();
         let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
         for (number, name) in self.names.iter().enumerate() {
+            let category = match self.categories.iter().position(|known| *known == name.category) {
+                Some(known) => known,
+                None => {
+                    self.categories.push(name.category.clone());
+                    self.categories.len() - 1
+                }
+            };
             let group = *seen.entry((&name.category, &name.id)).or_insert_with(|| {
                 groups.push((NameKey::of(&name.category, &name.id), Vec::new()));
                 groups.len() - 1
             });
-            if let Some((_, slots)) = groups.get_mut(group) {
-                slots.push(SlotId(number as u32));
+            if let Some((_, readings)) = groups.get_mut(group) {
+                readings.push(Reading {
+                    slot: SlotId(number as u32),
+                    data_type: name.data_type,
+                    is_issued: name.issuer.is_some(),
+                    category: CategoryNumber(category as u32),
+                    id: name.id.clone(),
+                });
             }
         }
-        let size = table_size(groups.len());
-        self.buckets = vec![Bucket::default(); size];
-        self.grouped.clear();
-        for (key, slots) in groups {
-            let bucket = Bucket { key: key.0, first: self.grouped.len() as u32, count: slots.len() as u32 };
-            self.grouped.extend(slots);
+        self.buckets = vec![Bucket::default(); table_size(groups.len())];
+        for (key, readings) in groups {
+            let bucket = Bucket { key: key.0, first: self.grouped.len() as u32, count: readings.len() as u32 };
+            self.grouped.extend(readings);
             place(&mut self.buckets, key.0, bucket, |bucket| bucket.count == 0);
         }
     }
@@ -108,7 +139,9 @@ impl Slots {
         self.atom_table = vec![AtomEntry::default(); table_size(self.atoms.len())];
         for (number, (slot, value)) in self.atoms.iter().enumerate() {
             let digest = digest(*slot, value);
-            place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| e.atom == 0);
+            place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| {
+                e.atom == 0
+            });
         }
     }
 
@@ -151,9 +184,15 @@ impl Slots {
         (*slot, value)
     }
 
-    /// The slots, of any data type and issuer, of the attribute `id` in `category`. `key` is its [`NameKey`].
+    /// The number of a category, if any expression reads it. Policies read a handful, so they are looked through.
     #[inline]
-    pub fn find(&self, key: NameKey, category: &str, id: &str) -> &[SlotId] {
+    pub fn category(&self, name: &str) -> Option<CategoryNumber> {
+        self.categories.iter().position(|known| known == name).map(|number| CategoryNumber(number as u32))
+    }
+
+    /// How the attribute `id` in `category` is read. `key` is its [`NameKey`].
+    #[inline]
+    pub fn find(&self, key: NameKey, category: CategoryNumber, id: &str) -> &[Reading] {
         let mask = self.buckets.len().wrapping_sub(1);
         let mut at = key.0 as usize & mask;
         while let Some(bucket) = self.buckets.get(at) {
@@ -161,14 +200,10 @@ impl Slots {
                 return &[];
             }
             if bucket.key == key.0 {
-                let slots = self.grouped.get(bucket.first as usize..(bucket.first + bucket.count) as usize);
-                let slots = slots.unwrap_or_default();
-                let is_it = slots.first().is_some_and(|slot| {
-                    let name = self.name(*slot);
-                    name.id == id && name.category == category
-                });
-                if is_it {
-                    return slots;
+                let readings = self.grouped.get(bucket.first as usize..(bucket.first + bucket.count) as usize);
+                let readings = readings.unwrap_or_default();
+                if readings.first().is_some_and(|first| first.category == category && first.id == id) {
+                    return readings;
                 }
             }
             at = (at + 1) & mask;

@@ -78,7 +78,10 @@ fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> Str
             format!("{}, not {literal}", attribute(program, question, *slot))
         }
         Expr::Attribute { slot, .. } => {
-            format!("{}, which {function} does not find to fit {literal}", attribute(program, question, *slot))
+            format!(
+                "{}, which {function} does not find to fit {literal}",
+                attribute(program, question, *slot)
+            )
         }
         _ => format!("nothing in the content fits {literal} by {function}"),
     }

@@ -36,18 +36,12 @@ pub(super) mod index {
         kind: &IndexKind,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let name = match kind {
-            IndexKind::Auto => "auto",
-        };
-        serializer.serialize_str(name)
+        serializer.serialize_str(kind.name())
     }
 
     pub(in crate::settings) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<IndexKind, D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "auto" => Ok(IndexKind::Auto),
-            name => Err(D::Error::custom(format!("unknown index `{name}`; use `auto`"))),
-        }
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }

@@ -25,7 +25,9 @@ fn check(suite: &str) {
             match (run(case, index), skips.get(case.name.as_str())) {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Err(difference), None) => wrong.push(format!("{} with {index}: {difference}", case.name)),
-                (Ok(()), Some(_)) => wrong.push(format!("{} passes now: take it off the skip list", case.name)),
+                (Ok(()), Some(_)) => {
+                    wrong.push(format!("{} passes now: take it off the skip list", case.name))
+                }
             }
         }
     }

@@ -15,8 +15,8 @@ use smol_str::SmolStr;
 use super::Lowering;
 use crate::content::XPath;
 use crate::tree::{
-    Apply, AttributeDesignator, AttributeSelector, AttributeValue, Condition, Expression, Match, MatchAttribute,
-    NamespaceScope, Place, Policy, SelectorBase, VariableDefinition, VariableReference,
+    Apply, AttributeDesignator, AttributeSelector, AttributeValue, Condition, Expression, Match,
+    MatchAttribute, NamespaceScope, Place, Policy, SelectorBase, VariableDefinition, VariableReference,
 };
 
 /// A lowered expression and its type.
@@ -67,7 +67,11 @@ impl<'t> Lowering<'t> {
     }
 
     /// An expression of any type.
-    pub(super) fn any_expression(&mut self, expression: &'t Expression, scope: &Variables<'t>) -> Option<ExprId> {
+    pub(super) fn any_expression(
+        &mut self,
+        expression: &'t Expression,
+        scope: &Variables<'t>,
+    ) -> Option<ExprId> {
         self.expression(expression, scope).map(|typed| typed.expr)
     }
 
@@ -84,11 +88,16 @@ impl<'t> Lowering<'t> {
         let element = match bag.of {
             Type::Bag(element) | Type::One(element) => element,
         };
-        let arguments = [Argument::Expression(Type::One(literal.data_type())), Argument::Expression(Type::One(element))];
+        let arguments =
+            [Argument::Expression(Type::One(literal.data_type())), Argument::Expression(Type::One(element))];
         match function.check(&arguments) {
             Ok(Type::One(DataType::Boolean)) => Some(self.builder.match_any(function, literal, bag.expr)),
             Ok(other) => {
-                let message = format!("a match needs a boolean function, and `{}` gives {}", function.id, describe(other));
+                let message = format!(
+                    "a match needs a boolean function, and `{}` gives {}",
+                    function.id,
+                    describe(other)
+                );
                 self.error(matching.place, message, None);
                 None
             }
@@ -111,7 +120,10 @@ impl<'t> Lowering<'t> {
             Expression::Selector(selector) => self.selector(selector),
             Expression::Variable(reference) => self.variable(reference, scope),
             Expression::Function(function) => {
-                let message = format!("the function `{}` can only be an argument of a higher-order function", function.id);
+                let message = format!(
+                    "the function `{}` can only be an argument of a higher-order function",
+                    function.id
+                );
                 self.error(function.place, message, Some("to call it, write an `Apply`".into()));
                 None
             }
@@ -126,7 +138,11 @@ impl<'t> Lowering<'t> {
                 [] => "this policy defines no variables".into(),
                 known => format!("this policy defines: {}", known.join(", ")),
             };
-            self.error(reference.place, format!("the variable `{}` is not defined", reference.id), Some(help));
+            self.error(
+                reference.place,
+                format!("the variable `{}` is not defined", reference.id),
+                Some(help),
+            );
             return None;
         };
         if scope.open.borrow().contains(&definition.id.as_str()) {
@@ -164,7 +180,11 @@ impl<'t> Lowering<'t> {
                     }
                     None => complete = false,
                 },
-                _ => match self.argument(function, argument, scope) {
+                Expression::Apply(_)
+                | Expression::Value(_)
+                | Expression::Designator(_)
+                | Expression::Selector(_)
+                | Expression::Variable(_) => match self.argument(function, argument, scope) {
                     Some(typed) => {
                         arguments.push(Argument::Expression(typed.of));
                         exprs.push(typed.expr);
@@ -175,7 +195,8 @@ impl<'t> Lowering<'t> {
         }
         let function = function.filter(|_| complete)?;
         let constants: Vec<Option<&Value>> = exprs.iter().map(|expr| self.constant(*expr)).collect();
-        let checked = function.check(&arguments).and_then(|of| function.check_constants(&constants).map(|()| of));
+        let checked =
+            function.check(&arguments).and_then(|of| function.check_constants(&constants).map(|()| of));
         let of = match checked {
             Ok(of) => of,
             Err(error) => {
@@ -195,7 +216,8 @@ impl<'t> Lowering<'t> {
         argument: &'t Expression,
         scope: &Variables<'t>,
     ) -> Option<Typed> {
-        if let (Some(Function { body: Body::Contextual(contextual), .. }), Expression::Value(value)) = (function, argument)
+        if let (Some(Function { body: Body::Contextual(contextual), .. }), Expression::Value(value)) =
+            (function, argument)
             && *contextual != function::Contextual::AccessPermitted
             && DataType::from_uri(&value.data_type) == Some(DataType::Text)
         {
@@ -206,7 +228,12 @@ impl<'t> Lowering<'t> {
         self.expression(argument, scope)
     }
 
-    fn call(&mut self, function: &'static Function, inner: Option<&'static Function>, args: Vec<ExprId>) -> Expr {
+    fn call(
+        &mut self,
+        function: &'static Function,
+        inner: Option<&'static Function>,
+        args: Vec<ExprId>,
+    ) -> Expr {
         match function.body {
             Body::Strict(_, run) => self
                 .fold(run, &args)
@@ -289,7 +316,11 @@ impl<'t> Lowering<'t> {
         if data_type == DataType::XPathExpression {
             let Some(category) = literal.xml_attribute("XPathCategory") else {
                 let message = "an `xpathExpression` needs the attribute `XPathCategory`".into();
-                self.error(literal.place, message, Some("it names the category whose content the path is over".into()));
+                self.error(
+                    literal.place,
+                    message,
+                    Some("it names the category whose content the path is over".into()),
+                );
                 return None;
             };
             let path = self.xpath(&literal.text, category, &literal.scope, literal.place)?;
@@ -309,7 +340,13 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    fn xpath(&mut self, path: &str, category: &str, scope: &NamespaceScope, place: Place) -> Option<XPathExpression> {
+    fn xpath(
+        &mut self,
+        path: &str,
+        category: &str,
+        scope: &NamespaceScope,
+        place: Place,
+    ) -> Option<XPathExpression> {
         let mut namespaces: Vec<(SmolStr, SmolStr)> = Vec::new();
         for (prefix, uri) in scope.bindings() {
             if !prefix.is_empty() && namespaces.iter().all(|(known, _)| known != prefix) {

@@ -10,15 +10,15 @@ use std::collections::HashMap;
 
 use durward_ir::combine::{Algorithm, Combines};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place as IrPlace, Program,
-    Rule as IrRule, Set, SetKind,
+    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place as IrPlace,
+    Program, Rule as IrRule, Set, SetKind,
 };
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::policy::PolicyError;
 use crate::tree::{
-    self, Document, NoticeExpression, Place, Policy, PolicyIssuer, PolicyOrSet, PolicySet, PolicySetChild, Rule,
-    Target,
+    self, Document, NoticeExpression, Place, Policy, PolicyIssuer, PolicyOrSet, PolicySet, PolicySetChild,
+    Rule, Target,
 };
 use repository::{Element, Repository};
 
@@ -184,7 +184,9 @@ impl<'t> Lowering<'t> {
                 self.error(
                     reference.place,
                     format!("the reference to {what} `{}` leads back to itself", reference.id),
-                    Some("a policy set cannot contain itself; break the cycle at one of its references".into()),
+                    Some(
+                        "a policy set cannot contain itself; break the cycle at one of its references".into(),
+                    ),
                 );
                 None
             }
@@ -348,11 +350,13 @@ impl<'t> Lowering<'t> {
 
     fn check_size(&mut self, place: Place, id: &str, elements: u64, depth: usize) {
         if elements > ELEMENTS_MAX {
-            let message = format!("policy set `{id}` has more than {ELEMENTS_MAX} elements, references followed");
+            let message =
+                format!("policy set `{id}` has more than {ELEMENTS_MAX} elements, references followed");
             self.error(place, message, Some("refer to shared policies from fewer places".into()));
         }
         if depth > REFERENCE_DEPTH_MAX {
-            let message = format!("references below policy set `{id}` nest more than {REFERENCE_DEPTH_MAX} deep");
+            let message =
+                format!("references below policy set `{id}` nest more than {REFERENCE_DEPTH_MAX} deep");
             self.error(place, message, None);
         }
     }
@@ -361,7 +365,9 @@ impl<'t> Lowering<'t> {
     fn roots(&mut self, options: &Options, tops: &[(usize, Option<Lowered>)]) -> Vec<NodeId> {
         let wanted: Vec<usize> = match &options.root {
             Some(id) => match self.repository.find_root(id) {
-                Some(found) => return self.element(found.source, found.element).map(|it| it.node).into_iter().collect(),
+                Some(found) => {
+                    return self.element(found.source, found.element).map(|it| it.node).into_iter().collect();
+                }
                 None => {
                     let message = format!("no policy or policy set `{id}` to start from");
                     let known = self.repository.top_level_ids(8);
@@ -384,7 +390,8 @@ impl<'t> Lowering<'t> {
     }
 
     fn error(&mut self, place: Place, message: String, help: Option<String>) {
-        let source = self.documents.get(self.source).map(|document| document.source.clone()).unwrap_or_default();
+        let source =
+            self.documents.get(self.source).map(|document| document.source.clone()).unwrap_or_default();
         self.errors.push(PolicyError::at(source, place, message, help));
     }
 }

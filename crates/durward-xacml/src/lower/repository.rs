@@ -95,7 +95,8 @@ impl<'t> Repository<'t> {
         for (source, document) in self.documents.iter().enumerate() {
             let (id, version) = (document.root.id(), document.root.version());
             let Some(first) = seen.insert((id, version), source) else { continue };
-            let other = self.documents.get(first).map(|document| document.source.as_str()).unwrap_or_default();
+            let other =
+                self.documents.get(first).map(|document| document.source.as_str()).unwrap_or_default();
             let place = match &document.root {
                 PolicyOrSet::Policy(policy) => policy.place,
                 PolicyOrSet::PolicySet(set) => set.place,
@@ -154,9 +155,10 @@ impl<'t> Repository<'t> {
         }
         let is_newest = |source: usize, document: &Document| {
             let versions = self.top.get(document.root.id().as_str());
-            versions.into_iter().flatten().all(|other| {
-                other.source == source || other.element.version() <= document.root.version()
-            })
+            versions
+                .into_iter()
+                .flatten()
+                .all(|other| other.source == source || other.element.version() <= document.root.version())
         };
         let open = self.documents.iter().enumerate();
         open.filter(|(source, document)| !referenced.contains(source) && is_newest(*source, document))
@@ -186,8 +188,12 @@ impl<'t> Repository<'t> {
 
     /// The identifiers of the documents, for messages.
     pub(super) fn top_level_ids(&self, count_max: usize) -> String {
-        let ids: Vec<String> =
-            self.documents.iter().take(count_max).map(|document| format!("`{}`", document.root.id())).collect();
+        let ids: Vec<String> = self
+            .documents
+            .iter()
+            .take(count_max)
+            .map(|document| format!("`{}`", document.root.id()))
+            .collect();
         let more = if self.documents.len() > count_max { ", ..." } else { "" };
         format!("{}{more}", ids.join(", "))
     }

@@ -55,17 +55,21 @@ pub(super) fn is_xml_character(character: char) -> bool {
 
 /// The place a number of bytes after another place.
 pub(super) fn advance(place: Place, passed: &[u8]) -> Place {
-    let Place { offset, mut line, mut column } = place;
-    for byte in passed {
-        if *byte == b'\n' {
-            line += 1;
-            column = 1;
-        } else if byte & 0xC0 != 0x80 {
-            // Every byte but the continuation bytes of UTF-8 begins a character.
-            column += 1;
+    // Every byte but the continuation bytes of UTF-8 begins a character.
+    let characters = |bytes: &[u8]| count(bytes, |byte| byte & 0xC0 != 0x80);
+    let offset = place.offset.saturating_add(u32::try_from(passed.len()).unwrap_or(u32::MAX));
+    match passed.iter().rposition(|byte| *byte == b'\n') {
+        None => Place { offset, line: place.line, column: place.column.saturating_add(characters(passed)) },
+        Some(last) => {
+            let line = place.line.saturating_add(count(passed, |byte| byte == b'\n'));
+            // The line break is counted as the first character of its line: columns begin with 1.
+            Place { offset, line, column: characters(passed.get(last..).unwrap_or(&[])) }
         }
     }
-    Place { offset: offset.saturating_add(u32::try_from(passed.len()).unwrap_or(u32::MAX)), line, column }
+}
+
+fn count(bytes: &[u8], counted: impl Fn(u8) -> bool) -> u32 {
+    u32::try_from(bytes.iter().filter(|byte| counted(**byte)).count()).unwrap_or(u32::MAX)
 }
 
 fn place_in(bytes: &[u8], offset: usize, skipped: u32) -> Place {

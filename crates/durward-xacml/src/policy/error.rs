@@ -69,9 +69,13 @@ impl Problems {
 
     pub(super) fn report(&mut self, place: Place, message: String, help: Option<String>) {
         if !self.is_full() {
-            let Place { line, column, .. } = place;
-            self.found.push(PolicyError { source: self.source.clone(), line, column, message, help });
+            self.report_last(place, message, help);
         }
+    }
+
+    /// Reports the problem that ends the reading; for it there is always room.
+    pub(super) fn report_last(&mut self, place: Place, message: String, help: Option<String>) {
+        self.found.push(PolicyError::at(self.source.clone(), place, message, help));
     }
 
     /// Whether there is no room for more: reading on tells the author nothing.

@@ -92,6 +92,7 @@ impl<'a> Reader<'a> {
                 _ => apply.arguments.extend(self.read_expression(&child)),
             }
         }
+        apply.arguments.shrink_to_fit();
         apply
     }
 

@@ -39,6 +39,7 @@ impl<'a> Reader<'a> {
                 _ => notice.assignments.extend(self.read_assignment_expression(&child)),
             }
         }
+        notice.assignments.shrink_to_fit();
         notice
     }
 

@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         self.check_attributes(element, &[]);
         let scope = self.xml.scope().clone();
         let text = self.read_mixed(element);
-        if text.elements != 1 {
+        if text.elements != 1 && !self.xml.is_halted() {
             let message = format!("`Content` holds {} elements, not one", text.elements);
             self.report(element.place, message, None);
         }

@@ -16,6 +16,7 @@ impl<'a> Reader<'a> {
                 None => target.any_of.push(self.read_any_of(&child)),
             }
         }
+        target.any_of.shrink_to_fit();
         target
     }
 
@@ -26,6 +27,7 @@ impl<'a> Reader<'a> {
         while let Some(child) = self.next_child(&mut children) {
             any_of.all_of.push(self.read_all_of(&child, grammar::ALL_OF, grammar::MATCH));
         }
+        any_of.all_of.shrink_to_fit();
         any_of
     }
 
@@ -52,6 +54,7 @@ impl<'a> Reader<'a> {
             let message = format!("`{}` holds both anything and something in particular", element.name);
             self.report(element.place, message, None);
         }
+        any_of.all_of.shrink_to_fit();
         (!matches_all).then_some(any_of)
     }
 
@@ -62,6 +65,8 @@ impl<'a> Reader<'a> {
         while let Some(child) = self.next_child(&mut children) {
             all_of.matches.extend(self.read_match(&child, parts));
         }
+        // A vector begins with room for four, most hold one, and there are very many of these.
+        all_of.matches.shrink_to_fit();
         all_of
     }
 

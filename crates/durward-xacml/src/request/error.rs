@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::response::Status;
+
 /// A request or response that cannot be read. Answering it with a syntax-error status is the caller's business.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
@@ -46,6 +48,11 @@ pub enum Place {
 }
 
 impl RequestError {
+    /// The status that tells the caller: a syntax error, with message and place (XACML 3.0, section B.8).
+    pub fn status(&self) -> Status {
+        Status::syntax_error(self.to_string())
+    }
+
     /// An error about the text as a whole.
     pub(crate) fn whole(kind: RequestErrorKind, message: impl Into<String>) -> Box<RequestError> {
         Box::new(RequestError { kind, message: message.into(), place: Place::Whole })

@@ -8,8 +8,10 @@ mod builder;
 mod categories;
 mod error;
 pub mod identifiers;
+mod json;
 mod limits;
 mod plain;
+mod write;
 mod xml;
 mod xml2;
 
@@ -20,6 +22,8 @@ use smol_str::SmolStr;
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
 pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub(crate) use xml::{read_category, read_value};
+
 pub use limits::{
     ATTRIBUTE_COUNT_MAX, CATEGORY_COUNT_MAX, Limits, REQUEST_BYTES_MAX, REQUEST_DEPTH_MAX, VALUE_COUNT_MAX,
 };

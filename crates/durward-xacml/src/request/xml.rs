@@ -155,7 +155,7 @@ fn read_defaults(xml: &mut XmlReader<'_>, element: &Element<'_>) -> Read<SmolStr
 }
 
 /// Section 5.44: one `<Attributes>`.
-fn read_category(
+pub(crate) fn read_category(
     xml: &mut XmlReader<'_>,
     element: &Element<'_>,
     categories: &mut Categories,

@@ -1,11 +1,19 @@
 //! The answer: results with decision, status, obligations, advice and echoes, written as XML or JSON.
 
+mod difference;
+mod json;
+mod json_read;
 pub mod status;
+mod xml;
+mod xml_read;
 
 use durward_ir::Value;
 use smol_str::SmolStr;
 
 use crate::request::Categories;
+
+pub use difference::differences;
+pub(crate) use xml::{data_type_uri, write_attributes};
 
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail};
 

@@ -1,4 +1,4 @@
-//! Expressions: what conditions, variables, matches and assignments are made of (XACML 3.0, 5.25 to 5.33).
+//! Expressions: what conditions, variables, matches and assignments are made of (XACML 3.0, 5.24 to 5.31).
 
 use std::sync::Arc;
 

@@ -4,20 +4,29 @@
 //! and values are text here: whether a function exists and a value fits its type is found when the tree is
 //! lowered. Equal identifiers share their memory.
 
+mod combiner;
 mod expression;
+mod issuer;
+mod notice;
 mod place;
+mod reference;
+mod target;
 mod version;
 
 use std::fmt;
-use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+pub use combiner::{CombinerParameter, CombinerParameters, ParametersAbout};
 pub use expression::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Expression, Function, SelectorBase,
     VariableReference, XmlAttribute,
 };
+pub use issuer::{IssuerAttribute, Markup, PolicyIssuer};
+pub use notice::{AttributeAssignmentExpression, NoticeExpression};
 pub use place::{NamespaceScope, Place};
+pub use reference::IdReference;
+pub use target::{AllOf, AnyOf, Match, MatchAttribute, Target};
 pub use version::{Version, VersionError, VersionPattern};
 
 /// One policy document.
@@ -51,7 +60,7 @@ pub enum PolicyOrSet {
     PolicySet(Box<PolicySet>),
 }
 
-/// `PolicySet` (XACML 3.0, section 5.2).
+/// `PolicySet` (XACML 3.0, section 5.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySet {
     /// Where it is written.
@@ -178,171 +187,6 @@ pub struct VariableDefinition {
     pub expression: Expression,
 }
 
-/// `Target`: all of these must hold; none means every request matches.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Target {
-    /// Where it is written.
-    pub place: Place,
-    /// `AnyOf`; XACML 1 and 2: one for each of `Subjects`, `Resources`, `Actions`, `Environments`.
-    pub any_of: Vec<AnyOf>,
-}
-
-/// `AnyOf`: one of these must hold; there is at least one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnyOf {
-    /// Where it is written.
-    pub place: Place,
-    /// `AllOf`; XACML 1 and 2: one for each `Subject`, `Resource`, `Action`, `Environment`.
-    pub all_of: Vec<AllOf>,
-}
-
-/// `AllOf`: all of these must hold; there is at least one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AllOf {
-    /// Where it is written.
-    pub place: Place,
-    /// `Match`; XACML 1 and 2: `SubjectMatch`, `ResourceMatch`, `ActionMatch`, `EnvironmentMatch`.
-    pub matches: Vec<Match>,
-}
-
-/// `Match`: the function must be true of the value and one of the attribute's values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Match {
-    /// Where it is written.
-    pub place: Place,
-    /// `MatchId`.
-    pub function: SmolStr,
-    /// The first argument.
-    pub value: AttributeValue,
-    /// Where the second argument comes from.
-    pub attribute: MatchAttribute,
-}
-
-/// The attribute side of a [`Match`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum MatchAttribute {
-    /// `AttributeDesignator`.
-    Designator(AttributeDesignator),
-    /// `AttributeSelector`.
-    Selector(AttributeSelector),
-}
-
-/// `ObligationExpression` or `AdviceExpression`: they differ only in which list they stand.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NoticeExpression {
-    /// Where it is written.
-    pub place: Place,
-    /// `ObligationId` or `AdviceId`.
-    pub id: SmolStr,
-    /// `FulfillOn` or `AppliesTo`.
-    pub on: Effect,
-    /// `AttributeAssignmentExpression`s, in order; there may be none. An `AttributeAssignment` of XACML 1 and 2
-    /// is one whose expression is a value.
-    pub assignments: Vec<AttributeAssignmentExpression>,
-}
-
-/// `AttributeAssignmentExpression`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AttributeAssignmentExpression {
-    /// Where it is written.
-    pub place: Place,
-    /// `AttributeId`.
-    pub id: SmolStr,
-    /// `Category`.
-    pub category: Option<SmolStr>,
-    /// `Issuer`.
-    pub issuer: Option<SmolStr>,
-    /// What is assigned.
-    pub expression: Expression,
-}
-
-/// Parameters for a combining algorithm.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CombinerParameters {
-    /// Where they are written.
-    pub place: Place,
-    /// What they are about.
-    pub about: ParametersAbout,
-    /// The parameters, in order; there may be none.
-    pub parameters: Vec<CombinerParameter>,
-}
-
-/// What combiner parameters are about.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParametersAbout {
-    /// `CombinerParameters`: the combination as a whole.
-    Algorithm,
-    /// `RuleCombinerParameters`: the rule of this id.
-    Rule(SmolStr),
-    /// `PolicyCombinerParameters`: the policy of this id.
-    Policy(SmolStr),
-    /// `PolicySetCombinerParameters`: the policy set of this id.
-    PolicySet(SmolStr),
-}
-
-/// `CombinerParameter`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CombinerParameter {
-    /// Where it is written.
-    pub place: Place,
-    /// `ParameterName`.
-    pub name: SmolStr,
-    /// Its value.
-    pub value: AttributeValue,
-}
-
-/// `PolicyIdReference` or `PolicySetIdReference` (XACML 3.0, section 5.11).
-#[derive(Clone, Debug, PartialEq)]
-pub struct IdReference {
-    /// Where it is written.
-    pub place: Place,
-    /// The id of the policy or policy set meant.
-    pub id: SmolStr,
-    /// `Version`.
-    pub version: Option<VersionPattern>,
-    /// `EarliestVersion`.
-    pub earliest: Option<VersionPattern>,
-    /// `LatestVersion`.
-    pub latest: Option<VersionPattern>,
-}
-
-/// `PolicyIssuer` (XACML 3.0, section 5.5).
-#[derive(Clone, Debug, PartialEq)]
-pub struct PolicyIssuer {
-    /// Where it is written.
-    pub place: Place,
-    /// `Content`.
-    pub content: Option<Markup>,
-    /// `Attribute`s, in order.
-    pub attributes: Vec<IssuerAttribute>,
-}
-
-/// Free XML, kept as it was written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Markup {
-    /// Where the element that holds it begins.
-    pub place: Place,
-    /// The text between the start tag and the end tag; it is well-formed and holds one root element.
-    pub text: Box<str>,
-    /// The namespace prefixes in scope around it.
-    pub scope: Arc<NamespaceScope>,
-}
-
-/// `Attribute` of a policy issuer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct IssuerAttribute {
-    /// Where it is written.
-    pub place: Place,
-    /// `AttributeId`.
-    pub id: SmolStr,
-    /// `Issuer`.
-    pub issuer: Option<SmolStr>,
-    /// `IncludeInResult`.
-    pub include_in_result: bool,
-    /// Its values; there is at least one.
-    pub values: Vec<AttributeValue>,
-}
-
 impl Standard {
     /// The version whose policies are written in this namespace.
     pub fn of_namespace(uri: &str) -> Option<Standard> {
@@ -392,14 +236,5 @@ impl PolicySetChild {
             PolicySetChild::PolicyReference(reference) => reference.place,
             PolicySetChild::PolicySetReference(reference) => reference.place,
         }
-    }
-}
-
-impl IdReference {
-    /// Whether a version satisfies everything the reference asks of it. Several may: the newest is to be taken.
-    pub fn accepts(&self, version: &Version) -> bool {
-        self.version.as_ref().is_none_or(|pattern| pattern.matches(version))
-            && self.earliest.as_ref().is_none_or(|bound| bound.accepts_as_earliest(version))
-            && self.latest.as_ref().is_none_or(|bound| bound.accepts_as_latest(version))
     }
 }

@@ -74,6 +74,33 @@ impl<'a> XmlReader<'a> {
         }
     }
 
+    /// For a document known to be well-formed: where the name in its root element's tag ends, and the names of the
+    /// attributes there. Prefixes need not be declared.
+    pub(crate) fn root_tag(text: &'a str) -> Option<(usize, Vec<&'a str>)> {
+        let mut reader = Reader::from_str(text);
+        loop {
+            match reader.read_event().ok()? {
+                Event::Start(tag) | Event::Empty(tag) => {
+                    let start = (tag.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+                    let end = start + tag.name().as_ref().len();
+                    let rest = text.get(end..start + tag.len())?;
+                    let mut found = Vec::new();
+                    attributes::split(rest, &mut found).ok()?;
+                    return Some((end, found.into_iter().map(|attribute| attribute.name).collect()));
+                }
+                Event::Eof => return None,
+                Event::End(_)
+                | Event::Text(_)
+                | Event::CData(_)
+                | Event::Comment(_)
+                | Event::Decl(_)
+                | Event::PI(_)
+                | Event::DocType(_)
+                | Event::GeneralRef(_) => {}
+            }
+        }
+    }
+
     /// The root element.
     pub(crate) fn root(&mut self) -> Read<Element<'a>> {
         loop {
@@ -271,6 +298,17 @@ impl<'a> XmlReader<'a> {
             let message = format!("an unknown reference in the value of `{}`", attribute.name);
             self.ill_formed(self.offset_of(attribute.value) + offset, message)
         })
+    }
+
+    /// The place where the content of the element just started begins; to be given to [`XmlReader::since`].
+    pub(crate) fn mark(&self) -> usize {
+        self.offset()
+    }
+
+    /// What was read from a [`XmlReader::mark`] to the end tag just met, without that tag.
+    pub(crate) fn since(&self, mark: usize) -> &'a str {
+        let read = self.text.get(mark..self.offset()).unwrap_or_default();
+        read.rfind("</").and_then(|end| read.get(..end)).unwrap_or_default()
     }
 
     /// The namespace of an attribute: none without a prefix.

@@ -4,13 +4,13 @@
 //! references, limits, and the well-formedness rules it does not check. The first error of XML itself halts
 //! the cursor: nothing after it can be trusted to mean what it seems to.
 
+mod start_tag;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use quick_xml::Reader;
-use quick_xml::XmlVersion;
 use quick_xml::errors::{Error as XmlError, IllFormedError};
-use quick_xml::events::attributes::{AttrError, Attributes};
 use quick_xml::events::{BytesRef, Event};
 use smol_str::SmolStr;
 
@@ -19,13 +19,6 @@ use super::error::{Problems, quote};
 use super::limits::{DEPTH_CAP, Limits};
 use super::names::Names;
 use crate::tree::{NamespaceScope, Place};
-
-/// Most attributes of one element, namespace declarations included: the schema's richest element has six.
-/// Duplicates are looked for pair by pair.
-const ATTRIBUTES_MAX: usize = 64;
-
-/// Most namespace prefixes in scope at one place: prefixes are looked for one by one.
-const NAMESPACES_MAX: usize = 256;
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 
@@ -198,7 +191,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn halt_at(&mut self, place: Place, message: String, help: Option<String>) {
-        self.problems.report(place, message, help);
+        self.problems.report_last(place, message, help);
         self.halted = true;
     }
 
@@ -266,101 +259,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the attributes of a start tag and takes its namespace declarations into scope.
-    fn attributes(&mut self, tag: &'a str, name_length: usize) -> Vec<Attribute<'a>> {
-        let mut attributes: Vec<Attribute<'a>> = Vec::new();
-        let mut declared = Vec::new();
-        let mut parsed = Attributes::new(tag, name_length);
-        for attribute in parsed.with_checks(false) {
-            if self.halted {
-                break;
-            }
-            match attribute {
-                Ok(attribute) => {
-                    let key = attribute.key.into_inner();
-                    // The key is a piece of the tag: one byte, `<`, stands before the tag.
-                    let offset = 1 + (key.as_ptr() as usize).saturating_sub(tag.as_ptr() as usize);
-                    let Some(value) = self.attribute_value(&attribute, offset) else { break };
-                    match namespace_declaration(key) {
-                        Some(prefix) => self.declare(&mut declared, prefix, &value, offset),
-                        None => self.add_attribute(&mut attributes, key, value, offset),
-                    }
-                }
-                Err(error) => self.ill_formed_attribute(&error),
-            }
-        }
-        if !declared.is_empty() {
-            let outer = Arc::clone(&self.scope);
-            self.scope = Arc::new(NamespaceScope { declared, outer: Some(Arc::clone(&outer)) });
-            self.outer_scopes.push((self.depth, outer));
-        }
-        attributes
-    }
-
-    fn attribute_value(
-        &mut self,
-        attribute: &quick_xml::events::attributes::Attribute<'a>,
-        offset: usize,
-    ) -> Option<Cow<'a, str>> {
-        let problem = if attribute.value.contains('<') {
-            "`<` is not allowed in the value of an attribute".to_owned()
-        } else {
-            match attribute.normalized_value(XmlVersion::Implicit1_0) {
-                // What is borrowed has no references, and its characters were checked with the document.
-                Ok(Cow::Borrowed(value)) => return Some(Cow::Borrowed(value)),
-                Ok(value) if value.chars().all(is_xml_character) => return Some(value),
-                Ok(_) => "a character reference names a character XML does not allow".to_owned(),
-                Err(_) => format!("unknown reference in {}", quote(&attribute.value)),
-            }
-        };
-        let key = attribute.key.into_inner();
-        self.halt_in_tag(offset, format!("attribute {}: {problem}", quote(key)), Some(REFERENCES.to_owned()));
-        None
-    }
-
-    fn add_attribute(
-        &mut self,
-        attributes: &mut Vec<Attribute<'a>>,
-        key: &'a str,
-        value: Cow<'a, str>,
-        offset: usize,
-    ) {
-        let (prefix, name) = key.split_once(':').unwrap_or(("", key));
-        if attributes.iter().any(|earlier| earlier.name == name && earlier.prefix == prefix) {
-            self.halt_in_tag(offset, format!("attribute {} is given twice", quote(key)), None);
-        } else if attributes.len() == ATTRIBUTES_MAX {
-            self.halt_in_tag(offset, format!("more than {ATTRIBUTES_MAX} attributes"), None);
-        } else {
-            attributes.push(Attribute { prefix, name, value, offset });
-        }
-    }
-
-    fn declare(
-        &mut self,
-        declared: &mut Vec<(SmolStr, SmolStr)>,
-        prefix: &str,
-        namespace: &str,
-        offset: usize,
-    ) {
-        let in_scope = self.scope.bindings().count();
-        if declared.iter().any(|(earlier, _)| earlier == prefix) {
-            self.halt_in_tag(offset, format!("namespace prefix {} is declared twice", quote(prefix)), None);
-        } else if in_scope + declared.len() >= NAMESPACES_MAX {
-            self.halt_in_tag(offset, format!("more than {NAMESPACES_MAX} namespaces are declared"), None);
-        } else if prefix == "xmlns" || (prefix == "xml") != (namespace == XML_NAMESPACE) {
-            self.halt_in_tag(
-                offset,
-                "the prefixes `xml` and `xmlns` cannot be declared anew".to_owned(),
-                None,
-            );
-        } else if namespace.is_empty() && !prefix.is_empty() {
-            self.halt_in_tag(offset, format!("namespace prefix {} stands for nothing", quote(prefix)), None);
-        } else {
-            let name = self.names.share(prefix);
-            declared.push((name, self.names.share(namespace)));
-        }
-    }
-
     fn namespace_of(&self, prefix: &str) -> Namespace {
         match self.scope.resolve(prefix) {
             None => Namespace::None,
@@ -394,25 +292,20 @@ impl<'a> Cursor<'a> {
     fn ill_formed(&mut self, error: &XmlError) {
         let offset = usize::try_from(self.reader.error_position()).unwrap_or(usize::MAX);
         let place = self.place_at(offset.max(self.token).min(self.text.len()));
-        let (message, help) = if matches!(error, XmlError::IllFormed(IllFormedError::UnclosedReference)) {
-            ("`&` begins no reference here".to_owned(), Some("write `&amp;` for the character".to_owned()))
-        } else {
-            (format!("not well-formed XML: {}", shortened(&error.to_string())), None)
+        let (message, help) = match error {
+            XmlError::IllFormed(IllFormedError::UnclosedReference) => (
+                "`&` begins no reference here".to_owned(),
+                Some("write `&amp;` for the character".to_owned()),
+            ),
+            XmlError::IllFormed(error) => (not_well_formed(error), None),
+            XmlError::Syntax(error) => (not_well_formed(error), None),
+            XmlError::Io(_)
+            | XmlError::InvalidAttr(_)
+            | XmlError::Encoding(_)
+            | XmlError::Escape(_)
+            | XmlError::Namespace(_) => (not_well_formed(error), None),
         };
         self.halt_at(place, message, help);
-    }
-
-    fn ill_formed_attribute(&mut self, error: &AttrError) {
-        let (offset, message) = match error {
-            AttrError::ExpectedEq(offset) => (*offset, "an attribute without `=`".to_owned()),
-            AttrError::ExpectedValue(offset) => (*offset, "an attribute without value".to_owned()),
-            AttrError::UnquotedValue(offset) => (*offset, "an attribute value without quotes".to_owned()),
-            AttrError::ExpectedQuote(offset, _) => {
-                (*offset, "an attribute value without closing quote".to_owned())
-            }
-            AttrError::Duplicated(offset, _) => (*offset, "an attribute given twice".to_owned()),
-        };
-        self.halt_in_tag(offset + 1, format!("not well-formed XML: {message}"), None);
     }
 
     /// Halts at a number of bytes after the `<` of the tag last opened.
@@ -439,14 +332,9 @@ fn outermost_scope() -> NamespaceScope {
     NamespaceScope { declared: vec![("xml".into(), XML_NAMESPACE.into())], outer: None }
 }
 
-/// The prefix an attribute declares: empty for the default namespace, `None` if it is no declaration.
-fn namespace_declaration(key: &str) -> Option<&str> {
-    let rest = key.strip_prefix("xmlns")?;
-    if rest.is_empty() { Some("") } else { rest.strip_prefix(':') }
-}
-
 /// Messages of the XML layer may quote the document at any length.
-fn shortened(message: &str) -> String {
+fn not_well_formed(error: &dyn std::fmt::Display) -> String {
     const MESSAGE_LENGTH_MAX: usize = 200;
-    message.chars().take(MESSAGE_LENGTH_MAX).collect()
+    let message: String = error.to_string().chars().take(MESSAGE_LENGTH_MAX).collect();
+    format!("not well-formed XML: {message}")
 }

@@ -1,0 +1,160 @@
+//! Branches by value: from the number of an atom to a step.
+//!
+//! Atoms are numbered in the order in which policies name them, so the values of one slot often stand close
+//! together: then the number, less the lowest, is the place. Where they do not, few are compared one by one, more
+//! are hashed.
+
+use std::collections::HashMap;
+
+use durward_ir::program::Atom;
+use durward_ir::question::Number;
+
+use super::Step;
+
+/// Up to this many branches comparing them one by one is as fast as hashing.
+const COMPARED_MAX: usize = 6;
+
+/// A table with a place for every number from the lowest to the highest may be this many times longer than it has
+/// branches; hashed branches take three times the memory of a place.
+const SPREAD_MAX: usize = 4;
+
+/// Where the branches of one node are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Table {
+    /// `places[first + number - low]`, for `count` numbers from `low`.
+    Placed { low: u32, first: u32, count: u32 },
+    /// `pairs[first..first + count]`.
+    Compared { first: u32, count: u32 },
+    /// `pairs[first..=first + mask]`, found by [`hash`]; a number of 0 ends a chain.
+    Hashed { first: u32, mask: u32 },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pair {
+    number: u32,
+    step: Step,
+}
+
+impl Pair {
+    const EMPTY: Pair = Pair { number: 0, step: Step::NOBODY };
+}
+
+/// The branches of all nodes.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    places: Vec<Step>,
+    pairs: Vec<Pair>,
+    known: HashMap<Vec<(Atom, Step)>, Table>,
+}
+
+impl Tables {
+    /// The branch of a number; `None` if none has this number, unless [`Tables::add`] put `other` there.
+    #[inline]
+    pub(super) fn find(&self, table: &Table, number: Number) -> Option<Step> {
+        match *table {
+            Table::Placed { low, first, count } => {
+                let place = number.0.wrapping_sub(low);
+                if place < count { self.places.get((first + place) as usize).copied() } else { None }
+            }
+            Table::Compared { first, count } => {
+                let pairs = self.pairs.get(first as usize..(first + count) as usize)?;
+                pairs.iter().find(|pair| pair.number == number.0).map(|pair| pair.step)
+            }
+            Table::Hashed { first, mask } => {
+                let mut at = hash(number.0) & mask;
+                loop {
+                    let pair = self.pairs.get((first + at) as usize)?;
+                    if pair.number == number.0 {
+                        return Some(pair.step);
+                    }
+                    if pair.number == 0 {
+                        return None;
+                    }
+                    at = (at + 1) & mask;
+                }
+            }
+        }
+    }
+
+    /// A table of these branches, sorted by atom; `other` is where a number between them leads that has none.
+    pub(super) fn add(&mut self, branches: &[(Atom, Step)], other: Step) -> Table {
+        let (Some((lowest, _)), Some((highest, _))) = (branches.first(), branches.last()) else {
+            return Table::Compared { first: 0, count: 0 };
+        };
+        let span = (highest.0 - lowest.0) as usize + 1;
+        let is_full = span == branches.len();
+        if let Some(table) = self.known.get(branches)
+            && (is_full || !matches!(table, Table::Placed { .. }))
+        {
+            return *table;
+        }
+        let table = if span <= SPREAD_MAX * branches.len() {
+            self.place(branches, Number::of(*lowest).0, span, other)
+        } else if branches.len() <= COMPARED_MAX {
+            self.list(branches)
+        } else {
+            self.hash(branches)
+        };
+        self.known.insert(branches.to_vec(), table);
+        table
+    }
+
+    fn place(&mut self, branches: &[(Atom, Step)], low: u32, span: usize, other: Step) -> Table {
+        let first = self.places.len();
+        self.places.resize(first + span, other);
+        for (atom, step) in branches {
+            if let Some(place) = self.places.get_mut(first + (Number::of(*atom).0 - low) as usize) {
+                *place = *step;
+            }
+        }
+        Table::Placed { low, first: first as u32, count: span as u32 }
+    }
+
+    fn list(&mut self, branches: &[(Atom, Step)]) -> Table {
+        let first = self.pairs.len() as u32;
+        self.pairs
+            .extend(branches.iter().map(|(atom, step)| Pair { number: Number::of(*atom).0, step: *step }));
+        Table::Compared { first, count: branches.len() as u32 }
+    }
+
+    /// Twice as many places as branches, so that there is always an empty one and chains are short.
+    fn hash(&mut self, branches: &[(Atom, Step)]) -> Table {
+        let (first, size) = (self.pairs.len(), (branches.len() * 2).next_power_of_two());
+        let mask = size as u32 - 1;
+        self.pairs.resize(first + size, Pair::EMPTY);
+        for (atom, step) in branches {
+            let number = Number::of(*atom).0;
+            let mut at = hash(number) & mask;
+            while let Some(pair) = self.pairs.get_mut(first + at as usize) {
+                if *pair == Pair::EMPTY {
+                    *pair = Pair { number, step: *step };
+                    break;
+                }
+                at = (at + 1) & mask;
+            }
+        }
+        Table::Hashed { first: first as u32, mask }
+    }
+
+    /// How many entries of about 8 bytes there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len() + self.pairs.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.places) + size_of_val(&*self.pairs)
+    }
+
+    /// Gives back what only building needs.
+    pub(super) fn finish(&mut self) {
+        self.known = HashMap::new();
+        self.places.shrink_to_fit();
+        self.pairs.shrink_to_fit();
+    }
+}
+
+/// Spreads neighbouring numbers; the upper half of the product is the better mixed one.
+#[inline]
+fn hash(number: u32) -> u32 {
+    number.wrapping_mul(0x9e37_79b9).rotate_right(16)
+}

@@ -1,0 +1,194 @@
+//! What must hold of a question for an element to be anything but NotApplicable, slot by slot.
+//!
+//! Only necessary conditions, never sufficient ones. They come up from the leaves: a rule's from its target, a
+//! set's from its own target and, where the algorithm makes it NotApplicable when all its children are, from the
+//! least its children have in common. A set with an erroneous target still combines its children, and
+//! NotApplicable stays NotApplicable then (XACML 3.0, table 7), so both count at once.
+
+use std::rc::Rc;
+
+use durward_ir::combine::Algorithm;
+use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
+
+use crate::target::{Clause, OneOf, Target, Targets};
+
+/// "Some value of the slot is one of these, or, if allowed, it has no value." Where an absent value is an error
+/// in a target it is allowed here, because an element with an erroneous target has something to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    pub(crate) slot: SlotId,
+    /// Sorted, without repeats.
+    pub(crate) atoms: Rc<[Atom]>,
+    pub(crate) is_absent_allowed: bool,
+    /// Whether this comes from the element's own target rather than from its children.
+    pub(crate) is_own: bool,
+}
+
+/// What must hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Necessary {
+    /// Nothing makes the element apply.
+    Never,
+    /// All of these, at most one for each slot, sorted by slot.
+    All(Vec<Limit>),
+}
+
+impl Necessary {
+    const NOTHING: Necessary = Necessary::All(Vec::new());
+
+    /// The limits; none where nothing must hold or nothing can.
+    pub(crate) fn limits(&self) -> &[Limit] {
+        match self {
+            Necessary::Never => &[],
+            Necessary::All(limits) => limits,
+        }
+    }
+
+    pub(crate) fn is_never(&self) -> bool {
+        matches!(self, Necessary::Never)
+    }
+
+    /// The same, for the element above.
+    fn inherited(mut self) -> Necessary {
+        if let Necessary::All(limits) = &mut self {
+            limits.iter_mut().for_each(|limit| limit.is_own = false);
+        }
+        self
+    }
+
+    /// Both must hold. Of two limits on one slot the tighter is kept: they cannot be intersected, since different
+    /// values of one bag may satisfy them.
+    fn and(self, other: Necessary) -> Necessary {
+        let (Necessary::All(mut limits), Necessary::All(others)) = (self, other) else {
+            return Necessary::Never;
+        };
+        for other in others {
+            match limits.binary_search_by_key(&other.slot, |limit| limit.slot) {
+                Ok(at) => {
+                    if let Some(limit) = limits.get_mut(at) {
+                        limit.is_absent_allowed &= other.is_absent_allowed;
+                        if other.atoms.len() < limit.atoms.len() {
+                            limit.atoms = other.atoms;
+                            limit.is_own = other.is_own;
+                        }
+                    }
+                }
+                Err(at) => limits.insert(at, other),
+            }
+        }
+        Necessary::All(limits)
+    }
+
+    /// One of them must hold; `Never` of none. Limits to more than `atoms_max` values are dropped.
+    fn any<'n>(alternatives: impl IntoIterator<Item = &'n Necessary>, atoms_max: usize) -> Necessary {
+        let possible: Vec<&[Limit]> = alternatives
+            .into_iter()
+            .filter_map(|alternative| match alternative {
+                Necessary::Never => None,
+                Necessary::All(limits) => Some(limits.as_slice()),
+            })
+            .collect();
+        match possible.as_slice() {
+            [] => Necessary::Never,
+            [first, rest @ ..] => {
+                Necessary::All(first.iter().filter_map(|limit| common(limit, rest, atoms_max)).collect())
+            }
+        }
+    }
+}
+
+/// The limit on the slot of `first` that it and the others have in common, if all have one.
+fn common(first: &Limit, others: &[&[Limit]], atoms_max: usize) -> Option<Limit> {
+    let mut atoms = first.atoms.to_vec();
+    let mut is_absent_allowed = first.is_absent_allowed;
+    for limits in others {
+        let at = limits.binary_search_by_key(&first.slot, |limit| limit.slot).ok()?;
+        let limit = limits.get(at)?;
+        is_absent_allowed |= limit.is_absent_allowed;
+        atoms.extend_from_slice(&limit.atoms);
+        if atoms.len() > 2 * atoms_max {
+            atoms.sort_unstable();
+            atoms.dedup();
+            if atoms.len() > atoms_max {
+                return None;
+            }
+        }
+    }
+    atoms.sort_unstable();
+    atoms.dedup();
+    (atoms.len() <= atoms_max).then(|| Limit { atoms: atoms.into(), is_absent_allowed, ..first.clone() })
+}
+
+/// For the target to be anything but False.
+pub(crate) fn of_target(target: Option<&Target>) -> Necessary {
+    let Some(target) = target else { return Necessary::NOTHING };
+    target.clauses.iter().map(of_clause).fold(Necessary::NOTHING, Necessary::and)
+}
+
+fn of_clause(clause: &Clause) -> Necessary {
+    match clause {
+        Clause::OneOf(one_of) => of_test(one_of),
+        Clause::Alternatives(alternatives) => {
+            let alternatives: Vec<Necessary> = alternatives
+                .iter()
+                .map(|alternative| {
+                    alternative.tests().iter().map(of_test).fold(Necessary::NOTHING, Necessary::and)
+                })
+                .collect();
+            Necessary::any(&alternatives, usize::MAX / 2)
+        }
+    }
+}
+
+fn of_test(test: &OneOf) -> Necessary {
+    Necessary::All(vec![Limit {
+        slot: test.slot,
+        atoms: Rc::from(&*test.atoms),
+        is_absent_allowed: test.is_error_if_absent,
+        is_own: true,
+    }])
+}
+
+/// For every element, in order of their numbers.
+pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
+    let mut all: Vec<Necessary> = Vec::with_capacity(program.nodes().len());
+    for (id, node) in program.nodes() {
+        let own = of_target(targets.get(id));
+        let necessary = match node {
+            Node::Rule(_) => own,
+            Node::Set(set) => own.and(of_children(set, &all, targets, atoms_max).inherited()),
+        };
+        all.push(necessary);
+    }
+    all
+}
+
+/// What the children of a set have in common, as far as the set depends on them.
+fn of_children(set: &Set, all: &[Necessary], targets: &Targets, atoms_max: usize) -> Necessary {
+    match set.algorithm {
+        Algorithm::DenyOverrides
+        | Algorithm::PermitOverrides
+        | Algorithm::FirstApplicable
+        | Algorithm::LegacyRuleDenyOverrides
+        | Algorithm::LegacyPolicyDenyOverrides
+        | Algorithm::LegacyRulePermitOverrides
+        | Algorithm::LegacyPolicyPermitOverrides => {
+            Necessary::any(set.children.iter().filter_map(|child| of_node(*child, all)), atoms_max)
+        }
+        // Two children whose targets match are an error whatever they would say themselves.
+        Algorithm::OnlyOneApplicable => {
+            let own: Vec<Necessary> =
+                set.children.iter().map(|child| of_target(targets.get(*child))).collect();
+            Necessary::any(&own, atoms_max)
+        }
+        // These have something to say when no child has, or count their children.
+        Algorithm::DenyUnlessPermit | Algorithm::PermitUnlessDeny | Algorithm::OnPermitApplySecond => {
+            Necessary::NOTHING
+        }
+    }
+}
+
+/// Children stand before their parents.
+fn of_node(id: NodeId, all: &[Necessary]) -> Option<&Necessary> {
+    all.get(id.0 as usize)
+}

@@ -1,0 +1,415 @@
+//! Random programs and questions, from a seed. Uses `durward-ir` alone, so that other crates can include this file.
+
+use durward_ir::combine::Algorithm;
+use durward_ir::function::{Function, Lazy, find};
+use durward_ir::program::{
+    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set,
+    SetKind, SlotId,
+};
+use durward_ir::question::{NoContent, Number, Question, Scratch};
+use durward_ir::{AttributeName, DataType, Operand, Value};
+use smol_str::format_smolstr;
+use std::borrow::Cow;
+
+/// SplitMix64: small, and the same everywhere.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Less than `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    pub fn percent(&mut self, chance: usize) -> bool {
+        self.below(100) < chance
+    }
+
+    pub fn one_of<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
+        &choices[self.below(choices.len())]
+    }
+}
+
+/// How a random program looks; itself random.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub attributes: usize,
+    /// How many values of each attribute policies name.
+    pub values: usize,
+    pub depth: usize,
+    pub children: usize,
+    /// In percent: how often a Match demands presence, a part is no comparison, a formula is of odd form, a rule
+    /// has a condition, an element has duties, an existing element is used again.
+    pub must: usize,
+    pub others: usize,
+    pub odd: usize,
+    pub conditions: usize,
+    pub duties: usize,
+    pub shared: usize,
+    /// In percent: how often a set has no target.
+    pub open: usize,
+    /// Whether to mix all algorithms.
+    pub algorithm: Option<Algorithm>,
+}
+
+const ALGORITHMS: [Algorithm; 11] = [
+    Algorithm::DenyOverrides,
+    Algorithm::PermitOverrides,
+    Algorithm::DenyUnlessPermit,
+    Algorithm::PermitUnlessDeny,
+    Algorithm::FirstApplicable,
+    Algorithm::OnlyOneApplicable,
+    Algorithm::LegacyRuleDenyOverrides,
+    Algorithm::LegacyPolicyDenyOverrides,
+    Algorithm::LegacyRulePermitOverrides,
+    Algorithm::LegacyPolicyPermitOverrides,
+    Algorithm::OnPermitApplySecond,
+];
+
+impl Shape {
+    pub fn random(random: &mut Random) -> Shape {
+        let wide = random.percent(15);
+        Shape {
+            attributes: 1 + random.below(5),
+            values: *random.one_of(&[1, 2, 3, 5, 8, if wide { 60 } else { 4 }]),
+            depth: 1 + random.below(if wide { 2 } else { 4 }),
+            children: if wide { 20 + random.below(60) } else { 1 + random.below(9) },
+            must: *random.one_of(&[0, 10, 40]),
+            others: *random.one_of(&[0, 0, 10, 40]),
+            odd: *random.one_of(&[0, 10, 50]),
+            conditions: *random.one_of(&[0, 20, 60]),
+            duties: *random.one_of(&[0, 15, 50]),
+            shared: *random.one_of(&[0, 10, 30]),
+            open: *random.one_of(&[0, 30, 70]),
+            algorithm: if random.percent(50) { None } else { Some(*random.one_of(&ALGORITHMS)) },
+        }
+    }
+}
+
+/// The type of an attribute's values; the last one has no atoms.
+fn type_of(attribute: usize) -> DataType {
+    match attribute {
+        0..=2 => DataType::Text,
+        3 => DataType::Integer,
+        _ => DataType::Double,
+    }
+}
+
+fn value(attribute: usize, number: usize) -> Value {
+    match type_of(attribute) {
+        DataType::Integer => Value::integer(number as i64),
+        DataType::Double => Value::Double(number as f64),
+        _ => Value::text(format!("v{number}")),
+    }
+}
+
+fn name(attribute: usize) -> AttributeName {
+    AttributeName {
+        category: "subject".into(),
+        id: format_smolstr!("a{attribute}"),
+        data_type: type_of(attribute),
+        issuer: None,
+    }
+}
+
+fn function(id: &str) -> &'static Function {
+    find(&format!("urn:oasis:names:tc:xacml:1.0:function:{id}")).expect("a function of the standard")
+}
+
+fn equality(attribute: usize) -> &'static Function {
+    function(&format!("{}-equal", type_of(attribute).short_name()))
+}
+
+/// Makes a program.
+pub struct Generator<'r> {
+    pub random: &'r mut Random,
+    pub shape: Shape,
+    builder: Builder,
+    made: Vec<NodeId>,
+    count: usize,
+}
+
+impl<'r> Generator<'r> {
+    pub fn new(random: &'r mut Random, shape: Shape) -> Generator<'r> {
+        Generator { random, shape, builder: Builder::new(), made: Vec::new(), count: 0 }
+    }
+
+    pub fn program(mut self) -> Program {
+        for attribute in 0..self.shape.attributes {
+            self.builder.attribute(&name(attribute), false);
+        }
+        let root = self.set(self.shape.depth, SetKind::Root);
+        self.builder.finish(root)
+    }
+
+    fn constant(&mut self, value: Value) -> ExprId {
+        self.builder.expr(Expr::Constant(Operand::One(Cow::Owned(value))))
+    }
+
+    fn attribute(&mut self) -> (usize, ExprId) {
+        let attribute = self.random.below(self.shape.attributes);
+        let must = self.random.percent(self.shape.must);
+        (attribute, self.builder.attribute(&name(attribute), must))
+    }
+
+    /// Values at the lower end are more frequent.
+    fn literal(&mut self, attribute: usize) -> Value {
+        let bound = 1 + self.random.below(self.shape.values);
+        value(attribute, self.random.below(bound))
+    }
+
+    /// A comparison, or something no index understands.
+    fn matching(&mut self) -> ExprId {
+        if self.random.percent(self.shape.others) {
+            return self.other(2);
+        }
+        let (attribute, bag) = self.attribute();
+        let literal = self.literal(attribute);
+        self.builder.match_any(equality(attribute), literal, bag)
+    }
+
+    /// True, False or an error, without comparison of a slot.
+    fn other(&mut self, levels: usize) -> ExprId {
+        match self.random.below(if levels == 0 { 4 } else { 6 }) {
+            0 => {
+                let truth = self.random.percent(50);
+                self.constant(Value::Boolean(truth))
+            }
+            1 => {
+                // An error unless the bag holds just one value.
+                let (attribute, bag) = self.attribute();
+                let type_name = type_of(attribute).short_name();
+                let only = self.builder.expr(Expr::Call(
+                    function(&format!("{type_name}-one-and-only")),
+                    Box::new([bag]),
+                ));
+                let literal = self.literal(attribute);
+                let literal = self.constant(literal);
+                self.builder.expr(Expr::Call(equality(attribute), Box::new([only, literal])))
+            }
+            2 => {
+                let (attribute, bag) = self.attribute();
+                let literal = self.literal(attribute);
+                let literal = self.constant(literal);
+                let is_in = function(&format!("{}-is-in", type_of(attribute).short_name()));
+                self.builder.expr(Expr::Call(is_in, Box::new([literal, bag])))
+            }
+            3 => {
+                // A Match that is not equality.
+                let bag = self.builder.attribute(&name(0), self.shape.must > 0);
+                let literal = self.literal(0);
+                self.builder.match_any(find("urn:oasis:names:tc:xacml:3.0:function:string-equal-ignore-case").expect("a function of the standard"), literal, bag)
+            }
+            4 => {
+                let parts = self.parts(levels);
+                self.builder.expr(Expr::Lazy(Lazy::And, parts))
+            }
+            _ => {
+                let parts = self.parts(levels);
+                self.builder.expr(Expr::Lazy(Lazy::Or, parts))
+            }
+        }
+    }
+
+    fn parts(&mut self, levels: usize) -> Box<[ExprId]> {
+        (0..self.random.below(4))
+            .map(|_| if self.random.percent(50) { self.matching_plain() } else { self.other(levels - 1) })
+            .collect()
+    }
+
+    fn matching_plain(&mut self) -> ExprId {
+        let (attribute, bag) = self.attribute();
+        let literal = self.literal(attribute);
+        self.builder.match_any(equality(attribute), literal, bag)
+    }
+
+    fn group(&mut self, parts: Vec<ExprId>, make: fn(Box<[ExprId]>) -> Expr) -> ExprId {
+        match parts.as_slice() {
+            [only] if self.random.percent(80) => *only,
+            _ => self.builder.expr(make(parts.into())),
+        }
+    }
+
+    fn target(&mut self) -> ExprId {
+        if self.random.percent(self.shape.odd) {
+            return self.odd_formula(3);
+        }
+        let clauses = (0..1 + self.random.below(3)).map(|_| self.any_of()).collect();
+        self.group(clauses, Expr::All)
+    }
+
+    fn any_of(&mut self) -> ExprId {
+        if self.random.percent(60) {
+            return self.values_of_one_attribute();
+        }
+        let alternatives = (0..1 + self.random.below(3)).map(|_| self.all_of()).collect();
+        self.group(alternatives, Expr::Any)
+    }
+
+    fn values_of_one_attribute(&mut self) -> ExprId {
+        let (attribute, bag) = self.attribute();
+        let alternatives = (0..1 + self.random.below(3))
+            .map(|_| {
+                let literal = self.literal(attribute);
+                self.builder.match_any(equality(attribute), literal, bag)
+            })
+            .collect();
+        self.group(alternatives, Expr::Any)
+    }
+
+    fn all_of(&mut self) -> ExprId {
+        let matches = (0..1 + self.random.below(2)).map(|_| self.matching()).collect();
+        self.group(matches, Expr::All)
+    }
+
+    /// Conjunctions and disjunctions in any order, empty ones included.
+    fn odd_formula(&mut self, levels: usize) -> ExprId {
+        if levels == 0 || self.random.percent(30) {
+            return self.matching();
+        }
+        let empty = usize::from(!self.random.percent(10));
+        let parts: Vec<ExprId> =
+            (0..empty + self.random.below(3)).map(|_| self.odd_formula(levels - 1)).collect();
+        let make = if self.random.percent(50) { Expr::All } else { Expr::Any };
+        self.builder.expr(make(parts.into()))
+    }
+
+    fn duties(&mut self) -> Vec<DutyExpr> {
+        let mut duties = Vec::new();
+        while self.random.percent(self.shape.duties) && duties.len() < 3 {
+            let value = if self.random.percent(60) {
+                self.constant(Value::integer(self.count as i64))
+            } else {
+                self.attribute().1
+            };
+            duties.push(DutyExpr {
+                kind: if self.random.percent(60) { DutyKind::Obligation } else { DutyKind::Advice },
+                id: format_smolstr!("duty{}", self.count),
+                on: self.effect(),
+                assignments: vec![AssignmentExpr { id: "is".into(), category: None, issuer: None, value }],
+            });
+            self.count += 1;
+        }
+        duties
+    }
+
+    fn effect(&mut self) -> Effect {
+        if self.random.percent(50) { Effect::Permit } else { Effect::Deny }
+    }
+
+    fn maybe_target(&mut self) -> Option<ExprId> {
+        (!self.random.percent(self.shape.open)).then(|| self.target())
+    }
+
+    fn rule(&mut self) -> NodeId {
+        self.count += 1;
+        let rule = Rule {
+            id: format_smolstr!("r{}", self.count),
+            effect: self.effect(),
+            target: self.maybe_target(),
+            condition: self.random.percent(self.shape.conditions).then(|| self.other(2)),
+            duties: self.duties(),
+            place: Place::default(),
+        };
+        self.builder.node(Node::Rule(rule))
+    }
+
+    fn child(&mut self, depth: usize) -> NodeId {
+        if !self.made.is_empty() && self.random.percent(self.shape.shared) {
+            return *self.random.one_of(&self.made);
+        }
+        let id = if depth <= 1 || self.random.percent(40) {
+            self.rule()
+        } else {
+            let kind = if depth == 2 { SetKind::Policy } else { SetKind::PolicySet };
+            let set = self.set(depth - 1, kind);
+            self.builder.node(Node::Set(set))
+        };
+        self.made.push(id);
+        id
+    }
+
+    fn set(&mut self, depth: usize, kind: SetKind) -> Set {
+        let width = self.shape.children;
+        let count = if self.random.percent(4) { 0 } else { 1 + self.random.below(width) };
+        let algorithm = match self.shape.algorithm {
+            Some(algorithm) if self.random.percent(85) => algorithm,
+            _ => *self.random.one_of(&ALGORITHMS),
+        };
+        let count = if algorithm == Algorithm::OnPermitApplySecond { count.min(4) } else { count };
+        let children = (0..count).map(|_| self.child(depth)).collect();
+        self.count += 1;
+        Set {
+            id: format_smolstr!("s{}", self.count),
+            version: "1.0".into(),
+            kind,
+            target: if kind == SetKind::Root { None } else { self.maybe_target() },
+            algorithm,
+            children,
+            duties: self.duties(),
+            place: Place::default(),
+        }
+    }
+}
+
+/// What each slot of a question holds, and whether a source is to be asked for it.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub values: Vec<Vec<Value>>,
+    pub is_sourced: Vec<bool>,
+}
+
+impl Facts {
+    pub fn random(random: &mut Random, shape: &Shape) -> Facts {
+        let sourced = *random.one_of(&[0, 0, 30]);
+        let values = (0..shape.attributes).map(|attribute| bag(random, shape, attribute)).collect();
+        let is_sourced = (0..shape.attributes).map(|_| random.percent(sourced)).collect();
+        Facts { values, is_sourced }
+    }
+
+    /// The question once the sources were asked for these slots.
+    pub fn question<'f>(&'f self, program: &Program, asked: &[SlotId]) -> Question<'f> {
+        let blank: Vec<Number> = self
+            .is_sourced
+            .iter()
+            .map(|is_sourced| if *is_sourced { Number::UNASKED } else { Number::ABSENT })
+            .collect();
+        let mut question = Question::new(Scratch::default(), &blank, &NoContent);
+        for (at, values) in self.values.iter().enumerate() {
+            let slot = SlotId(at as u32);
+            if asked.contains(&slot) {
+                question.put(&program.slots, slot, values);
+            } else if !self.is_sourced[at] && !values.is_empty() {
+                // In two parts, as two attributes of a request with one name would be.
+                let (first, rest) = values.split_at(values.len().div_ceil(2));
+                question.put(&program.slots, slot, first);
+                if !rest.is_empty() {
+                    question.put(&program.slots, slot, rest);
+                }
+            }
+        }
+        question
+    }
+}
+
+fn bag(random: &mut Random, shape: &Shape, attribute: usize) -> Vec<Value> {
+    let count = match random.below(100) {
+        0..20 => 0,
+        20..75 => 1,
+        75..97 => 2 + random.below(3),
+        _ => 2 + random.below(40),
+    };
+    // One in a few is a value that no policy names.
+    (0..count).map(|_| value(attribute, random.below(shape.values + 2))).collect()
+}

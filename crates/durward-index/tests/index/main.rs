@@ -1,0 +1,202 @@
+//! Every index must answer exactly what the plain evaluator answers.
+
+mod generate;
+mod shapes;
+
+use durward_index::{Counting, Index, IndexKind, Settings, Statistics};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Unwatched};
+use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
+use durward_ir::question::Question;
+use generate::{Facts, Generator, Random, Shape};
+
+/// Another seed, or how many programs, can be given in the environment: `INDEX_SEED=7 INDEX_PROGRAMS=100000`.
+const SEED: u64 = 0x5eed;
+const PROGRAMS: usize = 1500;
+const QUESTIONS: usize = 24;
+
+/// All there is to an answer, as text: the vote with its duties and fault, the policies that applied; and apart
+/// from it the slots a source must be asked for.
+fn answer<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> (String, Vec<SlotId>) {
+    let evaluator = Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::Yes);
+    let vote = evaluator.decide();
+    let applicable = evaluator.into_applicable();
+    (format!("{vote:?} {applicable:?}"), question.needs())
+}
+
+/// The answer after as many rounds of asking as it takes.
+fn final_answer<S: Shortlist>(program: &Program, facts: &Facts, shortlist: &S) -> (String, Vec<SlotId>) {
+    let mut asked = Vec::new();
+    loop {
+        let (text, needs) = answer(program, &facts.question(program, &asked), shortlist);
+        if needs.is_empty() {
+            return (text, asked);
+        }
+        asked.extend(needs);
+    }
+}
+
+/// What is wrong with the answers of an index, if anything.
+fn disagreement(program: &Program, facts: &Facts, index: &Index) -> Option<String> {
+    let (truth, asked) = final_answer(program, facts, &Everything);
+    let (found, asked_too) = final_answer(program, facts, index);
+    if found != truth {
+        return Some(format!("the plain evaluator says\n  {truth}\nand the index\n  {found}"));
+    }
+    let needless = asked_too.iter().find(|slot| !asked.contains(slot))?;
+    Some(format!("the index has a source asked for slot {} and the plain evaluator does not", needless.0))
+}
+
+fn random_settings(random: &mut Random) -> Settings {
+    let defaults = Settings::default();
+    Settings {
+        bloom_bits: *random.one_of(&[64, 128, 512]),
+        bloom_hashes: *random.one_of(&[0, 1, 4, 100]),
+        counting: if random.percent(50) { Counting::On } else { Counting::Off },
+        diagram_nodes_max: *random.one_of(&[0, 1, 5, defaults.diagram_nodes_max, defaults.diagram_nodes_max]),
+        diagram_entries_max: *random.one_of(&[0, 7, 50, defaults.diagram_entries_max]),
+        necessary_atoms_max: *random.one_of(&[0, 1, 3, defaults.necessary_atoms_max]),
+    }
+}
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn every_index_answers_as_the_plain_evaluator() {
+    let seed = from_environment("INDEX_SEED", SEED);
+    let programs = from_environment("INDEX_PROGRAMS", PROGRAMS as u64);
+    for number in 0..programs {
+        let mut random = Random::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
+        let shape = Shape::random(&mut random);
+        let program = Generator::new(&mut random, shape.clone()).program();
+        let settings = random_settings(&mut random);
+        let indexes = IndexKind::ALL.map(|kind| (kind, Index::build(kind, &program, &settings)));
+        for _ in 0..QUESTIONS {
+            let facts = Facts::random(&mut random, &shape);
+            for (kind, index) in &indexes {
+                if let Some(what) = disagreement(&program, &facts, index) {
+                    let facts = simplify(&program, facts, index);
+                    let what = disagreement(&program, &facts, index).unwrap_or(what);
+                    panic!(
+                        "seed {seed}, program {number}, index `{kind}`, {settings:?}:\n{what}\n{}\n{facts:?}",
+                        describe(&program)
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The index leaves things out at all, or the test above would say nothing.
+#[test]
+fn diagrams_save_most_evaluations_of_targets() {
+    let (program, facts) = shapes::flat(200);
+    let settings = Settings { counting: Counting::On, ..Settings::default() };
+    let index = Index::build(IndexKind::Diagram, &program, &settings);
+    let Index::Diagram(diagram) = &index else { panic!("not a diagram") };
+    let question = facts.question(&program, &[]);
+    let Node::Set(root) = program.node(program.root()) else { panic!("not a set") };
+    let mut shown = 0;
+    diagram.children(program.root(), root, &question, |_, _| {
+        shown += 1;
+        durward_ir::combine::Flow::Continue
+    });
+    assert_eq!(shown, 1, "{}", index.describe());
+}
+
+#[test]
+fn bloom_filters_are_mistaken_about_as_often_as_computed() {
+    let (program, _) = shapes::flat(2000);
+    let settings = Settings { bloom_bits: 64, bloom_hashes: 2, counting: Counting::On, ..Settings::default() };
+    let index = Index::build(IndexKind::Bloom, &program, &settings);
+    for resource in 0..50 {
+        let facts = shapes::flat_facts(resource);
+        let found = answer(&program, &facts.question(&program, &[]), &index).0;
+        assert_eq!(found, answer(&program, &facts.question(&program, &[]), &Everything).0);
+    }
+    let Statistics::Bloom(statistics) = index.statistics() else { panic!("not bloom") };
+    let measured = statistics.false_positive_rate().expect("targets were tested");
+    let expected = statistics.false_positive_rate_expected;
+    assert!(measured > expected / 2.0 && measured < expected * 2.0, "{}", index.describe());
+}
+
+#[test]
+fn names_of_indexes_can_be_read_and_written() {
+    for kind in IndexKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+    }
+    let error = "tree".parse::<IndexKind>().expect_err("not an index").to_string();
+    assert_eq!(error, "`tree` is not an index; there are `scan`, `bloom`, `diagram` and `auto`");
+}
+
+/// Forgets what the slots hold, as far as the answers still differ.
+fn simplify(program: &Program, mut facts: Facts, index: &Index) -> Facts {
+    for at in 0..facts.values.len() {
+        let mut simpler = facts.clone();
+        simpler.is_sourced[at] = false;
+        if disagreement(program, &simpler, index).is_some() {
+            facts = simpler;
+        }
+        let mut left = 0;
+        while left < facts.values[at].len() {
+            let mut simpler = facts.clone();
+            simpler.values[at].remove(left);
+            if disagreement(program, &simpler, index).is_some() {
+                facts = simpler;
+            } else {
+                left += 1;
+            }
+        }
+    }
+    facts
+}
+
+fn describe(program: &Program) -> String {
+    let mut text = String::new();
+    describe_node(program, program.root(), 0, &mut text);
+    text
+}
+
+fn describe_node(program: &Program, id: NodeId, level: usize, text: &mut String) {
+    let node = program.node(id);
+    let target = node.target().map(|target| formula(program, target)).unwrap_or_default();
+    let indent = "  ".repeat(level);
+    match node {
+        Node::Rule(rule) => {
+            let condition = rule.condition.map(|condition| formula(program, condition)).unwrap_or_default();
+            *text += &format!(
+                "{indent}{id:?} {} {:?} [{target}] if [{condition}] +{}\n",
+                rule.id,
+                rule.effect,
+                rule.duties.len()
+            );
+        }
+        Node::Set(set) => {
+            let (algorithm, duties) = (set.algorithm, set.duties.len());
+            *text += &format!("{indent}{id:?} {} {algorithm:?} [{target}] +{duties}\n", set.id);
+            set.children.iter().for_each(|child| describe_node(program, *child, level + 1, text));
+        }
+    }
+}
+
+fn formula(program: &Program, id: ExprId) -> String {
+    let list = |parts: &[ExprId], between: &str| {
+        let parts: Vec<String> = parts.iter().map(|part| formula(program, *part)).collect();
+        format!("({})", parts.join(between))
+    };
+    match program.expr(id) {
+        Expr::All(parts) => list(parts, " & "),
+        Expr::Any(parts) => list(parts, " | "),
+        Expr::Match(matching) => {
+            let is_atom = if matching.atom.is_some() { "" } else { "~" };
+            format!("{}={is_atom}{}", formula(program, matching.bag), matching.literal.lexical())
+        }
+        Expr::Attribute { slot, must_be_present } => {
+            format!("a{}{}", slot.0, if *must_be_present { "!" } else { "" })
+        }
+        Expr::Call(function, parts) => format!("{}{}", function.short_name(), list(parts, ", ")),
+        Expr::Lazy(lazy, parts) => format!("{lazy:?}{}", list(parts, ", ")),
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,3 @@
+//! The meaning of policies against the words of the standard.
+
+mod combining;

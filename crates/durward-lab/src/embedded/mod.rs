@@ -1,0 +1,137 @@
+//! Decisions per second, latency, build time and memory of a decision point inside this process.
+//!
+//! Throughput is taken over whole rounds of about 100 ms, with two clock readings per round and thread: a clock
+//! reading costs as much as a fast decision. Latency is a pass of its own with a reading around every decision,
+//! and what an empty reading shows is reported beside it ([`Measurement::clock_ns`]).
+//!
+//! ```
+//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, measure};
+//! use durward_pdp::Pdp;
+//! use std::time::Duration;
+//!
+//! let policy = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
+//!   RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides"><Target/>
+//!   <Rule RuleId="r" Effect="Permit"/></Policy>"#;
+//! let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
+//!   ReturnPolicyIdList="false"/>"#;
+//! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
+//! let plan = Plan { mode: Mode::Decide, threads: 1, duration: Duration::from_millis(50) };
+//! let measured = measure(&|| Pdp::builder().policy("p.xml", policy), &requests, &plan)?;
+//! assert!(measured.decisions_per_s.median > 0.0);
+//! # Ok::<(), durward_lab::embedded::BenchError>(())
+//! ```
+
+mod build;
+mod latency;
+mod throughput;
+mod work;
+
+use std::fmt;
+use std::time::Duration;
+
+use durward_pdp::{PdpBuilder, PolicyError};
+
+use crate::Spread;
+pub use latency::Latency;
+pub use work::{Form, RequestText};
+
+/// What counts as one decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A request that was read before, to a decision.
+    Decide,
+    /// The text of a request, to the text of the response in the same form.
+    Text,
+}
+
+/// How to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// What counts as one decision.
+    pub mode: Mode,
+    /// How many threads decide at once, each going through all requests; at least one.
+    pub threads: usize,
+    /// How long throughput is measured. Warming up takes a fifth of it before, latency half of it after.
+    pub duration: Duration,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// The index in use, and why, as the decision point says it.
+    pub index: String,
+    /// How many policies were in force.
+    pub policies: usize,
+    /// Decisions per second of all threads together, over rounds.
+    pub decisions_per_s: Spread,
+    /// How long single decisions took.
+    pub latency: Latency,
+    /// What two readings of the clock with nothing between show: contained in every latency.
+    pub clock_ns: u64,
+    /// How long building took, in milliseconds: from policy texts to a decision point ready to answer.
+    pub build_ms: Spread,
+    /// By how much the resident set grew per policy, over several decision points built one after another; `None`
+    /// where the system does not tell.
+    pub bytes_per_policy: Option<u64>,
+}
+
+/// Why nothing was measured.
+#[derive(Debug)]
+pub enum BenchError {
+    /// The policies cannot be put in force.
+    Policies(Vec<PolicyError>),
+    /// A request cannot be read: its name and what is wrong.
+    Request(String, String),
+    /// There are no requests.
+    NoRequests,
+    /// The measurement was too short for a single round.
+    TooShort,
+}
+
+impl fmt::Display for BenchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BenchError::Policies(errors) => match errors.first() {
+                Some(first) => write!(f, "{first}"),
+                None => f.write_str("the policies cannot be put in force"),
+            },
+            BenchError::Request(name, problem) => write!(f, "{name}: {problem}"),
+            BenchError::NoRequests => f.write_str("there are no requests to measure with"),
+            BenchError::TooShort => f.write_str("not one round was completed"),
+        }
+    }
+}
+
+impl std::error::Error for BenchError {}
+
+/// Measures the decision point that `prepare` describes; it is called for every one that is built.
+///
+/// # Errors
+/// Policies or requests that cannot be used: measuring error paths would be no help to anybody.
+pub fn measure(
+    prepare: &dyn Fn() -> PdpBuilder,
+    requests: &[RequestText],
+    plan: &Plan,
+) -> Result<Measurement, BenchError> {
+    let work = work::Requests::read(requests)?;
+    let built = build::build(prepare)?;
+    let pdp = &built.pdp;
+    let run = |at: usize| match plan.mode {
+        Mode::Decide => work.decide(pdp, at),
+        Mode::Text => work.answer(pdp, at),
+    };
+    let threads = plan.threads.max(1);
+    throughput::rounds(&run, work.len(), threads, plan.duration / 5);
+    let rounds = throughput::rounds(&run, work.len(), threads, plan.duration);
+    let latency = latency::measure(&run, work.len(), threads, plan.duration / 2);
+    let info = pdp.snapshot();
+    Ok(Measurement {
+        index: info.index,
+        policies: info.policies,
+        decisions_per_s: Spread::of(&rounds).ok_or(BenchError::TooShort)?,
+        latency,
+        clock_ns: latency::clock_ns(),
+        build_ms: built.build_ms,
+        bytes_per_policy: built.bytes.map(|bytes| bytes / (info.policies as u64).max(1)),
+    })
+}

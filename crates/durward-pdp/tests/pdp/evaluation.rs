@@ -1,0 +1,194 @@
+//! Rules, policies and sets: the tables of XACML 3.0, sections 7.6 to 7.14.
+
+use durward_pdp::{Decision, Request};
+
+use crate::write::{
+    INTEGER, apply, condition, decide, designator, failing, integer, is, must_be, number, outcome, pdp,
+    policy, policy_set, rule, target, try_pdp,
+};
+
+fn numbered() -> Request {
+    Request::builder().subject("n", 1).subject("role", "doctor").build()
+}
+
+#[test]
+fn a_failed_rule_keeps_the_effect_it_might_have_had() {
+    for (effect, expected) in [("Permit", "Indeterminate{P}"), ("Deny", "Indeterminate{D}")] {
+        for inside in [condition(&failing()), target(&must_be("missing", "x"))] {
+            let policies = [policy("p", "3.0 deny-overrides", "", &rule(effect, &inside))];
+            assert_eq!(outcome(&policies, &numbered()), expected);
+        }
+    }
+}
+
+#[test]
+fn a_set_with_a_failed_target_says_what_it_might_have_said() {
+    let failed = must_be("missing", "x");
+    for (rules, expected) in [
+        (rule("Permit", ""), "Indeterminate{P}"),
+        (rule("Deny", ""), "Indeterminate{D}"),
+        (rule("Permit", &target(&is("role", "nobody"))), "NotApplicable"),
+        (rule("Permit", "") + &rule("Deny", &condition(&failing())), "Indeterminate{DP}"),
+    ] {
+        let policies = [policy("p", "3.0 deny-overrides", &failed, &rules)];
+        assert_eq!(outcome(&policies, &numbered()), expected, "{rules}");
+    }
+}
+
+#[test]
+fn no_match_beats_an_error_within_a_target() {
+    let both = must_be("missing", "x") + &is("role", "nobody");
+    let policies = [policy("p", "3.0 deny-overrides", &both, &rule("Permit", ""))];
+    assert_eq!(outcome(&policies, &numbered()), "NotApplicable");
+}
+
+#[test]
+fn deny_unless_permit_with_another_target_does_not_apply() {
+    let policies = [policy("p", "3.0 deny-unless-permit", &is("role", "nobody"), &rule("Deny", ""))];
+    assert_eq!(outcome(&policies, &numbered()), "NotApplicable");
+}
+
+#[test]
+fn or_and_and_decide_in_spite_of_errors() {
+    let yes = apply("1.0 integer-equal", &(number() + &integer(1)));
+    let no = apply("1.0 integer-equal", &(number() + &integer(2)));
+    for (function, arguments, expected) in [
+        ("1.0 or", failing() + &yes, "Permit"),
+        ("1.0 or", failing() + &no, "Indeterminate{P}"),
+        ("1.0 and", failing() + &no, "NotApplicable"),
+        ("1.0 and", failing() + &yes, "Indeterminate{P}"),
+        ("1.0 or", String::new(), "NotApplicable"),
+        ("1.0 and", String::new(), "Permit"),
+        ("1.0 n-of", integer(1) + &failing() + &yes, "Permit"),
+        ("1.0 n-of", integer(2) + &failing() + &yes, "Indeterminate{P}"),
+        ("1.0 n-of", integer(2) + &no + &no + &failing(), "NotApplicable"),
+        ("1.0 n-of", integer(0) + &failing(), "Permit"),
+        ("1.0 n-of", integer(3) + &yes + &yes, "Indeterminate{P}"),
+    ] {
+        let rules = rule("Permit", &condition(&apply(function, &arguments)));
+        let policies = [policy("p", "3.0 deny-overrides", "", &rules)];
+        assert_eq!(outcome(&policies, &numbered()), expected, "{function} {arguments}");
+    }
+}
+
+#[test]
+fn only_one_applicable_looks_at_targets_alone() {
+    let never = rule("Permit", &target(&is("role", "nobody")));
+    let doctor = is("role", "doctor");
+    let silent = |id| policy(id, "3.0 deny-overrides", &doctor, &never);
+    let speaking = |id| policy(id, "3.0 deny-overrides", &doctor, &rule("Permit", ""));
+    let elsewhere = policy("other", "3.0 deny-overrides", &is("role", "nobody"), &rule("Deny", ""));
+    let broken = policy("broken", "3.0 deny-overrides", &must_be("missing", "x"), &rule("Deny", ""));
+    for (children, expected) in [
+        (speaking("a") + &elsewhere, "Permit"),
+        (speaking("a") + &silent("b"), "Indeterminate{DP}"),
+        (silent("a") + &elsewhere, "NotApplicable"),
+        (speaking("a") + &broken, "Indeterminate{DP}"),
+    ] {
+        let policies = [policy_set("s", "1.0 only-one-applicable", "", &children)];
+        assert_eq!(outcome(&policies, &numbered()), expected);
+    }
+}
+
+#[test]
+fn on_permit_apply_second_asks_the_first() {
+    let says = |id, effect| policy(id, "3.0 deny-overrides", "", &rule(effect, ""));
+    let (yes, no) = (says("yes", "Permit"), says("no", "Deny"));
+    for (children, expected) in [
+        (yes.clone() + &says("then", "Deny"), "Deny"),
+        (no.clone() + &says("then", "Permit"), "NotApplicable"),
+        (no.clone() + &says("then", "Deny") + &says("else", "Permit"), "Permit"),
+        (yes.clone(), "Indeterminate{DP}"),
+    ] {
+        let policies = [policy_set("s", "3.0 on-permit-apply-second", "", &children)];
+        assert_eq!(outcome(&policies, &numbered()), expected);
+    }
+}
+
+#[test]
+fn attributes_of_one_name_are_told_apart_by_type_and_issuer() {
+    let rules = rule("Permit", &condition(&apply("1.0 integer-equal", &(number() + &integer(1)))));
+    let policies = [policy("p", "3.0 deny-overrides", "", &rules)];
+    let mixed = Request::builder().subject("n", "one").subject("n", 1).build();
+    assert_eq!(decide(&pdp(&policies), &mixed).decision, Decision::Permit);
+
+    let issued = is("role", "doctor").replace("AttributeId", r#"Issuer="board" AttributeId"#);
+    let policies = [policy("p", "3.0 deny-overrides", &issued, &rule("Permit", ""))];
+    assert_eq!(decide(&pdp(&policies), &numbered()).decision, Decision::NotApplicable);
+}
+
+#[test]
+fn a_missing_attribute_is_named() {
+    let policies = [policy("p", "3.0 deny-overrides", &must_be("badge", "x"), &rule("Permit", ""))];
+    let status = decide(&pdp(&policies), &numbered()).status;
+    assert!(status.code.value.ends_with("missing-attribute"), "{status:?}");
+    assert!(format!("{status:?}").contains("badge"), "{status:?}");
+}
+
+#[test]
+fn variables_may_stand_before_their_definitions_and_fail_only_when_used() {
+    let variables = format!(
+        r#"<VariableDefinition VariableId="a"><VariableReference VariableId="b"/></VariableDefinition>
+           <VariableDefinition VariableId="b">{}</VariableDefinition>
+           <VariableDefinition VariableId="unused">{}</VariableDefinition>"#,
+        apply("1.0 integer-equal", &(number() + &integer(1))),
+        failing(),
+    );
+    let rules = variables + &rule("Permit", &condition(r#"<VariableReference VariableId="a"/>"#));
+    let policies = [policy("p", "3.0 deny-overrides", "", &rules)];
+    assert_eq!(outcome(&policies, &numbered()), "Permit");
+}
+
+#[test]
+fn bad_variables_are_refused() {
+    let define = |id: &str, inside: &str| {
+        format!(r#"<VariableDefinition VariableId="{id}">{inside}</VariableDefinition>"#)
+    };
+    let refer = |id: &str| format!(r#"<VariableReference VariableId="{id}"/>"#);
+    for (variables, expected) in [
+        (define("a", &refer("a")), "is defined by itself"),
+        (define("a", &refer("b")) + &define("b", &refer("a")), "is defined by itself"),
+        (define("a", &refer("nowhere")), "is not defined"),
+    ] {
+        let policies = [policy("p", "3.0 deny-overrides", "", &(variables + &rule("Permit", "")))];
+        let errors = try_pdp(&policies).unwrap_err();
+        assert!(errors.iter().any(|error| error.contains(expected)), "{errors:?}");
+    }
+}
+
+#[test]
+fn ill_typed_policies_are_refused_with_the_place() {
+    for (inside, expected) in [
+        (condition(&integer(1)), "a condition must be a boolean"),
+        (condition(&apply("1.0 integer-equal", &integer(1))), "`integer-equal` takes 2 arguments"),
+        (condition(&apply("1.0 no-such", "")), "unknown function"),
+        (
+            condition(&apply("1.0 integer-equal", &(designator("n", INTEGER, "false") + &integer(1)))),
+            "one-and-only",
+        ),
+        (target(&is("role", "x").replace(INTEGER, "y").replace("#string", "#strnig")), "unknown data type"),
+    ] {
+        let policies = [policy("p", "3.0 deny-overrides", "", &rule("Permit", &inside))];
+        let errors = try_pdp(&policies).unwrap_err();
+        assert!(
+            errors.iter().any(|error| error.contains(expected) && error.starts_with("0.xml:")),
+            "{errors:?}"
+        );
+    }
+}
+
+#[test]
+fn one_decision_does_only_so_much_work() {
+    let bag = designator("many", INTEGER, "false");
+    let nothing_equal =
+        r#"<Function FunctionId="urn:oasis:names:tc:xacml:1.0:function:integer-greater-than"/>"#;
+    let inside = condition(&apply("3.0 any-of-any", &format!("{nothing_equal}{bag}{bag}")));
+    let policies = [policy("p", "3.0 deny-overrides", "", &rule("Permit", &inside))];
+    let mut request = Request::builder();
+    for _ in 0..10_000 {
+        request = request.subject("many", 7);
+    }
+    let result = decide(&pdp(&policies), &request.build());
+    assert_eq!(result.decision, Decision::Indeterminate);
+    assert!(result.status.message.unwrap_or_default().contains("steps"));
+}

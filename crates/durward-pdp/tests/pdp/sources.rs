@@ -1,0 +1,109 @@
+//! Attribute sources and the time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use durward_pdp::{AttributeName, AttributeSource, Decision, Pdp, Request, SourceError, Value};
+
+use crate::write::{apply, condition, decide, is, policy, rule, target};
+
+/// Knows `role` and `ward`, counts how often it is asked.
+struct Directory {
+    asked: Arc<AtomicUsize>,
+    answer: Result<Vec<Value>, SourceError>,
+}
+
+impl AttributeSource for Directory {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.id == "role" || name.id == "ward"
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.answer.clone()
+    }
+}
+
+fn with_directory(policy: &str, answer: Result<Vec<Value>, SourceError>) -> (Pdp, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let directory = Directory { asked: Arc::clone(&asked), answer };
+    (Pdp::builder().policy("p.xml", policy).source(directory).build().unwrap(), asked)
+}
+
+fn permit(target_of_rule: &str) -> String {
+    policy("p", "3.0 deny-overrides", "", &rule("Permit", &target(target_of_rule)))
+}
+
+#[test]
+fn a_source_is_asked_only_for_what_the_request_lacks_and_the_decision_reads() {
+    let (pdp, asked) = with_directory(&permit(&is("role", "doctor")), Ok(vec![Value::text("doctor")]));
+    assert_eq!(pdp.decide(&Request::builder().build()).results[0].decision, Decision::Permit);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    let given = Request::builder().subject("role", "nurse").build();
+    assert_eq!(pdp.decide(&given).results[0].decision, Decision::NotApplicable);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn what_one_answer_makes_matter_is_asked_in_another_round() {
+    let (pdp, asked) =
+        with_directory(&permit(&(is("role", "x") + &is("ward", "x"))), Ok(vec![Value::text("x")]));
+    assert_eq!(pdp.decide(&Request::builder().build()).results[0].decision, Decision::Permit);
+    assert_eq!(asked.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_source_that_knows_nothing_leaves_the_bag_empty() {
+    let (pdp, asked) = with_directory(&permit(&is("role", "doctor")), Ok(vec![Value::integer(7)]));
+    assert_eq!(pdp.decide(&Request::builder().build()).results[0].decision, Decision::NotApplicable);
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_source_that_fails_permits_nothing() {
+    let failed = Err(SourceError { message: "directory is down".into() });
+    let (pdp, _) = with_directory(&permit(&is("role", "doctor")), failed);
+    let result = pdp.decide(&Request::builder().build()).results.remove(0);
+    assert_eq!(result.decision, Decision::Indeterminate);
+    assert!(result.status.message.unwrap().contains("directory is down"));
+}
+
+const ENVIRONMENT: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:environment";
+const CURRENT_DATE: &str = "urn:oasis:names:tc:xacml:1.0:environment:current-date";
+
+fn on_the_day(day: &str) -> String {
+    let date = "http://www.w3.org/2001/XMLSchema#date";
+    let current = format!(
+        r#"<AttributeDesignator Category="{ENVIRONMENT}" AttributeId="{CURRENT_DATE}" DataType="{date}" MustBePresent="true"/>"#
+    );
+    let today = apply("1.0 date-one-and-only", &current);
+    let day = format!(r#"<AttributeValue DataType="{date}">{day}</AttributeValue>"#);
+    policy(
+        "p",
+        "3.0 deny-overrides",
+        "",
+        &rule("Permit", &condition(&apply("1.0 date-equal", &(today + &day)))),
+    )
+}
+
+#[test]
+fn the_time_comes_from_the_clock_unless_the_request_brings_its_own() {
+    let pdp = Pdp::builder()
+        .policy("p.xml", on_the_day("2001-09-09Z"))
+        .clock(|| UNIX_EPOCH + Duration::from_secs(1_000_000_000))
+        .build()
+        .unwrap();
+    assert_eq!(decide(&pdp, &Request::builder().build()).decision, Decision::Permit);
+    let own = Value::parse(durward_pdp::DataType::Date, "2020-01-01Z").unwrap();
+    let request = Request::builder().attribute(ENVIRONMENT, CURRENT_DATE, own).build();
+    assert_eq!(decide(&pdp, &request).decision, Decision::NotApplicable);
+}
+
+#[test]
+fn policies_that_need_the_time_need_a_clock() {
+    let errors = Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).build().unwrap_err();
+    assert!(errors[0].to_string().contains("clock"), "{}", errors[0]);
+    let no_time = policy("p", "3.0 deny-overrides", "", &rule("Permit", ""));
+    assert!(Pdp::builder().policy("p.xml", no_time).build().is_ok());
+}

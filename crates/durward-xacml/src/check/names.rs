@@ -1,0 +1,156 @@
+//! Identifiers: deprecated ones with their successors, legacy and `ordered-` combining algorithms, and standard
+//! identifiers with a letter wrong. Nothing here is an error: unknown functions and types are refused elsewhere.
+
+use durward_ir::function;
+
+use super::expression::visit;
+use super::finding::Findings;
+use super::near::distance;
+use crate::request::identifiers;
+use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Target};
+
+const XACML: &str = "urn:oasis:names:tc:xacml:";
+const OLD_DURATIONS: &str = "http://www.w3.org/TR/2002/WD-xquery-operators-20020816#";
+const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
+
+/// Identifiers of the standard that are wrong by this many letters are taken for mistyped.
+const LETTERS_WRONG_MAX: usize = 2;
+
+/// The categories of XACML 3.0, appendix B.2, and 2.0's subject categories.
+const CATEGORIES: [&str; 8] = [
+    identifiers::ACCESS_SUBJECT,
+    identifiers::RESOURCE,
+    identifiers::ACTION,
+    identifiers::ENVIRONMENT,
+    "urn:oasis:names:tc:xacml:1.0:subject-category:recipient-subject",
+    "urn:oasis:names:tc:xacml:1.0:subject-category:intermediary-subject",
+    "urn:oasis:names:tc:xacml:1.0:subject-category:codebase",
+    "urn:oasis:names:tc:xacml:1.0:subject-category:requesting-machine",
+];
+
+/// Attribute identifiers of XACML 3.0, appendix B, with the category they belong to.
+const ATTRIBUTES: [(&str, &str); 8] = [
+    ("urn:oasis:names:tc:xacml:1.0:subject:subject-id", identifiers::ACCESS_SUBJECT),
+    ("urn:oasis:names:tc:xacml:2.0:subject:role", identifiers::ACCESS_SUBJECT),
+    ("urn:oasis:names:tc:xacml:1.0:resource:resource-id", identifiers::RESOURCE),
+    ("urn:oasis:names:tc:xacml:2.0:resource:target-namespace", identifiers::RESOURCE),
+    ("urn:oasis:names:tc:xacml:1.0:action:action-id", identifiers::ACTION),
+    ("urn:oasis:names:tc:xacml:1.0:environment:current-time", identifiers::ENVIRONMENT),
+    ("urn:oasis:names:tc:xacml:1.0:environment:current-date", identifiers::ENVIRONMENT),
+    ("urn:oasis:names:tc:xacml:1.0:environment:current-dateTime", identifiers::ENVIRONMENT),
+];
+
+/// Every identifier in a policy.
+pub(super) fn policy(policy: &Policy, findings: &mut Findings) {
+    algorithm(&policy.combining_algorithm, "rule", policy.place, findings);
+    target(&policy.target, findings);
+    policy.rules.iter().filter_map(|rule| rule.target.as_ref()).for_each(|it| target(it, findings));
+    for whole in super::expression::of_policy(policy) {
+        visit(whole, &mut |part| expression(part, findings));
+    }
+}
+
+fn expression(expression: &Expression, findings: &mut Findings) {
+    match expression {
+        Expression::Apply(apply) => deprecated_function(&apply.function, apply.place, findings),
+        Expression::Function(named) => deprecated_function(&named.id, named.place, findings),
+        Expression::Value(value) => deprecated_type(&value.data_type, value.place, findings),
+        Expression::Designator(designator) => attribute(designator, findings),
+        Expression::Selector(selector) => deprecated_type(&selector.data_type, selector.place, findings),
+        Expression::Variable(_) => {}
+    }
+}
+
+/// Every identifier in a target.
+pub(super) fn target(target: &Target, findings: &mut Findings) {
+    let all_of = target.any_of.iter().flat_map(|any_of| &any_of.all_of);
+    for matching in all_of.flat_map(|all_of| &all_of.matches) {
+        deprecated_function(&matching.function, matching.place, findings);
+        deprecated_type(&matching.value.data_type, matching.value.place, findings);
+        match &matching.attribute {
+            MatchAttribute::Designator(designator) => attribute(designator, findings),
+            MatchAttribute::Selector(_) => {}
+        }
+    }
+}
+
+/// A combining algorithm; `what` is `rule` or `policy`.
+pub(super) fn algorithm(uri: &str, what: &str, place: Place, findings: &mut Findings) {
+    let Some((version, name)) = uri
+        .strip_prefix(XACML)
+        .and_then(|rest| rest.split_once(':'))
+        .and_then(|(version, rest)| Some((version, rest.rsplit_once("combining-algorithm:")?.1)))
+    else {
+        return;
+    };
+    if matches!(version, "1.0" | "1.1") && name.ends_with("-overrides") {
+        let message = format!("`{name}` of XACML {version} treats errors differently from that of 3.0");
+        let help = format!("unless that is wanted, use `{XACML}3.0:{what}-combining-algorithm:{name}`");
+        findings.hint("legacy-algorithm", place, message, &help);
+    } else if let (Some(plain), "3.0") = (name.strip_prefix("ordered-"), version) {
+        let message =
+            format!("`{name}` is the same as `{plain}` here: children are always combined in order");
+        findings.hint("ordered-algorithm", place, message, "");
+    }
+}
+
+/// XACML 3.0, A.4: superseded by functions of the same name and a later version.
+fn deprecated_function(id: &str, place: Place, findings: &mut Findings) {
+    if id == "urn:oasis:names:tc:xacml:2.0:function:uri-string-concatenate" {
+        let help = "use `urn:oasis:names:tc:xacml:2.0:function:string-concatenate` and `anyURI-from-string`";
+        findings.hint("deprecated-id", place, format!("function `{id}` is deprecated"), help);
+        return;
+    }
+    let Some(name) = id.strip_prefix("urn:oasis:names:tc:xacml:1.0:function:") else { return };
+    let successor = format!("{XACML}3.0:function:{name}");
+    if function::find(&successor).is_some() {
+        let help = match name.starts_with("xpath-") {
+            true => format!("use `{successor}`, which takes an xpathExpression"),
+            false => format!("use `{successor}`"),
+        };
+        findings.hint("deprecated-id", place, format!("function `{id}` is deprecated"), &help);
+    }
+}
+
+fn deprecated_type(uri: &str, place: Place, findings: &mut Findings) {
+    if let Some(name) = uri.strip_prefix(OLD_DURATIONS) {
+        let help = format!("use `{SCHEMA}{name}`");
+        findings.hint("deprecated-id", place, format!("data type `{uri}` is deprecated"), &help);
+    }
+}
+
+fn attribute(designator: &AttributeDesignator, findings: &mut Findings) {
+    deprecated_type(&designator.data_type, designator.place, findings);
+    mistyped("category", &designator.category, CATEGORIES, designator.place, findings);
+    let known = ATTRIBUTES.map(|(id, _)| id);
+    mistyped("attribute", &designator.id, known, designator.place, findings);
+    let home = ATTRIBUTES.iter().find(|(id, _)| designator.id == *id).map(|(_, home)| *home);
+    // The subject's attributes are those of every subject category.
+    let elsewhere = home
+        .filter(|home| *home != identifiers::ACCESS_SUBJECT && CATEGORIES.contains(&&*designator.category));
+    if let Some(home) = elsewhere.filter(|home| designator.category != *home) {
+        let message = format!("`{}` is looked for in category `{}`", designator.id, designator.category);
+        let help = format!("requests give it in category `{home}`");
+        findings.warn("unusual-category", designator.place, message, &help);
+    }
+}
+
+/// An identifier in the standard's own namespace that is not quite one of the standard's.
+fn mistyped<const N: usize>(what: &str, id: &str, known: [&str; N], place: Place, findings: &mut Findings) {
+    if !id.starts_with(XACML) || known.contains(&id) || is_standard_neighbour(id) {
+        return;
+    }
+    // What is read can be long; names of the standard are not.
+    let comparable = known.iter().filter(|name| name.len().abs_diff(id.len()) <= LETTERS_WRONG_MAX);
+    if let Some(near) = comparable.into_iter().find(|name| distance(id, name) <= LETTERS_WRONG_MAX) {
+        let message = format!("{what} `{id}` is none of the standard's, but looks like one");
+        findings.warn("mistyped-id", place, message, &format!("did you mean `{near}`?"));
+    }
+}
+
+/// Identifiers the standard defines, or defined, that differ from others by a letter or two.
+fn is_standard_neighbour(id: &str) -> bool {
+    // XACML 1.0 and 2.0 number them otherwise: `1.0:subject:role` does not exist, `2.0:action:...` neither, but
+    // `1.0:resource:target-namespace` of XACML 1 does.
+    id == "urn:oasis:names:tc:xacml:1.0:resource:target-namespace"
+}

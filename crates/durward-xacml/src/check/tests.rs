@@ -1,0 +1,375 @@
+//! Each finding on the smallest policy that has it, and on its neighbour that has not.
+
+use super::*;
+use crate::policy::{Limits, read_policy};
+
+const XACML: &str = "urn:oasis:names:tc:xacml:";
+
+fn document(name: &str, text: &str) -> Document {
+    match read_policy(name, text.as_bytes(), &Limits::default()) {
+        Ok(document) => document,
+        Err(errors) => panic!("{errors:?}\n{text}"),
+    }
+}
+
+/// A policy of this algorithm (`1.0:first-applicable`) with this inside.
+fn policy_named(id: &str, algorithm: &str, inside: &str) -> String {
+    let (version, name) = algorithm.split_once(':').unwrap();
+    let target = if inside.contains("<!--target-->") { "" } else { "<Target/>" };
+    format!(
+        r#"<Policy xmlns="{XACML}3.0:core:schema:wd-17" PolicyId="{id}" Version="1.0"
+             RuleCombiningAlgId="{XACML}{version}:rule-combining-algorithm:{name}">{target}
+{inside}</Policy>"#
+    )
+}
+
+fn set_named(id: &str, version: &str, inside: &str) -> String {
+    format!(
+        r#"<PolicySet xmlns="{XACML}3.0:core:schema:wd-17" PolicySetId="{id}" Version="{version}"
+             PolicyCombiningAlgId="{XACML}1.0:policy-combining-algorithm:first-applicable"><Target/>
+{inside}</PolicySet>"#
+    )
+}
+
+fn rule(id: &str, effect: &str, inside: &str) -> String {
+    format!(r#"<Rule RuleId="{id}" Effect="{effect}">{inside}</Rule>"#)
+}
+
+fn attribute(category: &str, id: &str, must_be_present: bool) -> String {
+    format!(
+        r#"<AttributeDesignator Category="{XACML}{category}" AttributeId="{id}"
+             DataType="http://www.w3.org/2001/XMLSchema#string" MustBePresent="{must_be_present}"/>"#
+    )
+}
+
+fn role(must_be_present: bool) -> String {
+    attribute("1.0:subject-category:access-subject", "role", must_be_present)
+}
+
+fn literal(text: &str) -> String {
+    format!(r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#string">{text}</AttributeValue>"#)
+}
+
+fn is_role(text: &str) -> String {
+    matching(text, &role(false))
+}
+
+fn matching(text: &str, attribute: &str) -> String {
+    format!(r#"<Match MatchId="{XACML}1.0:function:string-equal">{}{attribute}</Match>"#, literal(text))
+}
+
+/// A target of `AnyOf`s of `AllOf`s of `Match`es.
+fn target(clauses: &[&[&[String]]]) -> String {
+    let mut text = String::from("<!--target--><Target>");
+    for alternatives in clauses {
+        text.push_str("<AnyOf>");
+        for matches in *alternatives {
+            text.push_str(&format!("<AllOf>{}</AllOf>", matches.concat()));
+        }
+        text.push_str("</AnyOf>");
+    }
+    text + "</Target>"
+}
+
+fn apply(function: &str, arguments: &[String]) -> String {
+    format!(r#"<Apply FunctionId="{XACML}{function}">{}</Apply>"#, arguments.concat())
+}
+
+fn condition(expression: &str) -> String {
+    format!("<Condition>{expression}</Condition>")
+}
+
+fn only_role_is(text: &str) -> String {
+    apply(
+        "1.0:function:string-equal",
+        &[apply("1.0:function:string-one-and-only", &[role(true)]), literal(text)],
+    )
+}
+
+fn obligation(on: &str) -> String {
+    format!(
+        r#"<ObligationExpressions><ObligationExpression ObligationId="log" FulfillOn="{on}"/></ObligationExpressions>"#
+    )
+}
+
+/// The codes found in one policy, with the identifiers in backticks of their messages.
+fn found(algorithm: &str, inside: &str) -> Vec<String> {
+    found_in(&[&policy_named("p", algorithm, inside)])
+}
+
+fn found_in(texts: &[&str]) -> Vec<String> {
+    let documents: Vec<Document> =
+        texts.iter().enumerate().map(|(number, text)| document(&format!("{number}.xml"), text)).collect();
+    let findings = check(&documents, &Settings::default());
+    findings.iter().map(|it| format!("{} {}", it.code, first_quoted(&it.message))).collect()
+}
+
+fn first_quoted(message: &str) -> &str {
+    message.split('`').nth(1).unwrap_or_default()
+}
+
+const FIRST: &str = "1.0:first-applicable";
+const DENY_OVERRIDES: &str = "3.0:deny-overrides";
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_rule_after_an_unconditional_one_is_unreachable_under_first_applicable_only() {
+    let guarded = rule("guarded", "Deny", &target(&[&[&[is_role("a")]]]).replace("<!--target-->", ""));
+    let rules = format!("{}{}{guarded}", rule("all", "Permit", ""), rule("more", "Permit", "<Target/>"));
+    assert_eq!(found(FIRST, &rules), ["unreachable-rule more", "unreachable-rule guarded"]);
+    let fitting = format!("{guarded}{}", rule("all", "Permit", ""));
+    assert_eq!(found(FIRST, &fitting), NOTHING);
+    assert_eq!(found(DENY_OVERRIDES, &fitting), NOTHING);
+}
+
+#[test]
+fn a_rule_is_unreachable_behind_one_with_the_same_or_fewer_clauses() {
+    let of = |id: &str, clauses: &[&[&[String]]], condition: &str| {
+        rule(id, "Permit", &format!("{}{condition}", target(clauses).replace("<!--target-->", "")))
+    };
+    let (a, b) = (is_role("a"), is_role("b"));
+    let is_c = condition(&only_role_is("c"));
+    for (first, second, shadowed) in [
+        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[a.clone()]]], ""), true),
+        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[a.clone()]]], &is_c), true),
+        (of("1", &[&[&[a.clone()]]], &is_c), of("2", &[&[&[a.clone()]]], &is_c), true),
+        (of("1", &[&[&[a.clone()]]], &is_c), of("2", &[&[&[a.clone()]]], ""), false),
+        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+        // An `AllOf` of two matches is stricter than one of them, however it is split.
+        (of("1", &[&[&[b.clone()]]], ""), of("2", &[&[&[a.clone(), b.clone()]]], ""), true),
+        (of("1", &[&[&[a.clone()]], &[&[b.clone()]]], ""), of("2", &[&[&[b.clone(), a.clone()]]], ""), true),
+        (of("1", &[&[&[a.clone(), b.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+        // Alternatives are a clause of their own, in any order.
+        (of("1", &[&[&[a.clone()], &[b.clone()]]], ""), of("2", &[&[&[b.clone()], &[a.clone()]]], ""), true),
+        (of("1", &[&[&[a.clone()], &[b.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+    ] {
+        let found = found(FIRST, &format!("{first}{second}"));
+        assert_eq!(
+            found.contains(&"unreachable-rule 2".to_owned()),
+            shadowed,
+            "{first}\n{second}\n{found:?}"
+        );
+        assert!(!found.contains(&"unreachable-rule 1".to_owned()));
+    }
+}
+
+#[test]
+fn rules_that_the_algorithm_ignores_are_ineffective() {
+    let guard = target(&[&[&[is_role("a")]]]).replace("<!--target-->", "");
+    let permit = rule("permit", "Permit", &guard);
+    let deny = rule("deny", "Deny", &guard);
+    let logged = rule("deny", "Deny", &format!("{guard}{}", obligation("Deny")));
+    assert_eq!(found("3.0:deny-unless-permit", &format!("{permit}{deny}")), ["ineffective-rule deny"]);
+    assert_eq!(found("3.0:deny-unless-permit", &format!("{permit}{logged}")), NOTHING);
+    assert_eq!(found("3.0:permit-unless-deny", &format!("{deny}{permit}")), ["ineffective-rule permit"]);
+    let never = rule("never", "Deny", "");
+    assert_eq!(found(DENY_OVERRIDES, &format!("{permit}{never}")), ["ineffective-rule permit"]);
+    assert_eq!(found("3.0:permit-overrides", &format!("{permit}{never}")), NOTHING);
+}
+
+#[test]
+fn a_rule_with_a_false_condition_never_applies() {
+    let constant =
+        r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#boolean"> false </AttributeValue>"#;
+    assert_eq!(found(FIRST, &rule("r", "Permit", &condition(constant))), ["unreachable-rule r"]);
+}
+
+#[test]
+fn duties_for_an_effect_that_cannot_come_up_are_idle() {
+    assert_eq!(found(FIRST, &rule("r", "Permit", &obligation("Deny"))), ["idle-obligation log"]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &obligation("Permit"))), NOTHING);
+    let of_policy = rule("r", "Permit", "") + &obligation("Deny");
+    assert_eq!(found(FIRST, &of_policy), ["idle-obligation log"]);
+    assert_eq!(found("3.0:deny-unless-permit", &of_policy), NOTHING);
+}
+
+#[test]
+fn nothing_is_asked_after_a_policy_that_always_answers() {
+    let always = policy_named("always", "3.0:deny-unless-permit", &rule("r", "Permit", ""));
+    let other = policy_named("other", FIRST, &rule("r", "Permit", &condition(&only_role_is("a"))));
+    assert_eq!(found_in(&[&set_named("s", "1", &format!("{always}{other}"))]), ["unreachable-policy always"]);
+    assert_eq!(found_in(&[&set_named("s", "1", &format!("{other}{always}"))]), NOTHING);
+}
+
+#[test]
+fn two_values_for_one_attribute_are_needed_at_once_within_a_conjunction() {
+    let (a, b) = (is_role("a"), is_role("b"));
+    let rules = rule("r", "Permit", "");
+    let with = |clauses: &[&[&[String]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
+    assert_eq!(with(&[&[&[a.clone(), b.clone()]]]), ["needs-several-values role"]);
+    assert_eq!(with(&[&[&[a.clone()]], &[&[b.clone()]]]), ["needs-several-values role"]);
+    assert_eq!(with(&[&[&[a.clone()], &[b.clone()]]]), NOTHING);
+    let action = |text: &str| {
+        matching(
+            text,
+            &attribute("3.0:attribute-category:action", &format!("{XACML}1.0:action:action-id"), false),
+        )
+    };
+    let text =
+        policy_named("p", FIRST, &format!("{}{rules}", target(&[&[&[action("read"), action("write")]]])));
+    let findings = check(&[document("p.xml", &text)], &Settings::default());
+    assert_eq!(findings.iter().map(|it| it.severity).collect::<Vec<_>>(), [Severity::Warning]);
+}
+
+#[test]
+fn an_alternative_stricter_than_another_is_redundant() {
+    let (a, b) = (is_role("a"), is_role("b"));
+    let rules = rule("r", "Permit", "");
+    let with = |clauses: &[&[&[String]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
+    assert_eq!(with(&[&[&[a.clone()], &[a.clone()]]]), ["redundant-alternative AllOf"]);
+    assert!(
+        with(&[&[&[a.clone(), b.clone()], &[a.clone()]]]).contains(&"redundant-alternative AllOf".to_owned())
+    );
+    assert_eq!(with(&[&[&[a], &[b]]]), NOTHING);
+}
+
+#[test]
+fn one_value_cannot_equal_two_texts() {
+    let both = apply("1.0:function:and", &[only_role_is("a"), only_role_is("b")]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &condition(&both))), ["never-true role"]);
+    let either = apply("1.0:function:or", &[only_role_is("a"), only_role_is("b")]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &condition(&either))), NOTHING);
+}
+
+#[test]
+fn must_be_present_is_odd_in_targets_and_counts_and_its_absence_in_one_and_only() {
+    let required = matching("a", &role(true));
+    let targeted = format!("{}{}", target(&[&[&[required]]]), rule("r", "Permit", ""));
+    assert_eq!(found(FIRST, &targeted), ["must-be-present-in-target role"]);
+    let number = r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#integer">0</AttributeValue>"#;
+    let count = |present| {
+        let size = apply("1.0:function:string-bag-size", &[role(present)]);
+        condition(&apply("1.0:function:integer-equal", &[size, number.to_owned()]))
+    };
+    assert_eq!(found(FIRST, &rule("r", "Permit", &count(true))), ["must-be-present-in-bag-size role"]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &count(false))), NOTHING);
+    let only = |present| {
+        let only = apply("1.0:function:string-one-and-only", &[role(present)]);
+        condition(&apply("1.0:function:string-equal", &[only, literal("a")]))
+    };
+    assert_eq!(found(FIRST, &rule("r", "Permit", &only(false))), ["may-be-absent-in-one-and-only role"]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &only(true))), NOTHING);
+}
+
+#[test]
+fn a_variable_used_only_by_unused_ones_is_unused() {
+    let variable = |id: &str, inside: &str| {
+        format!(r#"<VariableDefinition VariableId="{id}">{inside}</VariableDefinition>"#)
+    };
+    let reference = |id: &str| format!(r#"<VariableReference VariableId="{id}"/>"#);
+    let inside = [
+        variable("used", &only_role_is("a")),
+        variable("lonely", &reference("inner")),
+        variable("inner", &only_role_is("b")),
+        variable("chained", &reference("used")),
+        rule("r", "Permit", &condition(&reference("chained"))),
+    ];
+    assert_eq!(found(FIRST, &inside.concat()), ["unused-variable lonely", "unused-variable inner"]);
+}
+
+#[test]
+fn deprecated_identifiers_name_their_successor() {
+    let old = format!("{XACML}1.0:function:any-of");
+    let inner = format!(r#"<Function FunctionId="{XACML}1.0:function:string-equal"/>"#);
+    let any = apply("1.0:function:any-of", &[inner, literal("a"), role(false)]);
+    assert_eq!(found(FIRST, &rule("r", "Permit", &condition(&any))), [format!("deprecated-id {old}")]);
+    assert_eq!(
+        found("3.0:ordered-deny-overrides", &rule("r", "Permit", "")),
+        ["ordered-algorithm ordered-deny-overrides"]
+    );
+    assert_eq!(
+        found("1.1:ordered-deny-overrides", &rule("r", "Permit", "")),
+        ["legacy-algorithm ordered-deny-overrides"]
+    );
+    assert_eq!(found("1.0:deny-overrides", &rule("r", "Permit", "")), ["legacy-algorithm deny-overrides"]);
+}
+
+#[test]
+fn identifiers_with_a_letter_wrong_are_pointed_at() {
+    let with = |category: &str, id: &str| {
+        let matches = matching("a", &attribute(category, id, false));
+        found(FIRST, &format!("{}{}", target(&[&[&[matches]]]), rule("r", "Permit", "")))
+    };
+    let wrong = "3.0:attribute-category:resources";
+    assert_eq!(with(wrong, "type"), [format!("mistyped-id {XACML}{wrong}")]);
+    let action = "3.0:attribute-category:action";
+    assert_eq!(with(action, "type"), NOTHING);
+    let id = format!("{XACML}1.0:action:actionid");
+    assert_eq!(with(action, &id), [format!("mistyped-id {id}")]);
+    let resource_id = format!("{XACML}1.0:resource:resource-id");
+    assert_eq!(with(action, &resource_id), [format!("unusual-category {resource_id}")]);
+    assert_eq!(with("2.0:conformance-test:category", "x"), NOTHING);
+}
+
+#[test]
+fn a_root_that_is_silent_outside_its_target_surprises() {
+    let with_target = format!("{}{}", target(&[&[&[is_role("a")]]]), rule("r", "Permit", ""));
+    let policy = policy_named("p", "3.0:deny-unless-permit", &with_target);
+    assert_eq!(found_in(&[&policy]), ["silent-outside-target deny-unless-permit"]);
+    assert_eq!(found_in(&[&set_named("s", "1", &policy)]), NOTHING);
+}
+
+#[test]
+fn references_are_followed_across_documents() {
+    let policy = policy_named("read-records", FIRST, &rule("r", "Permit", ""));
+    let to = |element: &str, id: &str| set_named("s", "1", &format!("<{element}>{id}</{element}>"));
+    assert_eq!(found_in(&[&policy, &to("PolicyIdReference", "read-records")]), NOTHING);
+    let documents = [document("a.xml", &policy), document("b.xml", &to("PolicyIdReference", "read-record"))];
+    let findings = check(&documents, &Settings::default());
+    assert_eq!(findings[0].code, "missing-reference");
+    assert_eq!(findings[0].help.as_deref(), Some("did you mean `read-records`?"));
+    let documents =
+        [document("a.xml", &policy), document("b.xml", &to("PolicySetIdReference", "read-records"))];
+    let findings = check(&documents, &Settings::default());
+    assert_eq!(findings[0].help.as_deref(), Some("it is a policy: use `PolicyIdReference`"));
+    assert!(check(&documents, &Settings { is_incomplete: true, root: None }).is_empty());
+}
+
+#[test]
+fn documents_no_root_leads_to_are_never_used() {
+    let (old, new) =
+        (set_named("s", "1", "<PolicyIdReference>p</PolicyIdReference>"), set_named("s", "2", ""));
+    let policy = policy_named("p", FIRST, &rule("r", "Permit", ""));
+    assert_eq!(found_in(&[&old, &new, &policy]), ["never-used s", "empty-policy s", "never-used p"]);
+    let documents = [
+        document("a.xml", &policy),
+        document("b.xml", &set_named("other", "1", &policy.replace("\"p\"", "\"q\""))),
+    ];
+    let settings = Settings { root: Some("other"), is_incomplete: false };
+    let findings = check(&documents, &settings);
+    assert_eq!(findings.iter().map(|it| it.code).collect::<Vec<_>>(), ["never-used"]);
+}
+
+#[test]
+fn one_identifier_twice_is_an_error_among_documents() {
+    let policy = policy_named("p", FIRST, &rule("r", "Permit", ""));
+    let documents = [document("a.xml", &policy), document("b.xml", &policy)];
+    let findings = check(&documents, &Settings::default());
+    assert_eq!((findings[0].code, findings[0].severity), ("duplicate-id", Severity::Error));
+    let nested = [document("a.xml", &set_named("s", "1", &policy.repeat(2)))];
+    let findings = check(&nested, &Settings::default());
+    assert!(
+        findings.iter().any(|it| (it.code, it.severity) == ("duplicate-id", Severity::Warning)),
+        "{findings:?}"
+    );
+    let rules = rule("r", "Permit", &condition(&only_role_is("a"))) + &rule("r", "Deny", "");
+    assert_eq!(found(FIRST, &rules), ["duplicate-rule-id r"]);
+}
+
+#[test]
+fn errors_at_a_place_already_spoken_of_are_not_repeated() {
+    let finding = |severity, column| Finding {
+        severity,
+        code: "c",
+        source: "a.xml".into(),
+        line: 3,
+        column,
+        message: "m".into(),
+        help: None,
+    };
+    let merged = merge(
+        vec![finding(Severity::Error, 5), finding(Severity::Warning, 9)],
+        [finding(Severity::Error, 5), finding(Severity::Error, 9)],
+    );
+    assert_eq!(merged.iter().map(|it| it.column).collect::<Vec<_>>(), [5, 9, 9]);
+}

@@ -1,0 +1,244 @@
+//! `durward bench`: how fast this machine decides.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use durward_lab::embedded::{self, BenchError, Measurement, Mode, Plan, RequestText};
+use durward_pdp::IndexKind;
+use serde_json::{Value as Json, json};
+
+use crate::decide::read_request_texts;
+use crate::failure::{Failure, Outcome};
+use crate::policies::{self, PolicyArguments};
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward bench embedded --policies policies/ --requests asks.jsonl
+  durward bench embedded --policies policies/ --requests asks.jsonl --index all --threads 2
+  durward bench embedded --policies policies/ --requests asks.jsonl --mode text --json
+
+Throughput is the median over rounds of 100 ms that go through all requests, without a clock reading per decision.
+Latency is a pass of its own with a reading around each; what the clock itself takes is contained and said. Memory is
+by how much the resident set grows per decision point, over several that are built one after another.";
+
+/// Measure how fast this machine decides
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Embedded(Embedded),
+}
+
+/// The decision point inside this process, without any network
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+struct Embedded {
+    #[command(flatten)]
+    policies: PolicyArguments,
+    /// Requests, one JSON object per line, as for `durward decide`
+    #[arg(long, value_name = "FILE.jsonl")]
+    requests: PathBuf,
+    /// The index: auto, scan, bloom or diagram; all compares them
+    #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
+    index: Choice,
+    /// How many threads decide at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
+    /// How long throughput is measured, for each index
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = seconds)]
+    seconds: f64,
+    /// What counts as one decision
+    #[arg(long, value_enum, default_value_t = ModeName::Decide)]
+    mode: ModeName,
+    /// Print an array of measurements instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    All,
+    One(IndexKind),
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum ModeName {
+    /// A request that was read before, to a decision
+    Decide,
+    /// The text of a request, to the text of the response
+    Text,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Embedded(embedded) => run_embedded(embedded),
+    }
+}
+
+fn run_embedded(arguments: &Embedded) -> Outcome {
+    let texts = arguments.policies.read()?;
+    let requests = read_request_texts(&arguments.requests)?;
+    let plan = Plan {
+        mode: arguments.mode.mode(),
+        threads: usize::from(arguments.threads),
+        duration: Duration::from_secs_f64(arguments.seconds),
+    };
+    let mut measured = Vec::new();
+    for kind in arguments.index.kinds() {
+        let prepare = || arguments.policies.prepare().policies(texts.clone()).index(kind);
+        let one = embedded::measure(&prepare, &requests, &plan).map_err(failure)?;
+        measured.push((kind, one));
+    }
+    to_stdout(&if arguments.json {
+        let rows = measured.iter().map(|(kind, one)| row(*kind, one, arguments)).collect();
+        format!("{:#}\n", Json::Array(rows))
+    } else {
+        table(&measured, &requests, arguments)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: BenchError) -> Failure {
+    match error {
+        BenchError::Policies(errors) => Failure::policies(&errors),
+        BenchError::Request(..) => {
+            Failure::new(error.to_string()).hint("only requests that can be read are measured; remove the line")
+        }
+        BenchError::NoRequests | BenchError::TooShort => Failure::new(error.to_string()),
+    }
+}
+
+fn row(kind: IndexKind, measured: &Measurement, arguments: &Embedded) -> Json {
+    json!({
+        "index": kind.name(),
+        "mode": arguments.mode.name(),
+        "threads": arguments.threads,
+        "decisions_per_s": measured.decisions_per_s.median.round(),
+        "p50_ns": measured.latency.p50_ns,
+        "p99_ns": measured.latency.p99_ns,
+        "p999_ns": measured.latency.p999_ns,
+        "build_ms": (measured.build_ms.median * 1_000.0).round() / 1_000.0,
+        "bytes_per_policy": measured.bytes_per_policy,
+        "policies": measured.policies,
+    })
+}
+
+fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Embedded) -> String {
+    let mut text = head(measured, requests, arguments);
+    text.push_str(&format!(
+        "{:<8} {:>12} {:>25} {:>9} {:>9} {:>9} {:>10} {:>13}\n",
+        "index", "decisions/s", "min .. max", "p50 ns", "p99 ns", "p99.9 ns", "build ms", "bytes/policy"
+    ));
+    for (kind, one) in measured {
+        let rate = &one.decisions_per_s;
+        let range = format!("{} .. {}", grouped(rate.min), grouped(rate.max));
+        let bytes = one.bytes_per_policy.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
+        text.push_str(&format!(
+            "{:<8} {:>12} {range:>25} {:>9} {:>9} {:>9} {:>10.3} {bytes:>13}\n",
+            kind.name(),
+            grouped(rate.median),
+            one.latency.p50_ns,
+            one.latency.p99_ns,
+            one.latency.p999_ns,
+            one.build_ms.median,
+        ));
+    }
+    text + &foot(measured)
+}
+
+fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Embedded) -> String {
+    let policies = measured.first().map_or(0, |(_, one)| one.policies);
+    let what = match arguments.mode {
+        ModeName::Decide => "read request to decision",
+        ModeName::Text => "request text to response text",
+    };
+    let threads = match arguments.threads {
+        1 => "1 thread".to_owned(),
+        more => format!("{more} threads"),
+    };
+    format!("{policies} policies, {} requests, {threads}, {what}\n\n", requests.len())
+}
+
+fn foot(measured: &[(IndexKind, Measurement)]) -> String {
+    let Some((_, first)) = measured.first() else { return String::new() };
+    let mut text = format!(
+        "\ndecisions/s: median of {} rounds of 100 ms; latency: {} decisions, {} ns of each is the clock\n",
+        first.decisions_per_s.count, first.latency.decisions, first.clock_ns
+    );
+    text.push_str(&format!(
+        "build ms: median of {} builds; bytes/policy: growth of the resident set over them\n",
+        first.build_ms.count
+    ));
+    for (kind, one) in measured {
+        text.push_str(&format!("{}: {}\n", kind.name(), one.index));
+    }
+    text
+}
+
+/// A count with thin groups of three: `1 234 567`.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+impl ModeName {
+    fn mode(self) -> Mode {
+        match self {
+            ModeName::Decide => Mode::Decide,
+            ModeName::Text => Mode::Text,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            ModeName::Decide => "decide",
+            ModeName::Text => "text",
+        }
+    }
+}
+
+impl Choice {
+    /// The indexes to measure. Auto is one of the others, so `all` leaves it out.
+    fn kinds(self) -> Vec<IndexKind> {
+        match self {
+            Choice::One(kind) => vec![kind],
+            Choice::All => IndexKind::ALL.into_iter().filter(|kind| *kind != IndexKind::Auto).collect(),
+        }
+    }
+}
+
+fn choice(text: &str) -> Result<Choice, String> {
+    if text == "all" { Ok(Choice::All) } else { policies::index(text).map(Choice::One) }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
+    if (0.01..=3_600.0).contains(&seconds) { Ok(seconds) } else { Err("between 0.01 and 3600 seconds".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        for (number, text) in [(0.0, "0"), (999.0, "999"), (1000.4, "1 000"), (1_234_567.0, "1 234 567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

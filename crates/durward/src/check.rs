@@ -1,0 +1,124 @@
+//! `durward check`: what is wrong, or odd, in policies.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
+use durward_pdp::xacml::lower::{self, lower};
+use durward_pdp::xacml::policy::{Limits, read_policy};
+use serde_json::{Value as Json, json};
+
+use crate::failure::{DIFFERENT, Outcome, SUCCESS};
+use crate::policies::read_all;
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward check policies/
+  durward check policies/ --level warning
+  durward check policies/ --format json
+
+Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
+used. Hints name a better way. Each is only given where it is certain.
+
+Exit codes: 0 no errors (warnings and hints may be there), 1 errors, 2 bad input.";
+
+/// Check policies: problems, each with its place and a way out
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Policy files, or directories with everything below them (*.xml)
+    #[arg(value_name = "DIR|FILE", required = true)]
+    paths: Vec<PathBuf>,
+    /// The policy or policy set decisions start at; without it, all that no other refers to
+    #[arg(long, value_name = "ID")]
+    root: Option<String>,
+    /// The least to report
+    #[arg(long, value_enum, default_value_t = Level::Hint)]
+    level: Level,
+    /// How to report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Level {
+    Hint,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// Lines `file:line:column: severity: message [code]`.
+    Text,
+    /// An array of objects `severity`, `code`, `file`, `line`, `column`, `message`, `help`.
+    Json,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let texts = read_all(&arguments.paths)?;
+    let (mut documents, mut errors) = (Vec::new(), Vec::new());
+    for text in &texts {
+        match read_policy(&text.name, &text.text, &Limits::default()) {
+            Ok(document) => documents.push(document),
+            Err(found) => errors.extend(found),
+        }
+    }
+    let is_incomplete = !errors.is_empty();
+    let found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
+    if !is_incomplete {
+        let options = lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
+        errors.extend(lower(&documents, &options).err().unwrap_or_default());
+    }
+    let findings = merge(found, errors.into_iter().map(Finding::from));
+    let shown: Vec<&Finding> = findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
+    to_stdout(&match arguments.format {
+        Format::Text => text(&shown, &findings, texts.len()),
+        Format::Json => format!("{:#}\n", Json::Array(shown.into_iter().map(json).collect())),
+    })?;
+    Ok(ExitCode::from(if count(&findings, Severity::Error) > 0 { DIFFERENT } else { SUCCESS }))
+}
+
+impl Level {
+    fn severity(self) -> Severity {
+        match self {
+            Level::Hint => Severity::Hint,
+            Level::Warning => Severity::Warning,
+            Level::Error => Severity::Error,
+        }
+    }
+}
+
+fn text(shown: &[&Finding], all: &[Finding], documents: usize) -> String {
+    let mut text = String::new();
+    for finding in shown {
+        text.push_str(&format!("{finding}\n"));
+        if let Some(help) = &finding.help {
+            text.push_str(&format!("  help: {help}\n"));
+        }
+    }
+    let counted = [Severity::Error, Severity::Warning, Severity::Hint].map(|severity| {
+        let number = count(all, severity);
+        format!("{number} {severity}{}", if number == 1 { "" } else { "s" })
+    });
+    let plural = if documents == 1 { "" } else { "s" };
+    text + &format!("{documents} document{plural}: {}\n", counted.join(", "))
+}
+
+fn count(findings: &[Finding], severity: Severity) -> usize {
+    findings.iter().filter(|finding| finding.severity == severity).count()
+}
+
+fn json(finding: &Finding) -> Json {
+    json!({
+        "severity": finding.severity.as_str(),
+        "code": finding.code,
+        "file": finding.source.as_str(),
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "help": finding.help,
+    })
+}

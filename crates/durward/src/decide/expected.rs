@@ -1,0 +1,91 @@
+//! Recorded decisions, to compare with.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::lines::{LineError, for_each_line};
+use super::name_of;
+use crate::failure::{DIFFERENT, Failure, SUCCESS};
+
+/// One recorded line. Other members are none of our business.
+#[derive(Deserialize)]
+struct Line<'l> {
+    #[serde(borrow)]
+    id: &'l RawValue,
+    decision: String,
+}
+
+/// Recorded decisions by identifier, and how the comparison goes.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    name: String,
+    decisions: HashMap<String, String>,
+    compared: u64,
+    unknown: u64,
+    differences: u64,
+}
+
+impl Recorded {
+    /// Reads the file.
+    pub(super) fn read(path: &Path) -> Result<Recorded, Failure> {
+        let mut decisions = HashMap::new();
+        let mut problem = None;
+        let read = for_each_line(path, |number, line, _| {
+            match serde_json::from_slice::<Line<'_>>(line) {
+                Ok(line) => drop(decisions.insert(line.id.get().to_owned(), line.decision)),
+                Err(error) => drop(problem.get_or_insert_with(|| format!("{}:{number}: {error}", name_of(path)))),
+            }
+            Ok(())
+        });
+        match read {
+            Err(LineError::Input(failure)) => return Err(failure),
+            // Nothing is written here.
+            Err(LineError::Output(_)) | Ok(()) => {}
+        }
+        if let Some(problem) = problem {
+            return Err(Failure::new(problem).hint("a recorded line is {\"id\": ..., \"decision\": \"Permit\"}"));
+        }
+        Ok(Recorded { name: name_of(path), decisions, compared: 0, unknown: 0, differences: 0 })
+    }
+
+    /// Compares one decision; the difference in words, if there is one. `id` is as written.
+    pub(super) fn compare(&mut self, id: &str, decision: &str) -> Option<String> {
+        let Some(recorded) = self.decisions.get(id) else {
+            self.unknown += 1;
+            return None;
+        };
+        self.compared += 1;
+        if recorded == decision {
+            return None;
+        }
+        self.differences += 1;
+        Some(format!("{}: expected {recorded}, got {decision}", id.trim_matches('"')))
+    }
+
+    /// The count.
+    pub(super) fn summary(&self) -> String {
+        let plural = if self.differences == 1 { "" } else { "s" };
+        let mut text = format!("{} compared, {} difference{plural}", self.compared, self.differences);
+        if self.unknown > 0 {
+            text.push_str(&format!(", {} without a recorded decision", self.unknown));
+        }
+        text
+    }
+
+    /// What the comparison comes to.
+    pub(super) fn exit_code(&self) -> u8 {
+        if self.differences > 0 { DIFFERENT } else { SUCCESS }
+    }
+
+    /// Fails where not one request had a recorded decision: that is no success.
+    pub(super) fn check_compared(&self) -> Result<(), Failure> {
+        if self.compared > 0 {
+            return Ok(());
+        }
+        let message = format!("{} holds no decision for any of the requests", self.name);
+        Err(Failure::new(message).hint("the `id`s of both files must be the same"))
+    }
+}

@@ -1,0 +1,120 @@
+//! `durward decide`: requests in, responses out, without a server.
+
+mod expected;
+mod lines;
+
+pub(crate) use lines::read_request_texts;
+
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use durward_pdp::xacml::request::Version;
+use durward_pdp::xacml::response::Status;
+use durward_pdp::{IndexKind, Pdp, Response};
+
+use crate::failure::{BAD_INPUT, Failure, Outcome, complain};
+use crate::policies::{self, ContextArguments, PolicyArguments};
+use crate::to_stdout;
+use crate::wire::{Form, Format};
+
+const EXAMPLES: &str = "\
+Examples:
+  durward decide --policies policies/ --request ask.xml
+  durward decide --policies policies/ --explain < ask.json
+  durward decide --policies policies/ --requests asks.jsonl > answers.jsonl
+  durward decide --policies policies/ --requests asks.jsonl --expect decisions.jsonl
+
+A line of --requests is {\"id\": ..., \"request\": \"<Request ...\" or {\"Request\": ...}}; a line of the answer is
+{\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. Where a request means several decisions, `decision` names
+them all, joined by commas. A line that cannot be read is answered with Indeterminate, and the exit code is 2.
+With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed.
+
+Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input.";
+
+/// Decide requests
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    policies: PolicyArguments,
+    /// One request, XML or JSON; `-` or nothing reads standard input
+    #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
+    request: Option<PathBuf>,
+    /// Many requests, one JSON object per line; `-` reads standard input
+    #[arg(long, value_name = "FILE.jsonl|-")]
+    requests: Option<PathBuf>,
+    /// Compare with recorded decisions, and print the differences
+    #[arg(long, value_name = "FILE.jsonl", requires = "requests")]
+    expect: Option<PathBuf>,
+    /// The index: auto, scan, bloom or diagram; it changes the speed, never the answer
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
+    index: IndexKind,
+    /// Say why: which policies applied and which did not, and because of what
+    #[arg(long)]
+    explain: bool,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t = Format::Auto)]
+    format: Format,
+    #[command(flatten)]
+    context: ContextArguments,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let builder = arguments.policies.prepare().policies(arguments.policies.read()?).index(arguments.index);
+    let builder = arguments.context.add_to(builder)?;
+    let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
+    match (&arguments.requests, &arguments.expect) {
+        (Some(requests), None) => lines::answer(&pdp, requests, arguments.format, arguments.explain),
+        (Some(requests), Some(recorded)) => lines::compare(&pdp, requests, arguments.format, recorded),
+        (None, _) => one(&pdp, arguments),
+    }
+}
+
+fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
+    let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
+    let text = read(path)?;
+    let Some(form) = Form::of(&text) else {
+        let message = format!("{}: the request is neither XML nor JSON", name_of(path));
+        return Err(Failure::new(message).hint("it begins with `<Request` or `{\"Request\": ...}`"));
+    };
+    let answer_form = arguments.format.answer(form);
+    match form.read(&text) {
+        Ok(request) => {
+            let response = pdp.decide(&request);
+            let mut answer = answer_form.write(&response, request.version) + "\n";
+            if arguments.explain {
+                answer.push_str(&format!("\n{}", pdp.explain(&request)));
+            }
+            to_stdout(&answer)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            // What a decision point answers to such a request; the exit code says whose fault it is.
+            let response = Response::indeterminate(Status::syntax_error(error.to_string()));
+            to_stdout(&(answer_form.write(&response, Version::V3) + "\n"))?;
+            complain(format_args!("{}: {error}", name_of(path)));
+            Ok(ExitCode::from(BAD_INPUT))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path != Path::new("-") {
+        return fs::read(path).map_err(|error| Failure::unreadable(path, &error));
+    }
+    let mut stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        return Err(Failure::new("no request").hint("give `--request FILE`, or a request on standard input"));
+    }
+    let mut text = Vec::new();
+    stdin.read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// How messages call a file.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}

@@ -1,0 +1,89 @@
+//! How a command fails: one line that says what is wrong, and a hint.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use durward_pdp::PolicyError;
+
+/// Everything decided, nothing found.
+pub(crate) const SUCCESS: u8 = 0;
+/// The command worked, and what it looked at is not as it should be: differences, problems.
+pub(crate) const DIFFERENT: u8 = 1;
+/// The command could not do what it was asked: bad flags, unreadable files, policies or requests.
+pub(crate) const BAD_INPUT: u8 = 2;
+/// A bug in durward.
+pub(crate) const INTERNAL: u8 = 101;
+
+/// Most problems of policies listed before the hint to run `durward check`.
+const PROBLEMS_MAX: usize = 10;
+
+/// How a command ends.
+pub(crate) type Outcome = Result<ExitCode, Failure>;
+
+/// Why a command could not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    messages: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure in the user's words.
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { messages: vec![message.into()], hint: None }
+    }
+
+    /// Adds a way out.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Failure {
+        Failure { hint: Some(hint.into()), ..self }
+    }
+
+    /// Says in which file it is.
+    pub(crate) fn at(mut self, path: &Path) -> Failure {
+        self.messages.iter_mut().for_each(|message| *message = format!("{}: {message}", path.display()));
+        self
+    }
+
+    /// A file that could not be read.
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
+        Failure::new(format!("cannot read {}: {}", path.display(), plain(error)))
+    }
+
+    /// Policies that cannot be put in force.
+    pub(crate) fn policies(errors: &[PolicyError]) -> Failure {
+        let messages = errors.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect();
+        let hint = match errors.len().checked_sub(PROBLEMS_MAX) {
+            Some(more) if more > 0 => format!("{more} more problems: `durward check` lists them all"),
+            _ => "`durward check` finds more than what stops policies from being used".to_owned(),
+        };
+        Failure { messages, hint: Some(hint) }
+    }
+
+    /// Writes it to standard error.
+    pub(crate) fn report(&self) {
+        self.messages.iter().for_each(complain);
+        if let Some(hint) = &self.hint {
+            // Whoever closed standard error does not want to know.
+            let _ = writeln!(io::stderr(), "durward: hint: {hint}");
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::new(plain(&error))
+    }
+}
+
+/// One line of error that does not end the command.
+pub(crate) fn complain(message: impl Display) {
+    let _ = writeln!(io::stderr(), "durward: error: {message}");
+}
+
+/// An operating system's message without its number: `No such file or directory`.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}

@@ -1,0 +1,182 @@
+//! The arrows between the crates: what `ARCHITECTURE.md` says, against what is built.
+//!
+//! The table in the document is the one place where the arrows are written down; it is read from there, so that
+//! document and truth cannot part. An arrow missing from the table and an arrow only in the table both fail.
+
+use crate::metadata::{self, Metadata, Package};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The crates that decide: no clock, no socket, no runtime.
+const KERNEL: [&str; 5] = ["durward-ir", "durward-xacml", "durward-sapl", "durward-index", "durward-pdp"];
+
+/// What the kernel must not be built from, at any distance.
+const KEPT_OUT: [&str; 10] =
+    ["tokio", "mio", "async-std", "smol", "notify", "hyper", "socket2", "reqwest", "rustls", "rand"];
+
+/// What must not be written in the kernel's sources. Addresses (`std::net::IpAddr`) are values, not sockets.
+const UNWRITTEN: [&str; 8] = [
+    "SystemTime::now",
+    "Instant::now",
+    "Timestamp::now",
+    "Zoned::now",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "ToSocketAddrs",
+];
+
+/// The heading of the table's first column in `ARCHITECTURE.md`.
+const TABLE_HEADING: &str = "| crate |";
+
+/// Compares the document's table with the workspace, and looks for what the kernel must not have.
+pub(crate) fn findings(metadata: &Metadata, document: &str) -> Vec<String> {
+    let mut found = compare(&table(document), &arrows(metadata));
+    for package in metadata.members().filter(|package| KERNEL.contains(&package.name.as_str())) {
+        found.extend(kept_out(metadata, package));
+        found.extend(unwritten(package));
+    }
+    found
+}
+
+/// The text of `ARCHITECTURE.md`.
+pub(crate) fn document() -> Result<String, String> {
+    let path = metadata::root().join("ARCHITECTURE.md");
+    std::fs::read_to_string(&path).map_err(|error| format!("cannot read `ARCHITECTURE.md`: {error}"))
+}
+
+type Arrows = BTreeMap<String, BTreeSet<String>>;
+
+/// Reads the table: first column a crate, last column the crates it may use, both in backticks.
+fn table(document: &str) -> Arrows {
+    let rows = document.lines().skip_while(|line| !line.starts_with(TABLE_HEADING)).skip(2);
+    rows.take_while(|line| line.starts_with('|')).filter_map(row).collect()
+}
+
+fn row(line: &str) -> Option<(String, BTreeSet<String>)> {
+    let cells: Vec<&str> = line.trim().trim_matches('|').split('|').collect();
+    let name = quoted(cells.first()?).into_iter().next()?;
+    Some((name, quoted(cells.last()?)))
+}
+
+fn quoted(cell: &str) -> BTreeSet<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+fn arrows(metadata: &Metadata) -> Arrows {
+    let name_of_member =
+        |id: &String| metadata.packages.get(id).filter(|used| used.member).map(|used| used.name.clone());
+    metadata
+        .members()
+        .map(|package| (package.name.clone(), package.uses.iter().filter_map(name_of_member).collect()))
+        .collect()
+}
+
+fn compare(said: &Arrows, built: &Arrows) -> Vec<String> {
+    let names: BTreeSet<&String> = said.keys().chain(built.keys()).collect();
+    let mut found = Vec::new();
+    for name in names {
+        match (said.get(name), built.get(name)) {
+            (Some(said), Some(built)) => {
+                for used in built.difference(said) {
+                    found.push(format!("`{name}` uses `{used}`: not in the table of ARCHITECTURE.md"));
+                }
+                for used in said.difference(built) {
+                    found.push(format!("`{name}` does not use `{used}`, though ARCHITECTURE.md says so"));
+                }
+            }
+            (None, _) => found.push(format!("`{name}` has no row in the table of ARCHITECTURE.md")),
+            (_, None) => {
+                found.push(format!("ARCHITECTURE.md has a row for `{name}`, which is no crate here"))
+            }
+        }
+    }
+    found
+}
+
+fn kept_out(metadata: &Metadata, package: &Package) -> Vec<String> {
+    let reach = metadata.reach(package);
+    let out = reach.iter().filter(|used| KEPT_OUT.contains(&used.name.as_str()));
+    out.map(|used| {
+        format!(
+            "`{}` is built from `{}`: the kernel has no clock, socket or runtime",
+            package.name, used.name
+        )
+    })
+    .collect()
+}
+
+/// Reads the sources up to their tests: a test may hold a clock.
+fn unwritten(package: &Package) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in sources(&package.folder.join("src")) {
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            found.push(format!("cannot read `{}`", path.display()));
+            continue;
+        };
+        for (number, line) in
+            text.lines().enumerate().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+        {
+            let code = line.split("//").next().unwrap_or(line);
+            for word in UNWRITTEN.iter().filter(|word| code.contains(**word)) {
+                found.push(format!(
+                    "{}:{}: `{word}` in the kernel; take it as an argument",
+                    path.display(),
+                    number + 1
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths = Vec::new();
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if path.is_dir() {
+            paths.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_is_what_the_document_says() {
+        let found = findings(&Metadata::read().unwrap(), &document().unwrap());
+        assert!(found.is_empty(), "\n{}", found.join("\n"));
+    }
+
+    #[test]
+    fn every_kernel_crate_there_is_has_been_looked_at() {
+        let metadata = Metadata::read().unwrap();
+        let kernel = metadata.members().filter(|package| KERNEL.contains(&package.name.as_str()));
+        for package in kernel {
+            assert!(!sources(&package.folder.join("src")).is_empty(), "{}", package.name);
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_from_its_first_and_last_column() {
+        let text = "before\n| crate | what | uses |\n|---|---|---|\n| `a` | uses `x` inside | `b`, `c` |\n| `b` | | - |\nafter";
+        let said = table(text);
+        assert_eq!(said.get("a").unwrap().iter().collect::<Vec<_>>(), ["b", "c"]);
+        assert!(said.get("b").unwrap().is_empty());
+        assert_eq!(said.len(), 2);
+    }
+
+    #[test]
+    fn an_arrow_too_many_and_one_too_few_are_both_found() {
+        let said = table("| crate | uses |\n|---|---|\n| `a` | `b` |\n| `b` | - |");
+        let built = table("| crate | uses |\n|---|---|\n| `a` | - |\n| `b` | `a` |\n| `c` | - |");
+        let found = compare(&said, &built);
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

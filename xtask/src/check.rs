@@ -1,0 +1,48 @@
+//! `cargo xtask check`: everything that can be said without running the product.
+
+use crate::arrows;
+use crate::generate;
+use crate::licences::{self, Rules};
+use crate::metadata::Metadata;
+use crate::process::{cargo, locked, run};
+use crate::report::{Outcome, Report};
+use crate::tools;
+use std::process::ExitCode;
+
+/// All of it, and the table.
+pub(crate) fn run_alone() -> ExitCode {
+    let mut report = Report::new();
+    steps(&mut report);
+    report.close()
+}
+
+/// Adds the steps to a report.
+pub(crate) fn steps(report: &mut Report) {
+    report.step("formatting", || Outcome::of(run(&mut cargo(&["fmt", "--all", "--check"]))));
+    report.step("lints", || {
+        let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"]);
+        Outcome::of(run(clippy.args(locked()).args(["--", "-D", "warnings"])))
+    });
+    report.step("arrows between crates", || found(arrows_found()));
+    report.step("licences and sources", || found(licences_found()));
+    report.step("generated files", || found(generate::stale()));
+    // What it says beyond the step above needs a database from the network: welcome where it is, not required.
+    if tools::find("cargo-deny").is_some() {
+        report.step("cargo deny", || Outcome::of(run(&mut cargo(&["deny", "check"]))));
+    }
+}
+
+fn arrows_found() -> Result<Vec<String>, String> {
+    Ok(arrows::findings(&Metadata::read()?, &arrows::document()?))
+}
+
+fn licences_found() -> Result<Vec<String>, String> {
+    Ok(licences::findings(&Metadata::read()?, &Rules::read()?))
+}
+
+fn found(result: Result<Vec<String>, String>) -> Outcome {
+    match result {
+        Ok(findings) => Outcome::of_findings(&findings),
+        Err(message) => Outcome::Failed(message),
+    }
+}

@@ -1,0 +1,122 @@
+//! Fuzzing on the stable compiler: libFuzzer, fed with coverage by codegen flags that need no nightly.
+//!
+//! cargo-fuzz is not used: without a sanitizer, all it does is to pass the flags below.
+
+use crate::metadata::{self, Metadata};
+use crate::process::{self, cargo, run};
+use crate::report::{Outcome, Report};
+use crate::tools::CPP_COMPILER;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What rustc is told: count every edge and compare, keep debug assertions, one unit so that nothing is missed.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Clink-dead-code -Cdebug-assertions -Ccodegen-units=1";
+
+/// How long each target runs when nothing is said.
+const SECONDS: u64 = 60;
+
+/// `cargo xtask fuzz [TARGET] [--seconds N]`.
+pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
+    let (chosen, seconds) = match words {
+        [] => (None, SECONDS),
+        ["--seconds", number] => (None, seconds(number)?),
+        [target] => (Some(*target), SECONDS),
+        [target, "--seconds", number] => (Some(*target), seconds(number)?),
+        other => return Err(format!("`cargo xtask fuzz [TARGET] [--seconds N]`, not `{}`", other.join(" "))),
+    };
+    let all = targets()?;
+    let wanted = match chosen {
+        None => all,
+        Some(name) if all.iter().any(|target| target == name) => vec![name.to_owned()],
+        Some(name) => return Err(format!("no fuzz target `{name}`; there are: {}", all.join(", "))),
+    };
+    let mut report = Report::new();
+    add(&mut report, &wanted, seconds);
+    Ok(report.close())
+}
+
+/// Adds building and a short run of every target to a report.
+pub(crate) fn steps(report: &mut Report, seconds: u64) {
+    match targets() {
+        Ok(targets) => add(report, &targets, seconds),
+        Err(message) => report.step("fuzz", || Outcome::Failed(message)),
+    }
+}
+
+fn seconds(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))
+}
+
+/// The targets are the files of `fuzz/targets`.
+fn targets() -> Result<Vec<String>, String> {
+    let folder = metadata::root().join("fuzz/targets");
+    let entries =
+        std::fs::read_dir(&folder).map_err(|error| format!("cannot read `fuzz/targets`: {error}"))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut names: Vec<String> =
+        paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn add(report: &mut Report, targets: &[String], seconds: u64) {
+    let mut built = None;
+    report.step("fuzz: build", || match build() {
+        Ok(folder) => {
+            built = Some(folder);
+            Outcome::Passed(String::new())
+        }
+        Err(outcome) => outcome,
+    });
+    let Some(folder) = built else { return };
+    for target in targets {
+        report.step(&format!("fuzz: {target}"), || fuzz(&folder, target, seconds));
+    }
+}
+
+/// Builds all targets; the folder they are in.
+fn build() -> Result<PathBuf, Outcome> {
+    CPP_COMPILER.get().map_err(Outcome::Skipped)?;
+    let host = host().map_err(Outcome::Failed)?;
+    let folder = Metadata::read().map_err(Outcome::Failed)?.target_directory.join("fuzz");
+    let mut command = cargo(&["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host]);
+    // With a target named, build scripts are not instrumented: they would not link.
+    command.arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS);
+    run(&mut command).map_err(Outcome::Failed)?;
+    Ok(folder.join(host).join("release"))
+}
+
+fn host() -> Result<String, String> {
+    let text = process::output_of(Command::new("rustc").arg("-vV"))?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| "`rustc -vV` names no host".to_owned())
+}
+
+/// Runs one target: what it found before (`fuzz/corpus`) and the committed seeds first.
+fn fuzz(folder: &Path, target: &str, seconds: u64) -> Outcome {
+    let fuzz = metadata::root().join("fuzz");
+    let corpus = fuzz.join("corpus").join(target);
+    let artifacts = fuzz.join("artifacts").join(target);
+    for folder in [&corpus, &artifacts] {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            return Outcome::Failed(format!("cannot make `{}`: {error}", folder.display()));
+        }
+    }
+    let mut command = Command::new(folder.join(target));
+    command.arg(&corpus).arg(fuzz.join("seeds").join(target));
+    command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
+    command.arg(format!("-dict={}", fuzz.join("dictionaries").join(dictionary(target)).display()));
+    command.arg(format!("-artifact_prefix={}/", artifacts.display()));
+    Outcome::of(run(&mut command))
+}
+
+/// Ten seconds and a GiB for one input are far beyond what any input within the limits may need.
+const LIMITS: [&str; 5] =
+    ["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1", "-verbosity=1"];
+
+/// `xacml_policy` is helped by `xacml.dict`.
+fn dictionary(target: &str) -> String {
+    format!("{}.dict", target.split('_').next().unwrap_or(target))
+}

@@ -1,0 +1,113 @@
+//! Other programs: started in the project's root, shown, waited for with a limit.
+
+use crate::metadata;
+use crate::report::on_build_machine;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest a single program may take on the build machine: all of them together have an hour.
+const PROGRAM_S_MAX: u64 = 40 * 60;
+
+/// A cargo command in the project's root; on the build machine it may not change `Cargo.lock`.
+pub(crate) fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    command.current_dir(metadata::root()).args(words);
+    command
+}
+
+/// `--locked` where nothing may change by itself.
+pub(crate) fn locked() -> &'static [&'static str] {
+    if on_build_machine() { &["--locked"] } else { &[] }
+}
+
+/// Runs to the end with its output shown.
+///
+/// # Errors
+///
+/// In words, when it cannot be started, fails, or takes too long.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    println!("$ {}", shown(command));
+    let status = wait(start(command)?, Duration::from_secs(PROGRAM_S_MAX))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}`: {status}", shown(command))) }
+}
+
+/// Runs to the end with its standard output shown line by line and given to `see`.
+pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Result<ExitStatus, String> {
+    println!("$ {}", shown(command));
+    let mut child = start(command.stdout(Stdio::piped()))?;
+    let Some(output) = child.stdout.take() else { return Err("no output to read".to_owned()) };
+    let watch = std::thread::spawn(move || wait(child, Duration::from_secs(PROGRAM_S_MAX)));
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read the output: {error}"))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        see(&line);
+    }
+    watch.join().map_err(|_| "the watch over the program ended early".to_owned())?
+}
+
+/// Runs to the end in silence; its standard output.
+///
+/// # Errors
+///
+/// In words, with what it wrote to standard error.
+pub(crate) fn output_of(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("cannot start `{}`: {error}", shown(command)))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{}`: {}\n{}", shown(command), output.status, said.trim_end()))
+}
+
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let mut words = vec![command.get_program().to_string_lossy().into_owned()];
+    words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
+    if let Some(first) = words.first_mut()
+        && let Some(name) = first.rsplit('/').next()
+        && name == "cargo"
+    {
+        *first = name.to_owned();
+    }
+    words.join(" ")
+}
+
+/// Starts it. On the build machine as a group of its own, so that all of it can be ended when it hangs; at a
+/// terminal within ours, so that Ctrl-C reaches it.
+fn start(command: &mut Command) -> Result<Child, String> {
+    if on_build_machine() {
+        command.process_group(0);
+    }
+    command.spawn().map_err(|error| format!("cannot start `{}`: {error}", shown(command)))
+}
+
+/// Waits; on the build machine for `limit` at most.
+fn wait(mut child: Child, limit: Duration) -> Result<ExitStatus, String> {
+    let cannot = |error: std::io::Error| format!("cannot wait for a program: {error}");
+    if !on_build_machine() {
+        return child.wait().map_err(cannot);
+    }
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(cannot)? {
+            return Ok(status);
+        }
+        if start.elapsed() > limit {
+            end_group(&child);
+            return Err(format!("ended after {} minutes without an answer", limit.as_secs() / 60));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn end_group(child: &Child) {
+    // No signal call in std: the `kill` command has it.
+    let group = format!("-{}", child.id());
+    if let Err(error) = Command::new("kill").args(["-KILL", "--", &group]).status() {
+        eprintln!("cannot end the programs of group {group}: {error}");
+    }
+}

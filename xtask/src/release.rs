@@ -1,0 +1,39 @@
+//! The binary that ships: it builds, and is small.
+
+use crate::metadata::Metadata;
+use crate::process::{cargo, locked, run};
+use crate::report::Outcome;
+use std::path::PathBuf;
+
+/// Most bytes of the binary. It is carried to edge devices over slow lines.
+const BINARY_BYTES_MAX: u64 = 15 << 20;
+
+/// Builds it and weighs it.
+pub(crate) fn check() -> Outcome {
+    match run(cargo(&["build", "--release", "--package", "durward"]).args(locked())) {
+        Ok(()) => weigh(),
+        Err(why) => Outcome::Failed(why),
+    }
+}
+
+/// Where cargo puts it.
+pub(crate) fn binary() -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join("release").join("durward"))
+}
+
+fn weigh() -> Outcome {
+    let size = binary().and_then(|path| {
+        std::fs::metadata(&path).map_err(|error| format!("cannot see `{}`: {error}", path.display()))
+    });
+    match size {
+        Ok(data) if data.len() <= BINARY_BYTES_MAX => Outcome::Passed(mebibytes(data.len())),
+        Ok(data) => {
+            Outcome::Failed(format!("{}, more than {}", mebibytes(data.len()), mebibytes(BINARY_BYTES_MAX)))
+        }
+        Err(message) => Outcome::Failed(message),
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20)
+}

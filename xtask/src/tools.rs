@@ -1,0 +1,70 @@
+//! Programs that the tests want and a fresh machine may not have.
+
+use crate::process;
+use crate::report::on_build_machine;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program and the Debian package that brings it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tool {
+    names: &'static [&'static str],
+    package: &'static str,
+    purpose: &'static str,
+}
+
+/// What libFuzzer is built with.
+pub(crate) const CPP_COMPILER: Tool =
+    Tool { names: &["c++", "g++", "clang++"], package: "g++", purpose: "fuzzing (libFuzzer is C++)" };
+
+/// What the README's commands are typed into.
+pub(crate) const CURL: Tool =
+    Tool { names: &["curl"], package: "curl", purpose: "the curl lines of `durward demo`" };
+
+impl Tool {
+    /// Finds the program; on the build machine it is installed when missing.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, what for, and how to get it.
+    pub(crate) fn get(self) -> Result<PathBuf, String> {
+        if let Some(path) = self.find() {
+            return Ok(path);
+        }
+        if on_build_machine() {
+            self.install();
+        }
+        self.find().ok_or_else(|| self.missing())
+    }
+
+    fn find(self) -> Option<PathBuf> {
+        self.names.iter().find_map(|name| find(name))
+    }
+
+    fn install(self) {
+        let words: [&[&str]; 2] = [&["update", "-qq"], &["install", "-y", "-qq", self.package]];
+        for words in words {
+            let mut command = Command::new("apt-get");
+            command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+            // What it could not do shows in the program still missing.
+            if let Err(message) = process::run(&mut command) {
+                println!("{message}");
+            }
+        }
+    }
+
+    fn missing(self) -> String {
+        let Tool { names, package, purpose } = self;
+        format!("no `{}` for {purpose}: apt-get install {package}", names.join("`, `"))
+    }
+}
+
+/// Looks a program up in `PATH`.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_file(path))
+}
+
+fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| data.is_file())
+}
