@@ -1,3 +1,4 @@
 //! What the crate promises, checked from outside: one module for each part.
 
+mod messages;
 mod policy;

@@ -1,0 +1,129 @@
+//! One request that asks several things: taken apart into individual requests, their results put together again.
+//!
+//! The schemes of the Multiple Decision Profile 1.0: references (section 2.4), repeated attribute categories (2.3),
+//! the scope of a resource in a hierarchy (2.1), nodes of a resource's content (2.2), and the combined decision (3).
+//! They compose, and are applied in this order. A request without any of them is given back as it is, at the cost of
+//! a look at its categories and attribute identifiers.
+
+mod combine;
+mod content;
+mod hierarchy;
+mod repeated;
+
+use std::fmt;
+
+use durward_ir::Fault;
+
+use crate::request::{Categories, Request, identifiers};
+use crate::response::Status;
+
+pub use combine::combine_if_asked;
+pub use hierarchy::ResourceHierarchy;
+
+/// How many individual requests one request may mean. Repeated categories multiply and hierarchies are as large as
+/// their owner likes; each individual request costs memory and a decision.
+pub const INDIVIDUAL_REQUESTS_MAX: usize = 1_000;
+
+/// The individual requests a request means.
+#[derive(Debug)]
+pub enum Individual<'a> {
+    /// The request means just itself.
+    One(&'a Request),
+    /// It means these, in the order of their results.
+    Many(Vec<Request>),
+}
+
+/// A request that cannot be taken apart.
+#[derive(Clone, Debug)]
+pub struct MultipleError {
+    fault: Fault,
+}
+
+impl MultipleError {
+    /// What the response says: a syntax error where the request is wrong, else a processing error.
+    pub fn status(&self) -> Status {
+        Status::from(&self.fault)
+    }
+}
+
+impl fmt::Display for MultipleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fault.fmt(f)
+    }
+}
+
+impl std::error::Error for MultipleError {}
+
+impl From<Box<Fault>> for MultipleError {
+    fn from(fault: Box<Fault>) -> MultipleError {
+        MultipleError { fault: *fault }
+    }
+}
+
+/// The result of taking apart, within this module.
+type Apart<T> = Result<T, Box<Fault>>;
+
+/// Takes a request apart. `hierarchy` knows what lies below a resource; without one, scopes that ask for it fail.
+///
+/// # Errors
+/// A reference to nothing, a scope that is unknown or cannot be answered, content that cannot be searched, or more
+/// than [`INDIVIDUAL_REQUESTS_MAX`] individual requests.
+pub fn individual_requests<'a>(
+    request: &'a Request,
+    hierarchy: Option<&dyn ResourceHierarchy>,
+) -> Result<Individual<'a>, MultipleError> {
+    if is_one(request) {
+        return Ok(Individual::One(request));
+    }
+    let mut requests = repeated::by_reference(request)?;
+    requests = each(requests, repeated::by_category)?;
+    requests = each(requests, |request, out| hierarchy::by_scope(request, hierarchy, out))?;
+    requests = each(requests, content::by_content)?;
+    Ok(Individual::Many(requests))
+}
+
+/// Whether nothing in the request asks for several decisions.
+fn is_one(request: &Request) -> bool {
+    request.multi_requests.is_empty()
+        && !repeated::has_repeated(&request.categories)
+        && !request.categories.attributes().any(|attribute| is_mark(&attribute.id))
+}
+
+/// Whether an attribute of this name asks for several decisions, in the right category.
+fn is_mark(id: &str) -> bool {
+    // By length first, which differs from most identifiers'.
+    id == identifiers::SCOPE || id == identifiers::SCOPE_1_0 || id == identifiers::MULTIPLE_CONTENT_SELECTOR
+}
+
+/// Applies one scheme to every request.
+fn each(
+    requests: Vec<Request>,
+    scheme: impl Fn(Request, &mut Vec<Request>) -> Apart<()>,
+) -> Apart<Vec<Request>> {
+    let mut out = Vec::with_capacity(requests.len());
+    for request in requests {
+        scheme(request, &mut out)?;
+        check_count(out.len())?;
+    }
+    Ok(out)
+}
+
+fn check_count(count: usize) -> Apart<()> {
+    if count <= INDIVIDUAL_REQUESTS_MAX {
+        return Ok(());
+    }
+    Err(Fault::processing(format!(
+        "the request means more than {INDIVIDUAL_REQUESTS_MAX} individual requests"
+    )))
+}
+
+/// A copy with other attributes; what made it multiple by reference is gone.
+fn with_categories(request: &Request, categories: Categories) -> Request {
+    Request {
+        categories,
+        multi_requests: Vec::new(),
+        xpath_version: request.xpath_version.clone(),
+        document: request.document.clone(),
+        ..*request
+    }
+}

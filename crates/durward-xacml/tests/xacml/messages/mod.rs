@@ -1,0 +1,53 @@
+//! Requests and responses: every wire form, good and bad.
+
+mod conformance;
+
+use std::path::PathBuf;
+
+use durward_ir::Value;
+use durward_xacml::request::{Categories, Request};
+
+/// The folder with the data to test against; where it is absent, tests that need it say so and pass, except in CI.
+fn data() -> Option<PathBuf> {
+    let root = std::env::var_os("DURWARD_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let found = root.join("xacml").is_dir().then_some(root);
+    if found.is_none() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "the test data is missing");
+        println!("skipped: no test data; set DURWARD_DATA");
+    }
+    found
+}
+
+/// Everything about the attributes that matters, as text.
+fn described(categories: &Categories) -> Vec<String> {
+    let mut lines = Vec::new();
+    for category in categories.iter() {
+        lines.push(format!("{} {:?} {:?}", category.category, category.xml_id, category.content));
+        for attribute in category.attributes() {
+            let values: Vec<String> = attribute.values().iter().map(value).collect();
+            let (id, issuer, include) = (&attribute.id, &attribute.issuer, attribute.include_in_result);
+            lines.push(format!("  {id} {issuer:?} {include} {values:?}"));
+        }
+    }
+    lines
+}
+
+fn value(value: &Value) -> String {
+    format!("{:?} {}", value.data_type(), value.lexical())
+}
+
+/// The attributes alone, sorted: what two forms of one request have in common.
+fn facts(request: &Request) -> Vec<String> {
+    let attributes = request.categories.attributes();
+    let mut facts: Vec<String> = attributes
+        .flat_map(|attribute| {
+            let name = format!("{} {} {:?}", attribute.category(), attribute.id, attribute.issuer);
+            attribute.values().iter().map(move |given| format!("{name} {}", value(given)))
+        })
+        .collect();
+    facts.sort_unstable();
+    facts
+}
