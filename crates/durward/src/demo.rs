@@ -8,7 +8,7 @@ use durward_pdp::{Pdp, PdpBuilder};
 use durward_server::{LogLevel, Server, Settings, StartError};
 use serde_json::{Value as Json, json};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, without_number};
 use crate::serve::{self, clock};
 use crate::to_stdout;
 
@@ -76,7 +76,7 @@ fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>) -> Result<Server, StartError
 
 fn write_policies(directory: &PathBuf) -> Outcome {
     let failed = |path: &PathBuf, error: &std::io::Error| {
-        Failure::new(format!("cannot write {}: {error}", path.display()))
+        Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
     };
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
     for (name, text) in POLICIES {
