@@ -7,7 +7,7 @@
 //! over all test data and over mutations of it.
 
 use durward_ir::{DataType, Value};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memmem};
 use smol_str::SmolStr;
 
 use super::identifiers::shared;
@@ -23,6 +23,7 @@ const PREFIXES_MAX: usize = 4;
 pub(super) fn read(text: &str, limits: &Limits) -> Option<Request> {
     if limits.depth_max < DEPTH
         || memchr2(b'&', b'\r', text.as_bytes()).is_some()
+        || memmem::find(text.as_bytes(), b"<!").is_some()
         || first_forbidden(text).is_some()
     {
         return None;
@@ -218,7 +219,7 @@ impl<'a> Plain<'a> {
             _ if spaces == 0 => return None,
             _ => {}
         }
-        let equals = memchr(b'=', self.rest().get(..32)?)?;
+        let equals = memchr(b'=', self.rest().get(..32).unwrap_or(self.rest()))?;
         let name = self.text.get(self.at..self.at + equals)?;
         self.at += equals + 1;
         let quote = *self.bytes.get(self.at)?;
@@ -279,3 +280,6 @@ fn truth(value: &str) -> Option<bool> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

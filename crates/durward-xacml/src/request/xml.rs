@@ -11,7 +11,7 @@ use super::{
     Categories, Format, Limits, RawContent, Request, RequestError, RequestErrorKind, RequestReference,
     Version, plain, xml2,
 };
-use crate::xml::{Element, RawAttribute, Read, Space, XmlReader};
+use crate::xml::{CONTEXT1, CONTEXT2, CORE3, Element, RawAttribute, Read, Space, XmlReader};
 
 impl Request {
     /// Reads a request of XACML 3.0, 2.0, 1.1 or 1.0, within the usual [`Limits`].
@@ -29,6 +29,20 @@ impl Request {
     /// version asks for, holds a value that is not of its data type, or goes beyond the limits.
     pub fn from_xml_within(bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
         read(bytes, limits).map_err(|error| *error)
+    }
+}
+
+impl Version {
+    /// The version a text most likely is of, so that even a request that cannot be read is answered in the form its
+    /// sender understands. Looks for the namespaces' names only; XACML 3.0 where it finds none.
+    pub fn of_xml(bytes: &[u8]) -> Version {
+        let names = |namespace: &str| memchr::memmem::find(bytes, namespace.as_bytes()).is_some();
+        match () {
+            () if names(CORE3) => Version::V3,
+            () if names(CONTEXT2) => Version::V2,
+            () if names(CONTEXT1) => Version::V1,
+            () => Version::V3,
+        }
     }
 }
 
@@ -65,7 +79,7 @@ fn read(bytes: &[u8], limits: &Limits) -> Read<Request> {
 }
 
 /// The general reader: every document there is.
-fn read_any(text: &str, limits: &Limits) -> Read<Request> {
+pub(super) fn read_any(text: &str, limits: &Limits) -> Read<Request> {
     let mut xml = XmlReader::new(text, limits.depth_max)?;
     let root = xml.root()?;
     let request = match (root.space, root.local) {

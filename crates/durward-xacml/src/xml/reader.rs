@@ -313,7 +313,7 @@ impl<'a> XmlReader<'a> {
 
     /// The namespace of an attribute: none without a prefix.
     pub(crate) fn attribute_space(&self, attribute: RawAttribute<'a>) -> Read<Space> {
-        match attribute.name.split_once(':') {
+        match split_name(attribute.name) {
             None => Ok(Space::None),
             Some((prefix, _)) => {
                 self.scopes.space(prefix).ok_or_else(|| self.unbound(prefix, attribute.name))
@@ -401,7 +401,7 @@ impl<'a> XmlReader<'a> {
         self.depth += 1;
         self.closed = closed;
         self.bind()?;
-        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let (prefix, local) = split_name(name).unwrap_or(("", name));
         let space = self.scopes.space(prefix).ok_or_else(|| self.unbound(prefix, name))?;
         Ok(Token::Start(Element { space, local, name }))
     }
@@ -416,7 +416,7 @@ impl<'a> XmlReader<'a> {
         let mut prefixed = 0;
         for index in 0..self.attributes.len() {
             let Some(&attribute) = self.attributes.get(index) else { break };
-            let Some((prefix, local)) = attribute.name.split_once(':') else {
+            let Some((prefix, local)) = split_name(attribute.name) else {
                 if attribute.name == "xmlns" {
                     let uri = self.value(attribute)?;
                     self.scopes.bind("", uri, self.depth);
@@ -448,7 +448,7 @@ impl<'a> XmlReader<'a> {
     fn check_prefixed(&self) -> Read<()> {
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for attribute in &self.attributes {
-            let Some((prefix, local)) = attribute.name.split_once(':') else { continue };
+            let Some((prefix, local)) = split_name(attribute.name) else { continue };
             if matches!(prefix, "xmlns" | "xml") {
                 continue;
             }
@@ -532,6 +532,12 @@ impl<'a> XmlReader<'a> {
 
 fn is_space(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+/// Prefix and local name, where there is a prefix. Names are short: a plain loop beats a search.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    let colon = name.bytes().position(|byte| byte == b':')?;
+    Some((name.get(..colon)?, name.get(colon + 1..)?))
 }
 
 /// The beginning of a text, for an error message.
