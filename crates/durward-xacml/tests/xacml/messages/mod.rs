@@ -2,6 +2,8 @@
 
 mod conformance;
 mod json;
+mod multiple;
+mod response;
 mod xml_bad;
 mod xml_good;
 
