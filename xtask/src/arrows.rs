@@ -4,8 +4,8 @@
 //! document and truth cannot part. An arrow missing from the table and an arrow only in the table both fail.
 
 use crate::metadata::{self, Metadata, Package};
+use crate::sources::{sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 /// The crates that decide: no clock, no socket, no runtime.
 const KERNEL: [&str; 5] = ["durward-ir", "durward-xacml", "durward-sapl", "durward-index", "durward-pdp"];
@@ -114,34 +114,18 @@ fn unwritten(package: &Package) -> Vec<String> {
             found.push(format!("cannot read `{}`", path.display()));
             continue;
         };
-        for (number, line) in
-            text.lines().enumerate().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
-        {
+        for (number, line) in up_to_tests(&text) {
             let code = line.split("//").next().unwrap_or(line);
             for word in UNWRITTEN.iter().filter(|word| code.contains(**word)) {
                 found.push(format!(
                     "{}:{}: `{word}` in the kernel; take it as an argument",
                     path.display(),
-                    number + 1
+                    number
                 ));
             }
         }
     }
     found
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut paths = Vec::new();
-    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-        if path.is_dir() {
-            paths.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    paths
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! cargo-fuzz is not used: without a sanitizer, all it does is to pass the flags below.
 
 use crate::metadata::{self, Metadata};
-use crate::process::{self, cargo, run};
+use crate::process::{self, Show, Stream, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::tools::CPP_COMPILER;
 use std::path::{Path, PathBuf};
@@ -107,16 +107,78 @@ fn fuzz(folder: &Path, target: &str, seconds: u64) -> Outcome {
     let mut command = Command::new(folder.join(target));
     command.arg(&corpus).arg(fuzz.join("seeds").join(target));
     command.arg(format!("-max_total_time={seconds}")).args(LIMITS);
-    command.arg(format!("-dict={}", fuzz.join("dictionaries").join(dictionary(target)).display()));
+    let dictionary = fuzz.join("dictionaries").join(dictionary(target));
+    if dictionary.exists() {
+        command.arg(format!("-dict={}", dictionary.display()));
+    }
     command.arg(format!("-artifact_prefix={}/", artifacts.display()));
-    Outcome::of(run(&mut command))
+    let mut session = Session::default();
+    match process::run_seeing(&mut command, Stream::Errors, |line| session.see(line)) {
+        Ok(status) if status.success() => session.outcome(),
+        Ok(_) => Outcome::Failed(format!(
+            "run the file in fuzz/artifacts/{target} with `{target}` to see it again"
+        )),
+        Err(message) => Outcome::Failed(message),
+    }
+}
+
+/// What libFuzzer said so far.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Session {
+    /// Edges reached after the seeds, and in the end.
+    edges: Option<(u64, u64)>,
+    runs: u64,
+}
+
+impl Session {
+    /// Lines such as `#12 NEW cov: 34 ft: 56 corp: ...` are read; only the first and the last of them are shown.
+    fn see(&mut self, line: &str) -> Show {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [number, event, "cov:", edges, ..] = words.as_slice() else {
+            // It ends by suggesting words it knows already.
+            let dictionary = line.starts_with('"') || line.starts_with("###### ");
+            return if dictionary { Show::No } else { Show::Yes };
+        };
+        let edges = edges.parse().unwrap_or(0);
+        self.edges = Some((self.edges.map_or(edges, |(first, _)| first), edges));
+        self.runs = number.trim_start_matches('#').parse().unwrap_or(self.runs);
+        if matches!(*event, "INITED" | "DONE" | "pulse") { Show::Yes } else { Show::No }
+    }
+
+    /// Without coverage it only throws dice: that is a broken build, not a passed test.
+    fn outcome(&self) -> Outcome {
+        match self.edges {
+            Some((first, last)) if last > 0 => {
+                Outcome::Passed(format!("{} inputs, edges {first} -> {last}", self.runs))
+            }
+            _ => Outcome::Failed("no coverage feedback: look at the flags in xtask/src/fuzz.rs".to_owned()),
+        }
+    }
 }
 
 /// Ten seconds and a GiB for one input are far beyond what any input within the limits may need.
-const LIMITS: [&str; 5] =
-    ["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_final_stats=1", "-verbosity=1"];
+const LIMITS: [&str; 4] = ["-timeout=10", "-rss_limit_mb=1024", "-max_len=65536", "-print_funcs=0"];
 
 /// `xacml_policy` is helped by `xacml.dict`.
 fn dictionary(target: &str) -> String {
     format!("{}.dict", target.split('_').next().unwrap_or(target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_knows_how_far_it_came() {
+        let mut session = Session::default();
+        assert_eq!(session.see("#4\tINITED cov: 100 ft: 5 corp: 1/1b exec/s: 0 rss: 30Mb"), Show::Yes);
+        assert_eq!(session.see("#9\tNEW    cov: 120 ft: 5 corp: 1/1b lim: 4 exec/s: 0 rss: 30Mb"), Show::No);
+        assert_eq!(session.see("==1== ERROR: libFuzzer: deadly signal"), Show::Yes);
+        assert_eq!(session, Session { edges: Some((100, 120)), runs: 9 });
+    }
+
+    #[test]
+    fn a_session_without_coverage_has_failed() {
+        assert!(matches!(Session::default().outcome(), Outcome::Failed(_)));
+    }
 }

@@ -13,6 +13,7 @@ mod peers;
 mod process;
 mod release;
 mod report;
+mod sources;
 mod test;
 mod tools;
 

@@ -33,18 +33,52 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{}`: {status}", shown(command))) }
 }
 
-/// Runs to the end with its standard output shown line by line and given to `see`.
-pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> Result<ExitStatus, String> {
+/// Which output of a program is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Standard output; standard error goes where ours goes.
+    Output,
+    /// Standard error; standard output is dropped.
+    Errors,
+}
+
+/// Whether a line that was read is also shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Show {
+    Yes,
+    No,
+}
+
+/// Runs to the end; `see` gets one stream line by line and says which lines are shown.
+pub(crate) fn run_seeing(
+    command: &mut Command,
+    stream: Stream,
+    mut see: impl FnMut(&str) -> Show,
+) -> Result<ExitStatus, String> {
     println!("$ {}", shown(command));
-    let mut child = start(command.stdout(Stdio::piped()))?;
-    let Some(output) = child.stdout.take() else { return Err("no output to read".to_owned()) };
+    match stream {
+        Stream::Output => command.stdout(Stdio::piped()),
+        Stream::Errors => command.stdout(Stdio::null()).stderr(Stdio::piped()),
+    };
+    let mut child = start(command)?;
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
     let watch = std::thread::spawn(move || wait(child, Duration::from_secs(PROGRAM_S_MAX)));
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line.map_err(|error| format!("cannot read the output: {error}"))?;
-        let line = String::from_utf8_lossy(&line);
-        println!("{line}");
-        see(&line);
-    }
+    let mut read = |lines: &mut dyn BufRead| -> std::io::Result<()> {
+        for line in lines.split(b'\n') {
+            let line = line?;
+            let line = String::from_utf8_lossy(&line);
+            if see(&line) == Show::Yes {
+                println!("{line}");
+            }
+        }
+        Ok(())
+    };
+    let result = match (output, errors) {
+        (Some(output), _) => read(&mut BufReader::new(output)),
+        (None, Some(errors)) => read(&mut BufReader::new(errors)),
+        (None, None) => Ok(()),
+    };
+    result.map_err(|error| format!("cannot read what the program says: {error}"))?;
     watch.join().map_err(|_| "the watch over the program ended early".to_owned())?
 }
 

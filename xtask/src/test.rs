@@ -1,6 +1,6 @@
 //! `cargo xtask test`: `check`, then everything that runs the product.
 
-use crate::process::{cargo, locked, run_seeing};
+use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
 use crate::{check, demo, fuzz, release};
 use std::process::ExitCode;
@@ -23,7 +23,10 @@ pub(crate) fn run_alone() -> ExitCode {
 fn tests() -> Outcome {
     let mut tally = Tally::default();
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
-    let ended = run_seeing(command.args(locked()), |line| tally.see(line));
+    let ended = run_seeing(command.args(locked()), Stream::Output, |line| {
+        tally.see(line);
+        Show::Yes
+    });
     let Tally { passed, failed, ignored } = tally;
     let note = if ignored == 0 { String::new() } else { format!("{ignored} ignored") };
     match ended {

@@ -91,11 +91,6 @@ struct Branching {
 }
 
 impl Branching {
-    fn absent(&self) -> Step {
-        let [absent, _, _, _] = self.states;
-        absent
-    }
-
     fn other(&self) -> Step {
         let [_, other, _, _] = self.states;
         other

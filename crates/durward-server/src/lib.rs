@@ -1,1 +1,37 @@
-//! (skeleton)
+//! The network surface of the decision point: the REST profile of XACML 3.0, health, metrics, the decision log and
+//! policies that are watched while they serve.
+//!
+//! [`Server::bind`] reads the policies, opens the socket and starts nothing yet; [`Server::serve`] answers until it
+//! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
+//! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
+//!
+//! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
+//! the binary), and nobody is authenticated except by TLS client certificates.
+
+mod attributes;
+mod connection;
+mod decision_log;
+mod http;
+mod listener;
+mod log;
+mod metrics;
+mod policies;
+mod server;
+mod settings;
+mod state;
+mod tls;
+mod wire;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+pub use http::routes::{ROUTES, Route};
+pub use log::start_log;
+pub use server::{Served, Server, StartError};
+pub use settings::{
+    AttributeSettings, ConfigError, DecisionLogSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
+    PolicySettings, Redaction, ServerSettings, Settings, TlsSettings, WORKERS_AUTOMATIC_MAX,
+};
+
+/// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.
+pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

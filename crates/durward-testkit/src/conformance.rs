@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use durward_pdp::ir::Fault;
 use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::xacml::policy::{RootKind, root_kind};
 use durward_pdp::xacml::response::differences;
@@ -128,13 +129,13 @@ impl AttributeSource for Physicians {
 struct ExampleHierarchy;
 
 impl ResourceHierarchy for ExampleHierarchy {
-    fn children(&self, resource: &Value) -> Vec<Value> {
+    fn children(&self, resource: &Value) -> Result<Vec<Value>, Box<Fault>> {
         let names: &[&str] = match &*resource.lexical() {
             "urn:root" => &["urn:root:child1", "urn:root:child2"],
             "urn:root:child1" => &["urn:root:child1:descendant1", "urn:root:child1:descendant2"],
             "urn:root:child2" => &["urn:root:child2:descendant1", "urn:root:child2:descendant2"],
             _ => &[],
         };
-        names.iter().map(|name| Value::AnyUri((*name).into())).collect()
+        Ok(names.iter().map(|name| Value::AnyUri((*name).into())).collect())
     }
 }

@@ -41,7 +41,6 @@ fn json_text(json: &serde_json::Value) -> String {
 
 fn measure_responses() {
     let plain = Response::of(ResultOf::new(Decision::Permit));
-    let mut dutiful = plain.clone();
     let assignment = |id: &str| Assignment {
         id: id.into(),
         category: None,
@@ -49,7 +48,9 @@ fn measure_responses() {
         value: durward_ir::Value::Text("a text to be sent to somebody".into()),
     };
     let assignments = vec![assignment("urn:example:text"), assignment("urn:example:mailto")];
-    dutiful.results[0].obligations.push(Duty { id: "urn:example:obligation:email".into(), assignments });
+    let mut result = ResultOf::new(Decision::Permit);
+    result.obligations.push(Duty { id: "urn:example:obligation:email".into(), assignments });
+    let dutiful = Response::of(result);
     let many = vec![String::new(); 1000];
     for (name, response) in [("plain response", &plain), ("response with an obligation", &dutiful)] {
         measure(&format!("write {name}, XML"), &many, |_| {

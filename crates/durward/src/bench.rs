@@ -1,10 +1,10 @@
 //! `durward bench`: how fast this machine decides.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::embedded::{self, BenchError, Measurement, Mode, Plan, RequestText};
+use durward_lab::embedded::{BenchError, Measurement, Mode, Plan, RequestText, Subject};
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
 
@@ -91,11 +91,14 @@ fn run_embedded(arguments: &Embedded) -> Outcome {
         threads: usize::from(arguments.threads),
         duration: Duration::from_secs_f64(arguments.seconds),
     };
-    let mut measured = Vec::new();
+    let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
         let prepare = || arguments.policies.prepare().policies(texts.clone()).index(kind);
-        let one = embedded::measure(&prepare, &requests, &plan).map_err(failure)?;
-        measured.push((kind, one));
+        subjects.push((kind, Subject::build(&prepare).map_err(failure)?));
+    }
+    let mut measured = Vec::new();
+    for (kind, subject) in &subjects {
+        measured.push((*kind, subject.measure(&requests, &plan).map_err(failure)?));
     }
     to_stdout(&if arguments.json {
         let rows = measured.iter().map(|(kind, one)| row(*kind, one, arguments)).collect();
@@ -109,9 +112,8 @@ fn run_embedded(arguments: &Embedded) -> Outcome {
 fn failure(error: BenchError) -> Failure {
     match error {
         BenchError::Policies(errors) => Failure::policies(&errors),
-        BenchError::Request(..) => {
-            Failure::new(error.to_string()).hint("only requests that can be read are measured; remove the line")
-        }
+        BenchError::Request(..) => Failure::new(error.to_string())
+            .hint("only requests that can be read are measured; remove the line"),
         BenchError::NoRequests | BenchError::TooShort => Failure::new(error.to_string()),
     }
 }
@@ -160,11 +162,14 @@ fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], argumen
         ModeName::Decide => "read request to decision",
         ModeName::Text => "request text to response text",
     };
-    let threads = match arguments.threads {
-        1 => "1 thread".to_owned(),
-        more => format!("{more} threads"),
-    };
-    format!("{policies} policies, {} requests, {threads}, {what}\n\n", requests.len())
+    let policies = counted(policies, "polic", ["y", "ies"]);
+    let requests = counted(requests.len(), "request", ["", "s"]);
+    let threads = counted(usize::from(arguments.threads), "thread", ["", "s"]);
+    format!("{policies}, {requests}, {threads}, {what}\n\n")
+}
+
+fn counted(number: usize, word: &str, [one, more]: [&str; 2]) -> String {
+    format!("{number} {word}{}", if number == 1 { one } else { more })
 }
 
 fn foot(measured: &[(IndexKind, Measurement)]) -> String {
@@ -228,7 +233,11 @@ fn choice(text: &str) -> Result<Choice, String> {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
-    if (0.01..=3_600.0).contains(&seconds) { Ok(seconds) } else { Err("between 0.01 and 3600 seconds".to_owned()) }
+    if (0.01..=3_600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("between 0.01 and 3600 seconds".to_owned())
+    }
 }
 
 #[cfg(test)]

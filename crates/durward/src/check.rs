@@ -69,11 +69,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let is_incomplete = !errors.is_empty();
     let found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
     if !is_incomplete {
-        let options = lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
+        let options =
+            lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
         errors.extend(lower(&documents, &options).err().unwrap_or_default());
     }
     let findings = merge(found, errors.into_iter().map(Finding::from));
-    let shown: Vec<&Finding> = findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
+    let shown: Vec<&Finding> =
+        findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
     to_stdout(&match arguments.format {
         Format::Text => text(&shown, &findings, texts.len()),
         Format::Json => format!("{:#}\n", Json::Array(shown.into_iter().map(json).collect())),

@@ -48,7 +48,7 @@ impl Failure {
 
     /// A file that could not be read.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
-        Failure::new(format!("cannot read {}: {}", path.display(), plain(error)))
+        Failure::new(format!("cannot read {}: {}", path.display(), without_number(&error.to_string())))
     }
 
     /// Policies that cannot be put in force.
@@ -73,7 +73,7 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
-        Failure::new(plain(&error))
+        Failure::new(without_number(&error.to_string()))
     }
 }
 
@@ -83,7 +83,6 @@ pub(crate) fn complain(message: impl Display) {
 }
 
 /// An operating system's message without its number: `No such file or directory`.
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+pub(crate) fn without_number(message: &str) -> String {
+    message.split(" (os error").next().unwrap_or(message).to_owned()
 }

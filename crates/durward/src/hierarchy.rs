@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use durward_pdp::ResourceHierarchy;
+use durward_pdp::ir::Fault;
+use durward_pdp::{ResourceHierarchy, Value};
 
 use crate::failure::Failure;
 
@@ -26,4 +27,15 @@ impl Hierarchy {
     }
 }
 
-impl ResourceHierarchy for Hierarchy {}
+impl ResourceHierarchy for Hierarchy {
+    /// Children are of the data type their parent is asked by: a file knows only text.
+    fn children(&self, resource: &Value) -> Result<Vec<Value>, Box<Fault>> {
+        let children = self.children.get(&*resource.lexical()).map(Vec::as_slice).unwrap_or_default();
+        let typed = |child: &String| {
+            let data_type = resource.data_type();
+            Value::parse(data_type, child)
+                .map_err(|error| Fault::processing(format!("resource `{child}` of the hierarchy: {error}")))
+        };
+        children.iter().map(typed).collect()
+    }
+}

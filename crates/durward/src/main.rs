@@ -70,15 +70,16 @@ fn run(command: Command) -> Outcome {
 
 /// Help and version go to standard output; what is wrong with the flags is one line and a hint, as all errors are.
 fn explain_usage(error: &clap::Error) -> Outcome {
-    let text = error.to_string();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            to_stdout(&text)?;
-            let is_asked = error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            Ok(if is_asked { ExitCode::SUCCESS } else { ExitCode::from(BAD_INPUT) })
-        }
-        _ => Err(usage_failure(&text)),
+    let (kind, text) = (error.kind(), error.to_string());
+    if matches!(kind, ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        to_stdout(&text)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = write!(io::stderr(), "{text}");
+        return Ok(ExitCode::from(BAD_INPUT));
+    }
+    Err(usage_failure(&text))
 }
 
 /// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.
@@ -86,8 +87,23 @@ fn usage_failure(text: &str) -> Failure {
     let (problem, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     let problem = problem.strip_prefix("error: ").unwrap_or(problem);
     let message = problem.lines().map(str::trim).collect::<Vec<_>>().join(" ").replace('\'', "`");
-    let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    Failure::new(message).hint(tip.map_or_else(|| "see `durward --help`".to_owned(), |tip| tip.replace('\'', "`")))
+    let hint = match rest.lines().find_map(|line| line.trim().strip_prefix("tip: ")) {
+        Some(tip) => tip.replace('\'', "`"),
+        None => format!("see `{} --help`", asked_command()),
+    };
+    Failure::new(message).hint(hint)
+}
+
+/// The command that was asked for, as it is typed: `durward bench embedded`.
+fn asked_command() -> String {
+    let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
+    match (words.next().as_deref(), words.next().as_deref()) {
+        (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
+        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
+            format!("durward {command}")
+        }
+        _ => "durward".to_owned(),
+    }
 }
 
 /// Writes to standard output. A reader that went away, such as `head`, is no error.
@@ -108,7 +124,8 @@ fn ignore_closed(written: io::Result<()>) -> Result<(), Failure> {
 fn report_panic(info: &panic::PanicHookInfo<'_>) {
     let payload = info.payload();
     let said = payload.downcast_ref::<&str>().copied();
-    let message = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let message =
+        said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     let place = info.location().map(ToString::to_string).unwrap_or_default();
     let line = message.lines().next().unwrap_or_default();
     failure::complain(format_args!("a bug in durward, at {place}: {line}; please report it"));

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use durward_pdp::xacml::response::Response;
 use durward_pdp::ir::combine::Combines;
+use durward_pdp::xacml::response::Response;
 use durward_pdp::{Algorithm, IndexKind, Pdp, PdpBuilder, PolicyText, read_policies};
 
 use crate::attributes::StaticSource;
-use crate::failure::Failure;
+use crate::failure::{Failure, without_number};
 use crate::hierarchy::Hierarchy;
 
 /// Which policies, and how they are combined.
@@ -45,7 +45,10 @@ impl PolicyArguments {
     pub(crate) fn prepare(&self) -> PdpBuilder {
         let builder = Pdp::builder().combining(self.combining);
         // Time is the binary's to give.
-        #[expect(clippy::disallowed_methods, reason = "the one place that hands the clock to the decision point")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that hands the clock to the decision point"
+        )]
         let builder = builder.clock(std::time::SystemTime::now);
         match &self.root {
             Some(root) => builder.root(root),
@@ -72,7 +75,8 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, Failure> {
     let mut texts = Vec::new();
     for path in paths {
         let failed = |error: durward_pdp::ReadError| {
-            Failure::new(error.to_string()).hint("give a policy file, or a directory of files `*.xml`")
+            Failure::new(without_number(&error.to_string()))
+                .hint("give a policy file, or a directory of files `*.xml`")
         };
         texts.append(&mut read_policies(path).map_err(failed)?);
     }
@@ -81,8 +85,13 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, Failure> {
 
 /// Reads `--combining`.
 fn combining(text: &str) -> Result<Algorithm, String> {
-    let named = ["3.0", "1.0"].map(|version| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{text}"));
-    let known = named.iter().map(String::as_str).chain([text]).find_map(|uri| Algorithm::from_uri(uri, Combines::Policies));
+    let named = ["3.0", "1.0"]
+        .map(|version| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{text}"));
+    let known = named
+        .iter()
+        .map(String::as_str)
+        .chain([text])
+        .find_map(|uri| Algorithm::from_uri(uri, Combines::Policies));
     known.ok_or_else(|| {
         "one of deny-overrides, permit-overrides, first-applicable, only-one-applicable, deny-unless-permit, \
          permit-unless-deny, or the identifier of a policy combining algorithm"

@@ -158,3 +158,33 @@ impl Tables {
 fn hash(number: u32) -> u32 {
     number.wrapping_mul(0x9e37_79b9).rotate_right(16)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(at: u32) -> Step {
+        Step { at, kind: 1 }
+    }
+
+    /// Every number leads where its branch says, and all others to `other`, whatever the table looks like.
+    #[test]
+    fn all_forms_of_table_find_their_branches() {
+        let mut tables = Tables::default();
+        for spread in [1, 3, 50] {
+            for count in [0, 1, 2, COMPARED_MAX as u32, 40, 1000] {
+                let branches: Vec<_> =
+                    (0..count).map(|number| (Atom(7 + number * spread), step(number))).collect();
+                // The same branches again with another `other`: its table is not to be taken for the first one.
+                for other in [step(5000), step(6000)] {
+                    let table = tables.add(&branches, other);
+                    for number in 0..7 + (count + 2) * spread {
+                        let branch = branches.iter().find(|(atom, _)| atom.0 == number);
+                        let found = tables.find(&table, Number::of(Atom(number))).unwrap_or(other);
+                        assert_eq!(found, branch.map_or(other, |(_, step)| *step), "{table:?} {number}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -3,8 +3,8 @@
 use durward_ir::combine::Algorithm;
 use durward_ir::function::{Function, Lazy, find};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set,
-    SetKind, SlotId,
+    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
+    Set, SetKind, SlotId,
 };
 use durward_ir::question::{NoContent, Number, Question, Scratch};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -12,14 +12,14 @@ use smol_str::format_smolstr;
 use std::borrow::Cow;
 
 /// SplitMix64: small, and the same everywhere.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,39 +28,41 @@ impl Random {
     }
 
     /// Less than `end`.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 
-    pub fn percent(&mut self, chance: usize) -> bool {
+    pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
-    pub fn one_of<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
+    pub(crate) fn one_of<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
         &choices[self.below(choices.len())]
     }
 }
 
 /// How a random program looks; itself random.
 #[derive(Clone, Debug)]
-pub struct Shape {
-    pub attributes: usize,
+pub(crate) struct Shape {
+    pub(crate) attributes: usize,
     /// How many values of each attribute policies name.
-    pub values: usize,
-    pub depth: usize,
-    pub children: usize,
+    pub(crate) values: usize,
+    pub(crate) depth: usize,
+    pub(crate) children: usize,
     /// In percent: how often a Match demands presence, a part is no comparison, a formula is of odd form, a rule
     /// has a condition, an element has duties, an existing element is used again.
-    pub must: usize,
-    pub others: usize,
-    pub odd: usize,
-    pub conditions: usize,
-    pub duties: usize,
-    pub shared: usize,
-    /// In percent: how often a set has no target.
-    pub open: usize,
+    pub(crate) must: usize,
+    pub(crate) others: usize,
+    pub(crate) odd: usize,
+    pub(crate) conditions: usize,
+    pub(crate) duties: usize,
+    pub(crate) shared: usize,
+    /// In percent: how often a rule has no target, a set has none, a target is one clause over one attribute.
+    pub(crate) open: usize,
+    pub(crate) open_sets: usize,
+    pub(crate) narrow: usize,
     /// Whether to mix all algorithms.
-    pub algorithm: Option<Algorithm>,
+    pub(crate) algorithm: Option<Algorithm>,
 }
 
 const ALGORITHMS: [Algorithm; 11] = [
@@ -78,8 +80,8 @@ const ALGORITHMS: [Algorithm; 11] = [
 ];
 
 impl Shape {
-    pub fn random(random: &mut Random) -> Shape {
-        let wide = random.percent(15);
+    pub(crate) fn random(random: &mut Random) -> Shape {
+        let wide = random.percent(25);
         Shape {
             attributes: 1 + random.below(5),
             values: *random.one_of(&[1, 2, 3, 5, 8, if wide { 60 } else { 4 }]),
@@ -91,8 +93,14 @@ impl Shape {
             conditions: *random.one_of(&[0, 20, 60]),
             duties: *random.one_of(&[0, 15, 50]),
             shared: *random.one_of(&[0, 10, 30]),
-            open: *random.one_of(&[0, 30, 70]),
-            algorithm: if random.percent(50) { None } else { Some(*random.one_of(&ALGORITHMS)) },
+            open: *random.one_of(&[0, 10, 50]),
+            open_sets: *random.one_of(&[0, 30, 80]),
+            narrow: *random.one_of(&[0, 20, 100]),
+            algorithm: match random.below(10) {
+                0..5 => None,
+                5 => Some(Algorithm::OnlyOneApplicable),
+                _ => Some(*random.one_of(&ALGORITHMS)),
+            },
         }
     }
 }
@@ -132,20 +140,20 @@ fn equality(attribute: usize) -> &'static Function {
 }
 
 /// Makes a program.
-pub struct Generator<'r> {
-    pub random: &'r mut Random,
-    pub shape: Shape,
+pub(crate) struct Generator<'r> {
+    pub(crate) random: &'r mut Random,
+    pub(crate) shape: Shape,
     builder: Builder,
     made: Vec<NodeId>,
     count: usize,
 }
 
 impl<'r> Generator<'r> {
-    pub fn new(random: &'r mut Random, shape: Shape) -> Generator<'r> {
+    pub(crate) fn new(random: &'r mut Random, shape: Shape) -> Generator<'r> {
         Generator { random, shape, builder: Builder::new(), made: Vec::new(), count: 0 }
     }
 
-    pub fn program(mut self) -> Program {
+    pub(crate) fn program(mut self) -> Program {
         for attribute in 0..self.shape.attributes {
             self.builder.attribute(&name(attribute), false);
         }
@@ -190,10 +198,9 @@ impl<'r> Generator<'r> {
                 // An error unless the bag holds just one value.
                 let (attribute, bag) = self.attribute();
                 let type_name = type_of(attribute).short_name();
-                let only = self.builder.expr(Expr::Call(
-                    function(&format!("{type_name}-one-and-only")),
-                    Box::new([bag]),
-                ));
+                let only = self
+                    .builder
+                    .expr(Expr::Call(function(&format!("{type_name}-one-and-only")), Box::new([bag])));
                 let literal = self.literal(attribute);
                 let literal = self.constant(literal);
                 self.builder.expr(Expr::Call(equality(attribute), Box::new([only, literal])))
@@ -209,7 +216,12 @@ impl<'r> Generator<'r> {
                 // A Match that is not equality.
                 let bag = self.builder.attribute(&name(0), self.shape.must > 0);
                 let literal = self.literal(0);
-                self.builder.match_any(find("urn:oasis:names:tc:xacml:3.0:function:string-equal-ignore-case").expect("a function of the standard"), literal, bag)
+                self.builder.match_any(
+                    find("urn:oasis:names:tc:xacml:3.0:function:string-equal-ignore-case")
+                        .expect("a function of the standard"),
+                    literal,
+                    bag,
+                )
             }
             4 => {
                 let parts = self.parts(levels);
@@ -244,6 +256,9 @@ impl<'r> Generator<'r> {
     fn target(&mut self) -> ExprId {
         if self.random.percent(self.shape.odd) {
             return self.odd_formula(3);
+        }
+        if self.random.percent(self.shape.narrow) {
+            return self.values_of_one_attribute();
         }
         let clauses = (0..1 + self.random.below(3)).map(|_| self.any_of()).collect();
         self.group(clauses, Expr::All)
@@ -308,8 +323,8 @@ impl<'r> Generator<'r> {
         if self.random.percent(50) { Effect::Permit } else { Effect::Deny }
     }
 
-    fn maybe_target(&mut self) -> Option<ExprId> {
-        (!self.random.percent(self.shape.open)).then(|| self.target())
+    fn maybe_target(&mut self, open: usize) -> Option<ExprId> {
+        (!self.random.percent(open)).then(|| self.target())
     }
 
     fn rule(&mut self) -> NodeId {
@@ -317,7 +332,7 @@ impl<'r> Generator<'r> {
         let rule = Rule {
             id: format_smolstr!("r{}", self.count),
             effect: self.effect(),
-            target: self.maybe_target(),
+            target: self.maybe_target(self.shape.open),
             condition: self.random.percent(self.shape.conditions).then(|| self.other(2)),
             duties: self.duties(),
             place: Place::default(),
@@ -354,7 +369,7 @@ impl<'r> Generator<'r> {
             id: format_smolstr!("s{}", self.count),
             version: "1.0".into(),
             kind,
-            target: if kind == SetKind::Root { None } else { self.maybe_target() },
+            target: if kind == SetKind::Root { None } else { self.maybe_target(self.shape.open_sets) },
             algorithm,
             children,
             duties: self.duties(),
@@ -365,13 +380,13 @@ impl<'r> Generator<'r> {
 
 /// What each slot of a question holds, and whether a source is to be asked for it.
 #[derive(Clone, Debug)]
-pub struct Facts {
-    pub values: Vec<Vec<Value>>,
-    pub is_sourced: Vec<bool>,
+pub(crate) struct Facts {
+    pub(crate) values: Vec<Vec<Value>>,
+    pub(crate) is_sourced: Vec<bool>,
 }
 
 impl Facts {
-    pub fn random(random: &mut Random, shape: &Shape) -> Facts {
+    pub(crate) fn random(random: &mut Random, shape: &Shape) -> Facts {
         let sourced = *random.one_of(&[0, 0, 30]);
         let values = (0..shape.attributes).map(|attribute| bag(random, shape, attribute)).collect();
         let is_sourced = (0..shape.attributes).map(|_| random.percent(sourced)).collect();
@@ -379,7 +394,7 @@ impl Facts {
     }
 
     /// The question once the sources were asked for these slots.
-    pub fn question<'f>(&'f self, program: &Program, asked: &[SlotId]) -> Question<'f> {
+    pub(crate) fn question<'f>(&'f self, program: &Program, asked: &[SlotId]) -> Question<'f> {
         let blank: Vec<Number> = self
             .is_sourced
             .iter()

@@ -2,49 +2,85 @@
 
 use durward_ir::combine::Algorithm;
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, Node, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{Builder, Effect, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
 use durward_ir::{AttributeName, DataType, Value};
-use smol_str::format_smolstr;
 
 use crate::generate::Facts;
 
 /// This many policies, each for one resource, each with a rule that always permits.
-pub fn flat(policies: usize) -> (Program, Facts) {
+pub(crate) fn flat(policies: usize) -> (Program, Facts) {
     let mut builder = Builder::new();
-    let name =
-        AttributeName { category: "resource".into(), id: "id".into(), data_type: DataType::Text, issuer: None };
-    let resource = builder.attribute(&name, false);
-    let equal = find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a function of the standard");
-    let rule = builder.node(Node::Rule(Rule {
-        id: "rule".into(),
-        effect: Effect::Permit,
-        target: None,
-        condition: None,
-        duties: Vec::new(),
-        place: Place::default(),
-    }));
-    let set = |id, kind, target, children| Set {
-        id,
-        version: "1.0".into(),
-        kind,
-        target,
-        algorithm: Algorithm::DenyOverrides,
-        children,
-        duties: Vec::new(),
-        place: Place::default(),
-    };
-    let children = (0..policies)
+    let always = rule(&mut builder, None);
+    let children: Vec<NodeId> = (0..policies)
         .map(|number| {
-            let literal = Value::text(format!("resource-{number}"));
-            let target = builder.match_any(equal, literal, resource);
-            let id = format_smolstr!("policy-{number}");
-            builder.node(Node::Set(set(id, SetKind::Policy, Some(target), vec![rule])))
+            let target = for_resource(&mut builder, number);
+            set(&mut builder, Algorithm::DenyOverrides, Some(target), vec![always])
         })
         .collect();
-    (builder.finish(set("root".into(), SetKind::Root, None, children)), flat_facts(17))
+    (finish(builder, children), flat_facts(17))
+}
+
+/// This many sets of which exactly one child must match, each with two that match always, though the rules in
+/// them are for one resource.
+pub(crate) fn ambiguous(sets: usize) -> Program {
+    let mut builder = Builder::new();
+    let children: Vec<NodeId> = (0..sets)
+        .map(|number| {
+            let target = for_resource(&mut builder, number);
+            let rule = rule(&mut builder, Some(target));
+            let policy = set(&mut builder, Algorithm::DenyOverrides, None, vec![rule]);
+            set(&mut builder, Algorithm::OnlyOneApplicable, None, vec![policy, policy])
+        })
+        .collect();
+    finish(builder, children)
 }
 
 /// A question for one of those resources.
-pub fn flat_facts(resource: usize) -> Facts {
+pub(crate) fn flat_facts(resource: usize) -> Facts {
     Facts { values: vec![vec![Value::text(format!("resource-{resource}"))]], is_sourced: vec![false] }
+}
+
+fn for_resource(builder: &mut Builder, number: usize) -> ExprId {
+    let name = AttributeName {
+        category: "resource".into(),
+        id: "id".into(),
+        data_type: DataType::Text,
+        issuer: None,
+    };
+    let bag = builder.attribute(&name, false);
+    let equal =
+        find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a function of the standard");
+    builder.match_any(equal, Value::text(format!("resource-{number}")), bag)
+}
+
+fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
+    builder.node(Node::Rule(Rule {
+        id: "rule".into(),
+        effect: Effect::Permit,
+        target,
+        condition: None,
+        duties: Vec::new(),
+        place: Place::default(),
+    }))
+}
+
+fn set(builder: &mut Builder, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> NodeId {
+    builder.node(Node::Set(plain_set(SetKind::PolicySet, algorithm, target, children)))
+}
+
+fn finish(builder: Builder, children: Vec<NodeId>) -> Program {
+    builder.finish(plain_set(SetKind::Root, Algorithm::DenyOverrides, None, children))
+}
+
+fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
+    Set {
+        id: "set".into(),
+        version: "1.0".into(),
+        kind,
+        target,
+        algorithm,
+        children,
+        duties: Vec::new(),
+        place: Place::default(),
+    }
 }

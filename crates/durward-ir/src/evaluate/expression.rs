@@ -354,7 +354,10 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                     .access_permitted(&category.as_one()?.lexical(), &attributes.as_one()?.lexical())?,
             ),
             _ => {
-                return Err(Fault::processing(format!("`{}` got the wrong number of arguments", function.id)));
+                return Err(Fault::processing(format!(
+                    "`{}` got the wrong number of arguments",
+                    function.id
+                )));
             }
         };
         Ok(Operand::one(value))

@@ -129,7 +129,8 @@ impl Slots {
         }
         self.buckets = vec![Bucket::default(); table_size(groups.len())];
         for (key, readings) in groups {
-            let bucket = Bucket { key: key.0, first: self.grouped.len() as u32, count: readings.len() as u32 };
+            let bucket =
+                Bucket { key: key.0, first: self.grouped.len() as u32, count: readings.len() as u32 };
             self.grouped.extend(readings);
             place(&mut self.buckets, key.0, bucket, |bucket| bucket.count == 0);
         }
@@ -200,7 +201,8 @@ impl Slots {
                 return &[];
             }
             if bucket.key == key.0 {
-                let readings = self.grouped.get(bucket.first as usize..(bucket.first + bucket.count) as usize);
+                let readings =
+                    self.grouped.get(bucket.first as usize..(bucket.first + bucket.count) as usize);
                 let readings = readings.unwrap_or_default();
                 if readings.first().is_some_and(|first| first.category == category && first.id == id) {
                     return readings;

@@ -8,44 +8,60 @@ use super::BenchError;
 use crate::Spread;
 use crate::memory::resident_bytes;
 
-/// Building goes on until this much time has passed, so that small policies are built often ...
-const BUILD_TIME: Duration = Duration::from_millis(1_500);
-/// ... or the process has grown by this much, at which the pages of the system no longer matter ...
+/// Building goes on until the process has grown by this much: then the pages of the system, and what happened to be
+/// free before, no longer matter ...
 const GROWTH_BYTES: u64 = 32 << 20;
-/// ... or this many were built; but at least the few a median needs.
-const BUILDS_MAX: usize = 500;
+/// ... or until this much time has passed and the median has a few to be of ...
+const BUILD_TIME: Duration = Duration::from_millis(1_500);
 const BUILDS_MIN: usize = 4;
+/// ... but no longer than this, however few there are.
+const BUILD_TIME_MAX: Duration = Duration::from_secs(15);
+const BUILDS_MAX: usize = 1_000;
 
-/// A decision point, and what it cost.
-pub(super) struct Built {
+/// A decision point to measure, and what it cost to build.
+///
+/// It was built several times over, and all are kept: what one leaves behind of the texts and trees it read is used
+/// again by the next, so from the first to the last the process grows by what they keep. Build all subjects of a
+/// comparison before dropping any, or one grows into what another left.
+#[derive(Debug)]
+pub struct Subject {
     pub(super) pdp: Pdp,
     pub(super) build_ms: Spread,
     /// What one decision point keeps, where the system tells.
     pub(super) bytes: Option<u64>,
+    /// The others that were built: held, so that their memory is not used by anybody else.
+    _others: Vec<Pdp>,
 }
 
-/// Builds several and keeps them all until the end. What the first one leaves behind of the texts and trees it
-/// read is used again by the others, so growth after the first is what they keep.
-pub(super) fn build(prepare: &dyn Fn() -> PdpBuilder) -> Result<Built, BenchError> {
-    let start = Instant::now();
-    let (pdp, first_ms) = build_one(prepare)?;
-    let mut times = vec![first_ms];
-    let (before, mut after) = (resident_bytes(), None);
-    let mut others = Vec::with_capacity(BUILDS_MAX);
-    while others.len() < BUILDS_MAX {
-        let (other, ms) = build_one(prepare)?;
-        others.push(other);
-        times.push(ms);
-        after = resident_bytes();
-        let grown = after.zip(before).map_or(0, |(after, before)| after.saturating_sub(before));
-        let is_enough = start.elapsed() >= BUILD_TIME || grown >= GROWTH_BYTES;
-        if is_enough && times.len() >= BUILDS_MIN {
-            break;
+impl Subject {
+    /// Builds what `prepare` describes, several times.
+    ///
+    /// # Errors
+    /// [`BenchError::Policies`].
+    pub fn build(prepare: &dyn Fn() -> PdpBuilder) -> Result<Subject, BenchError> {
+        let start = Instant::now();
+        let (pdp, first_ms) = build_one(prepare)?;
+        let mut times = vec![first_ms];
+        let before = resident_bytes();
+        let mut grown = None;
+        let mut others = Vec::with_capacity(BUILDS_MAX);
+        while others.len() < BUILDS_MAX {
+            let (other, ms) = build_one(prepare)?;
+            others.push(other);
+            times.push(ms);
+            grown = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+            if is_enough(start.elapsed(), grown.unwrap_or(0), times.len()) {
+                break;
+            }
         }
+        let bytes = grown.map(|grown| grown / (others.len() as u64).max(1));
+        let build_ms = Spread::of(&times).ok_or(BenchError::TooShort)?;
+        Ok(Subject { pdp, build_ms, bytes, _others: others })
     }
-    let grown = after.zip(before).map(|(after, before)| after.saturating_sub(before));
-    let bytes = grown.map(|grown| grown / (others.len() as u64).max(1));
-    Ok(Built { pdp, build_ms: Spread::of(&times).ok_or(BenchError::TooShort)?, bytes })
+}
+
+fn is_enough(elapsed: Duration, grown: u64, builds: usize) -> bool {
+    grown >= GROWTH_BYTES || elapsed >= BUILD_TIME_MAX || (elapsed >= BUILD_TIME && builds >= BUILDS_MIN)
 }
 
 /// A decision point and the milliseconds it took, without what preparing its texts takes.

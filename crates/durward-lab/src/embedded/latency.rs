@@ -28,7 +28,12 @@ pub struct Latency {
 }
 
 /// Measures on several threads at once. `run` is given the number of a request.
-pub(super) fn measure(run: &(impl Fn(usize) + Sync), requests: usize, threads: usize, duration: Duration) -> Latency {
+pub(super) fn measure(
+    run: &(impl Fn(usize) + Sync),
+    requests: usize,
+    threads: usize,
+    duration: Duration,
+) -> Latency {
     let mut all = histogram();
     thread::scope(|scope| {
         let one = |number: usize| move || one_thread(run, requests * number / threads, requests, duration);
@@ -81,8 +86,9 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 fn histogram() -> Histogram<u64> {
     // The bounds are constants that fit: this cannot fail, and a histogram that grows as needed is as good.
-    Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
-        .unwrap_or_else(|_| Histogram::new(DIGITS).unwrap_or_else(|_| unreachable!("three digits are allowed")))
+    Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).unwrap_or_else(|_| {
+        Histogram::new(DIGITS).unwrap_or_else(|_| unreachable!("three digits are allowed"))
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! and what an empty reading shows is reported beside it ([`Measurement::clock_ns`]).
 //!
 //! ```
-//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, measure};
+//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, Subject};
 //! use durward_pdp::Pdp;
 //! use std::time::Duration;
 //!
@@ -13,10 +13,12 @@
 //!   RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides"><Target/>
 //!   <Rule RuleId="r" Effect="Permit"/></Policy>"#;
 //! let request = r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" CombinedDecision="false"
-//!   ReturnPolicyIdList="false"/>"#;
+//!   ReturnPolicyIdList="false"><Attributes Category="urn:oasis:names:tc:xacml:3.0:attribute-category:action"/>
+//!   </Request>"#;
 //! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
 //! let plan = Plan { mode: Mode::Decide, threads: 1, duration: Duration::from_millis(50) };
-//! let measured = measure(&|| Pdp::builder().policy("p.xml", policy), &requests, &plan)?;
+//! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
+//! let measured = subject.measure(&requests, &plan)?;
 //! assert!(measured.decisions_per_s.median > 0.0);
 //! # Ok::<(), durward_lab::embedded::BenchError>(())
 //! ```
@@ -29,9 +31,10 @@ mod work;
 use std::fmt;
 use std::time::Duration;
 
-use durward_pdp::{PdpBuilder, PolicyError};
+use durward_pdp::PolicyError;
 
 use crate::Spread;
+pub use build::Subject;
 pub use latency::Latency;
 pub use work::{Form, RequestText};
 
@@ -104,34 +107,31 @@ impl fmt::Display for BenchError {
 
 impl std::error::Error for BenchError {}
 
-/// Measures the decision point that `prepare` describes; it is called for every one that is built.
-///
-/// # Errors
-/// Policies or requests that cannot be used: measuring error paths would be no help to anybody.
-pub fn measure(
-    prepare: &dyn Fn() -> PdpBuilder,
-    requests: &[RequestText],
-    plan: &Plan,
-) -> Result<Measurement, BenchError> {
-    let work = work::Requests::read(requests)?;
-    let built = build::build(prepare)?;
-    let pdp = &built.pdp;
-    let run = |at: usize| match plan.mode {
-        Mode::Decide => work.decide(pdp, at),
-        Mode::Text => work.answer(pdp, at),
-    };
-    let threads = plan.threads.max(1);
-    throughput::rounds(&run, work.len(), threads, plan.duration / 5);
-    let rounds = throughput::rounds(&run, work.len(), threads, plan.duration);
-    let latency = latency::measure(&run, work.len(), threads, plan.duration / 2);
-    let info = pdp.snapshot();
-    Ok(Measurement {
-        index: info.index,
-        policies: info.policies,
-        decisions_per_s: Spread::of(&rounds).ok_or(BenchError::TooShort)?,
-        latency,
-        clock_ns: latency::clock_ns(),
-        build_ms: built.build_ms,
-        bytes_per_policy: built.bytes.map(|bytes| bytes / (info.policies as u64).max(1)),
-    })
+impl Subject {
+    /// Measures.
+    ///
+    /// # Errors
+    /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
+    pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
+        let work = work::Requests::read(requests)?;
+        let pdp = &self.pdp;
+        let run = |at: usize| match plan.mode {
+            Mode::Decide => work.decide(pdp, at),
+            Mode::Text => work.answer(pdp, at),
+        };
+        let threads = plan.threads.max(1);
+        throughput::rounds(&run, work.len(), threads, plan.duration / 5);
+        let rounds = throughput::rounds(&run, work.len(), threads, plan.duration);
+        let latency = latency::measure(&run, work.len(), threads, plan.duration / 2);
+        let info = pdp.snapshot();
+        Ok(Measurement {
+            index: info.index,
+            policies: info.policies,
+            decisions_per_s: Spread::of(&rounds).ok_or(BenchError::TooShort)?,
+            latency,
+            clock_ns: latency::clock_ns(),
+            build_ms: self.build_ms,
+            bytes_per_policy: self.bytes.map(|bytes| bytes / (info.policies as u64).max(1)),
+        })
+    }
 }

@@ -12,7 +12,12 @@ const ROUND: Duration = Duration::from_millis(100);
 const BATCH: usize = 16;
 
 /// Decisions per second of all threads together, for each round. `run` is given the number of a request.
-pub(super) fn rounds(run: &(impl Fn(usize) + Sync), requests: usize, threads: usize, duration: Duration) -> Vec<f64> {
+pub(super) fn rounds(
+    run: &(impl Fn(usize) + Sync),
+    requests: usize,
+    threads: usize,
+    duration: Duration,
+) -> Vec<f64> {
     let count = rounds_in(duration);
     let round = ROUND.min(duration);
     let gate = Barrier::new(threads + 1);

@@ -33,8 +33,9 @@ pub struct Settings<'s> {
     pub is_incomplete: bool,
 }
 
-/// Checks documents that were read without errors. What lowering refuses is not repeated here, except missing
-/// references and duplicate identifiers, which are said with more help; see [`merge`].
+/// Checks documents that were read without errors. What lowering refuses is not repeated here, except unknown
+/// functions and data types, missing references and duplicate identifiers, which are said with more help; see
+/// [`merge`].
 ///
 /// The findings are in the order of the documents, and within one in its order.
 ///

@@ -1,10 +1,10 @@
-//! Identifiers: deprecated ones with their successors, legacy and `ordered-` combining algorithms, and standard
-//! identifiers with a letter wrong. Nothing here is an error: unknown functions and types are refused elsewhere.
+//! Identifiers: unknown functions and data types with the one that may be meant, deprecated ones with their
+//! successors, legacy and `ordered-` combining algorithms, and standard identifiers with a letter wrong.
 
-use durward_ir::function;
+use durward_ir::{DataType, function};
 
 use super::expression::visit;
-use super::finding::Findings;
+use super::finding::{Findings, Severity};
 use super::near::distance;
 use crate::request::identifiers;
 use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Target};
@@ -15,6 +15,30 @@ const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// Identifiers of the standard that are wrong by this many letters are taken for mistyped.
 const LETTERS_WRONG_MAX: usize = 2;
+
+/// After this many findings in a document, near names are no longer looked for: that takes time.
+const SUGGESTIONS_MAX: usize = 100;
+
+/// What a data type may be meant to be.
+const DATA_TYPES: [DataType; 17] = [
+    DataType::Text,
+    DataType::Boolean,
+    DataType::Integer,
+    DataType::Double,
+    DataType::Time,
+    DataType::Date,
+    DataType::DateTime,
+    DataType::DayTimeDuration,
+    DataType::YearMonthDuration,
+    DataType::AnyUri,
+    DataType::HexBinary,
+    DataType::Base64Binary,
+    DataType::Rfc822Name,
+    DataType::X500Name,
+    DataType::IpAddress,
+    DataType::DnsName,
+    DataType::XPathExpression,
+];
 
 /// The categories of XACML 3.0, appendix B.2, and 2.0's subject categories.
 const CATEGORIES: [&str; 8] = [
@@ -52,11 +76,11 @@ pub(super) fn policy(policy: &Policy, findings: &mut Findings) {
 
 fn expression(expression: &Expression, findings: &mut Findings) {
     match expression {
-        Expression::Apply(apply) => deprecated_function(&apply.function, apply.place, findings),
-        Expression::Function(named) => deprecated_function(&named.id, named.place, findings),
-        Expression::Value(value) => deprecated_type(&value.data_type, value.place, findings),
+        Expression::Apply(apply) => function(&apply.function, apply.place, findings),
+        Expression::Function(named) => function(&named.id, named.place, findings),
+        Expression::Value(value) => data_type(&value.data_type, value.place, findings),
         Expression::Designator(designator) => attribute(designator, findings),
-        Expression::Selector(selector) => deprecated_type(&selector.data_type, selector.place, findings),
+        Expression::Selector(selector) => data_type(&selector.data_type, selector.place, findings),
         Expression::Variable(_) => {}
     }
 }
@@ -65,11 +89,11 @@ fn expression(expression: &Expression, findings: &mut Findings) {
 pub(super) fn target(target: &Target, findings: &mut Findings) {
     let all_of = target.any_of.iter().flat_map(|any_of| &any_of.all_of);
     for matching in all_of.flat_map(|all_of| &all_of.matches) {
-        deprecated_function(&matching.function, matching.place, findings);
-        deprecated_type(&matching.value.data_type, matching.value.place, findings);
+        function(&matching.function, matching.place, findings);
+        data_type(&matching.value.data_type, matching.value.place, findings);
         match &matching.attribute {
             MatchAttribute::Designator(designator) => attribute(designator, findings),
-            MatchAttribute::Selector(_) => {}
+            MatchAttribute::Selector(selector) => data_type(&selector.data_type, selector.place, findings),
         }
     }
 }
@@ -94,8 +118,15 @@ pub(super) fn algorithm(uri: &str, what: &str, place: Place, findings: &mut Find
     }
 }
 
-/// XACML 3.0, A.4: superseded by functions of the same name and a later version.
-fn deprecated_function(id: &str, place: Place, findings: &mut Findings) {
+/// A function that does not exist, or one that is superseded by one of the same name and a later version (XACML
+/// 3.0, A.4).
+fn function(id: &str, place: Place, findings: &mut Findings) {
+    if function::find(id).is_none() {
+        let help =
+            near_function(id, findings).unwrap_or_else(|| "see docs/functions.md for all of them".to_owned());
+        findings.add(Severity::Error, "unknown-function", place, format!("unknown function `{id}`"), &help);
+        return;
+    }
     if id == "urn:oasis:names:tc:xacml:2.0:function:uri-string-concatenate" {
         let help = "use `urn:oasis:names:tc:xacml:2.0:function:string-concatenate` and `anyURI-from-string`";
         findings.hint("deprecated-id", place, format!("function `{id}` is deprecated"), help);
@@ -112,7 +143,36 @@ fn deprecated_function(id: &str, place: Place, findings: &mut Findings) {
     }
 }
 
-fn deprecated_type(uri: &str, place: Place, findings: &mut Findings) {
+/// The function meant: the one of this name in another version of the standard, or one with a few letters changed.
+fn near_function(id: &str, findings: &Findings) -> Option<String> {
+    if findings.list.len() > SUGGESTIONS_MAX {
+        return None;
+    }
+    let name = id.rsplit(':').next().unwrap_or(id);
+    let far_max = 1 + name.len() / 4;
+    let candidates = function::all().map(|known| (distance(name, known.short_name()), known.id));
+    let nearest = candidates.filter(|(far, _)| *far <= far_max).min_by_key(|(far, _)| *far);
+    nearest.map(|(_, known)| format!("did you mean `{known}`?"))
+}
+
+/// A data type that does not exist, or is superseded.
+fn data_type(uri: &str, place: Place, findings: &mut Findings) {
+    if DataType::from_uri(uri).is_none() {
+        let name = uri.rsplit(['#', ':', '/']).next().unwrap_or(uri);
+        let nearest = DATA_TYPES.map(|known| (distance(name, known.short_name()), known)).into_iter();
+        let nearest = nearest.filter(|(far, _)| *far <= LETTERS_WRONG_MAX).min_by_key(|(far, _)| *far);
+        let help = match nearest {
+            Some((_, known)) => format!("did you mean `{}`?", known.uri()),
+            None => "durward knows the data types of XACML 3.0, section 10.2.7".to_owned(),
+        };
+        findings.add(
+            Severity::Error,
+            "unknown-data-type",
+            place,
+            format!("unknown data type `{uri}`"),
+            &help,
+        );
+    }
     if let Some(name) = uri.strip_prefix(OLD_DURATIONS) {
         let help = format!("use `{SCHEMA}{name}`");
         findings.hint("deprecated-id", place, format!("data type `{uri}` is deprecated"), &help);
@@ -120,7 +180,7 @@ fn deprecated_type(uri: &str, place: Place, findings: &mut Findings) {
 }
 
 fn attribute(designator: &AttributeDesignator, findings: &mut Findings) {
-    deprecated_type(&designator.data_type, designator.place, findings);
+    data_type(&designator.data_type, designator.place, findings);
     mistyped("category", &designator.category, CATEGORIES, designator.place, findings);
     let known = ATTRIBUTES.map(|(id, _)| id);
     mistyped("attribute", &designator.id, known, designator.place, findings);

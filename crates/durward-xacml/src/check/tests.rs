@@ -59,7 +59,7 @@ fn matching(text: &str, attribute: &str) -> String {
 }
 
 /// A target of `AnyOf`s of `AllOf`s of `Match`es.
-fn target(clauses: &[&[&[String]]]) -> String {
+fn target(clauses: &[&[&[&str]]]) -> String {
     let mut text = String::from("<!--target--><Target>");
     for alternatives in clauses {
         text.push_str("<AnyOf>");
@@ -114,7 +114,7 @@ const NOTHING: [&str; 0] = [];
 
 #[test]
 fn a_rule_after_an_unconditional_one_is_unreachable_under_first_applicable_only() {
-    let guarded = rule("guarded", "Deny", &target(&[&[&[is_role("a")]]]).replace("<!--target-->", ""));
+    let guarded = rule("guarded", "Deny", &target(&[&[&[&is_role("a")]]]).replace("<!--target-->", ""));
     let rules = format!("{}{}{guarded}", rule("all", "Permit", ""), rule("more", "Permit", "<Target/>"));
     assert_eq!(found(FIRST, &rules), ["unreachable-rule more", "unreachable-rule guarded"]);
     let fitting = format!("{guarded}{}", rule("all", "Permit", ""));
@@ -124,24 +124,24 @@ fn a_rule_after_an_unconditional_one_is_unreachable_under_first_applicable_only(
 
 #[test]
 fn a_rule_is_unreachable_behind_one_with_the_same_or_fewer_clauses() {
-    let of = |id: &str, clauses: &[&[&[String]]], condition: &str| {
+    let of = |id: &str, clauses: &[&[&[&str]]], condition: &str| {
         rule(id, "Permit", &format!("{}{condition}", target(clauses).replace("<!--target-->", "")))
     };
     let (a, b) = (is_role("a"), is_role("b"));
     let is_c = condition(&only_role_is("c"));
     for (first, second, shadowed) in [
-        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[a.clone()]]], ""), true),
-        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[a.clone()]]], &is_c), true),
-        (of("1", &[&[&[a.clone()]]], &is_c), of("2", &[&[&[a.clone()]]], &is_c), true),
-        (of("1", &[&[&[a.clone()]]], &is_c), of("2", &[&[&[a.clone()]]], ""), false),
-        (of("1", &[&[&[a.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+        (of("1", &[&[&[&a]]], ""), of("2", &[&[&[&a]]], ""), true),
+        (of("1", &[&[&[&a]]], ""), of("2", &[&[&[&a]]], &is_c), true),
+        (of("1", &[&[&[&a]]], &is_c), of("2", &[&[&[&a]]], &is_c), true),
+        (of("1", &[&[&[&a]]], &is_c), of("2", &[&[&[&a]]], ""), false),
+        (of("1", &[&[&[&a]]], ""), of("2", &[&[&[&b]]], ""), false),
         // An `AllOf` of two matches is stricter than one of them, however it is split.
-        (of("1", &[&[&[b.clone()]]], ""), of("2", &[&[&[a.clone(), b.clone()]]], ""), true),
-        (of("1", &[&[&[a.clone()]], &[&[b.clone()]]], ""), of("2", &[&[&[b.clone(), a.clone()]]], ""), true),
-        (of("1", &[&[&[a.clone(), b.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+        (of("1", &[&[&[&b]]], ""), of("2", &[&[&[&a, &b]]], ""), true),
+        (of("1", &[&[&[&a]], &[&[&b]]], ""), of("2", &[&[&[&b, &a]]], ""), true),
+        (of("1", &[&[&[&a, &b]]], ""), of("2", &[&[&[&b]]], ""), false),
         // Alternatives are a clause of their own, in any order.
-        (of("1", &[&[&[a.clone()], &[b.clone()]]], ""), of("2", &[&[&[b.clone()], &[a.clone()]]], ""), true),
-        (of("1", &[&[&[a.clone()], &[b.clone()]]], ""), of("2", &[&[&[b.clone()]]], ""), false),
+        (of("1", &[&[&[&a], &[&b]]], ""), of("2", &[&[&[&b], &[&a]]], ""), true),
+        (of("1", &[&[&[&a], &[&b]]], ""), of("2", &[&[&[&b]]], ""), false),
     ] {
         let found = found(FIRST, &format!("{first}{second}"));
         assert_eq!(
@@ -155,7 +155,7 @@ fn a_rule_is_unreachable_behind_one_with_the_same_or_fewer_clauses() {
 
 #[test]
 fn rules_that_the_algorithm_ignores_are_ineffective() {
-    let guard = target(&[&[&[is_role("a")]]]).replace("<!--target-->", "");
+    let guard = target(&[&[&[&is_role("a")]]]).replace("<!--target-->", "");
     let permit = rule("permit", "Permit", &guard);
     let deny = rule("deny", "Deny", &guard);
     let logged = rule("deny", "Deny", &format!("{guard}{}", obligation("Deny")));
@@ -195,10 +195,10 @@ fn nothing_is_asked_after_a_policy_that_always_answers() {
 fn two_values_for_one_attribute_are_needed_at_once_within_a_conjunction() {
     let (a, b) = (is_role("a"), is_role("b"));
     let rules = rule("r", "Permit", "");
-    let with = |clauses: &[&[&[String]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
-    assert_eq!(with(&[&[&[a.clone(), b.clone()]]]), ["needs-several-values role"]);
-    assert_eq!(with(&[&[&[a.clone()]], &[&[b.clone()]]]), ["needs-several-values role"]);
-    assert_eq!(with(&[&[&[a.clone()], &[b.clone()]]]), NOTHING);
+    let with = |clauses: &[&[&[&str]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
+    assert_eq!(with(&[&[&[&a, &b]]]), ["needs-several-values role"]);
+    assert_eq!(with(&[&[&[&a]], &[&[&b]]]), ["needs-several-values role"]);
+    assert_eq!(with(&[&[&[&a], &[&b]]]), NOTHING);
     let action = |text: &str| {
         matching(
             text,
@@ -206,7 +206,7 @@ fn two_values_for_one_attribute_are_needed_at_once_within_a_conjunction() {
         )
     };
     let text =
-        policy_named("p", FIRST, &format!("{}{rules}", target(&[&[&[action("read"), action("write")]]])));
+        policy_named("p", FIRST, &format!("{}{rules}", target(&[&[&[&action("read"), &action("write")]]])));
     let findings = check(&[document("p.xml", &text)], &Settings::default());
     assert_eq!(findings.iter().map(|it| it.severity).collect::<Vec<_>>(), [Severity::Warning]);
 }
@@ -215,12 +215,10 @@ fn two_values_for_one_attribute_are_needed_at_once_within_a_conjunction() {
 fn an_alternative_stricter_than_another_is_redundant() {
     let (a, b) = (is_role("a"), is_role("b"));
     let rules = rule("r", "Permit", "");
-    let with = |clauses: &[&[&[String]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
-    assert_eq!(with(&[&[&[a.clone()], &[a.clone()]]]), ["redundant-alternative AllOf"]);
-    assert!(
-        with(&[&[&[a.clone(), b.clone()], &[a.clone()]]]).contains(&"redundant-alternative AllOf".to_owned())
-    );
-    assert_eq!(with(&[&[&[a], &[b]]]), NOTHING);
+    let with = |clauses: &[&[&[&str]]]| found(FIRST, &format!("{}{rules}", target(clauses)));
+    assert_eq!(with(&[&[&[&a], &[&a]]]), ["redundant-alternative AllOf"]);
+    assert!(with(&[&[&[&a, &b], &[&a]]]).contains(&"redundant-alternative AllOf".to_owned()));
+    assert_eq!(with(&[&[&[&a], &[&b]]]), NOTHING);
 }
 
 #[test]
@@ -234,7 +232,7 @@ fn one_value_cannot_equal_two_texts() {
 #[test]
 fn must_be_present_is_odd_in_targets_and_counts_and_its_absence_in_one_and_only() {
     let required = matching("a", &role(true));
-    let targeted = format!("{}{}", target(&[&[&[required]]]), rule("r", "Permit", ""));
+    let targeted = format!("{}{}", target(&[&[&[&required]]]), rule("r", "Permit", ""));
     assert_eq!(found(FIRST, &targeted), ["must-be-present-in-target role"]);
     let number = r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#integer">0</AttributeValue>"#;
     let count = |present| {
@@ -285,10 +283,35 @@ fn deprecated_identifiers_name_their_successor() {
 }
 
 #[test]
+fn unknown_functions_and_data_types_name_the_one_that_may_be_meant() {
+    let helps = |inside: &str| {
+        let document = document("p.xml", &policy_named("p", FIRST, inside));
+        let findings = check(&[document], &Settings::default());
+        let named = |it: &Finding| (it.code, it.severity, it.help.clone().unwrap_or_default());
+        findings.iter().map(named).collect::<Vec<_>>()
+    };
+    for (wrong, meant) in [
+        ("1.0:function:string-equals", "1.0:function:string-equal"),
+        ("3.0:function:string-equal", "1.0:function:string-equal"),
+        ("1.0:function:string-one-and-olny", "1.0:function:string-one-and-only"),
+    ] {
+        let help = format!("did you mean `{XACML}{meant}`?");
+        let inside = rule("r", "Permit", &condition(&apply(wrong, &[])));
+        assert_eq!(helps(&inside), [("unknown-function", Severity::Error, help)]);
+    }
+    let value = r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#sting">a</AttributeValue>"#;
+    let help = "did you mean `http://www.w3.org/2001/XMLSchema#string`?".to_owned();
+    assert_eq!(
+        helps(&rule("r", "Permit", &condition(value))),
+        [("unknown-data-type", Severity::Error, help)]
+    );
+}
+
+#[test]
 fn identifiers_with_a_letter_wrong_are_pointed_at() {
     let with = |category: &str, id: &str| {
         let matches = matching("a", &attribute(category, id, false));
-        found(FIRST, &format!("{}{}", target(&[&[&[matches]]]), rule("r", "Permit", "")))
+        found(FIRST, &format!("{}{}", target(&[&[&[&matches]]]), rule("r", "Permit", "")))
     };
     let wrong = "3.0:attribute-category:resources";
     assert_eq!(with(wrong, "type"), [format!("mistyped-id {XACML}{wrong}")]);
@@ -303,7 +326,7 @@ fn identifiers_with_a_letter_wrong_are_pointed_at() {
 
 #[test]
 fn a_root_that_is_silent_outside_its_target_surprises() {
-    let with_target = format!("{}{}", target(&[&[&[is_role("a")]]]), rule("r", "Permit", ""));
+    let with_target = format!("{}{}", target(&[&[&[&is_role("a")]]]), rule("r", "Permit", ""));
     let policy = policy_named("p", "3.0:deny-unless-permit", &with_target);
     assert_eq!(found_in(&[&policy]), ["silent-outside-target deny-unless-permit"]);
     assert_eq!(found_in(&[&set_named("s", "1", &policy)]), NOTHING);

@@ -36,7 +36,9 @@ impl Recorded {
         let read = for_each_line(path, |number, line, _| {
             match serde_json::from_slice::<Line<'_>>(line) {
                 Ok(line) => drop(decisions.insert(line.id.get().to_owned(), line.decision)),
-                Err(error) => drop(problem.get_or_insert_with(|| format!("{}:{number}: {error}", name_of(path)))),
+                Err(error) => {
+                    let _ = problem.get_or_insert_with(|| format!("{}:{number}: {error}", name_of(path)));
+                }
             }
             Ok(())
         });
@@ -46,7 +48,9 @@ impl Recorded {
             Err(LineError::Output(_)) | Ok(()) => {}
         }
         if let Some(problem) = problem {
-            return Err(Failure::new(problem).hint("a recorded line is {\"id\": ..., \"decision\": \"Permit\"}"));
+            return Err(
+                Failure::new(problem).hint("a recorded line is {\"id\": ..., \"decision\": \"Permit\"}")
+            );
         }
         Ok(Recorded { name: name_of(path), decisions, compared: 0, unknown: 0, differences: 0 })
     }

@@ -137,7 +137,8 @@ fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, F
     let by_form = if format == Format::Json { line.json.or(line.xml) } else { line.xml.or(line.json) };
     let Some(raw) = line.request.or(by_form) else {
         return Err(match line.subscription {
-            Some(_) => "`subscription` is not answered by this version; give an XACML request as `request`".to_owned(),
+            Some(_) => "`subscription` is not answered by this version; give an XACML request as `request`"
+                .to_owned(),
             None => "there is no `request`".to_owned(),
         });
     };
@@ -145,7 +146,8 @@ fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, F
     if raw.starts_with('{') {
         return Ok((Cow::Borrowed(raw.as_bytes()), Form::Json));
     }
-    let text: String = serde_json::from_str(raw).map_err(|_| "`request` is neither a text nor an object".to_owned())?;
+    let text: String =
+        serde_json::from_str(raw).map_err(|_| "`request` is neither a text nor an object".to_owned())?;
     let form = Form::of(text.as_bytes()).ok_or("`request` is neither XML nor JSON")?;
     Ok((Cow::Owned(text.into_bytes()), form))
 }
@@ -217,7 +219,9 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
         let name = format!("{}:{number}", name_of(path));
         match request_text_of(line) {
             Ok((text, form)) => texts.push(RequestText { name, text, form }),
-            Err(error) => drop(problem.get_or_insert_with(|| format!("{name}: {error}"))),
+            Err(error) => {
+                let _ = problem.get_or_insert_with(|| format!("{name}: {error}"));
+            }
         }
         Ok(())
     });

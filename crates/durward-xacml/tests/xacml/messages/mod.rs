@@ -1,4 +1,12 @@
 //! Requests and responses: every wire form, good and bad.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "helpers of tests may fail them"
+)]
 
 mod conformance;
 mod json;

@@ -3,6 +3,10 @@
 //! Each is a function from the built product to text. `generate` writes them, `generate --check` and `check`
 //! compare.
 
+mod cli;
+mod functions;
+mod limits;
+
 use crate::metadata;
 use std::process::ExitCode;
 
@@ -22,7 +26,11 @@ struct Generated {
     write: fn() -> Result<String, String>,
 }
 
-const FILES: [Generated; 0] = [];
+const FILES: [Generated; 3] = [
+    Generated { path: "docs/cli.md", write: cli::write },
+    Generated { path: "docs/functions.md", write: functions::write },
+    Generated { path: "docs/limits.md", write: limits::write },
+];
 
 /// Writes the files, or says which are stale.
 pub(crate) fn run(mode: Mode) -> Result<ExitCode, String> {

@@ -1,0 +1,162 @@
+//! From a request to its answer: routes, request ids, counters; one module for each kind of answer.
+
+mod body;
+mod health;
+mod home;
+mod negotiate;
+mod pdp;
+mod problem;
+pub(crate) mod routes;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+use crate::state::Shared;
+use crate::wire::Form;
+use negotiate::{Offer, choose};
+use problem::{Problem, form_of_problems};
+use routes::Endpoint;
+
+/// Answers are small and whole.
+pub(crate) type Answer = Response<Full<Bytes>>;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest identifier taken over from a caller: every tracing system's fits.
+const REQUEST_ID_LENGTH_MAX: usize = 128;
+
+/// What goes along with one request.
+struct Call<'s> {
+    shared: &'s Shared,
+    client: SocketAddr,
+    id: String,
+}
+
+/// Counts a request for as long as it is being answered, also if its connection breaks.
+struct InFlight<'s>(&'s Shared);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.metrics.requests_in_flight.dec();
+    }
+}
+
+/// Answers one request. Never fails: what goes wrong is an answer too.
+pub(crate) async fn answer(
+    shared: &Shared,
+    client: SocketAddr,
+    request: hyper::Request<Incoming>,
+) -> Result<Answer, Infallible> {
+    let begun = Instant::now();
+    shared.metrics.requests_in_flight.inc();
+    let _in_flight = InFlight(shared);
+    let call = Call { shared, client, id: request_id(shared, request.headers()) };
+    let (route, mut answer) = match routes::find(request.uri().path()) {
+        Some(route) if route.allows(request.method().as_str()) => {
+            (route.path, dispatch(&call, route, request).await)
+        }
+        Some(route) => (route.path, refuse(&request, Problem::method(route.methods))),
+        None => {
+            let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
+            ("other", refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail)))
+        }
+    };
+    if let Ok(id) = HeaderValue::try_from(call.id) {
+        answer.headers_mut().insert(REQUEST_ID, id);
+    }
+    shared.metrics.answered(route, answer.status().as_u16(), begun.elapsed());
+    Ok(answer)
+}
+
+async fn dispatch(
+    call: &Call<'_>,
+    route: &'static routes::Route,
+    request: hyper::Request<Incoming>,
+) -> Answer {
+    if request.method() == hyper::Method::OPTIONS {
+        return options(route.methods);
+    }
+    match route.endpoint {
+        Endpoint::Pdp => pdp::answer(call, request).await,
+        Endpoint::Home => home::answer(call.shared, request.headers()),
+        Endpoint::Live => health::live(),
+        Endpoint::Ready => health::ready(call.shared),
+        Endpoint::Metrics => metrics(call.shared, request.headers()),
+    }
+}
+
+/// A refusal before the body is looked at; what is left of the body ends the connection.
+fn refuse(request: &hyper::Request<Incoming>, problem: Problem) -> Answer {
+    problem.into_answer(form_of_problems(text_of(request.headers(), &header::ACCEPT), Form::Json))
+}
+
+fn options(methods: &[&str]) -> Answer {
+    let mut answer = Response::new(Full::default());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
+        answer.headers_mut().insert(header::ALLOW, methods);
+    }
+    answer
+}
+
+fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
+    const OPEN_METRICS: Offer =
+        Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
+    const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
+    let snapshot = shared.pdp.get().map(|pdp| pdp.snapshot());
+    let text = shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale());
+    // Older scrapers ask for `text/plain`; they read the same lines.
+    match choose(text_of(headers, &header::ACCEPT), &[OPEN_METRICS, PLAIN]) {
+        Some(PLAIN) => text_answer("text/plain; version=0.0.4; charset=utf-8", text),
+        _ => text_answer("application/openmetrics-text; version=1.0.0; charset=utf-8", text),
+    }
+}
+
+/// A text that changes from one moment to the next.
+fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// The caller's identifier if it is printable and short, else a new one.
+fn request_id(shared: &Shared, headers: &HeaderMap) -> String {
+    let is_usable = |id: &&str| {
+        (1..=REQUEST_ID_LENGTH_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    text_of(headers, &REQUEST_ID).filter(is_usable).map_or_else(|| shared.next_request_id(), String::from)
+}
+
+/// A header field as text; fields repeated are read as if only the first were there.
+fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all
+/// become replacement characters.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\t' | '\n' => escaped.push(character),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            _ if character.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,223 @@
+//! `POST /pdp`: a request in, decisions out (REST profile of XACML 3.0, version 1.1, section 2.2).
+//!
+//! Every request that is XACML at all is answered with 200 and a decision, Indeterminate included; 400 is for what
+//! cannot be read as a request, with the place (section 2.2.2).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use durward_pdp::xacml::request::{RequestError, RequestErrorKind, Version};
+use durward_pdp::xacml::response::{PolicyIdentifier, Status};
+use durward_pdp::{Pdp, Request, Response};
+use http_body_util::Full;
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+
+use super::negotiate::{MediaType, Offer, choose};
+use super::problem::{Problem, form_of_problems};
+use super::{Answer, Call, body::receive, text_of};
+use crate::decision_log::Entry;
+use crate::wire::{Form, read_request, write_response};
+
+const XACML_XML: &str = "xacml+xml";
+
+/// What a body says it is.
+#[derive(Clone, Copy, Debug)]
+struct Declared {
+    form: Form,
+    /// The form in which the answer goes out unless another one is asked for.
+    like: Offer,
+}
+
+/// Answers one request.
+pub(crate) async fn answer(call: &Call<'_>, request: hyper::Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let accept = text_of(&head.headers, &header::ACCEPT);
+    let declared = match declared(&head.headers) {
+        Ok(declared) => declared,
+        Err(problem) => {
+            return refuse_unread(call, body, problem, form_of_problems(accept, Form::Json)).await;
+        }
+    };
+    let problem_form = form_of_problems(accept, declared.form);
+    let Some(offer) = choose(accept, &offers(declared)) else {
+        let detail = "an answer can be `application/xacml+xml`, `application/xml`, `text/xml`, \
+                      `application/xacml+json` or `application/json`, and `Accept` wants none of them";
+        let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, detail);
+        return refuse_unread(call, body, problem, problem_form).await;
+    };
+    let Some(pdp) = call.shared.pdp.get() else {
+        let problem = Problem::unavailable("there are no policies in force yet; see /health/ready");
+        return refuse_unread(call, body, problem, problem_form).await;
+    };
+    let bytes = match receive(call.shared, body).await {
+        Ok(bytes) => bytes,
+        Err(problem) => return problem.into_answer(problem_form),
+    };
+    // A panic is a mistake of ours; it must cost one request, not the process and not the connection.
+    catch_unwind(AssertUnwindSafe(|| decide(call, pdp, declared.form, offer, &bytes)))
+        .unwrap_or_else(|_| {
+            call.shared.metrics.panics.inc();
+            tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");
+            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided"))
+        })
+        .unwrap_or_else(|problem| problem.into_answer(problem_form))
+}
+
+/// A small body is taken first, so that the connection can go on.
+async fn refuse_unread(call: &Call<'_>, body: Incoming, problem: Problem, form: Form) -> Answer {
+    match receive(call.shared, body).await {
+        Ok(_) => problem.into_answer(form),
+        Err(_) => problem.closing().into_answer(form),
+    }
+}
+
+/// Reads, decides, writes.
+fn decide(
+    call: &Call<'_>,
+    pdp: &Arc<Pdp>,
+    form: Form,
+    offer: Offer,
+    bytes: &[u8],
+) -> Result<Answer, Problem> {
+    let shared = call.shared;
+    let read = read_request(form, bytes, &shared.request_limits);
+    let (mut request, unreadable) = match read {
+        Ok(request) => (request, None),
+        Err(error) => (Request::builder().build(), Some(status_of_unreadable(call, &error)?)),
+    };
+    let asked_for_policies = request.return_policy_ids;
+    request.return_policy_ids |= shared.decision_log.as_ref().is_some_and(|log| log.lists_policies);
+    let begun = Instant::now();
+    let mut response = match unreadable {
+        None => pdp.decide(&request),
+        Some(status) => Response::indeterminate(status),
+    };
+    let time = begun.elapsed();
+    shared.metrics.decided(response.results.iter().map(|result| result.decision), time);
+    let policies = match request.return_policy_ids {
+        true if !asked_for_policies => {
+            response.results.iter_mut().map(|result| result.policy_ids.take()).collect()
+        }
+        true => response.results.iter().map(|result| result.policy_ids.clone()).collect(),
+        false => Vec::new(),
+    };
+    request.return_policy_ids = asked_for_policies;
+    let answer = written(&request, &response, offer);
+    record(call, pdp, request, response, policies, time, bytes.len());
+    Ok(answer)
+}
+
+/// What becomes of a request that cannot be read: a status for an Indeterminate answer where only a value is wrong
+/// (XACML 3.0, 7.3), else a problem.
+fn status_of_unreadable(call: &Call<'_>, error: &RequestError) -> Result<Status, Problem> {
+    match error.kind {
+        RequestErrorKind::Value => Ok(Status::syntax_error(error.to_string())),
+        RequestErrorKind::IllFormed | RequestErrorKind::Structure => {
+            Err(Problem::request(StatusCode::BAD_REQUEST, error))
+        }
+        RequestErrorKind::Limit => {
+            call.shared.metrics.limit_hit("request");
+            Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
+        }
+    }
+}
+
+fn written(request: &Request, response: &Response, offer: Offer) -> Answer {
+    let form = if offer.sub.ends_with("json") { Form::Json } else { Form::Xml };
+    let text = write_response(form, request, response);
+    let mut answer = hyper::Response::new(Full::new(Bytes::from(text)));
+    let media_type = match (offer.main, offer.sub) {
+        ("application", XACML_XML) => match request.version {
+            Version::V1 => "application/xacml+xml; version=1.0",
+            Version::V2 => "application/xacml+xml; version=2.0",
+            Version::V3 => "application/xacml+xml; version=3.0",
+        },
+        ("application", "xml") => "application/xml",
+        ("text", "xml") => "text/xml; charset=utf-8",
+        ("application", "xacml+json") => "application/xacml+json",
+        _ => "application/json",
+    };
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    answer
+}
+
+fn record(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    request: Request,
+    response: Response,
+    policies: Vec<Option<Vec<PolicyIdentifier>>>,
+    duration: Duration,
+    bytes: usize,
+) {
+    let Some(log) = &call.shared.decision_log else { return };
+    log.record(Entry {
+        time: (call.shared.clock)(),
+        request_id: call.id.clone(),
+        client: call.client,
+        snapshot: pdp.snapshot().id,
+        duration,
+        request,
+        response,
+        policies: policies.into_iter().map(Option::unwrap_or_default).collect(),
+        bytes,
+    });
+}
+
+/// The forms of an answer, the request's own first.
+fn offers(declared: Declared) -> [Offer; 6] {
+    let version = declared.like.version.or(Some("3.0"));
+    let xacml_xml = Offer { main: "application", sub: XACML_XML, version };
+    let [xml, text, xacml_json, json] =
+        [("application", "xml"), ("text", "xml"), ("application", "xacml+json"), ("application", "json")]
+            .map(|(main, sub)| Offer { main, sub, version: None });
+    match declared.form {
+        Form::Xml => [declared.like, xacml_xml, xml, text, xacml_json, json],
+        Form::Json => [declared.like, xacml_json, json, xacml_xml, xml, text],
+    }
+}
+
+/// Reads `Content-Type`.
+fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
+    let unsupported = |detail: &str| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail);
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        return Err(unsupported("send the body without `Content-Encoding`"));
+    }
+    let media_type = text_of(headers, &header::CONTENT_TYPE).and_then(MediaType::parse);
+    let Some(media_type) = media_type else {
+        return Err(unsupported(&format!("say in `Content-Type` what the body is: {TAKEN}")));
+    };
+    if media_type.parameter("charset").is_some_and(|charset| !is_utf_8(charset)) {
+        return Err(unsupported("send the body in UTF-8"));
+    }
+    let offer = |main, sub, version| Offer { main, sub, version };
+    let known = [
+        ("application", XACML_XML, Form::Xml),
+        ("application", "xml", Form::Xml),
+        ("text", "xml", Form::Xml),
+        ("application", "xacml+json", Form::Json),
+        ("application", "json", Form::Json),
+    ];
+    let Some((main, sub, form)) = known.into_iter().find(|(main, sub, _)| media_type.is(main, sub)) else {
+        return Err(unsupported(&format!("the body can be {TAKEN}")));
+    };
+    let version = match media_type.parameter("version") {
+        _ if sub != XACML_XML => None,
+        None | Some("3.0") => Some("3.0"),
+        Some("2.0") => Some("2.0"),
+        Some("1.0" | "1.1") => Some("1.0"),
+        Some(_) => return Err(unsupported("the versions of XACML known here are 1.0, 1.1, 2.0 and 3.0")),
+    };
+    Ok(Declared { form, like: offer(main, sub, version) })
+}
+
+const TAKEN: &str = "`application/xacml+xml`, `application/xml`, `text/xml`, `application/xacml+json` or \
+                     `application/json`";
+
+fn is_utf_8(charset: &str) -> bool {
+    ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+}

@@ -1,0 +1,146 @@
+//! Answers that are not decisions: what was wrong, where, and what to do (RFC 9457, as XML or JSON).
+
+use bytes::Bytes;
+use durward_pdp::xacml::request::{Place, RequestError};
+use http_body_util::Full;
+use hyper::header::{self, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+use super::negotiate::{Offer, choose};
+use super::{Answer, escape};
+use crate::wire::Form;
+
+/// A refusal, with what the caller can do about it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Problem {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip)]
+    header: Option<(header::HeaderName, String)>,
+    #[serde(skip)]
+    closes: bool,
+}
+
+/// When to come back after a 503: limits pass within moments, and so does a restart.
+const RETRY_AFTER_S: &str = "1";
+
+impl Problem {
+    /// `kind` is what RFC 9457 calls `type`: nothing more than the status says.
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
+        Problem {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            line: None,
+            column: None,
+            path: None,
+            header: None,
+            closes: false,
+        }
+    }
+
+    /// 503, to be tried again soon.
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
+        let header = Some((header::RETRY_AFTER, RETRY_AFTER_S.into()));
+        Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// 405 with the methods there are.
+    pub(crate) fn method(methods: &[&str]) -> Problem {
+        let allowed = methods.join(", ");
+        let detail = format!("this path takes only {allowed}");
+        let header = Some((header::ALLOW, allowed));
+        Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// A request that cannot be read, with the place.
+    pub(crate) fn request(status: StatusCode, error: &RequestError) -> Problem {
+        let (line, column, path) = match &error.place {
+            Place::Line { line, column } => (Some(*line), Some(*column), None),
+            Place::Path(path) => (None, None, Some(path.clone())),
+            Place::Whole => (None, None, None),
+        };
+        Problem { line, column, path, ..Problem::new(status, error.message.clone()) }
+    }
+
+    /// The connection is of no use afterwards.
+    pub(crate) fn closing(self) -> Problem {
+        Problem { closes: true, ..self }
+    }
+
+    pub(crate) fn into_answer(self, form: Form) -> Answer {
+        let (media_type, body) = match form {
+            Form::Json => ("application/problem+json", serde_json::to_string(&self).unwrap_or_default()),
+            Form::Xml => ("application/problem+xml", self.to_xml()),
+        };
+        let mut answer = Response::new(Full::new(Bytes::from(body)));
+        *answer.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+        if let Some((name, value)) = self.header
+            && let Ok(value) = HeaderValue::from_str(&value)
+        {
+            headers.insert(name, value);
+        }
+        if self.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+
+    /// RFC 9457, appendix B.
+    fn to_xml(&self) -> String {
+        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        xml.push_str("<problem xmlns=\"urn:ietf:rfc:7807\">");
+        let number = |number: Option<usize>| number.map(|number| number.to_string());
+        let fields = [
+            ("type", Some(self.kind.into())),
+            ("title", Some(self.title.into())),
+            ("status", Some(self.status.to_string())),
+            ("detail", Some(self.detail.clone())),
+            ("line", number(self.line)),
+            ("column", number(self.column)),
+            ("path", self.path.clone()),
+        ];
+        for (name, value) in fields.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            xml.push_str(&format!("<{name}>{}</{name}>", escape(&value)));
+        }
+        xml.push_str("</problem>\n");
+        xml
+    }
+}
+
+/// The form a caller likes its problems in: what `Accept` says of XML and JSON in general, else `otherwise`.
+pub(crate) fn form_of_problems(accept: Option<&str>, otherwise: Form) -> Form {
+    const XML: [Offer; 4] = [
+        Offer { main: "application", sub: "problem+xml", version: None },
+        Offer { main: "application", sub: "xacml+xml", version: Some("3.0") },
+        Offer { main: "application", sub: "xml", version: None },
+        Offer { main: "text", sub: "xml", version: None },
+    ];
+    const JSON: [Offer; 3] = [
+        Offer { main: "application", sub: "problem+json", version: None },
+        Offer { main: "application", sub: "xacml+json", version: None },
+        Offer { main: "application", sub: "json", version: None },
+    ];
+    let offers: Vec<Offer> = match otherwise {
+        Form::Xml => XML.into_iter().chain(JSON).collect(),
+        Form::Json => JSON.into_iter().chain(XML).collect(),
+    };
+    match choose(accept, &offers) {
+        Some(offer) if offer.sub.ends_with("json") => Form::Json,
+        Some(_) => Form::Xml,
+        None => otherwise,
+    }
+}

@@ -1,0 +1,26 @@
+//! The operators' log: the one place that decides how its lines look.
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt;
+
+use crate::settings::{LogFormat, LogLevel, LogSettings};
+
+/// Sends the log to standard error, for the whole process.
+///
+/// # Errors
+/// The process has a log already.
+pub fn start_log(settings: &LogSettings) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let level = match settings.level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let builder = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+    match settings.format {
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).try_init(),
+    }
+}

@@ -1,0 +1,226 @@
+//! What Prometheus reads at `/metrics`. Every name is explained in `docs/configuration.md`; a test compares.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use durward_pdp::{Decision, SnapshotInfo};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+/// Decisions take microseconds, and milliseconds when something is wrong.
+const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1];
+
+/// Requests take what a decision takes and the time for the body to arrive.
+const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
+
+/// A label value out of a fixed list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Word(pub(crate) &'static str);
+
+impl EncodeLabelValue for Word {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.0.encode(encoder)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByDecision {
+    decision: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRoute {
+    route: Word,
+    status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResult {
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByLimit {
+    limit: Word,
+}
+
+/// All counters of one server, shared by its workers.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    permit: Counter,
+    deny: Counter,
+    not_applicable: Counter,
+    indeterminate: Counter,
+    decision_time: Histogram,
+    request_time: Histogram,
+    requests: Family<ByRoute, Counter>,
+    pub(crate) requests_in_flight: Gauge,
+    pub(crate) connections_open: Gauge,
+    connections: Family<ByResult, Counter>,
+    limits_hit: Family<ByLimit, Counter>,
+    policy_loads: Family<ByResult, Counter>,
+    snapshot: SnapshotGauges,
+    log_lines: Family<ByResult, Counter>,
+    pub(crate) panics: Counter,
+    memory: Gauge,
+}
+
+/// The policies in force.
+#[derive(Clone, Debug, Default)]
+struct SnapshotGauges {
+    id: Gauge,
+    documents: Gauge,
+    policies: Gauge,
+    rules: Gauge,
+    is_stale: Gauge,
+    age_s: Gauge<f64, AtomicU64>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("durward");
+        let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version that runs", build);
+        let decisions = Family::<ByDecision, Counter>::default();
+        registry.register("decisions", "Individual decisions made, by decision", decisions.clone());
+        let decision_time = Histogram::new(DECISION_BUCKETS_S);
+        let help = "Time to decide one request, reading and writing it excluded";
+        registry.register_with_unit("decision", help, Unit::Seconds, decision_time.clone());
+        let request_time = Histogram::new(REQUEST_BUCKETS_S);
+        let help = "Time from the end of a request's header to its answer";
+        registry.register_with_unit("request", help, Unit::Seconds, request_time.clone());
+        let requests = Family::default();
+        registry.register("requests", "Requests answered, by route and status", requests.clone());
+        let requests_in_flight = Gauge::default();
+        registry.register("requests_in_flight", "Requests being answered", requests_in_flight.clone());
+        let connections_open = Gauge::default();
+        registry.register("connections_open", "Connections open", connections_open.clone());
+        let connections = Family::default();
+        registry.register("connections", "Connections accepted, refused or failed", connections.clone());
+        let limits_hit = Family::default();
+        registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
+        let policy_loads = Family::default();
+        registry.register("policy_loads", "Times policies were read, by result", policy_loads.clone());
+        let log_lines = Family::default();
+        registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
+        let panics = Counter::default();
+        registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
+        let memory = Gauge::default();
+        let help = "Memory of the process that is resident";
+        registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
+        let of = |decision: Decision| {
+            decisions.get_or_create_owned(&ByDecision { decision: Word(decision.as_str()) })
+        };
+        Metrics {
+            permit: of(Decision::Permit),
+            deny: of(Decision::Deny),
+            not_applicable: of(Decision::NotApplicable),
+            indeterminate: of(Decision::Indeterminate),
+            snapshot: SnapshotGauges::register(&mut registry),
+            registry,
+            decision_time,
+            request_time,
+            requests,
+            requests_in_flight,
+            connections_open,
+            connections,
+            limits_hit,
+            policy_loads,
+            log_lines,
+            panics,
+            memory,
+        }
+    }
+
+    /// One request decided, with one result or several.
+    pub(crate) fn decided(&self, decisions: impl Iterator<Item = Decision>, time: Duration) {
+        for decision in decisions {
+            match decision {
+                Decision::Permit => self.permit.inc(),
+                Decision::Deny => self.deny.inc(),
+                Decision::NotApplicable => self.not_applicable.inc(),
+                Decision::Indeterminate => self.indeterminate.inc(),
+            };
+        }
+        self.decision_time.observe(time.as_secs_f64());
+    }
+
+    /// One request answered.
+    pub(crate) fn answered(&self, route: &'static str, status: u16, time: Duration) {
+        self.requests.get_or_create(&ByRoute { route: Word(route), status }).inc();
+        self.request_time.observe(time.as_secs_f64());
+    }
+
+    /// One connection `accepted`, `refused` because there were too many, or `failed` in its protocol.
+    pub(crate) fn connection(&self, result: &'static str) {
+        self.connections.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// A limit was hit; `limit` is the name of its setting.
+    pub(crate) fn limit_hit(&self, limit: &'static str) {
+        self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }).inc();
+    }
+
+    /// Policies were read: `ok`, `failed`, or `unchanged`.
+    pub(crate) fn policies_loaded(&self, result: &'static str) {
+        self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// A line of the decision log was `written`, `dropped` for want of room, or `failed`.
+    pub(crate) fn log_line(&self, result: &'static str) {
+        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// The text for Prometheus. Gauges that change by themselves are set here.
+    pub(crate) fn text(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) -> String {
+        self.snapshot.set(snapshot, age, is_stale);
+        if let Some(bytes) = resident_memory() {
+            self.memory.set(bytes);
+        }
+        let mut text = String::with_capacity(8 * 1024);
+        // Writing into a `String` cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+impl SnapshotGauges {
+    fn register(registry: &mut Registry) -> SnapshotGauges {
+        let gauges = SnapshotGauges::default();
+        registry.register("snapshot_id", "Which policies are in force, counted from 1", gauges.id.clone());
+        let documents = gauges.documents.clone();
+        registry.register("snapshot_documents", "Policy documents in force", documents);
+        registry.register("snapshot_policies", "Policies in force", gauges.policies.clone());
+        registry.register("snapshot_rules", "Rules in force", gauges.rules.clone());
+        let help = "1 while the newest policies are broken and older ones stay in force";
+        registry.register("snapshot_stale", help, gauges.is_stale.clone());
+        let help = "Time since the policies in force were read";
+        registry.register_with_unit("snapshot_age", help, Unit::Seconds, gauges.age_s.clone());
+        gauges
+    }
+
+    fn set(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) {
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.id.set(snapshot.map_or(0, |info| i64::try_from(info.id).unwrap_or(i64::MAX)));
+        self.documents.set(snapshot.map_or(0, |info| count(info.documents)));
+        self.policies.set(snapshot.map_or(0, |info| count(info.policies)));
+        self.rules.set(snapshot.map_or(0, |info| count(info.rules)));
+        self.is_stale.set(i64::from(is_stale));
+        self.age_s.set(age.as_secs_f64());
+    }
+}
+
+/// What Linux says of this process; nothing elsewhere.
+fn resident_memory() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: i64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024)
+}

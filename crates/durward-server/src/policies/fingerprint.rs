@@ -1,0 +1,65 @@
+//! How files look from outside: enough to see that something changed without reading it.
+
+use std::fs::{self, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use durward_pdp::DIRECTORY_DEPTH_MAX;
+
+/// A digest of the names, sizes, times and identities of a file, or of all policy files below a directory. The
+/// default is that of nothing read yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fingerprint(u64);
+
+impl Fingerprint {
+    /// What cannot be read counts as not there; reading it will say why.
+    pub(super) fn of(path: &Path) -> Fingerprint {
+        let mut sum = 0;
+        add(path, 0, &mut sum);
+        Fingerprint(sum)
+    }
+}
+
+/// Adds up, because directories list their files in no order.
+fn add(path: &Path, depth: usize, sum: &mut u64) {
+    let Ok(metadata) = fs::metadata(path) else { return };
+    *sum = sum.wrapping_add(digest(path, &metadata));
+    if !metadata.is_dir() || depth > DIRECTORY_DEPTH_MAX {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(path) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        let may_hold_policies =
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) || path.is_dir();
+        if !is_hidden && may_hold_policies {
+            add(&path, depth + 1, sum);
+        }
+    }
+}
+
+fn digest(path: &Path, metadata: &Metadata) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    identity(metadata).hash(&mut hasher);
+    if !metadata.is_dir() {
+        // The time of a directory changes with every temporary file in it.
+        metadata.len().hash(&mut hasher);
+        metadata.modified().ok().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Tells a file from another one put in its place, and sees changes that leave the time of modification alone.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> impl Hash {
+    use std::os::unix::fs::MetadataExt;
+    let changed = if metadata.is_dir() { (0, 0) } else { (metadata.ctime(), metadata.ctime_nsec()) };
+    (metadata.dev(), metadata.ino(), changed)
+}
+
+#[cfg(not(unix))]
+fn identity(metadata: &Metadata) -> impl Hash {
+    metadata.created().ok()
+}

@@ -1,0 +1,179 @@
+//! The policies in force: read at the start, watched while they serve.
+//!
+//! New policies are read and built on a thread of their own and swapped in whole; requests never wait for them.
+//! Broken ones leave the old ones in force, and everything says so: log, health, page and metrics.
+
+mod fingerprint;
+mod watch;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use durward_pdp::{Pdp, PdpBuilder, PolicyError, PolicyText, ReadError, read_policies};
+
+use crate::attributes::Constants;
+use crate::server::StartError;
+use crate::settings::{ConfigError, Settings};
+use crate::state::{PolicyState, Problem, Shared};
+use fingerprint::Fingerprint;
+
+pub(crate) use watch::Watch;
+
+/// What is known of the policies on disk.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    /// How the files looked when they were read last.
+    seen: Fingerprint,
+    /// A digest of the texts in force; `None` where there are none.
+    in_force: Option<u64>,
+}
+
+impl Policies {
+    /// Reads policies for the first time.
+    ///
+    /// # Errors
+    /// Policies that cannot be read or are wrong, unless the settings say to wait for better ones.
+    pub(crate) fn load_first(shared: &Arc<Shared>) -> Result<Policies, StartError> {
+        let mut policies = Policies { seen: Fingerprint::default(), in_force: None };
+        match policies.load(shared) {
+            Ok(()) => Ok(policies),
+            Err(Refused::Config(error)) => Err(error.into()),
+            Err(_) if shared.settings.policies.wait => Ok(policies),
+            Err(Refused::Read(error)) => Err(StartError::Read(error)),
+            Err(Refused::Policies(errors)) => Err(StartError::Policies(errors)),
+        }
+    }
+
+    /// Starts watching.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub(crate) fn watch(self, shared: &Arc<Shared>) -> std::io::Result<Watch> {
+        Watch::start(self, Arc::clone(shared))
+    }
+
+    /// Reads the policies and puts them in force, or says everywhere why not.
+    fn load(&mut self, shared: &Shared) -> Result<(), Refused> {
+        // Taken before reading: a file that changes meanwhile is seen as changed the next time.
+        self.seen = Fingerprint::of(&shared.settings.policies.path);
+        let now = (shared.clock)();
+        let loaded = self.replace(shared);
+        let before = shared.policies.load();
+        let problems = match &loaded {
+            Ok(_) => Vec::new(),
+            Err(refused) => refused.problems(),
+        };
+        let came_into_force = matches!(loaded, Ok(Loaded::New));
+        shared.policies.store(Arc::new(PolicyState {
+            loaded: if came_into_force { Some(now) } else { before.loaded },
+            tried: Some(now),
+            problems,
+        }));
+        match loaded {
+            Ok(Loaded::New) => {
+                shared.metrics.policies_loaded("ok");
+                if let Some(info) = shared.pdp.get().map(|pdp| pdp.snapshot()) {
+                    let (id, documents, policies) = (info.id, info.documents, info.policies);
+                    tracing::info!(snapshot = id, documents, policies, rules = info.rules, index = %info.index, "policies in force");
+                }
+                Ok(())
+            }
+            Ok(Loaded::Same) => {
+                shared.metrics.policies_loaded("unchanged");
+                if !before.problems.is_empty() {
+                    tracing::info!("the policies are again those in force");
+                }
+                Ok(())
+            }
+            Err(refused) => {
+                shared.metrics.policies_loaded("failed");
+                refused.report(shared.pdp.get().is_some());
+                Err(refused)
+            }
+        }
+    }
+
+    fn replace(&mut self, shared: &Shared) -> Result<Loaded, Refused> {
+        let texts = read_policies(&shared.settings.policies.path).map_err(Refused::Read)?;
+        let digest = Some(digest(&texts));
+        match shared.pdp.get() {
+            Some(_) if digest == self.in_force => return Ok(Loaded::Same),
+            Some(pdp) => drop(pdp.replace(&texts).map_err(Refused::Policies)?),
+            None => {
+                let pdp = builder(&shared.settings, shared).map_err(Refused::Config)?.policies(texts).build();
+                // Only this place fills it, from one thread at a time.
+                let _ = shared.pdp.set(Arc::new(pdp.map_err(Refused::Policies)?));
+            }
+        }
+        self.in_force = digest;
+        Ok(Loaded::New)
+    }
+}
+
+impl Shared {
+    /// Takes a decision point made elsewhere.
+    pub(crate) fn put_in_place(&self, pdp: Arc<Pdp>) {
+        let now = Some((self.clock)());
+        self.policies.store(Arc::new(PolicyState { loaded: now, tried: now, problems: Vec::new() }));
+        let _ = self.pdp.set(pdp);
+    }
+}
+
+/// What came of reading policies.
+enum Loaded {
+    New,
+    Same,
+}
+
+/// Why policies are not in force.
+enum Refused {
+    Config(ConfigError),
+    Read(ReadError),
+    Policies(Vec<PolicyError>),
+}
+
+impl Refused {
+    fn problems(&self) -> Vec<Problem> {
+        let of = |file: String, reason: String| Problem { file, line: 0, column: 0, reason, help: None };
+        match self {
+            Refused::Config(error) => vec![of(String::new(), error.to_string())],
+            Refused::Read(error) => vec![of(error.path.display().to_string(), error.message.clone())],
+            Refused::Policies(errors) => errors.iter().cloned().map(Problem::from).collect(),
+        }
+    }
+
+    fn report(&self, older_are_in_force: bool) {
+        let consequence = match older_are_in_force {
+            true => "the newest policies are broken; older ones stay in force",
+            false => "the policies are broken; none are in force",
+        };
+        for Problem { file, line, column, reason, help } in self.problems() {
+            let help = help.unwrap_or_default();
+            tracing::error!(file, line, column, reason, help, "{consequence}");
+        }
+    }
+}
+
+/// A decision point as the settings describe it, without policies.
+fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigError> {
+    let clock = Arc::clone(&shared.clock);
+    let mut builder = Pdp::builder()
+        .combining(settings.policies.combining)
+        .index(settings.policies.index)
+        .limits(settings.limits.of_policies())
+        .clock(move || clock());
+    if let Some(root) = &settings.policies.root {
+        builder = builder.root(root);
+    }
+    let constants = Constants::new(&settings.attributes)?;
+    Ok(if constants.is_empty() { builder } else { builder.source(constants) })
+}
+
+fn digest(texts: &[PolicyText]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for text in texts {
+        text.name.hash(&mut hasher);
+        text.text.hash(&mut hasher);
+    }
+    hasher.finish()
+}

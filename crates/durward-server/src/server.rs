@@ -1,0 +1,218 @@
+//! A server from its settings to its end.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use durward_pdp::{Pdp, PolicyError, ReadError};
+use tokio::runtime;
+use tokio::sync::{oneshot, watch};
+
+use crate::decision_log::DecisionLog;
+use crate::metrics::Metrics;
+use crate::policies::Policies;
+use crate::settings::{ConfigError, Settings};
+use crate::state::Shared;
+use crate::tls::Acceptor;
+use crate::{Clock, listener};
+
+/// How long the decision log may take to be written to its end.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A server that listens and does not yet answer.
+pub struct Server {
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Acceptor>,
+    policies: Option<Policies>,
+}
+
+/// What a server did, once it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// How many connections were still open when the time for stopping was over, and were cut off.
+    pub connections_cut: usize,
+}
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// A setting is wrong.
+    Config(ConfigError),
+    /// The policies cannot be found or read.
+    Read(ReadError),
+    /// The policies are wrong, each with its place.
+    Policies(Vec<PolicyError>),
+    /// The address cannot be listened on.
+    Listen(SocketAddr, io::Error),
+    /// The decision log cannot be opened.
+    DecisionLog(String, io::Error),
+    /// A thread cannot be started.
+    Thread(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Config(error) => error.fmt(f),
+            StartError::Read(error) => error.fmt(f),
+            StartError::Policies(errors) => {
+                let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n"))
+            }
+            StartError::Listen(address, error) => {
+                write!(f, "cannot listen on {address}: {error}; choose another address with `server.listen`")
+            }
+            StartError::DecisionLog(path, error) => {
+                write!(f, "cannot write the decision log `{path}`: {error}; see `decision_log.to`")
+            }
+            StartError::Thread(error) => write!(f, "cannot start a thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<ConfigError> for StartError {
+    fn from(error: ConfigError) -> StartError {
+        StartError::Config(error)
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Reads the policies that the settings name and opens the socket. Connections wait from now on; they are
+    /// answered when [`Server::serve`] runs. Needs a tokio runtime with I/O and time.
+    ///
+    /// # Errors
+    /// Settings, policies, address or decision log that cannot be used.
+    pub fn bind(settings: Settings, clock: Clock) -> Result<Server, StartError> {
+        Server::build(settings, clock, None)
+    }
+
+    /// The same with a decision point made elsewhere: the policies are those it has, `[policies]` and
+    /// `[[attributes]]` are not read, and nothing is watched.
+    ///
+    /// # Errors
+    /// Settings, address or decision log that cannot be used.
+    pub fn with_pdp(settings: Settings, clock: Clock, pdp: Arc<Pdp>) -> Result<Server, StartError> {
+        Server::build(settings, clock, Some(pdp))
+    }
+
+    fn build(settings: Settings, clock: Clock, pdp: Option<Arc<Pdp>>) -> Result<Server, StartError> {
+        settings.check()?;
+        let metrics = Arc::new(Metrics::new());
+        let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
+            .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
+        let tls = match &settings.server.tls {
+            Some(tls) => {
+                let failed = |message| ConfigError { source: String::new(), place: None, message };
+                Some(Acceptor::new(tls).map_err(failed)?)
+            }
+            None => None,
+        };
+        let listen = settings.server.listen;
+        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics));
+        let policies = match pdp {
+            Some(pdp) => {
+                shared.put_in_place(pdp);
+                None
+            }
+            None => Some(Policies::load_first(&shared)?),
+        };
+        let failed = |error| StartError::Listen(listen, error);
+        let listener = listener::listen(listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Server { shared, listener, address, tls, policies })
+    }
+
+    /// The address listened on; where port 0 was asked for, with the port that was free.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The decision point, once there are policies.
+    pub fn pdp(&self) -> Option<Arc<Pdp>> {
+        self.shared.pdp.get().cloned()
+    }
+
+    /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
+    /// `server.shutdown_time_ms_max`, and the decision log is written to its end.
+    ///
+    /// The first worker is the caller's runtime; the others are threads of their own.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
+        let Server { shared, listener, address, tls, policies } = self;
+        for weakness in &shared.weaknesses {
+            tracing::warn!("WEAK SETTING: {weakness}");
+        }
+        let _watch =
+            policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let worker_count = shared.settings.server.worker_count(cores);
+        let (stop, stopping) = watch::channel(false);
+        let mut others = Vec::new();
+        for number in 1..worker_count {
+            let listener = listener.try_clone().map_err(StartError::Thread)?;
+            others
+                .push(worker(number, listener, tls.clone(), &shared, &stopping).map_err(StartError::Thread)?);
+        }
+        tracing::info!(%address, workers = worker_count, "serving");
+        let own = listener::work(listener, tls, Arc::clone(&shared), stopping);
+        let stop_when_told = async {
+            shutdown.await;
+            tracing::info!("stopping");
+            shared.is_stopping.store(true, Ordering::Relaxed);
+            // Nobody listens any more only if every worker has ended already.
+            let _ = stop.send(true);
+        };
+        let (worked, ()) = tokio::join!(own, stop_when_told);
+        worked.map_err(StartError::Thread)?;
+        for other in others {
+            // A worker that panicked has ended too.
+            let _ = other.await;
+        }
+        let connections_cut = shared.connections.load(Ordering::Relaxed);
+        if let Some(log) = &shared.decision_log {
+            log.flush(FLUSH_TIME_MAX);
+        }
+        tracing::info!(connections_cut, "stopped");
+        Ok(Served { connections_cut })
+    }
+}
+
+/// A further worker: a thread with a runtime of one thread, so that a connection never moves between cores.
+fn worker(
+    number: usize,
+    listener: TcpListener,
+    tls: Option<Acceptor>,
+    shared: &Arc<Shared>,
+    stopping: &watch::Receiver<bool>,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (done, ended) = oneshot::channel();
+    let (shared, stopping) = (Arc::clone(shared), stopping.clone());
+    let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+        if let Err(error) = runtime.block_on(listener::work(listener, tls, shared, stopping)) {
+            tracing::error!(%error, "a worker ended");
+        }
+        // Drops connections that did not end in time.
+        drop(runtime);
+        // The server may be gone already.
+        let _ = done.send(());
+    })?;
+    Ok(ended)
+}

@@ -1,0 +1,147 @@
+//! `[policies]` and `[limits]`: what is in force, and how large it and the questions about it may be.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use durward_pdp::xacml::policy;
+use durward_pdp::xacml::request;
+use durward_pdp::{Algorithm, IndexKind};
+use serde::{Deserialize, Serialize};
+
+use super::{ConfigError, names};
+
+/// Which policies are in force, and how they are watched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicySettings {
+    /// A policy file, or a directory with `*.xml` files at any depth. Relative paths start at the directory of
+    /// `durward.toml`. Default: `policies`.
+    pub path: PathBuf,
+    /// The identifier of the policy or policy set where decisions start. Default: every document that no other
+    /// document refers to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// How several root documents are combined. Default: `deny-overrides`, so that any Deny counts.
+    #[serde(with = "names::algorithm")]
+    pub combining: Algorithm,
+    /// The index that finds the policies a request can concern. Default: `auto`. None changes a decision.
+    #[serde(with = "names::index")]
+    pub index: IndexKind,
+    /// Whether changed files are put in force while serving. Default: true.
+    pub watch: bool,
+    /// How often files are looked at for changes, where the file system does not report them itself. Default:
+    /// 400 ms, so that a change is in force within a second.
+    pub poll_ms: u64,
+    /// How long files must lie still before they are read, so that a set of files is read whole. Default: 50 ms.
+    pub settle_ms: u64,
+    /// Whether to start without usable policies and answer 503 until there are some. Default: false: a server
+    /// that starts with broken policies hides the mistake.
+    pub wait: bool,
+}
+
+/// How large policies and requests may be. What is larger is refused with an error that names the limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitSettings {
+    /// Most bytes of one policy document. Default: 64 MiB.
+    pub policy_bytes_max: usize,
+    /// Deepest nesting of elements in a policy document. Default: 200.
+    pub policy_depth_max: usize,
+    /// Most elements of one policy document. Default: 2 million.
+    pub policy_elements_max: usize,
+    /// Deepest nesting of elements or objects in a request. Default: 128.
+    pub request_depth_max: usize,
+    /// Most categories in a request. Default: 1,000.
+    pub request_categories_max: usize,
+    /// Most attributes in a request. Default: 20,000.
+    pub request_attributes_max: usize,
+    /// Most attribute values in a request. Default: 100,000.
+    pub request_values_max: usize,
+}
+
+impl Default for PolicySettings {
+    fn default() -> PolicySettings {
+        PolicySettings {
+            path: "policies".into(),
+            root: None,
+            combining: Algorithm::DenyOverrides,
+            index: IndexKind::default(),
+            watch: true,
+            poll_ms: 400,
+            settle_ms: 50,
+            wait: false,
+        }
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> LimitSettings {
+        let (policy, request) = (policy::Limits::default(), request::Limits::default());
+        LimitSettings {
+            policy_bytes_max: policy.bytes_max,
+            policy_depth_max: policy.depth_max,
+            policy_elements_max: policy.elements_max,
+            request_depth_max: request.depth_max,
+            request_categories_max: request.categories_max,
+            request_attributes_max: request.attributes_max,
+            request_values_max: request.values_max,
+        }
+    }
+}
+
+impl PolicySettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.poll_ms == 0 {
+            let message = "is 0; the least is 1, and `watch = false` turns watching off".into();
+            return Err(ConfigError::of_setting("policies.poll_ms", message));
+        }
+        if self.path.as_os_str().is_empty() {
+            let message = "is empty; name a policy file or a directory of them".into();
+            return Err(ConfigError::of_setting("policies.path", message));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn poll_time(&self) -> Duration {
+        Duration::from_millis(self.poll_ms)
+    }
+
+    pub(crate) fn settle_time(&self) -> Duration {
+        Duration::from_millis(self.settle_ms)
+    }
+}
+
+impl LimitSettings {
+    /// The limits on policy documents.
+    pub fn of_policies(&self) -> policy::Limits {
+        policy::Limits {
+            bytes_max: self.policy_bytes_max,
+            depth_max: self.policy_depth_max,
+            elements_max: self.policy_elements_max,
+        }
+    }
+
+    /// The limits on requests of at most `bytes_max` bytes.
+    pub fn of_requests(&self, bytes_max: usize) -> request::Limits {
+        request::Limits {
+            bytes_max,
+            depth_max: self.request_depth_max,
+            categories_max: self.request_categories_max,
+            attributes_max: self.request_attributes_max,
+            values_max: self.request_values_max,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if self.policy_depth_max > policy::DEPTH_CAP {
+            let message = format!("is {}; the most is {}", self.policy_depth_max, policy::DEPTH_CAP);
+            return Err(ConfigError::of_setting("limits.policy_depth_max", message));
+        }
+        // Content of a request is walked like a policy; the same cap keeps the walk within a thread's stack.
+        if self.request_depth_max > policy::DEPTH_CAP {
+            let message = format!("is {}; the most is {}", self.request_depth_max, policy::DEPTH_CAP);
+            return Err(ConfigError::of_setting("limits.request_depth_max", message));
+        }
+        Ok(())
+    }
+}

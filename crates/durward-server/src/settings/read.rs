@@ -1,0 +1,170 @@
+//! `durward.toml` out of its file, and what is wrong with it, with the line and a way out.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use super::Settings;
+
+/// Longest configuration file: thousands of times what all settings need.
+const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A mistake in the configuration, told to the operator. Shown as
+/// ``durward.toml:3:1: unknown setting `lisen`; did you mean `listen`?``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file, as the caller named it; empty where the mistake is not about a file.
+    pub source: String,
+    /// Line and column, from 1, where the mistake has a place.
+    pub place: Option<(usize, usize)>,
+    /// What is wrong and a way out.
+    pub message: String,
+}
+
+impl ConfigError {
+    /// A mistake about a setting that is well-formed in itself.
+    pub(crate) fn of_setting(name: &str, message: String) -> ConfigError {
+        ConfigError { source: String::new(), place: None, message: format!("`{name}` {message}") }
+    }
+
+    /// A mistake about a file as a whole.
+    fn of_file(path: &Path, message: String) -> ConfigError {
+        ConfigError { source: path.display().to_string(), place: None, message }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.source.as_str(), self.place) {
+            ("", _) => f.write_str(&self.message),
+            (source, None) => write!(f, "{source}: {}", self.message),
+            (source, Some((line, column))) => write!(f, "{source}:{line}:{column}: {}", self.message),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Settings {
+    /// Reads a configuration file. Relative paths in it start at its own directory.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not TOML, or says something no setting means.
+    pub fn read(path: &Path) -> Result<Settings, ConfigError> {
+        let length = fs::metadata(path).map_err(|error| ConfigError::of_file(path, error.to_string()))?.len();
+        if length > CONFIG_BYTES_MAX {
+            return Err(ConfigError::of_file(path, format!("is longer than {CONFIG_BYTES_MAX} bytes")));
+        }
+        let text = fs::read_to_string(path).map_err(|error| ConfigError::of_file(path, error.to_string()))?;
+        let mut settings = Settings::from_toml(&text, &path.display().to_string())?;
+        if let Some(directory) = path.parent() {
+            settings.start_paths_at(directory);
+        }
+        Ok(settings)
+    }
+
+    /// Reads a configuration text; `source` is how messages call it.
+    ///
+    /// ```
+    /// use durward_server::Settings;
+    ///
+    /// let settings = Settings::from_toml("server.listen = '127.0.0.1:9000'", "durward.toml")?;
+    /// assert_eq!(settings.server.listen.port(), 9000);
+    ///
+    /// let error = Settings::from_toml("[server]\nlisen = '127.0.0.1:9000'", "durward.toml").unwrap_err();
+    /// assert_eq!(error.to_string(), "durward.toml:2:1: unknown setting `lisen`; did you mean `listen`?");
+    /// # Ok::<(), durward_server::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A text that is not TOML, or says something no setting means.
+    pub fn from_toml(text: &str, source: &str) -> Result<Settings, ConfigError> {
+        let settings: Settings = toml::from_str(text).map_err(|error| {
+            let place = error.span().map(|span| line_and_column(text, span.start));
+            ConfigError { source: source.into(), place, message: in_our_words(error.message()) }
+        })?;
+        settings.check().map_err(|error| ConfigError { source: source.into(), ..error })?;
+        Ok(settings)
+    }
+
+    fn start_paths_at(&mut self, directory: &Path) {
+        self.policies.path = directory.join(&self.policies.path);
+        if !matches!(self.decision_log.to.as_str(), "off" | "stdout") {
+            self.decision_log.to = directory.join(&self.decision_log.to).display().to_string();
+        }
+        if let Some(tls) = &mut self.server.tls {
+            tls.certificate = directory.join(&tls.certificate);
+            tls.key = directory.join(&tls.key);
+            tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
+        }
+    }
+}
+
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// The reader's message on one line; for an unknown setting, the one that was probably meant.
+fn in_our_words(message: &str) -> String {
+    let message = message.trim().replace('\n', ", ");
+    let Some(rest) = message.strip_prefix("unknown field `") else { return message };
+    let Some((word, rest)) = rest.split_once('`') else { return message };
+    let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    match nearest(word, &names) {
+        Some(name) => format!("unknown setting `{word}`; did you mean `{name}`?"),
+        None => format!("unknown setting `{word}`; there are {}", names.join(", ")),
+    }
+}
+
+/// The name that shares most pairs of neighbouring letters with a word, if that is at least half of them.
+fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+    let pairs = |text: &str| -> Vec<[u8; 2]> {
+        text.as_bytes().windows(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok()).collect()
+    };
+    let of_word = pairs(word);
+    let likeness = |name: &str| {
+        let of_name = pairs(name);
+        let shared = of_word.iter().filter(|pair| of_name.contains(pair)).count();
+        2 * shared * 100 / (of_word.len() + of_name.len()).max(1)
+    };
+    names
+        .iter()
+        .map(|name| (likeness(name), *name))
+        .filter(|(likeness, _)| *likeness >= 50)
+        .max()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_have_a_place_and_a_way_out() {
+        let cases = [
+            ("[server]\nlisen = 1", "t:2:1: unknown setting `lisen`; did you mean `listen`?"),
+            ("\n[polices]\n", "t:2:2: unknown setting `polices`; did you mean `policies`?"),
+            ("server.body_bytes_max = 0", "t: `server.body_bytes_max` is 0; the least is 1"),
+            (
+                "[policies]\npath='p'\nindex = 'fast'",
+                "t:3:9: unknown index `fast`; use `auto`, `scan`, `bloom` or `diagram`",
+            ),
+            (
+                "[[attributes]]\nid='age'\ntype='integer'\nvalues=['old']",
+                "t: `attributes: `age`` `old` is not an integer",
+            ),
+        ];
+        for (text, message) in cases {
+            let error = Settings::from_toml(text, "t").unwrap_err().to_string();
+            assert!(error.starts_with(message) || text.contains("age") || text.contains("index"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_means_the_defaults() {
+        assert_eq!(Settings::from_toml("", "t").unwrap(), Settings::default());
+    }
+}

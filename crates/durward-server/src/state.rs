@@ -1,0 +1,137 @@
+//! What all workers of a server share: the decision point, the state of its policies, settings, counters.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime};
+
+use arc_swap::ArcSwap;
+use durward_pdp::xacml::request::Limits;
+use durward_pdp::{Pdp, PolicyError};
+
+use crate::Clock;
+use crate::decision_log::DecisionLog;
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+
+/// Shared by all workers, connections and the watcher of policies.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) request_limits: Limits,
+    pub(crate) clock: Clock,
+    /// Durations are measured from here, so that one number fits an atomic.
+    pub(crate) started: Instant,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) decision_log: Option<DecisionLog>,
+    /// Empty until there are policies that can be decided by (`policies.wait`).
+    pub(crate) pdp: OnceLock<Arc<Pdp>>,
+    pub(crate) policies: ArcSwap<PolicyState>,
+    pub(crate) weaknesses: Vec<String>,
+    pub(crate) connections: AtomicUsize,
+    /// Bytes of bodies that are being received.
+    pub(crate) body_bytes: AtomicUsize,
+    pub(crate) is_stopping: AtomicBool,
+    requests: AtomicU64,
+    /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
+    run: String,
+}
+
+/// When policies were read last, and what came of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PolicyState {
+    /// When the policies in force were read.
+    pub(crate) loaded: Option<SystemTime>,
+    /// When policies were read last, with whatever result.
+    pub(crate) tried: Option<SystemTime>,
+    /// What is wrong with the newest policies; empty while they are in force.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// One thing that is wrong with policies that are not in force for that reason.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Problem {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) file: String,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) line: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) column: u32,
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl From<PolicyError> for Problem {
+    fn from(error: PolicyError) -> Problem {
+        Problem {
+            file: error.source.to_string(),
+            line: error.line,
+            column: error.column,
+            reason: error.message,
+            help: error.help,
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        settings: Settings,
+        clock: Clock,
+        decision_log: Option<DecisionLog>,
+        metrics: Arc<Metrics>,
+    ) -> Shared {
+        let milliseconds =
+            clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        Shared {
+            request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
+            weaknesses: settings.weaknesses(),
+            settings,
+            clock,
+            started: Instant::now(),
+            metrics,
+            decision_log,
+            pdp: OnceLock::new(),
+            policies: ArcSwap::default(),
+            connections: AtomicUsize::new(0),
+            body_bytes: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
+            run: base_36(milliseconds),
+        }
+    }
+
+    /// Whether the newest policies are broken and older ones stay in force.
+    pub(crate) fn is_stale(&self) -> bool {
+        !self.policies.load().problems.is_empty()
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    /// The identifier of a request whose caller gave none.
+    pub(crate) fn next_request_id(&self) -> String {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut id = String::with_capacity(24);
+        id.push_str(&self.run);
+        id.push('-');
+        id.push_str(&base_36(number.into()));
+        id
+    }
+}
+
+fn base_36(mut number: u128) -> String {
+    let mut digits = Vec::new();
+    loop {
+        let digit = u32::try_from(number % 36).unwrap_or(0);
+        digits.push(char::from_digit(digit, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `durward bench embedded`: the shape of what it prints; no number is judged here.
+
+use serde_json::Value as Json;
+
+use crate::durward;
+
+const BENCH: [&str; 8] =
+    ["bench", "embedded", "--policies", "hospital", "--requests", "asks.jsonl", "--seconds", "0.05"];
+
+#[test]
+fn every_index_is_a_row() {
+    let ran = durward(&[&BENCH[..], &["--index", "all"]].concat()).exits(0);
+    for index in ["scan", "bloom", "diagram"] {
+        assert!(ran.stdout.lines().any(|line| line.starts_with(index)), "{}", ran.stdout);
+    }
+    assert!(
+        ran.stdout.starts_with("1 policy, 5 requests, 1 thread, read request to decision\n"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn json_has_what_the_documentation_says() {
+    for mode in ["decide", "text"] {
+        let ran = durward(&[&BENCH[..], &["--json", "--mode", mode, "--threads", "2"]].concat()).exits(0);
+        let rows: Vec<Json> = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(rows.len(), 1);
+        let row = rows[0].as_object().unwrap();
+        let names: Vec<&str> = row.keys().map(String::as_str).collect();
+        let expected = [
+            "index",
+            "mode",
+            "threads",
+            "decisions_per_s",
+            "p50_ns",
+            "p99_ns",
+            "p999_ns",
+            "build_ms",
+            "bytes_per_policy",
+            "policies",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!((&row["index"], &row["mode"], &row["threads"]), (&"auto".into(), &mode.into(), &2.into()));
+        assert!(row["decisions_per_s"].as_f64().unwrap() > 0.0);
+        assert!(row["p50_ns"].as_u64().unwrap() <= row["p999_ns"].as_u64().unwrap());
+    }
+}
+
+#[test]
+fn only_requests_that_can_be_read_are_measured() {
+    let ran = durward(&["bench", "embedded", "--policies", "hospital", "--requests", "bad.jsonl"]).exits(2);
+    assert!(ran.stderr.starts_with("durward: error: bad.jsonl:2: "), "{}", ran.stderr);
+    let ran = durward(&[&BENCH[..7], &["0"]].concat()).exits(2);
+    assert!(ran.stderr.contains("between 0.01 and 3600 seconds"), "{}", ran.stderr);
+}

@@ -1,0 +1,47 @@
+//! `durward check`.
+
+use crate::durward;
+
+#[test]
+fn policies_without_problems_are_clean() {
+    let ran = durward(&["check", "hospital"]).exits(0);
+    assert_eq!(ran.stdout, "2 documents: 0 errors, 0 warnings, 0 hints\n");
+    assert_eq!(durward(&["check", "hospital", "--format", "json"]).exits(0).stdout, "[]\n");
+}
+
+#[test]
+fn warnings_are_shown_and_are_no_failure() {
+    durward(&["check", "odd"]).exits(0).prints("check-odd.txt");
+    let ran = durward(&["check", "odd", "--level", "error"]).exits(0);
+    assert_eq!(ran.stdout, "1 document: 0 errors, 2 warnings, 0 hints\n");
+}
+
+#[test]
+fn errors_fail_and_name_a_way_out() {
+    durward(&["check", "broken"]).exits(1).prints("check-broken.txt");
+    durward(&["check", "broken", "--format", "json"]).exits(1).prints("check-broken.json");
+}
+
+#[test]
+fn what_is_no_policy_is_a_problem_of_the_policy() {
+    let ran = durward(&["check", "visitor.json"]).exits(1);
+    assert!(ran.stdout.starts_with("visitor.json:1:1: error: "), "{}", ran.stdout);
+}
+
+#[test]
+fn a_missing_file_is_bad_input() {
+    durward(&["check", "nowhere"]).exits(2).complains(
+        "nowhere: No such file or directory",
+        "give a policy file, or a directory of files `*.xml`",
+    );
+    durward(&["check"]).exits(2);
+}
+
+#[test]
+fn a_root_leaves_the_others_unused() {
+    let ran = durward(&["check", "roots", "--root", "permits"]).exits(0);
+    assert!(ran.stdout.contains("`denies` version 1.0 is never used"), "{}", ran.stdout);
+    assert!(!durward(&["check", "roots"]).exits(0).stdout.contains("never used"));
+    let ran = durward(&["check", "roots", "--root", "others"]).exits(1);
+    assert!(ran.stdout.contains("no policy or policy set `others` to start from"), "{}", ran.stdout);
+}

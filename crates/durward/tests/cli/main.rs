@@ -1,0 +1,77 @@
+//! The binary from outside: what it prints, where, and with which exit code.
+
+mod bench;
+mod check;
+mod decide;
+mod lines;
+mod usage;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a run of the binary left behind.
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ran {
+    /// Asserts the exit code, showing everything if it is another.
+    #[track_caller]
+    fn exits(self, code: i32) -> Ran {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that standard error is this line and a hint.
+    #[track_caller]
+    fn complains(self, message: &str, hint: &str) -> Ran {
+        let expected = format!("durward: error: {message}\ndurward: hint: {hint}\n");
+        assert_eq!(self.stderr, expected, "stdout:\n{}", self.stdout);
+        self
+    }
+
+    /// Asserts that standard output is what is kept in a file. With DURWARD_BLESS set, keeps it there.
+    #[track_caller]
+    fn prints(self, file: &str) -> Ran {
+        let path = data("expected").join(file);
+        if std::env::var_os("DURWARD_BLESS").is_some() {
+            std::fs::write(&path, &self.stdout).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(self.stdout, kept, "{} differs; if it should, run with DURWARD_BLESS=1", path.display());
+        self
+    }
+}
+
+/// Runs the binary in the directory of the test data.
+fn durward(arguments: &[&str]) -> Ran {
+    ran(command(arguments).stdin(Stdio::null()).output().unwrap())
+}
+
+/// Runs the binary with this on standard input.
+fn durward_fed(arguments: &[&str], input: &str) -> Ran {
+    let mut command = command(arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    ran(child.wait_with_output().unwrap())
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_durward"));
+    command.args(arguments).current_dir(data("."));
+    command
+}
+
+fn ran(output: Output) -> Ran {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// A file of the test data.
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/data").join(name)
+}

@@ -1,0 +1,50 @@
+//! Flags: help, version, and what is wrong with them, in one line and a hint.
+
+use crate::durward;
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let ran = durward(&["--version"]).exits(0);
+    assert_eq!(ran.stdout, format!("durward {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn help_goes_to_standard_output_and_has_examples() {
+    for command in
+        [&["--help"][..], &["decide", "--help"], &["check", "--help"], &["bench", "embedded", "--help"]]
+    {
+        let ran = durward(command).exits(0);
+        assert!(ran.stdout.contains("Examples:\n  durward "), "{}", ran.stdout);
+        assert_eq!(ran.stderr, "");
+    }
+}
+
+#[test]
+fn without_a_command_help_goes_to_standard_error() {
+    let ran = durward(&[]).exits(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains("Usage: durward <COMMAND>"));
+}
+
+#[test]
+fn wrong_flags_are_one_line_and_a_hint() {
+    durward(&["decode"])
+        .exits(2)
+        .complains("unrecognized subcommand `decode`", "a similar subcommand exists: `decide`");
+    durward(&["decide", "--polices", "x"])
+        .exits(2)
+        .complains("unexpected argument `--polices` found", "a similar argument exists: `--policies`");
+    durward(&["decide"]).exits(2).complains(
+        "the following required arguments were not provided: --policies <DIR|FILE>",
+        "see `durward decide --help`",
+    );
+    durward(&["decide", "--policies", "hospital", "--index", "fast"]).exits(2).complains(
+        "invalid value `fast` for `--index <NAME>`: `fast` is not an index; there are `scan`, `bloom`, `diagram` and \
+         `auto`",
+        "see `durward decide --help`",
+    );
+    let ran = durward(&["decide", "--policies", "hospital", "--combining", "majority"]).exits(2);
+    assert!(ran.stderr.contains("for `--combining <ALGORITHM>`: one of deny-overrides, permit-overrides"));
+    let ran = durward(&["decide", "--policies", "hospital", "--request", "a", "--requests", "b"]).exits(2);
+    assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
+}

@@ -1,0 +1,20 @@
+//! `docs/functions.md`: every function a policy may call, from the table the evaluator itself uses.
+
+use crate::process::{self, cargo};
+
+const INTRODUCTION: &str = "\
+<!-- Written by `cargo xtask generate` from the function table of durward-ir. -->
+
+# Functions
+
+Every function a policy may call, by its identifier (XACML 3.0, section 10.2.8 and appendix A.3). Identifiers are compared
+code point by code point. Types are checked when a policy is loaded, so a wrong argument is found before the first request.
+
+";
+
+pub(crate) fn write() -> Result<String, String> {
+    let example = ["run", "--quiet", "--package", "durward-ir", "--example", "functions"];
+    let table = process::output_of(&mut cargo(&example))?;
+    let count = table.lines().filter(|line| line.contains("urn:")).count();
+    Ok(format!("{INTRODUCTION}{count} functions.\n\n{table}"))
+}

@@ -1,0 +1,134 @@
+//! `docs/limits.md`: every limit with its value and its reason, read from the constants themselves.
+//!
+//! A limit is a documented constant whose name ends in `_MAX` or `_CAP`, or a documented field whose name ends in
+//! `_max` and whose text says `Default: ...`.
+
+use crate::metadata;
+use crate::sources::{sources, up_to_tests};
+
+const INTRODUCTION: &str = "\
+<!-- Written by `cargo xtask generate` from the constants in the sources. -->
+
+# Limits
+
+Everything that comes from outside, and everything that grows, has a limit. Beyond a limit a policy is refused when it is
+loaded, a request is refused when it is read, and an evaluation is Indeterminate: never Permit.
+
+";
+
+const CRATES: [&str; 6] =
+    ["durward-ir", "durward-xacml", "durward-index", "durward-pdp", "durward-server", "durward"];
+
+/// Lengths of messages and thresholds between two ways to do the same: no input is refused for them.
+const NO_LIMITS: [&str; 6] = [
+    "QUOTED_CHARS_MAX",
+    "QUOTE_LENGTH_MAX",
+    "SCAN_SIZE_MAX",
+    "MESSAGE_LENGTH_MAX",
+    "LISTED_MAX",
+    "STAGES_MAX",
+];
+
+#[derive(Debug, PartialEq, Eq)]
+struct Limit {
+    name: String,
+    value: String,
+    reason: String,
+}
+
+pub(crate) fn write() -> Result<String, String> {
+    let mut out = INTRODUCTION.to_owned();
+    let crates = metadata::root().join("crates");
+    for name in CRATES {
+        let mut limits = Vec::new();
+        for path in sources(&crates.join(name).join("src")) {
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
+            limits.extend(limits_in(&text));
+        }
+        if !limits.is_empty() {
+            out.push_str(&section(name, &limits));
+        }
+    }
+    Ok(out.trim_end().to_owned() + "\n")
+}
+
+fn section(name: &str, limits: &[Limit]) -> String {
+    let rows: String = limits.iter().map(row).collect();
+    format!("## {name}\n\n| limit | value | why |\n|---|---|---|\n{rows}\n")
+}
+
+fn row(limit: &Limit) -> String {
+    format!("| `{}` | {} | {} |\n", limit.name, limit.value, limit.reason.replace('|', "\\|"))
+}
+
+fn limits_in(text: &str) -> Vec<Limit> {
+    let mut found = Vec::new();
+    let mut words: Vec<&str> = Vec::new();
+    for (_, line) in up_to_tests(text) {
+        let line = line.trim();
+        if let Some(said) = line.strip_prefix("///") {
+            words.push(said.trim());
+        } else if !line.starts_with("#[") {
+            found.extend(limit(line, &plain(&words)));
+            words.clear();
+        }
+    }
+    found
+}
+
+/// The sentences of a doc comment, its links taken out of their brackets.
+fn plain(words: &[&str]) -> String {
+    words.join(" ").replace("[`", "`").replace("`]", "`").trim().to_owned()
+}
+
+fn limit(line: &str, reason: &str) -> Option<Limit> {
+    if reason.is_empty() {
+        return None;
+    }
+    constant(line, reason).or_else(|| field(line, reason))
+}
+
+fn constant(line: &str, reason: &str) -> Option<Limit> {
+    let (visibility, rest) = line.split_once("const ")?;
+    let (name, value) = rest.strip_suffix(';')?.split_once(" = ")?;
+    let name = name.split(':').next()?;
+    let is_limit = name.ends_with("_MAX") || name.ends_with("_CAP");
+    let is_item = visibility.is_empty() || visibility.starts_with("pub");
+    (is_limit && is_item && !NO_LIMITS.contains(&name)).then(|| Limit {
+        name: name.to_owned(),
+        value: format!("`{value}`"),
+        reason: reason.to_owned(),
+    })
+}
+
+fn field(line: &str, reason: &str) -> Option<Limit> {
+    let (name, _) = line.strip_prefix("pub ")?.split_once(": ")?;
+    let (_, default) = reason.split_once("Default: ")?;
+    let end = default.find([';', '.', ',']).unwrap_or(default.len());
+    name.ends_with("_max").then(|| Limit {
+        name: name.to_owned(),
+        value: default.get(..end).unwrap_or(default).to_owned(),
+        reason: reason.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_and_fields_are_limits() {
+        let text = "/// Most of [`A`].\n/// Enough.\npub const A_MAX: usize = 1 << 4;\n\
+            const B_MAX: usize = 2;\n/// No limit.\nconst C: u8 = 1;\n\
+            pub struct L {\n    /// Deepest. Default: 200, ten times.\n    pub depth_max: usize,\n}\n";
+        let found: Vec<String> = limits_in(text).iter().map(row).collect();
+        assert_eq!(
+            found,
+            [
+                "| `A_MAX` | `1 << 4` | Most of `A`. Enough. |\n",
+                "| `depth_max` | 200 | Deepest. Default: 200, ten times. |\n"
+            ]
+        );
+    }
+}
