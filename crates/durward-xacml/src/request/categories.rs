@@ -7,7 +7,7 @@ use durward_ir::Value;
 use durward_ir::attribute::NameKey;
 use smol_str::SmolStr;
 
-use super::RawContent;
+use super::{RawContent, identifiers};
 
 /// The attributes of a request, or those echoed in a result.
 ///
@@ -19,7 +19,12 @@ pub struct Categories {
     /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
     attributes: Vec<Attribute>,
     values: Vec<Value>,
+    /// Whether anything was added that might ask for several decisions; see [`Categories::may_mean_several`].
+    may_mean_several: bool,
 }
+
+/// Up to here, a category is compared with those before it when it is added.
+const FEW: usize = 16;
 
 /// One category (`<Attributes>`). Reach its attributes through [`CategoryView`].
 #[derive(Clone, Debug)]
@@ -70,7 +75,14 @@ impl Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
+            may_mean_several: false,
         }
+    }
+
+    /// False where nothing here asks for several decisions (a repeated category, a mark of the Multiple Decision
+    /// profile). True says only that it is worth looking: known while reading, it costs a decision nothing.
+    pub(crate) fn may_mean_several(&self) -> bool {
+        self.may_mean_several
     }
 
     /// The number of categories, repeated ones counted each time.
@@ -161,6 +173,8 @@ impl Categories {
     /// Starts a category; the attributes that follow belong to it.
     pub fn begin_category(&mut self, category: SmolStr, xml_id: Option<SmolStr>) {
         let start = position(self.attributes.len());
+        self.may_mean_several |=
+            self.list.len() >= FEW || self.list.iter().any(|earlier| earlier.category == category);
         self.list.push(Category { category, xml_id, content: None, attributes: start..start });
     }
 
@@ -177,6 +191,7 @@ impl Categories {
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
         let key = NameKey::of(&category.category, &id);
+        self.may_mean_several |= identifiers::asks_for_several(&id);
         let start = position(self.values.len());
         self.attributes.push(Attribute {
             key,

@@ -2,7 +2,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::wildcard_enum_match_arm,
     reason = "helpers of tests may fail them"
