@@ -125,8 +125,9 @@ impl Duties {
 pub struct Vote {
     /// The verdict.
     pub verdict: Verdict,
-    /// Obligations and advice; empty unless the verdict is Permit or Deny.
-    pub duties: Duties,
+    /// Obligations and advice, if there are any; none unless the verdict is Permit or Deny. Boxed because most
+    /// votes have none, and votes are handed on at every level.
+    pub duties: Option<Box<Duties>>,
     /// The first error met; set exactly when the verdict is Indeterminate.
     pub fault: Option<Box<Fault>>,
 }
@@ -134,7 +135,7 @@ pub struct Vote {
 impl Vote {
     /// A vote without duties.
     pub fn plain(verdict: Verdict) -> Vote {
-        Vote { verdict, duties: Duties::default(), fault: None }
+        Vote { verdict, duties: None, fault: None }
     }
 
     /// An element with nothing to say.
@@ -144,7 +145,18 @@ impl Vote {
 
     /// An element that an error kept from deciding.
     pub fn indeterminate(effects: Effects, fault: Box<Fault>) -> Vote {
-        Vote { verdict: Verdict::Indeterminate(effects), duties: Duties::default(), fault: Some(fault) }
+        Vote { verdict: Verdict::Indeterminate(effects), duties: None, fault: Some(fault) }
+    }
+
+    /// The vote of a set that chose this one vote among its children's: such algorithms do not track effects, so
+    /// their Indeterminate counts as {DP} above (C.1).
+    #[must_use]
+    #[inline]
+    pub fn without_effects(mut self) -> Vote {
+        if let Verdict::Indeterminate(effects) = &mut self.verdict {
+            *effects = Effects::DENY_OR_PERMIT;
+        }
+        self
     }
 }
 
@@ -254,13 +266,16 @@ pub enum Flow {
     Stop,
 }
 
-/// A fold in progress. INVARIANT: `deny` and `permit` are set exactly when a child voted so.
+/// A fold in progress.
 #[derive(Debug)]
 pub struct Combiner {
     algorithm: Algorithm,
-    deny: Option<Duties>,
-    permit: Option<Duties>,
+    /// Whether a child voted so; its duties stand in `deny` and `permit`.
+    has_deny: bool,
+    has_permit: bool,
     errors: Option<Effects>,
+    deny: Option<Box<Duties>>,
+    permit: Option<Box<Duties>>,
     fault: Option<Box<Fault>>,
 }
 
@@ -269,7 +284,15 @@ impl Combiner {
     /// before they evaluate them, so the evaluator does that and hands on what was chosen, here as
     /// first-applicable.
     pub fn new(algorithm: Algorithm) -> Combiner {
-        Combiner { algorithm, deny: None, permit: None, errors: None, fault: None }
+        Combiner {
+            algorithm,
+            has_deny: false,
+            has_permit: false,
+            errors: None,
+            deny: None,
+            permit: None,
+            fault: None,
+        }
     }
 
     /// Takes the next child's vote.
@@ -278,11 +301,13 @@ impl Combiner {
         match vote.verdict {
             Verdict::NotApplicable => Flow::Continue,
             Verdict::Deny => {
-                keep(&mut self.deny, vote.duties);
+                self.has_deny = true;
+                append(&mut self.deny, vote.duties);
                 stop_if(self.deny_is_final())
             }
             Verdict::Permit => {
-                keep(&mut self.permit, vote.duties);
+                self.has_permit = true;
+                append(&mut self.permit, vote.duties);
                 stop_if(self.permit_is_final())
             }
             Verdict::Indeterminate(effects) => {
@@ -371,7 +396,7 @@ impl Combiner {
         let errors = self.errors.unwrap_or(Effects::NONE);
         if errors.contains(strong) {
             // 2. Any {DP}, and 3. any {D} beside {P} or Permit: {DP}. 4. Otherwise {D}.
-            let beside_weak = errors.contains(weak) || self.taken(weak).is_some();
+            let beside_weak = errors.contains(weak) || self.has(weak);
             let effects = if beside_weak { Effects::DENY_OR_PERMIT } else { Effects::only(strong) };
             return self.failed(effects);
         }
@@ -389,7 +414,7 @@ impl Combiner {
             return decided(strong, duties);
         }
         let weak = strong.opposite();
-        let duties = self.take(weak).unwrap_or_default();
+        let duties = self.take(weak).flatten();
         decided(weak, duties)
     }
 
@@ -449,17 +474,20 @@ impl Combiner {
         Vote::indeterminate(effects, fault)
     }
 
-    fn take(&mut self, effect: Effect) -> Option<Duties> {
-        match effect {
-            Effect::Deny => self.deny.take(),
-            Effect::Permit => self.permit.take(),
-        }
+    /// The duties of the children that voted so, if any child did.
+    fn take(&mut self, effect: Effect) -> Option<Option<Box<Duties>>> {
+        let duties = match effect {
+            Effect::Deny => &mut self.deny,
+            Effect::Permit => &mut self.permit,
+        };
+        let duties = duties.take();
+        self.has(effect).then_some(duties)
     }
 
-    fn taken(&self, effect: Effect) -> Option<&Duties> {
+    fn has(&self, effect: Effect) -> bool {
         match effect {
-            Effect::Deny => self.deny.as_ref(),
-            Effect::Permit => self.permit.as_ref(),
+            Effect::Deny => self.has_deny,
+            Effect::Permit => self.has_permit,
         }
     }
 }
@@ -468,13 +496,15 @@ fn stop_if(is_final: bool) -> Flow {
     if is_final { Flow::Stop } else { Flow::Continue }
 }
 
-fn keep(slot: &mut Option<Duties>, duties: Duties) {
-    match slot {
-        Some(kept) => kept.append(duties),
-        None => *slot = Some(duties),
+/// Adds duties behind those that are there.
+pub(crate) fn append(duties: &mut Option<Box<Duties>>, more: Option<Box<Duties>>) {
+    match (duties.as_mut(), more) {
+        (_, None) => {}
+        (None, more) => *duties = more,
+        (Some(duties), Some(more)) => duties.append(*more),
     }
 }
 
-fn decided(effect: Effect, duties: Duties) -> Vote {
+fn decided(effect: Effect, duties: Option<Box<Duties>>) -> Vote {
     Vote { verdict: effect.into(), duties, fault: None }
 }

@@ -7,7 +7,9 @@ mod expression;
 
 use std::cell::{Cell, RefCell};
 
-use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote};
+use crate::combine::{
+    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append,
+};
 use crate::fault::{Evaluated, Fault};
 use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
 use crate::question::Question;
@@ -189,13 +191,13 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     #[inline]
     fn combine(&self, id: NodeId, set: &Set) -> Vote {
         match set.algorithm {
+            Algorithm::FirstApplicable => return self.first_applicable(id, set),
             Algorithm::OnlyOneApplicable => return self.only_one_applicable(id, set),
             Algorithm::OnPermitApplySecond => return self.on_permit_apply_second(&set.children),
             Algorithm::DenyOverrides
             | Algorithm::PermitOverrides
             | Algorithm::DenyUnlessPermit
             | Algorithm::PermitUnlessDeny
-            | Algorithm::FirstApplicable
             | Algorithm::LegacyRuleDenyOverrides
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyRulePermitOverrides
@@ -204,6 +206,17 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let mut combiner = Combiner::new(set.algorithm);
         self.shortlist.children(id, set, self.question, |child, known| combiner.add(self.vote(child, known)));
         combiner.finish()
+    }
+
+    /// C.8: the first child that has something to say decides.
+    #[inline]
+    fn first_applicable(&self, id: NodeId, set: &Set) -> Vote {
+        let mut first = Vote::not_applicable();
+        self.shortlist.children(id, set, self.question, |child, known| {
+            first = self.vote(child, known);
+            if first.verdict == Verdict::NotApplicable { Flow::Continue } else { Flow::Stop }
+        });
+        first.without_effects()
     }
 
     /// C.9: exactly one child's target may match, and that child decides.
@@ -225,11 +238,10 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         if let Some(fault) = failed {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, fault);
         }
-        let mut combiner = Combiner::new(Algorithm::OnlyOneApplicable);
-        if let Some(child) = chosen {
-            combiner.add(self.vote(child, Known::Match));
+        match chosen {
+            Some(child) => self.vote(child, Known::Match).without_effects(),
+            None => Vote::not_applicable(),
         }
-        combiner.finish()
     }
 
     /// Additional Combining Algorithms profile 1.0: the first child asks, the second answers if it permits, the
@@ -278,14 +290,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         }
         match self.duties(effect, duties) {
             Ok(own) => {
-                vote.duties.append(own);
+                append(&mut vote.duties, own);
                 vote
             }
             Err(fault) => Vote::indeterminate(Effects::only(effect), fault),
         }
     }
 
-    fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Duties> {
+    fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Option<Box<Duties>>> {
         let mut evaluated = Duties::default();
         for duty in duties.iter().filter(|duty| duty.on == effect) {
             let done = self.duty(duty)?;
@@ -294,7 +306,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 DutyKind::Advice => evaluated.advice.push(done),
             }
         }
-        Ok(evaluated)
+        Ok((!evaluated.is_empty()).then(|| Box::new(evaluated)))
     }
 
     fn duty(&self, duty: &DutyExpr) -> Evaluated<Duty> {

@@ -171,8 +171,10 @@ impl<'p> Asking<'p> {
             Some(fault) => ResultOf::with_status(decision, Status::from(&**fault)),
             None => ResultOf::new(decision),
         };
-        result.obligations = vote.duties.obligations.into_iter().map(duty).collect();
-        result.advice = vote.duties.advice.into_iter().map(duty).collect();
+        if let Some(duties) = vote.duties {
+            result.obligations = duties.obligations.into_iter().map(duty).collect();
+            result.advice = duties.advice.into_iter().map(duty).collect();
+        }
         result.attributes = request.categories.included();
         if request.return_policy_ids {
             result.policy_ids =
