@@ -8,7 +8,12 @@ use super::tree::{Kind, NodeId};
 impl Evaluation<'_> {
     /// Adds the nodes a step selects from one node, before predicates, in the order of the axis: backwards on
     /// reverse axes.
-    pub(super) fn walk(&mut self, step: &Step, from: NodeId, found: &mut Vec<NodeId>) -> Result<(), XPathError> {
+    pub(super) fn walk(
+        &mut self,
+        step: &Step,
+        from: NodeId,
+        found: &mut Vec<NodeId>,
+    ) -> Result<(), XPathError> {
         let content = self.content;
         match step.axis {
             Axis::SelfNode => self.visit(step, from, found),
@@ -66,7 +71,13 @@ impl Evaluation<'_> {
     }
 
     /// The node `next` and those beside it, up to the number `end`.
-    fn siblings(&mut self, step: &Step, mut next: u32, end: u32, found: &mut Vec<NodeId>) -> Result<(), XPathError> {
+    fn siblings(
+        &mut self,
+        step: &Step,
+        mut next: u32,
+        end: u32,
+        found: &mut Vec<NodeId>,
+    ) -> Result<(), XPathError> {
         while next < end {
             self.visit(step, NodeId::at(next), found)?;
             next = self.content.end(NodeId::at(next));
@@ -75,7 +86,13 @@ impl Evaluation<'_> {
     }
 
     /// All nodes but attributes with the numbers from `start` to before `end`.
-    fn range(&mut self, step: &Step, start: u32, end: u32, found: &mut Vec<NodeId>) -> Result<(), XPathError> {
+    fn range(
+        &mut self,
+        step: &Step,
+        start: u32,
+        end: u32,
+        found: &mut Vec<NodeId>,
+    ) -> Result<(), XPathError> {
         for next in start..end {
             if !self.is_attribute(next) {
                 self.visit(step, NodeId::at(next), found)?;
@@ -170,8 +187,7 @@ impl Evaluation<'_> {
             NodeTest::Comment => kind == Kind::Comment,
             NodeTest::Instruction(None) => kind == Kind::Instruction,
             NodeTest::Instruction(Some(target)) => {
-                kind == Kind::Instruction
-                    && self.content.name(node).is_some_and(|name| name.local == *target)
+                kind == Kind::Instruction && self.content.name(node).is_some_and(|name| name.local == *target)
             }
             NodeTest::AnyName => kind == principal(step.axis),
             NodeTest::AnyIn(space) => {

@@ -50,8 +50,8 @@ impl<'a> Evaluation<'a> {
             None => {
                 self.steps = 0;
                 let message = format!(
-                    "the path takes more than {XPATH_STEPS_MAX} steps over this content; name the way to the nodes \
-                     instead of searching with `//`"
+                    "it takes too many steps over this content ({XPATH_STEPS_MAX} at most); name the way to the \
+                     nodes instead of searching with `//`"
                 );
                 Err(XPathError::limit(message))
             }
@@ -113,7 +113,8 @@ impl<'a> Evaluation<'a> {
     }
 
     fn step(&mut self, step: &'a Step, from: &[NodeId]) -> Evaluated<Vec<NodeId>> {
-        let reaches_down = matches!(step.axis, Axis::Descendant | Axis::DescendantOrSelf) && !step.is_positional;
+        let reaches_down =
+            matches!(step.axis, Axis::Descendant | Axis::DescendantOrSelf) && !step.is_positional;
         let mut covered = 0;
         let mut found = Vec::new();
         for &node in from {
@@ -146,7 +147,7 @@ impl<'a> Evaluation<'a> {
             let Some(&node) = nodes.get(start + position - 1) else { break };
             let keeps = match self.evaluate(predicate, Focus { node, position, size })? {
                 Outcome::Number(number) => number == position as f64,
-                other => other.to_boolean(),
+                other @ (Outcome::Nodes(_) | Outcome::Text(_) | Outcome::Boolean(_)) => other.to_boolean(),
             };
             if keeps {
                 nodes.swap(kept, start + position - 1);

@@ -81,11 +81,11 @@ pub(super) enum Expression {
 impl Expression {
     pub(super) fn kind(&self) -> ValueKind {
         match self {
-            Expression::Chain { rest, .. } => match rest.last().map(|(operator, _)| operator) {
-                Some(
-                    Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide | Operator::Modulo,
-                ) => ValueKind::Number,
-                _ => ValueKind::Boolean,
+            Expression::Chain { rest, .. } => match rest.last() {
+                Some((Operator::Compute(_), _)) => ValueKind::Number,
+                Some((Operator::Or | Operator::And | Operator::Equal | Operator::NotEqual, _))
+                | Some((Operator::Order(_), _))
+                | None => ValueKind::Boolean,
             },
             Expression::Negated(_) | Expression::Number(_) => ValueKind::Number,
             Expression::Union(_) | Expression::Path(_) => ValueKind::Nodes,
@@ -124,10 +124,20 @@ pub(super) enum Operator {
     And,
     Equal,
     NotEqual,
+    Order(Order),
+    Compute(Compute),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
     Less,
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compute {
     Add,
     Subtract,
     Multiply,
@@ -148,10 +158,7 @@ pub(super) enum Start {
     /// The context node.
     Context,
     /// The nodes another expression gives, filtered.
-    Expression {
-        expression: Box<Expression>,
-        predicates: Vec<Expression>,
-    },
+    Expression { expression: Box<Expression>, predicates: Vec<Expression> },
 }
 
 #[derive(Clone, Debug)]
@@ -221,10 +228,7 @@ pub(super) enum NodeTest {
     /// `prefix:*`
     AnyIn(SmolStr),
     /// A name.
-    Name {
-        space: SmolStr,
-        local: SmolStr,
-    },
+    Name { space: SmolStr, local: SmolStr },
 }
 
 /// The core function library (section 4).

@@ -22,10 +22,9 @@ impl<'a> Evaluation<'a> {
             Function::Position => Outcome::Number(focus.position as f64),
             Function::Count => Outcome::Number(self.node_argument(arguments, focus)?.len() as f64),
             Function::Id => Outcome::Nodes(self.ids(arguments, focus)?),
-            Function::LocalName | Function::NamespaceUri | Function::Name => {
-                let nodes = self.node_argument(arguments, focus)?;
-                nodes.first().map_or(Outcome::from(""), |node| self.name_of(function, *node))
-            }
+            Function::LocalName => Outcome::from(self.name_argument(arguments, focus)?.0),
+            Function::NamespaceUri => Outcome::from(self.name_argument(arguments, focus)?.1),
+            Function::Name => Outcome::from(self.name_argument(arguments, focus)?.2),
             Function::String => Outcome::Text(self.argument_text(arguments, 0, focus)?),
             Function::Concat => self.concat(arguments, focus)?,
             Function::StartsWith => {
@@ -36,12 +35,14 @@ impl<'a> Evaluation<'a> {
                 let (text, part) = self.two_texts(arguments, focus)?;
                 Outcome::Boolean(text.contains(&*part))
             }
-            Function::SubstringBefore | Function::SubstringAfter => {
+            Function::SubstringBefore => {
                 let (text, part) = self.two_texts(arguments, focus)?;
-                let found = match function {
-                    Function::SubstringBefore => text.split_once(&*part).map(|(before, _)| before.to_owned()),
-                    _ => text.split_once(&*part).map(|(_, after)| after.to_owned()),
-                };
+                let found = text.split_once(&*part).map(|(before, _)| before.to_owned());
+                Outcome::Text(Cow::Owned(found.unwrap_or_default()))
+            }
+            Function::SubstringAfter => {
+                let (text, part) = self.two_texts(arguments, focus)?;
+                let found = text.split_once(&*part).map(|(_, after)| after.to_owned());
                 Outcome::Text(Cow::Owned(found.unwrap_or_default()))
             }
             Function::Substring => self.substring(arguments, focus)?,
@@ -129,16 +130,20 @@ impl<'a> Evaluation<'a> {
         self.number(&argument)
     }
 
-    fn name_of(&self, function: Function, node: NodeId) -> Outcome<'a> {
+    /// Local name, namespace and name as written of the first node; all "" where it has none.
+    fn name_argument(
+        &mut self,
+        arguments: &'a [Expression],
+        focus: Focus,
+    ) -> Evaluated<(&'a str, &'a str, &'a str)> {
         let content = self.content;
-        if let Some(binding) = content.binding(node) {
-            return Outcome::from(if function == Function::NamespaceUri { "" } else { binding.prefix.as_str() });
-        }
-        let Some(name) = content.name(node) else { return Outcome::from("") };
-        Outcome::from(match function {
-            Function::NamespaceUri => name.space.as_str(),
-            Function::Name => name.written.as_str(),
-            _ => name.local.as_str(),
+        let nodes = self.node_argument(arguments, focus)?;
+        let Some(&node) = nodes.first() else { return Ok(("", "", "")) };
+        Ok(match (content.binding(node), content.name(node)) {
+            // A namespace node is named by its prefix (section 5.4).
+            (Some(binding), _) => (&binding.prefix, "", &binding.prefix),
+            (None, Some(name)) => (&name.local, &name.space, &name.written),
+            (None, None) => ("", "", ""),
         })
     }
 
@@ -222,7 +227,7 @@ impl<'a> Evaluation<'a> {
             Outcome::Nodes(nodes) => {
                 nodes.into_iter().map(|node| Cow::Borrowed(self.content.text(node))).collect()
             }
-            other => vec![self.text(other)?],
+            other @ (Outcome::Text(_) | Outcome::Number(_) | Outcome::Boolean(_)) => vec![self.text(other)?],
         };
         for text in texts {
             self.charge_text(&text)?;

@@ -54,7 +54,7 @@ mod tests;
 
 pub use error::{ContentError, XPathError, XPathErrorKind};
 pub use expression::XPath;
-pub use request::RequestContent;
+pub use request::Contents;
 pub use tree::{Content, NodeId};
 
 use evaluate::Evaluation;
@@ -74,6 +74,9 @@ pub const XPATH_DEPTH_MAX: usize = 32;
 /// How many nodes one evaluation may visit, long texts counting one for each 16 bytes read or made: some ten
 /// milliseconds, and 16 MiB of made text.
 pub const XPATH_STEPS_MAX: u64 = 1_000_000;
+
+/// The steps of all paths over the contents of one message together: a tenth of a second.
+pub const XPATH_REQUEST_STEPS_MAX: u64 = 10 * XPATH_STEPS_MAX;
 
 /// What an expression evaluates to.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,9 @@
 //! Operators on values (XPath 1.0, sections 3.4 and 3.5).
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::evaluate::{Evaluated, Evaluation, Focus};
-use super::expression::{Expression, Operator};
+use super::expression::{Compute, Expression, Operator, Order};
 use super::tree::NodeId;
 use super::value::{Outcome, number_from};
 
@@ -18,39 +17,34 @@ impl<'a> Evaluation<'a> {
     ) -> Evaluated<Outcome<'a>> {
         let mut value = self.evaluate(first, focus)?;
         for (operator, operand) in rest {
-            match operator {
-                Operator::Or | Operator::And => {
-                    let decides = *operator == Operator::Or;
-                    if value.to_boolean() == decides {
-                        return Ok(Outcome::Boolean(decides));
-                    }
-                    value = Outcome::Boolean(self.evaluate(operand, focus)?.to_boolean());
-                }
-                _ => {
-                    let operand = self.evaluate(operand, focus)?;
-                    value = self.apply(*operator, value, operand)?;
-                }
+            let decides = *operator == Operator::Or;
+            if matches!(operator, Operator::Or | Operator::And) && value.to_boolean() == decides {
+                return Ok(Outcome::Boolean(decides));
             }
+            let operand = self.evaluate(operand, focus)?;
+            value = self.apply(*operator, value, operand)?;
         }
         Ok(value)
     }
 
     fn apply(&mut self, operator: Operator, left: Outcome<'a>, right: Outcome<'a>) -> Evaluated<Outcome<'a>> {
-        let number = match operator {
-            Operator::Equal | Operator::NotEqual => {
-                return self.equality(operator == Operator::Equal, left, right).map(Outcome::Boolean);
+        Ok(match operator {
+            Operator::Or => Outcome::Boolean(left.to_boolean() || right.to_boolean()),
+            Operator::And => Outcome::Boolean(left.to_boolean() && right.to_boolean()),
+            Operator::Equal => Outcome::Boolean(self.equality(true, left, right)?),
+            Operator::NotEqual => Outcome::Boolean(self.equality(false, left, right)?),
+            Operator::Order(order) => Outcome::Boolean(self.order(order, &left, &right)?),
+            Operator::Compute(compute) => {
+                let (left, right) = (self.number(&left)?, self.number(&right)?);
+                Outcome::Number(match compute {
+                    Compute::Add => left + right,
+                    Compute::Subtract => left - right,
+                    Compute::Multiply => left * right,
+                    Compute::Divide => left / right,
+                    Compute::Modulo => left % right,
+                })
             }
-            Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
-                return self.order(operator, &left, &right).map(Outcome::Boolean);
-            }
-            Operator::Add => self.number(&left)? + self.number(&right)?,
-            Operator::Subtract => self.number(&left)? - self.number(&right)?,
-            Operator::Multiply => self.number(&left)? * self.number(&right)?,
-            Operator::Divide => self.number(&left)? / self.number(&right)?,
-            Operator::Modulo => self.number(&left)? % self.number(&right)?,
-            Operator::Or | Operator::And => number_from(left.to_boolean()),
-        };
-        Ok(Outcome::Number(number))
+        })
     }
 
     /// `=` (`wanted`) or `!=`.
@@ -83,7 +77,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn some_text(&mut self, wanted: bool, nodes: &[NodeId], text: &Cow<'a, str>) -> Evaluated<bool> {
+    fn some_text(&mut self, wanted: bool, nodes: &[NodeId], text: &str) -> Evaluated<bool> {
         for node in nodes {
             self.charge_text(text)?;
             if (self.content.text(*node) == text) == wanted {
@@ -127,16 +121,16 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `<`, `<=`, `>` and `>=`, of numbers always.
-    fn order(&mut self, operator: Operator, left: &Outcome<'a>, right: &Outcome<'a>) -> Evaluated<bool> {
+    fn order(&mut self, operator: Order, left: &Outcome<'a>, right: &Outcome<'a>) -> Evaluated<bool> {
         // Against a truth value, nodes are one: whether there are any.
         let has_boolean = matches!(left, Outcome::Boolean(_)) || matches!(right, Outcome::Boolean(_));
         let (least_left, most_left) = self.extremes(left, has_boolean)?;
         let (least_right, most_right) = self.extremes(right, has_boolean)?;
         Ok(match operator {
-            Operator::Less => least_left < most_right,
-            Operator::LessOrEqual => least_left <= most_right,
-            Operator::Greater => most_left > least_right,
-            _ => most_left >= least_right,
+            Order::Less => least_left < most_right,
+            Order::LessOrEqual => least_left <= most_right,
+            Order::Greater => most_left > least_right,
+            Order::GreaterOrEqual => most_left >= least_right,
         })
     }
 

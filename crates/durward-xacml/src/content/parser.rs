@@ -4,7 +4,9 @@ use smol_str::SmolStr;
 
 use super::XPATH_DEPTH_MAX;
 use super::error::XPathError;
-use super::expression::{Axis, Expression, Function, NodeTest, Operator, Path, Start, Step, ValueKind};
+use super::expression::{
+    Axis, Compute, Expression, Function, NodeTest, Operator, Order, Path, Start, Step, ValueKind,
+};
 use super::lexer::{self, Placed, Token};
 use super::read::XML_SPACE;
 
@@ -37,13 +39,17 @@ const PRECEDENCE: [&[(&str, Operator)]; 6] = [
     &[("and", Operator::And)],
     &[("=", Operator::Equal), ("!=", Operator::NotEqual)],
     &[
-        ("<", Operator::Less),
-        ("<=", Operator::LessOrEqual),
-        (">", Operator::Greater),
-        (">=", Operator::GreaterOrEqual),
+        ("<", Operator::Order(Order::Less)),
+        ("<=", Operator::Order(Order::LessOrEqual)),
+        (">", Operator::Order(Order::Greater)),
+        (">=", Operator::Order(Order::GreaterOrEqual)),
     ],
-    &[("+", Operator::Add), ("-", Operator::Subtract)],
-    &[("*", Operator::Multiply), ("div", Operator::Divide), ("mod", Operator::Modulo)],
+    &[("+", Operator::Compute(Compute::Add)), ("-", Operator::Compute(Compute::Subtract))],
+    &[
+        ("*", Operator::Compute(Compute::Multiply)),
+        ("div", Operator::Compute(Compute::Divide)),
+        ("mod", Operator::Compute(Compute::Modulo)),
+    ],
 ];
 
 impl<'a> Parser<'a> {
@@ -166,7 +172,9 @@ impl<'a> Parser<'a> {
             return Ok(expression);
         }
         if expression.kind() != ValueKind::Nodes {
-            return Err(XPathError::syntax("only nodes have steps and predicates, and the value before them is none"));
+            return Err(XPathError::syntax(
+                "only nodes have steps and predicates, and the value before them is none",
+            ));
         }
         let mut steps = Vec::new();
         self.more_steps(&mut steps)?;

@@ -66,8 +66,13 @@ impl Builder {
             names: Vec::new(),
             bindings: Vec::new(),
         };
-        let mut builder =
-            Builder { content, open: vec![0], scopes: HashMap::new(), names: HashMap::new(), has_root: false };
+        let mut builder = Builder {
+            content,
+            open: vec![0],
+            scopes: HashMap::new(),
+            names: HashMap::new(),
+            has_root: false,
+        };
         builder.bind("xml", XML_SPACE, 0);
         builder
     }
@@ -264,7 +269,11 @@ impl Builder {
     fn characters(&mut self, text: &str) -> Read<()> {
         if self.open.len() == 1 {
             let is_space = text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
-            return if is_space { Ok(()) } else { Err("there is text outside of the root element".to_owned()) };
+            return if is_space {
+                Ok(())
+            } else {
+                Err("there is text outside of the root element".to_owned())
+            };
         }
         if text.contains("]]>") {
             return Err("`]]>` may not stand in text".to_owned());
@@ -273,7 +282,8 @@ impl Builder {
     }
 
     fn reference(&mut self, name: &str) -> Read<()> {
-        let unknown = || format!("`&{name};` is not known; only `&amp;`, `&lt;`, `&gt;`, `&quot;` and `&apos;` are");
+        let unknown =
+            || format!("`&{name};` is not known; only `&amp;`, `&lt;`, `&gt;`, `&quot;` and `&apos;` are");
         let character = characters::reference(name).ok_or_else(unknown)?;
         self.text(character.encode_utf8(&mut [0; 4]))
     }

@@ -134,6 +134,11 @@ impl Content {
         matches!(self.kind(id), Kind::Document | Kind::Element)
     }
 
+    pub(super) fn children_of_document(&self) -> impl Iterator<Item = NodeId> {
+        let child = |number: u32| (number < self.node_count()).then_some(NodeId::at(number));
+        std::iter::successors(child(1), move |last| child(self.end(*last)))
+    }
+
     /// The name of an element, attribute or processing instruction.
     pub(super) fn name(&self, id: NodeId) -> Option<&Name> {
         match self.kind(id) {
