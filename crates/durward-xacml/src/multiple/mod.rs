@@ -18,6 +18,7 @@ use crate::request::{AttributeView, Categories, Request, identifiers};
 use crate::response::Status;
 
 pub use combine::combine_if_asked;
+pub use content::CONTENT_SELECTORS_MAX;
 pub use hierarchy::ResourceHierarchy;
 
 /// How many individual requests one request may mean. Repeated categories multiply and hierarchies are as large as

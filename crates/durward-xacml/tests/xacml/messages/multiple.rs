@@ -203,3 +203,51 @@ fn an_entire_hierarchy_is_permitted_where_all_of_it_is() {
         assert_eq!((combined.len(), combined[0].decision), (1, expected));
     }
 }
+
+/// A resource of three parts, and paths to be selected from it.
+fn with_content(paths: &[&str]) -> Request {
+    let values: String = paths
+        .iter()
+        .map(|path| {
+            format!(
+                "<Attribute AttributeId=\"{}\" IncludeInResult=\"true\"><AttributeValue XPathCategory=\"{}\" \
+                 DataType=\"urn:oasis:names:tc:xacml:3.0:data-type:xpathExpression\">{path}</AttributeValue></Attribute>",
+                identifiers::MULTIPLE_CONTENT_SELECTOR,
+                identifiers::RESOURCE
+            )
+        })
+        .collect();
+    request(&format!(
+        "<Attributes Category=\"{}\" xmlns:p=\"urn:p\"><Content><p:r><p:a>1</p:a><p:a>2</p:a><p:b>3</p:b></p:r></Content>\
+         {values}</Attributes>",
+        identifiers::RESOURCE
+    ))
+}
+
+#[test]
+fn a_content_selector_means_each_node_it_selects() {
+    let request = with_content(&["//p:a"]);
+    let Individual::Many(many) = individual_requests(&request, None).unwrap() else { panic!() };
+    assert_eq!(many.len(), 2);
+    for one in &many {
+        let attribute = one.categories.attributes().next().unwrap();
+        assert_eq!((&*attribute.id, attribute.include_in_result), (identifiers::CONTENT_SELECTOR, true));
+        assert!(one.categories.find(identifiers::RESOURCE).unwrap().content.is_some());
+        // Each path selects its own node and no other.
+        let Value::XPathExpression(path) = &attribute.values()[0] else { panic!() };
+        let nodes = durward_xacml::content::Contents::default().split(one, path).unwrap();
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes[0].path, path.path);
+    }
+    assert_ne!(parts(&request, None)[0], parts(&request, None)[1]);
+    let Individual::Many(product) = individual_requests(&with_content(&["//p:a", "//p:*"]), None).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!(product.len(), 8);
+    assert_eq!(failure(&with_content(&["//p:c"]), None), "`multiple:content-selector` selects no node");
+    assert!(failure(&with_content(&["//q:c"]), None).contains("`//q:c`"));
+    assert!(failure(&with_content(&["//p:a"; 9]), None).starts_with("more than 8"));
+    let text = Request::builder().resource(identifiers::MULTIPLE_CONTENT_SELECTOR, "//a").build();
+    assert!(failure(&text, None).contains("must have one value, an xpathExpression"));
+}
