@@ -127,7 +127,8 @@ impl<'p> Asking<'p> {
         let snapshot = self.snapshot;
         let slots = &snapshot.program.slots;
         let scratch = SCRATCH.take();
-        let mut question = Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
+        let mut question =
+            Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
         if let Some(moment) = &self.moment {
             for (slot, values) in snapshot.time.with(moment) {
                 if request.categories.values(slots.name(slot), slots.key(slot)).is_empty() {
