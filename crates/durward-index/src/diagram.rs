@@ -9,6 +9,7 @@
 
 mod build;
 mod expand;
+mod inline;
 mod merge;
 mod store;
 mod table;
@@ -39,7 +40,7 @@ pub struct Diagram {
 }
 
 /// Where a walk goes on: `kind` is the length of a list, or one of the constants.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Step {
     at: u32,
     kind: u32,
@@ -150,20 +151,25 @@ impl Diagram {
         if !node.is_mergeable {
             return Step::UNDIVIDED;
         }
-        let mut ways = self.ways_of_many(node, question);
-        match ways.next() {
-            None => node.other,
-            Some(way) if ways.all(|another| another == way) => way,
-            Some(_) => Step { at: step.at, kind: Step::MANY },
-        }
+        let mut only = None;
+        let are_several =
+            self.any_way_of_many(node, question, |way| only.replace(way).is_some_and(|before| before != way));
+        if are_several { Step { at: step.at, kind: Step::MANY } } else { only.unwrap_or(node.other) }
     }
 
-    /// The branches of the values that have their own. The branch of other values need not be gone besides: who is
-    /// on it does not look at the slot and is on all the others, or stands behind somebody who decides.
-    fn ways_of_many(&self, node: &Branching, question: &Question<'_>) -> impl Iterator<Item = Step> {
-        let steps =
-            question.atoms_of(node.slot).filter_map(|atom| self.tables.find(&node.table, Number::of(atom)));
-        steps.filter(|step| *step != node.other)
+    /// Whether the test holds for the branch of any value that has its own. The branch of other values need not be
+    /// gone besides: who is on it does not look at the slot and is on all the others, or stands behind somebody who
+    /// decides.
+    fn any_way_of_many(
+        &self,
+        node: &Branching,
+        question: &Question<'_>,
+        mut test: impl FnMut(Step) -> bool,
+    ) -> bool {
+        question.any_of_many(node.slot, |atom| {
+            let step = self.tables.find(&node.table, Number::of(atom)).unwrap_or(node.other);
+            step != node.other && test(step)
+        })
     }
 
     #[inline]
@@ -185,7 +191,7 @@ impl Diagram {
         let mut merging = Merging::new(self, set, question);
         let merged = merging.merge(step).or_else(|| merging.merge(starts.exact));
         match merged {
-            Some(()) => merging.found.show(show),
+            Some(()) => merging.show(show),
             None => {
                 for child in &set.children {
                     if show(*child, Known::Unsure) == Flow::Stop {

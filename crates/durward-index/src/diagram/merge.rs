@@ -5,6 +5,7 @@ use durward_ir::evaluate::Known;
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
+use super::inline::Inline;
 use super::{Diagram, Entry, Step};
 
 /// Beyond this many lists and entries for each child of the set, merging is given up. Slots with many values each
@@ -14,21 +15,21 @@ const WORK_MAX: usize = 4;
 /// This much is always tried.
 const WORK_MIN: usize = 64;
 
-/// Up to this many entries are merged without asking for memory.
+/// Up to this many entries and ways are merged without asking for memory.
 const INLINE_MAX: usize = 24;
 
 /// A walk along several ways.
 pub(super) struct Merging<'d> {
     diagram: &'d Diagram,
     question: &'d Question<'d>,
-    pub(super) found: Found,
+    found: Inline<Entry, INLINE_MAX>,
     work_left: usize,
 }
 
 impl<'d> Merging<'d> {
     pub(super) fn new(diagram: &'d Diagram, set: &Set, question: &'d Question<'d>) -> Merging<'d> {
         let work_left = WORK_MIN + WORK_MAX * set.children.len();
-        Merging { diagram, question, found: Found::new(), work_left }
+        Merging { diagram, question, found: Inline::new(Entry::new(NodeId(0), 0, false)), work_left }
     }
 
     /// Finds the children on all ways from here, in document order and once each. `None` if that takes too long or
@@ -36,10 +37,22 @@ impl<'d> Merging<'d> {
     pub(super) fn merge(&mut self, step: Step) -> Option<()> {
         let all = self.add(step);
         match all {
-            Some(()) => self.found.put_in_order(),
+            // Of one child found twice the one known to match comes first.
+            Some(()) => self.found.as_mut_slice().sort_unstable_by_key(|entry| entry.rank ^ 1),
             None => self.found.clear(),
         }
         all
+    }
+
+    /// Shows each child found once.
+    pub(super) fn show(&mut self, show: &mut dyn FnMut(NodeId, Known) -> Flow) {
+        let mut last = None;
+        for entry in self.found.as_mut_slice() {
+            let place = entry.place();
+            if last.replace(place) != Some(place) && show(entry.node, entry.known()) == Flow::Stop {
+                break;
+            }
+        }
     }
 
     /// Recursion goes as deep as the diagram; see [`super::build::DEPTH_MAX`].
@@ -48,9 +61,17 @@ impl<'d> Merging<'d> {
         match step.kind {
             Step::NODE | Step::ALL => None,
             Step::MANY => {
+                let mut ways: Inline<Step, INLINE_MAX> = Inline::new(Step::NOBODY);
                 let node = self.diagram.nodes.get(step.at as usize)?;
-                let (diagram, question) = (self.diagram, self.question);
-                diagram.ways_of_many(node, question).try_for_each(|way| self.add(way))
+                self.diagram.any_way_of_many(node, self.question, |way| {
+                    ways.extend(&[way]);
+                    false
+                });
+                let ways = ways.as_mut_slice();
+                ways.sort_unstable();
+                ways.chunk_by(|way, next| way == next)
+                    .filter_map(<[Step]>::first)
+                    .try_for_each(|way| self.add(*way))
             }
             Step::FORK => {
                 let [first, second] = self.diagram.forks.get(step.at as usize)?;
@@ -61,61 +82,6 @@ impl<'d> Merging<'d> {
                 self.work_left = self.work_left.checked_sub(length as usize + 1)?;
                 self.found.extend(self.diagram.list(step));
                 Some(())
-            }
-        }
-    }
-}
-
-/// Entries, in place while they are few.
-pub(super) struct Found {
-    few: [Entry; INLINE_MAX],
-    /// How many there are; past `INLINE_MAX` all of them are in `many`.
-    count: usize,
-    many: Vec<Entry>,
-}
-
-impl Found {
-    fn new() -> Found {
-        Found { few: [Entry { node: NodeId(0), rank: 0 }; INLINE_MAX], count: 0, many: Vec::new() }
-    }
-
-    fn clear(&mut self) {
-        self.count = 0;
-        self.many.clear();
-    }
-
-    fn extend(&mut self, entries: &[Entry]) {
-        let end = self.count + entries.len();
-        if let Some(room) = self.few.get_mut(self.count..end) {
-            room.copy_from_slice(entries);
-        } else {
-            if self.many.is_empty() {
-                self.many.extend_from_slice(self.few.get(..self.count).unwrap_or_default());
-            }
-            self.many.extend_from_slice(entries);
-        }
-        self.count = end;
-    }
-
-    fn as_mut_slice(&mut self) -> &mut [Entry] {
-        match self.few.get_mut(..self.count) {
-            Some(few) => few,
-            None => &mut self.many,
-        }
-    }
-
-    /// By place; of one child found twice the one known to match comes first.
-    fn put_in_order(&mut self) {
-        self.as_mut_slice().sort_unstable_by_key(|entry| entry.rank ^ 1);
-    }
-
-    /// Shows each child once.
-    pub(super) fn show(&mut self, show: &mut dyn FnMut(NodeId, Known) -> Flow) {
-        let mut last = None;
-        for entry in self.as_mut_slice() {
-            let place = entry.place();
-            if last.replace(place) != Some(place) && show(entry.node, entry.known()) == Flow::Stop {
-                break;
             }
         }
     }
