@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Question, Scratch, Surroundings};
+use durward_ir::question::{Attributes, Question, Scratch, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::multiple::{self, Individual};
 use durward_xacml::request::Request;
@@ -124,24 +124,19 @@ impl<'p> Asking<'p> {
         fetched: &'r Fetched,
         surroundings: &'r dyn Surroundings,
     ) -> Question<'r> {
-        let slots = &self.snapshot.program.slots;
-        let mut question = Question::new(SCRATCH.take(), &self.snapshot.blank, surroundings);
-        for category in request.categories.iter() {
-            let Some(number) = slots.category(&category.category) else { continue };
-            for attribute in category.attributes() {
-                let (key, issuer) = (attribute.key, attribute.issuer.as_deref());
-                question.give(slots, number, key, &attribute.id, issuer, attribute.values());
-            }
-        }
+        let snapshot = self.snapshot;
+        let slots = &snapshot.program.slots;
+        let scratch = SCRATCH.take();
+        let mut question = Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
         if let Some(moment) = &self.moment {
-            for (slot, values) in self.snapshot.time.with(moment) {
-                if question.is_empty(slot) {
-                    question.put(slots, slot, values);
+            for (slot, values) in snapshot.time.with(moment) {
+                if request.categories.values(slots.name(slot), slots.key(slot)).is_empty() {
+                    question.supply(slot, values);
                 }
             }
         }
         for (slot, values) in fetched {
-            question.put(slots, *slot, values);
+            question.supply(*slot, values);
         }
         question
     }
