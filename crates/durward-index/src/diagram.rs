@@ -8,13 +8,16 @@
 //! that a source is asked only for what the policies themselves read. Once it was asked, the walk goes through.
 
 mod build;
+mod expand;
+mod store;
 mod table;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Everything, Known, Shortlist};
+use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
 use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
+use crate::necessary;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::Maker;
@@ -30,8 +33,8 @@ const MERGE_MIN: usize = 64;
 /// Decision diagrams over the targets of a program.
 #[derive(Debug)]
 pub struct Diagram {
-    /// For each element, where its diagram starts; [`Step::UNDIVIDED`] where it has none.
-    starts: Box<[Step]>,
+    /// For each element, where its diagrams start.
+    starts: Box<[Starts]>,
     nodes: Box<[Branching]>,
     forks: Box<[[Step; 2]]>,
     tables: Tables,
@@ -59,19 +62,38 @@ impl Step {
 
     const UNDIVIDED: Step = Step { at: 0, kind: Step::ALL };
     const NOBODY: Step = Step { at: 0, kind: 0 };
+
+    /// Whether this is the end of a walk.
+    #[inline]
+    fn is_list(self) -> bool {
+        self.kind < Step::ALL
+    }
+}
+
+/// Where the two diagrams of a set start; [`Step::UNDIVIDED`] where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Starts {
+    /// Lists children of children, too. For questions with at most one value for each slot it looks at.
+    deep: Step,
+    /// Lists children only.
+    exact: Step,
+}
+
+impl Starts {
+    const UNDIVIDED: Starts = Starts { deep: Step::UNDIVIDED, exact: Step::UNDIVIDED };
 }
 
 /// A child in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Entry {
     node: NodeId,
-    /// Twice the place among the children of the set, plus one if its target is known to match.
+    /// Twice the place among all that may stand in lists of the set, plus one if its target is known to match.
     rank: u32,
 }
 
 impl Entry {
-    fn new(node: NodeId, position: u32, is_known_match: bool) -> Entry {
-        Entry { node, rank: 2 * position + u32::from(is_known_match) }
+    fn new(node: NodeId, place: u32, is_known_match: bool) -> Entry {
+        Entry { node, rank: 2 * place + u32::from(is_known_match) }
     }
 
     #[inline]
@@ -99,7 +121,10 @@ impl Branching {
 
 impl Diagram {
     pub(crate) fn build(program: &Program, settings: &Settings) -> Diagram {
-        Maker::new(settings).build(program, Targets::build(program))
+        let targets = Targets::build(program);
+        let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
+        let diagram = Maker::new(program, &targets, &necessary, settings).build();
+        Diagram { targets, ..diagram }
     }
 
     /// What the diagrams consist of.
@@ -133,8 +158,30 @@ impl Diagram {
         self.lists.get(first..first + step.kind as usize).unwrap_or_default()
     }
 
-    /// Goes all ways at once. `None` if that takes too long or leads to an undivided set.
+    /// The list where the walk has ended without one: merged, or that of the exact diagram. `None` if the set must
+    /// be evaluated undivided.
     #[cold]
+    fn find_otherwise<'d>(
+        &'d self,
+        step: Step,
+        exact: Step,
+        set: &Set,
+        question: &Question<'_>,
+        merged: &'d mut Vec<Entry>,
+    ) -> Option<&'d [Entry]> {
+        if let Some(entries) = self.merge(step, set, question) {
+            *merged = entries;
+        } else {
+            let exact_end = self.walk(exact, question);
+            if exact_end.is_list() {
+                return Some(self.list(exact_end));
+            }
+            *merged = self.merge(exact_end, set, question)?;
+        }
+        Some(merged)
+    }
+
+    /// Goes all ways at once. `None` if that takes too long or leads to an undivided set.
     fn merge(&self, step: Step, set: &Set, question: &Question<'_>) -> Option<Vec<Entry>> {
         let limit = MERGE_MIN + MERGE_FACTOR_MAX * set.children.len();
         let mut merging = Merging { diagram: self, question, found: Vec::new(), work_left: limit };
@@ -199,21 +246,23 @@ impl Shortlist for Diagram {
         id: NodeId,
         set: &Set,
         question: &Question<'_>,
+        list: ListPolicies,
         mut show: impl FnMut(NodeId, Known) -> Flow,
     ) {
-        let start = self.starts.get(id.0 as usize).copied().unwrap_or(Step::UNDIVIDED);
+        let starts = self.starts.get(id.0 as usize).copied().unwrap_or(Starts::UNDIVIDED);
+        let start = match list {
+            ListPolicies::No => starts.deep,
+            ListPolicies::Yes => starts.exact,
+        };
         let step = self.walk(start, question);
-        let merged;
-        let entries = match step.kind {
-            Step::ALL | Step::NODE => return Everything.children(id, set, question, show),
-            Step::MANY | Step::FORK => match self.merge(step, set, question) {
-                Some(entries) => {
-                    merged = entries;
-                    &merged
-                }
-                None => return Everything.children(id, set, question, show),
-            },
-            _ => self.list(step),
+        let mut merged = Vec::new();
+        let entries = if step.is_list() {
+            self.list(step)
+        } else {
+            match self.find_otherwise(step, starts.exact, set, question, &mut merged) {
+                Some(entries) => entries,
+                None => return Everything.children(id, set, question, list, show),
+            }
         };
         for entry in entries {
             if show(entry.node, entry.known()) == Flow::Stop {

@@ -6,7 +6,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
     Set, SetKind, SlotId,
 };
-use durward_ir::question::{NoContent, Number, Question, Scratch};
+use durward_ir::question::{NoAttributes, NoContent, Question, Scratch};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 use std::borrow::Cow;
@@ -394,24 +394,13 @@ impl Facts {
     }
 
     /// The question once the sources were asked for these slots.
-    pub(crate) fn question<'f>(&'f self, program: &Program, asked: &[SlotId]) -> Question<'f> {
-        let blank: Vec<Number> = self
-            .is_sourced
-            .iter()
-            .map(|is_sourced| if *is_sourced { Number::UNASKED } else { Number::ABSENT })
-            .collect();
-        let mut question = Question::new(Scratch::default(), &blank, &NoContent);
+    pub(crate) fn question<'f>(&'f self, program: &'f Program, asked: &[SlotId]) -> Question<'f> {
+        let (slots, sourced) = (&program.slots, &self.is_sourced);
+        let mut question = Question::new(Scratch::default(), slots, &NoAttributes, &NoContent, sourced);
         for (at, values) in self.values.iter().enumerate() {
             let slot = SlotId(at as u32);
-            if asked.contains(&slot) {
-                question.put(&program.slots, slot, values);
-            } else if !self.is_sourced[at] && !values.is_empty() {
-                // In two parts, as two attributes of a request with one name would be.
-                let (first, rest) = values.split_at(values.len().div_ceil(2));
-                question.put(&program.slots, slot, first);
-                if !rest.is_empty() {
-                    question.put(&program.slots, slot, rest);
-                }
+            if asked.contains(&slot) || !sourced[at] {
+                question.supply(slot, values);
             }
         }
         question

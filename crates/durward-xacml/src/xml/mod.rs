@@ -1,8 +1,8 @@
 //! XML as the readers of requests and responses want it: elements by namespace, attributes checked, text decoded,
 //! everything outside the schema refused. Splitting the text into tags is left to `quick-xml`.
 
-mod attributes;
-mod characters;
+pub(crate) mod attributes;
+pub(crate) mod characters;
 mod names;
 mod reader;
 pub(crate) mod write;

@@ -1,0 +1,60 @@
+//! The way to one node, as a path: what content selectors of the Multiple Decision Profile (section 2.3) hold.
+
+use std::fmt::Write;
+
+use super::tree::{Content, Kind, NodeId};
+
+impl Content {
+    /// An absolute path that selects this node and no other of this content. It uses no prefixes, so that it means
+    /// the same wherever it is put: `/*[local-name()='record'][1]/@id`.
+    pub fn path_of(&self, id: NodeId) -> String {
+        let mut steps = Vec::new();
+        let mut next = Some(id);
+        while let Some(node) = next {
+            next = self.parent(node);
+            if let Some(parent) = next {
+                steps.push(self.step_to(node, parent));
+            }
+        }
+        if steps.is_empty() {
+            return "/".to_owned();
+        }
+        steps.iter().rev().fold(String::new(), |mut path, step| {
+            let _ = write!(path, "/{step}"); // writing to a string does not fail
+            path
+        })
+    }
+
+    fn step_to(&self, node: NodeId, parent: NodeId) -> String {
+        let kind = self.kind(node);
+        let name = self.name(node);
+        let local = name.map_or("", |name| name.local.as_str());
+        let position = 1 + self.before(node, parent, kind, local);
+        match kind {
+            Kind::Document => String::new(),
+            Kind::Element => format!("*[local-name()='{local}'][{position}]"),
+            Kind::Attribute if name.is_some_and(|name| name.space.is_empty()) => format!("@{local}"),
+            Kind::Attribute => format!("@*[local-name()='{local}'][{position}]"),
+            Kind::Text => format!("text()[{position}]"),
+            Kind::Comment => format!("comment()[{position}]"),
+            Kind::Instruction => format!("processing-instruction('{local}')[{position}]"),
+            Kind::Namespace => {
+                let prefix = self.binding(node).map_or("", |binding| binding.prefix.as_str());
+                format!("namespace::*[local-name()='{prefix}']")
+            }
+        }
+    }
+
+    /// How many nodes of the same kind and local name stand before this one in its parent.
+    fn before(&self, node: NodeId, parent: NodeId, kind: Kind, local: &str) -> usize {
+        let mut count = 0;
+        let mut next = NodeId::at(parent.node + 1);
+        while next < node {
+            let is_alike =
+                self.kind(next) == kind && self.name(next).map_or("", |name| name.local.as_str()) == local;
+            count += usize::from(is_alike);
+            next = NodeId::at(self.end(next).max(next.node + 1));
+        }
+        count
+    }
+}
