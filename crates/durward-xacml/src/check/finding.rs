@@ -67,7 +67,8 @@ impl fmt::Display for Finding {
 }
 
 /// What lowering and reading say first, and the code programs know it by. Only a label depends on the wording.
-const ERROR_CODES: [(&str, &str); 14] = [
+const ERROR_CODES: [(&str, &str); 15] = [
+    ("argument ", "wrong-type"),
     ("unknown function", "unknown-function"),
     ("unknown data type", "unknown-data-type"),
     ("unknown combining algorithm", "unknown-algorithm"),
