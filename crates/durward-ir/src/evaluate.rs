@@ -7,9 +7,7 @@ mod expression;
 
 use std::cell::{Cell, RefCell};
 
-use crate::combine::{
-    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append,
-};
+use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append};
 use crate::fault::{Evaluated, Fault};
 use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
 use crate::question::Question;
@@ -221,7 +219,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             | Algorithm::LegacyPolicyPermitOverrides => {}
         }
         let mut combiner = Combiner::new(set.algorithm);
-        self.shortlist.children(id, set, self.question, self.list(), |child, known| combiner.add(self.vote(child, known)));
+        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
+            combiner.add(self.vote(child, known))
+        });
         combiner.finish()
     }
 

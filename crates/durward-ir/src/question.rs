@@ -215,7 +215,8 @@ impl<'r> Question<'r> {
             [] => Number::ABSENT,
             [value] => self.number_of(slot, value),
             several => {
-                let atoms = several.iter().filter_map(|value| Some((slot, self.number_of(slot, value).atom()?)));
+                let atoms =
+                    several.iter().filter_map(|value| Some((slot, self.number_of(slot, value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }

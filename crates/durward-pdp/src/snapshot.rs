@@ -83,12 +83,6 @@ impl Snapshot {
             rules,
             index: index.describe(),
         };
-        Ok(Snapshot {
-            is_sourced,
-            time: TimeSlots::of(&program.slots),
-            program,
-            index,
-            info,
-        })
+        Ok(Snapshot { is_sourced, time: TimeSlots::of(&program.slots), program, index, info })
     }
 }

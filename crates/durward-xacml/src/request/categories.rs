@@ -22,7 +22,7 @@ pub struct Categories {
     attributes: Vec<Attribute>,
     values: Vec<Value>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
-    may_be_several: bool,
+    may_mean_several: bool,
     /// Whether any attribute is to be echoed.
     has_echoes: bool,
 }
@@ -79,7 +79,7 @@ impl Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
-            may_be_several: false,
+            may_mean_several: false,
             has_echoes: false,
         }
     }
@@ -87,8 +87,8 @@ impl Categories {
     /// False only if nothing here asks for several decisions: no category is repeated, and no attribute names a
     /// scope or selects nodes of the content (Multiple Decision Profile 1.0).
     #[inline]
-    pub fn may_be_several(&self) -> bool {
-        self.may_be_several
+    pub fn may_mean_several(&self) -> bool {
+        self.may_mean_several
     }
 
     /// The number of categories, repeated ones counted each time.
@@ -182,7 +182,7 @@ impl Categories {
     /// Starts a category; the attributes that follow belong to it.
     pub fn begin_category(&mut self, category: SmolStr, xml_id: Option<SmolStr>) {
         let start = position(self.attributes.len());
-        self.may_be_several |=
+        self.may_mean_several |=
             self.list.len() > COMPARED_MAX || self.list.iter().any(|known| known.category == category);
         self.list.push(Category { category, xml_id, content: None, attributes: start..start });
     }
@@ -202,7 +202,7 @@ impl Categories {
         let key = NameKey::of(&category.category, &id);
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
-        self.may_be_several |= identifiers::asks_for_several(&id);
+        self.may_mean_several |= identifiers::asks_for_several(&id);
         self.attributes.push(Attribute {
             key,
             id,

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::attributes::{self, RawAttribute};
 use super::characters;
-use super::names::{Scopes, Space};
+use super::names::{NAMESPACES_MAX, Scopes, Space};
 use crate::request::{Place, RequestError, RequestErrorKind};
 
 /// The result of reading something; errors are rare and boxed.
@@ -419,19 +419,27 @@ impl<'a> XmlReader<'a> {
             let Some((prefix, local)) = split_name(attribute.name) else {
                 if attribute.name == "xmlns" {
                     let uri = self.value(attribute)?;
-                    self.scopes.bind("", uri, self.depth);
+                    self.bind_one("", uri)?;
                 }
                 continue;
             };
             if prefix == "xmlns" {
                 let uri = self.value(attribute)?;
                 self.check_declaration(attribute, local, &uri)?;
-                self.scopes.bind(local, uri, self.depth);
+                self.bind_one(local, uri)?;
             } else {
                 prefixed += 1;
             }
         }
         if prefixed > 1 { self.check_prefixed() } else { Ok(()) }
+    }
+
+    fn bind_one(&mut self, prefix: &'a str, uri: Cow<'a, str>) -> Read<()> {
+        if self.scopes.bind(prefix, uri, self.depth) {
+            return Ok(());
+        }
+        let message = format!("more than {NAMESPACES_MAX} namespace declarations around one element");
+        Err(self.error(RequestErrorKind::Limit, self.offset(), message))
     }
 
     /// Namespaces in XML 1.0, sections 2.2 and 3: what may not be declared.
