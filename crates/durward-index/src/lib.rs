@@ -28,6 +28,10 @@ use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
 use durward_ir::program::{NodeId, Program, Set};
 use durward_ir::question::Question;
 
+/// Maps used while building. Their keys are numbers out of policies, which nobody chooses to clash, and nothing
+/// depends on their order.
+type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;
+
 /// Up to this many policy elements `auto` does not index: evaluating them all costs about what an index costs.
 const AUTO_SCAN_NODES_MAX: usize = 8;
 

@@ -11,7 +11,7 @@
 //!
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
@@ -19,6 +19,7 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
 use super::{Diagram, Entry, Starts, Step};
+use crate::Map;
 use crate::necessary::{self, Limit, Necessary};
 use crate::target::{Target, Targets};
 use crate::{DiagramStatistics, Settings};
@@ -150,7 +151,7 @@ struct Split {
     /// How many children limit the slot.
     limiting: usize,
     /// How many of them ask for each atom.
-    askers: HashMap<Atom, usize>,
+    askers: Map<Atom, usize>,
     /// The sum of that.
     asked: usize,
 }
@@ -483,9 +484,9 @@ impl Division {
     }
 
     /// How each slot that has not been looked at divides these children.
-    fn splits(&mut self, children: &[Child<'_>]) -> HashMap<SlotId, Split> {
+    fn splits(&mut self, children: &[Child<'_>]) -> Map<SlotId, Split> {
         let is_short = children.len() <= SHORT;
-        let mut splits: HashMap<SlotId, Split> = HashMap::new();
+        let mut splits: Map<SlotId, Split> = Map::default();
         for limit in children.iter().flat_map(|child| child.limits) {
             self.effort_left = self.effort_left.saturating_sub(1);
             if (is_short && !limit.is_own) || self.path.get(limit.slot).is_some() {

@@ -1,11 +1,10 @@
 //! Nodes and lists in the making; equal ones are kept once.
 
-use std::collections::HashMap;
-
 use durward_ir::program::{Atom, SlotId};
 
 use super::table::Tables;
 use super::{Branching, Entry, Step};
+use crate::Map;
 use crate::Settings;
 
 /// Places are numbers of 32 bits; half of that leaves room for what is added in one go.
@@ -18,8 +17,8 @@ pub(super) struct Store {
     pub(super) forks: Vec<[Step; 2]>,
     pub(super) tables: Tables,
     pub(super) lists: Vec<Entry>,
-    known_nodes: HashMap<NodeKey, Step>,
-    known_lists: HashMap<Vec<Entry>, Step>,
+    known_nodes: Map<NodeKey, Step>,
+    known_lists: Map<Vec<Entry>, Step>,
     nodes_max: usize,
     entries_max: usize,
 }
@@ -42,8 +41,8 @@ impl Store {
             forks: Vec::new(),
             tables: Tables::default(),
             lists: Vec::new(),
-            known_nodes: HashMap::new(),
-            known_lists: HashMap::new(),
+            known_nodes: Map::default(),
+            known_lists: Map::default(),
             nodes_max: settings.diagram_nodes_max.min(NUMBERS_MAX),
             entries_max: settings.diagram_entries_max.min(NUMBERS_MAX),
         }
@@ -99,8 +98,8 @@ impl Store {
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
         self.tables.finish();
-        self.known_nodes = HashMap::new();
-        self.known_lists = HashMap::new();
+        self.known_nodes = Map::default();
+        self.known_lists = Map::default();
     }
 
     /// The memory of what stays.
