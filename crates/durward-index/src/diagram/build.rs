@@ -52,6 +52,7 @@ pub(super) struct Maker<'p> {
     targets: &'p Targets,
     necessary: &'p [Necessary],
     extents: Extents,
+    is_sourced: &'p dyn Fn(SlotId) -> bool,
     store: Store,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
@@ -110,13 +111,15 @@ enum Seen {
     Other,
     /// Nothing.
     Absent,
+    /// Not known: a source has yet to be asked.
+    Unasked,
 }
 
 impl Seen {
     fn is_one_of(self, clause: &crate::target::OneOf) -> bool {
         match self {
             Seen::Atom(atom) => clause.names(atom),
-            Seen::Other | Seen::Absent => false,
+            Seen::Other | Seen::Absent | Seen::Unasked => false,
         }
     }
 
@@ -126,6 +129,7 @@ impl Seen {
             Seen::Atom(atom) => limit.atoms.binary_search(&atom).is_ok(),
             Seen::Other => false,
             Seen::Absent => limit.is_absent_allowed,
+            Seen::Unasked => true,
         }
     }
 }
@@ -181,12 +185,14 @@ impl<'p> Maker<'p> {
         targets: &'p Targets,
         necessary: &'p [Necessary],
         settings: &Settings,
+        is_sourced: &'p dyn Fn(SlotId) -> bool,
     ) -> Maker<'p> {
         Maker {
             program,
             targets,
             necessary,
             extents: Extents::of(program, necessary),
+            is_sourced,
             store: Store::new(settings),
             is_listed: vec![false; necessary.len()],
             is_cut: false,
@@ -402,6 +408,8 @@ impl<'p> Maker<'p> {
         free.retain(|child| child.limit(slot).is_none());
         let mut without_value = children.to_vec();
         without_value.retain(|child| child.limit(slot).is_none_or(|limit| limit.is_absent_allowed));
+        let unasked = (self.is_sourced)(slot)
+            .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
         let other = self.divide_on(division, free.clone(), (slot, Seen::Other), depth_left);
         let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
         let mut branches = Vec::with_capacity(askers.len());
@@ -412,7 +420,14 @@ impl<'p> Maker<'p> {
                 branches.push((atom, step));
             }
         }
-        self.store.node(NodeKey { slot, absent, other, branches, is_mergeable: division.above.is_none() })
+        self.store.node(NodeKey {
+            slot,
+            absent,
+            other,
+            unasked,
+            branches,
+            is_mergeable: division.above.is_none(),
+        })
     }
 
     fn divide_on(

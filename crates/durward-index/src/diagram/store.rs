@@ -29,6 +29,8 @@ pub(super) struct NodeKey {
     pub(super) slot: SlotId,
     pub(super) absent: Step,
     pub(super) other: Step,
+    /// Where no source is asked for the slot, this does not matter.
+    pub(super) unasked: Option<Step>,
     pub(super) branches: Vec<(Atom, Step)>,
     /// Whether a slot with several values takes all their branches; else the walk ends.
     pub(super) is_mergeable: bool,
@@ -72,7 +74,8 @@ impl Store {
 
     pub(super) fn node(&mut self, key: NodeKey) -> Step {
         // Where it is not mergeable the node stays: it is what ends the walk of a slot with several values.
-        if key.is_mergeable && key.branches.is_empty() && key.absent == key.other {
+        let is_alike = key.absent == key.other && key.unasked.is_none_or(|unasked| unasked == key.other);
+        if key.is_mergeable && key.branches.is_empty() && is_alike {
             return key.other;
         }
         if let Some(step) = self.known_nodes.get(&key) {
@@ -81,7 +84,8 @@ impl Store {
         let at = self.nodes.len() as u32;
         let table = self.tables.add(&key.branches, key.other);
         let NodeKey { slot, absent, other, is_mergeable, .. } = key;
-        self.nodes.push(Branching { slot, absent, other, table, is_mergeable });
+        let unasked = key.unasked.unwrap_or(Step::UNDIVIDED);
+        self.nodes.push(Branching { slot, absent, other, unasked, table, is_mergeable });
         let step = Step { at, kind: Step::NODE };
         self.known_nodes.insert(key, step);
         step
