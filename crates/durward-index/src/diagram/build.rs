@@ -12,6 +12,7 @@
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
@@ -103,12 +104,13 @@ impl<'p> Child<'p> {
 }
 
 /// What a slot was seen to hold.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Seen {
     /// This, perhaps among others.
     Atom(Atom),
-    /// Nothing that any child asks for.
-    Other,
+    /// A value that was not looked for, or one that nobody asks for; those looked for, sorted. Children that take
+    /// the place of their set later may ask for others.
+    Other(Rc<[Atom]>),
     /// Nothing.
     Absent,
     /// Not known: a source has yet to be asked.
@@ -116,18 +118,18 @@ enum Seen {
 }
 
 impl Seen {
-    fn is_one_of(self, clause: &crate::target::OneOf) -> bool {
+    fn is_one_of(&self, clause: &crate::target::OneOf) -> bool {
         match self {
-            Seen::Atom(atom) => clause.names(atom),
-            Seen::Other | Seen::Absent | Seen::Unasked => false,
+            Seen::Atom(atom) => clause.names(*atom),
+            Seen::Other(_) | Seen::Absent | Seen::Unasked => false,
         }
     }
 
     /// Whether the limit can still be kept, if this is all that the slot holds.
-    fn is_within(self, limit: &Limit) -> bool {
+    fn is_within(&self, limit: &Limit) -> bool {
         match self {
-            Seen::Atom(atom) => limit.atoms.binary_search(&atom).is_ok(),
-            Seen::Other => false,
+            Seen::Atom(atom) => limit.atoms.binary_search(atom).is_ok(),
+            Seen::Other(sought) => limit.atoms.iter().any(|atom| sought.binary_search(atom).is_err()),
             Seen::Absent => limit.is_absent_allowed,
             Seen::Unasked => true,
         }
@@ -139,8 +141,8 @@ impl Seen {
 struct Path(Vec<(SlotId, Seen)>);
 
 impl Path {
-    fn get(&self, slot: SlotId) -> Option<Seen> {
-        self.0.iter().find(|(seen, _)| *seen == slot).map(|(_, what)| *what)
+    fn get(&self, slot: SlotId) -> Option<&Seen> {
+        self.0.iter().find(|(seen, _)| *seen == slot).map(|(_, what)| what)
     }
 
     /// Whether an element with these limits can still apply, if every slot holds one value at most.
@@ -410,7 +412,8 @@ impl<'p> Maker<'p> {
         without_value.retain(|child| child.limit(slot).is_none_or(|limit| limit.is_absent_allowed));
         let unasked = (self.is_sourced)(slot)
             .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
-        let other = self.divide_on(division, free.clone(), (slot, Seen::Other), depth_left);
+        let sought = askers.keys().copied().collect();
+        let other = self.divide_on(division, free.clone(), (slot, Seen::Other(sought)), depth_left);
         let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
         let mut branches = Vec::with_capacity(askers.len());
         for (atom, askers) in askers {

@@ -81,7 +81,7 @@ const ALGORITHMS: [Algorithm; 11] = [
 
 impl Shape {
     pub(crate) fn random(random: &mut Random) -> Shape {
-        if random.percent(40) { Shape::nested(random) } else { Shape::any(random) }
+        if random.percent(50) { Shape::nested(random) } else { Shape::any(random) }
     }
 
     /// First-applicable sets within each other, with little else, few values and so many near misses.
@@ -112,7 +112,7 @@ impl Shape {
             duties: *random.one_of(&[0, 10]),
             shared: *random.one_of(&[0, 0, 20]),
             open: *random.one_of(&[0, 20]),
-            open_sets: *random.one_of(&[0, 40, 90]),
+            open_sets: *random.one_of(&[0, 10, 50, 90]),
             narrow: *random.one_of(&[50, 100]),
             algorithm: Some(algorithm),
         }
