@@ -165,7 +165,8 @@ impl Diagram {
 
     /// Whether the test holds for the branch of any value that has its own. The branch of other values need not be
     /// gone besides: who is on it does not look at the slot and is on all the others, or stands behind somebody who
-    /// decides.
+    /// decides. For the same reason a value whose branch is that of others has none of its own: whoever asks for it
+    /// stands behind somebody who decides.
     fn any_way_of_many(
         &self,
         node: &Branching,

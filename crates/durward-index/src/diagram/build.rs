@@ -249,6 +249,9 @@ impl<'p> Maker<'p> {
 
     /// The diagram of the children themselves.
     fn exact(&mut self, set: &Set) -> Step {
+        if self.is_full() {
+            return Step::UNDIVIDED;
+        }
         let own: Vec<Necessary>;
         let needs: Vec<&Necessary> = match set.algorithm {
             Algorithm::OnPermitApplySecond => return Step::UNDIVIDED,
@@ -286,18 +289,24 @@ impl<'p> Maker<'p> {
         let extents: Vec<_> =
             set.children.iter().filter_map(|child| self.extents.get(above?, *child)).copied().collect();
         let elements = extents.iter().map(|extent| extent.elements).sum();
-        if extents.iter().any(|extent| extent.is_replaceable) && elements < u64::from(u32::MAX / 4) {
+        let is_worth_it = extents.iter().any(|extent| extent.is_replaceable);
+        if is_worth_it && elements < u64::from(u32::MAX / 4) && !self.is_full() {
             let asked = extents.iter().map(|extent| extent.asked).fold(0, u64::saturating_add);
             let mut division = Division::new(set, above, elements, asked);
             let mut children = Vec::new();
             self.add_all(&division, set, 0, &mut children);
-            let step = self.divide(&mut division, children, DEPTH_MAX);
-            if step != Step::UNDIVIDED {
-                return Some(step);
-            }
+            return Some(self.divide(&mut division, children, DEPTH_MAX));
         }
         set.children.iter().for_each(|child| self.note_listed(*child));
         None
+    }
+
+    /// Whether a limit of the settings is reached. A diagram that was begun is finished then, with its lists as they
+    /// are; none is left half undivided, since merging takes equal branches for equal children.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.store.is_full();
+        self.is_cut |= is_full;
+        is_full
     }
 
     fn note_listed(&mut self, id: NodeId) {
@@ -472,10 +481,6 @@ impl<'p> Maker<'p> {
             return step;
         }
         division.spend(entries.len());
-        if self.store.is_full() {
-            self.is_cut = true;
-            return Step::UNDIVIDED;
-        }
         self.store.add_list(entries)
     }
 }

@@ -92,9 +92,6 @@ impl Store {
     }
 
     pub(super) fn fork(&mut self, ways: [Step; 2]) -> Step {
-        if ways.contains(&Step::UNDIVIDED) {
-            return Step::UNDIVIDED;
-        }
         self.forks.push(ways);
         Step { at: self.forks.len() as u32 - 1, kind: Step::FORK }
     }
