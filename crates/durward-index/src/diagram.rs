@@ -8,6 +8,7 @@
 //! source is asked only for what the policies themselves read. Once it was asked, the walk takes its branch.
 
 mod build;
+mod division;
 mod expand;
 mod inline;
 mod merge;

@@ -12,40 +12,26 @@
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
+use super::division::{COPIES_MIN, Child, Division, SHORT, Seen};
 use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
 use super::{Diagram, Entry, Starts, Step};
-use crate::Map;
-use crate::necessary::{self, Limit, Necessary};
-use crate::target::{Target, Targets};
+use crate::necessary::{self, Necessary};
+use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 
 /// How many slots and forks one diagram looks at on any way through it. Policies test a handful of attributes.
 pub(super) const DEPTH_MAX: usize = 32;
-
-/// A list this short is divided by its children's own targets only, and however little that helps: it saves
-/// evaluating them.
-const SHORT: usize = 4;
 
 /// Longer lists are divided where that leaves at most this share of them, in percent.
 const LEFT_MAX_PERCENT: usize = 75;
 
 /// How many entries dividing a list may make for each of its own, besides [`COPIES_MIN`].
 const COPIES_MAX: usize = 4;
-
-/// How many entries dividing a list may always make.
-const COPIES_MIN: usize = 64;
-
-/// How many entries and branches a set's diagram may have for each child and each value its children ask for.
-const GROWTH_MAX: u64 = 32;
-
-/// How many limits and values may be looked at while dividing one set, for each entry it may have.
-const EFFORT_MAX: u64 = 16;
 
 /// Builds the diagrams of a program.
 pub(super) struct Maker<'p> {
@@ -58,127 +44,6 @@ pub(super) struct Maker<'p> {
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
-}
-
-/// One diagram in the making.
-struct Division {
-    /// Set in deep diagrams.
-    above: Option<Above>,
-    /// Whether what follows a child that certainly decides can be left out.
-    is_first_applicable: bool,
-    path: Path,
-    /// How many more entries and branches there may be.
-    allowance: u64,
-    effort_left: u64,
-}
-
-/// A child to be told apart from its siblings.
-#[derive(Clone, Copy)]
-struct Child<'p> {
-    id: NodeId,
-    node: &'p Node,
-    /// Its place among its siblings, and in deep diagrams among all that may come to stand in the list.
-    rank: u32,
-    limits: &'p [Limit],
-    target: Option<&'p Target>,
-}
-
-impl<'p> Child<'p> {
-    fn limit(&self, slot: SlotId) -> Option<&'p Limit> {
-        self.limits.binary_search_by_key(&slot, |limit| limit.slot).ok().and_then(|at| self.limits.get(at))
-    }
-
-    /// Whether the target is True for every question on this path.
-    fn is_known_match(&self, path: &Path) -> bool {
-        if self.node.target().is_none() {
-            return true;
-        }
-        let Some(mut clauses) = self.target.and_then(Target::as_one_ofs) else { return false };
-        clauses.all(|clause| path.get(clause.slot).is_some_and(|seen| seen.is_one_of(clause)))
-    }
-
-    /// Whether a rule has nothing left that could keep it from having something to say.
-    fn is_decisive(&self, path: &Path) -> bool {
-        matches!(self.node, Node::Rule(rule) if rule.condition.is_none()) && self.is_known_match(path)
-    }
-}
-
-/// What a slot was seen to hold.
-#[derive(Clone)]
-enum Seen {
-    /// This, perhaps among others.
-    Atom(Atom),
-    /// A value that was not looked for, or one that nobody asks for; those looked for, sorted. Children that take
-    /// the place of their set later may ask for others.
-    Other(Rc<[Atom]>),
-    /// Nothing.
-    Absent,
-    /// Not known: a source has yet to be asked.
-    Unasked,
-}
-
-impl Seen {
-    fn is_one_of(&self, clause: &crate::target::OneOf) -> bool {
-        match self {
-            Seen::Atom(atom) => clause.names(*atom),
-            Seen::Other(_) | Seen::Absent | Seen::Unasked => false,
-        }
-    }
-
-    /// Whether the limit can still be kept, if this is all that the slot holds.
-    fn is_within(&self, limit: &Limit) -> bool {
-        match self {
-            Seen::Atom(atom) => limit.atoms.binary_search(atom).is_ok(),
-            Seen::Other(sought) => limit.atoms.iter().any(|atom| sought.binary_search(atom).is_err()),
-            Seen::Absent => limit.is_absent_allowed,
-            Seen::Unasked => true,
-        }
-    }
-}
-
-/// What is known of the slots looked at.
-#[derive(Default)]
-struct Path(Vec<(SlotId, Seen)>);
-
-impl Path {
-    fn get(&self, slot: SlotId) -> Option<&Seen> {
-        self.0.iter().find(|(seen, _)| *seen == slot).map(|(_, what)| what)
-    }
-
-    /// Whether an element with these limits can still apply, if every slot holds one value at most.
-    fn admits(&self, limits: &[Limit]) -> bool {
-        limits.iter().all(|limit| self.get(limit.slot).is_none_or(|seen| seen.is_within(limit)))
-    }
-}
-
-/// How well a slot divides a list.
-#[derive(Default)]
-struct Split {
-    /// How many children limit the slot.
-    limiting: usize,
-    /// How many of them ask for each atom.
-    askers: Map<Atom, usize>,
-    /// The sum of that.
-    asked: usize,
-}
-
-impl Split {
-    /// How many of the limiting children are left on the average, if questions hold what policies ask for.
-    fn left(&self) -> usize {
-        let squares: usize = self.askers.values().map(|askers| askers * askers).sum();
-        squares.div_ceil(self.asked.max(1))
-    }
-
-    /// The same, of a whole list of this length.
-    fn left_of(&self, length: usize) -> usize {
-        length - self.limiting + self.left()
-    }
-
-    /// How many entries the branches have in all, of a list this long.
-    fn copies(&self, length: usize) -> usize {
-        let (both, free) = (self.limiting + self.asked, length - self.limiting);
-        both + free * (self.askers.len() + 2)
-    }
 }
 
 impl<'p> Maker<'p> {
@@ -446,12 +311,12 @@ impl<'p> Maker<'p> {
         &mut self,
         division: &mut Division,
         children: Vec<Child<'_>>,
-        seen: (SlotId, Seen),
+        (slot, seen): (SlotId, Seen),
         depth_left: usize,
     ) -> Step {
-        division.path.0.push(seen);
+        division.path.push(slot, seen);
         let step = self.divide(division, children, depth_left);
-        division.path.0.pop();
+        division.path.pop();
         step
     }
 
@@ -482,48 +347,6 @@ impl<'p> Maker<'p> {
         }
         division.spend(entries.len());
         self.store.add_list(entries)
-    }
-}
-
-impl Division {
-    /// `elements` may come to stand in its lists, and ask for this many values.
-    fn new(set: &Set, above: Option<Above>, elements: u64, asked: u64) -> Division {
-        let allowance = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
-        Division {
-            above,
-            is_first_applicable: set.algorithm == Algorithm::FirstApplicable,
-            path: Path::default(),
-            allowance,
-            effort_left: allowance.saturating_mul(EFFORT_MAX),
-        }
-    }
-
-    fn spend(&mut self, entries: usize) {
-        self.allowance = self.allowance.saturating_sub(entries as u64);
-    }
-
-    fn is_spent(&self) -> bool {
-        self.allowance == 0 || self.effort_left == 0
-    }
-
-    /// How each slot that has not been looked at divides these children.
-    fn splits(&mut self, children: &[Child<'_>]) -> Map<SlotId, Split> {
-        let is_short = children.len() <= SHORT;
-        let mut splits: Map<SlotId, Split> = Map::default();
-        for limit in children.iter().flat_map(|child| child.limits) {
-            self.effort_left = self.effort_left.saturating_sub(1);
-            if (is_short && !limit.is_own) || self.path.get(limit.slot).is_some() {
-                continue;
-            }
-            let split = splits.entry(limit.slot).or_default();
-            split.limiting += 1;
-            split.asked += limit.atoms.len();
-            for atom in limit.atoms.iter() {
-                *split.askers.entry(*atom).or_default() += 1;
-            }
-            self.effort_left = self.effort_left.saturating_sub(limit.atoms.len() as u64);
-        }
-        splits
     }
 }
 
