@@ -72,7 +72,8 @@ impl Store {
     }
 
     pub(super) fn node(&mut self, key: NodeKey) -> Step {
-        if key.branches.is_empty() && key.absent == key.other {
+        // Where it is not mergeable the node stays: it is what ends the walk of a slot with several values.
+        if key.is_mergeable && key.branches.is_empty() && key.absent == key.other {
             return key.other;
         }
         if let Some(step) = self.known_nodes.get(&key) {
