@@ -3,6 +3,7 @@
 use crate::arrows;
 use crate::generate;
 use crate::licences::{self, Rules};
+use crate::links;
 use crate::metadata::Metadata;
 use crate::process::{cargo, locked, run};
 use crate::report::{Outcome, Report};
@@ -25,6 +26,7 @@ pub(crate) fn steps(report: &mut Report) {
     });
     report.step("arrows between crates", || found(arrows_found()));
     report.step("licences and sources", || found(licences_found()));
+    report.step("links in documents", || found(links::findings()));
     report.step("generated files", || found(generate::stale()));
     // What it says beyond the step above needs a database from the network: welcome where it is, not required.
     if tools::find("cargo-deny").is_some() {

@@ -2,7 +2,7 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::{check, demo, fuzz, release};
+use crate::{check, demo, fuzz, readme, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -15,7 +15,8 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
-    report.step("README commands", demo::check);
+    report.step("README: examples", readme::check);
+    report.step("README: demo", demo::check);
     report.close()
 }
 

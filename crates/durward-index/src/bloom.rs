@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Everything, Known, Shortlist};
+use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
 use durward_ir::program::{Atom, ExprId, NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -185,7 +185,7 @@ impl Bloom {
             Number::ABSENT => check.is_absent_allowed,
             Number::OTHER => false,
             Number::UNASKED => true,
-            Number::MANY => question.atoms_of(check.slot).any(|atom| self.may_hold(number, atom)),
+            Number::MANY => question.any_of_many(check.slot, |atom| self.may_hold(number, atom)),
             one => one.atom().is_none_or(|atom| self.may_hold(number, atom)),
         }
     }
@@ -261,9 +261,10 @@ impl Shortlist for Bloom {
         id: NodeId,
         set: &Set,
         question: &Question<'_>,
+        list: ListPolicies,
         show: impl FnMut(NodeId, Known) -> Flow,
     ) {
-        Everything.children(id, set, question, show);
+        Everything.children(id, set, question, list, show);
     }
 
     #[inline]

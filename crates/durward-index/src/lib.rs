@@ -24,7 +24,7 @@ pub use settings::{Counting, Settings};
 pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Known, Shortlist};
+use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
 use durward_ir::program::{NodeId, Program, Set};
 use durward_ir::question::Question;
 
@@ -108,12 +108,13 @@ impl Shortlist for Index {
         id: NodeId,
         set: &Set,
         question: &Question<'_>,
+        list: ListPolicies,
         show: impl FnMut(NodeId, Known) -> Flow,
     ) {
         match self {
-            Index::Scan(everything) => everything.children(id, set, question, show),
-            Index::Bloom(bloom) => bloom.children(id, set, question, show),
-            Index::Diagram(diagram) => diagram.children(id, set, question, show),
+            Index::Scan(everything) => everything.children(id, set, question, list, show),
+            Index::Bloom(bloom) => bloom.children(id, set, question, list, show),
+            Index::Diagram(diagram) => diagram.children(id, set, question, list, show),
         }
     }
 

@@ -7,9 +7,7 @@ mod expression;
 
 use std::cell::{Cell, RefCell};
 
-use crate::combine::{
-    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append,
-};
+use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append};
 use crate::fault::{Evaluated, Fault};
 use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
 use crate::question::Question;
@@ -38,11 +36,16 @@ pub trait Shortlist {
     /// each with what is already known about its target. Of [`Algorithm::OnlyOneApplicable`], which looks at
     /// targets alone, only children whose own target certainly does not match may be left out. Not asked for
     /// [`Algorithm::OnPermitApplySecond`], which counts its children.
+    ///
+    /// Where policies need not be listed, a child whose target matches may be replaced by its own children, if
+    /// their votes, one by one in its place, come to the same; and what follows a child that certainly decides may
+    /// be left out.
     fn children(
         &self,
         id: NodeId,
         set: &Set,
         question: &Question<'_>,
+        list: ListPolicies,
         show: impl FnMut(NodeId, Known) -> Flow,
     );
 
@@ -56,7 +59,14 @@ pub struct Everything;
 
 impl Shortlist for Everything {
     #[inline]
-    fn children(&self, _: NodeId, set: &Set, _: &Question<'_>, mut show: impl FnMut(NodeId, Known) -> Flow) {
+    fn children(
+        &self,
+        _: NodeId,
+        set: &Set,
+        _: &Question<'_>,
+        _: ListPolicies,
+        mut show: impl FnMut(NodeId, Known) -> Flow,
+    ) {
         for child in &set.children {
             if show(*child, Known::Unsure) == Flow::Stop {
                 break;
@@ -128,6 +138,11 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     #[inline]
     pub fn decide(&self) -> Vote {
         self.vote(self.program.root(), Known::Unsure)
+    }
+
+    #[inline]
+    fn list(&self) -> ListPolicies {
+        if self.applicable.is_some() { ListPolicies::Yes } else { ListPolicies::No }
     }
 
     /// The policies and policy sets that applied and decided, children before parents; empty unless asked for.
@@ -204,7 +219,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             | Algorithm::LegacyPolicyPermitOverrides => {}
         }
         let mut combiner = Combiner::new(set.algorithm);
-        self.shortlist.children(id, set, self.question, |child, known| combiner.add(self.vote(child, known)));
+        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
+            combiner.add(self.vote(child, known))
+        });
         combiner.finish()
     }
 
@@ -212,7 +229,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     #[inline]
     fn first_applicable(&self, id: NodeId, set: &Set) -> Vote {
         let mut first = Vote::not_applicable();
-        self.shortlist.children(id, set, self.question, |child, known| {
+        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
             first = self.vote(child, known);
             if first.verdict == Verdict::NotApplicable { Flow::Continue } else { Flow::Stop }
         });
@@ -223,7 +240,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     fn only_one_applicable(&self, id: NodeId, set: &Set) -> Vote {
         let mut chosen = None;
         let mut failed = None;
-        self.shortlist.children(id, set, self.question, |child, known| {
+        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
             match self.target(child, self.program.node(child).target(), known) {
                 Ok(false) => return Flow::Continue,
                 Ok(true) if chosen.is_none() => {

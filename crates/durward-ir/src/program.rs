@@ -7,7 +7,7 @@ mod build;
 mod slots;
 
 pub use build::Builder;
-pub use slots::{Atom, CategoryNumber, Reading, SlotId, Slots};
+pub use slots::{Atom, SlotId, Slots};
 
 use smol_str::SmolStr;
 use std::sync::Arc;

@@ -1,10 +1,15 @@
-//! One question, encoded against a program: for every slot its bag of values and the number an index compares.
+//! One question about a program: for every slot its bag of values and the number an index compares.
+//!
+//! Nothing is encoded ahead. A slot is looked up in the request when it is first read, and policies that are indexed
+//! read few: what is touched per slot read is the keys of the request's attributes, one comparison of a name, one
+//! entry of the table of atoms and one comparison of a value.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 
-use crate::attribute::NameKey;
+use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
-use crate::program::{Atom, CategoryNumber, Reading, Selector, SlotId, Slots};
+use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
@@ -16,7 +21,7 @@ impl Number {
     pub const ABSENT: Number = Number(0);
     /// One value, which no policy compares this slot with.
     pub const OTHER: Number = Number(1);
-    /// Several values; see [`Question::atoms_of`].
+    /// Several values; see [`Question::any_of_many`].
     pub const MANY: Number = Number(2);
     /// Not in the request, but an attribute source might know it and has not been asked.
     pub const UNASKED: Number = Number(3);
@@ -35,6 +40,9 @@ impl Number {
         if self.0 >= Number::FIRST_ATOM { Some(Atom(self.0 - Number::FIRST_ATOM)) } else { None }
     }
 }
+
+/// The state of a slot nobody has looked at; never shown outside.
+const UNREAD: Number = Number(u32::MAX);
 
 /// What surrounds the attributes of a question: the content of the request, and the way to ask another question.
 /// Implemented by the language the request is written in.
@@ -89,25 +97,44 @@ impl Surroundings for NoContent {
     }
 }
 
-/// One question, encoded. Lives as long as the request it borrows from.
+/// Where a question's attributes come from: the request, in whatever language it is written.
+pub trait Attributes {
+    /// The values of an attribute, in the order given: those of its data type and, where the name asks for one, of
+    /// its issuer. `key` is the name's [`NameKey`]. Empty where there are none.
+    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]>;
+}
+
+/// A request without attributes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoAttributes;
+
+impl Attributes for NoAttributes {
+    fn values<'a>(&'a self, _: &AttributeName, _: NameKey) -> Cow<'a, [Value]> {
+        Cow::Borrowed(&[])
+    }
+}
+
+/// One question. Lives as long as the request it borrows from.
 pub struct Question<'r> {
-    /// The values of each slot, where they lie together in the request.
-    bags: Vec<&'r [Value]>,
-    /// INVARIANT: as long as `bags`; [`Number::MANY`] exactly where a slot has several values.
-    numbers: Vec<Number>,
-    /// The values of slots with several that do not lie together.
-    merged: Vec<(SlotId, Vec<Value>)>,
-    /// The atoms of slots with several values.
-    many: Vec<(SlotId, Atom)>,
-    needs: RefCell<Vec<SlotId>>,
+    slots: &'r Slots,
+    attributes: &'r dyn Attributes,
     surroundings: &'r dyn Surroundings,
+    /// Whether a source may be asked for a slot; a slot beyond the end has none.
+    is_sourced: &'r [bool],
+    /// What sources and the clock gave; comes before what `attributes` says.
+    supplied: Vec<(SlotId, &'r [Value])>,
+    /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
+    numbers: Vec<Cell<Number>>,
+    /// The atoms of slots with several values.
+    many: RefCell<Vec<(SlotId, Atom)>>,
+    needs: RefCell<Vec<SlotId>>,
 }
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Question")
-            .field("bags", &self.bags)
             .field("numbers", &self.numbers)
+            .field("supplied", &self.supplied)
             .finish_non_exhaustive()
     }
 }
@@ -115,134 +142,55 @@ impl std::fmt::Debug for Question<'_> {
 /// The memory of a finished question, to be used for the next one.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    bags: Vec<&'static [Value]>,
-    numbers: Vec<Number>,
+    numbers: Vec<Cell<Number>>,
     many: Vec<(SlotId, Atom)>,
 }
 
 impl<'r> Question<'r> {
-    /// A question in which nothing is known yet. `blank` is the state of every slot before anything is given:
-    /// [`Number::ABSENT`], or [`Number::UNASKED`] where an attribute source may be asked; see [`blank_slots`].
+    /// A question nothing has been asked of yet. `is_sourced` says for which slots an attribute source may be asked;
+    /// it may be shorter than there are slots.
     #[inline]
-    pub fn new(scratch: Scratch, blank: &[Number], surroundings: &'r dyn Surroundings) -> Question<'r> {
-        let Scratch { bags, mut numbers, mut many } = scratch;
-        let mut bags: Vec<&'r [Value]> = recycle(bags);
-        bags.resize(blank.len(), &[]);
+    pub fn new(
+        scratch: Scratch,
+        slots: &'r Slots,
+        attributes: &'r dyn Attributes,
+        surroundings: &'r dyn Surroundings,
+        is_sourced: &'r [bool],
+    ) -> Question<'r> {
+        let Scratch { mut numbers, mut many } = scratch;
         numbers.clear();
-        numbers.extend_from_slice(blank);
+        numbers.resize(slots.len(), Cell::new(UNREAD));
         many.clear();
-        Question { bags, numbers, merged: Vec::new(), many, needs: RefCell::default(), surroundings }
+        let (supplied, many, needs) = (Vec::new(), RefCell::new(many), RefCell::default());
+        Question { slots, attributes, surroundings, is_sourced, supplied, numbers, many, needs }
     }
 
     /// Gives back the memory.
     pub fn recycle(self) -> Scratch {
-        Scratch { bags: recycle(self.bags), numbers: self.numbers, many: self.many }
+        Scratch { numbers: self.numbers, many: self.many.into_inner() }
     }
 
-    /// Gives the values of one attribute of the request: they go into every slot that reads it, by data type and
-    /// issuer. Attributes no policy reads are passed over.
-    #[inline]
-    pub fn give(
-        &mut self,
-        slots: &Slots,
-        category: CategoryNumber,
-        key: NameKey,
-        id: &str,
-        issuer: Option<&str>,
-        values: &'r [Value],
-    ) {
-        for reading in slots.find(key, category, id) {
-            if reading.is_issued && slots.name(reading.slot).issuer.as_deref() != issuer {
-                continue;
-            }
-            match values {
-                [value] if value.data_type() == reading.data_type => self.put(slots, reading.slot, values),
-                [_] => {}
-                _ => self.give_several(slots, reading, values),
-            }
-        }
-    }
-
-    fn give_several(&mut self, slots: &Slots, reading: &Reading, values: &'r [Value]) {
-        if values.iter().all(|value| value.data_type() == reading.data_type) {
-            return self.put(slots, reading.slot, values);
-        }
-        for value in values.iter().filter(|value| value.data_type() == reading.data_type) {
-            self.put(slots, reading.slot, std::slice::from_ref(value));
-        }
-    }
-
-    /// Adds values to one slot. The values must be of the slot's data type. An attribute source that knows
-    /// nothing gives an empty slice: the slot then counts as asked.
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
-    pub fn put(&mut self, slots: &Slots, slot: SlotId, values: &'r [Value]) {
-        let at = slot.0 as usize;
-        match (values, self.bags[at]) {
-            ([value], []) => {
-                self.numbers[at] = number(slots, slot, value);
-                self.bags[at] = values;
-            }
-            _ => self.put_several(slots, slot, values),
-        }
-    }
-
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
-    fn put_several(&mut self, slots: &Slots, slot: SlotId, values: &'r [Value]) {
-        let at = slot.0 as usize;
-        let before = self.bags[at];
-        match (values, before) {
-            ([], []) => self.numbers[at] = Number::ABSENT,
-            ([], _) => {}
-            (_, []) => {
-                self.bags[at] = values;
-                self.note_atoms(slots, slot, values);
-            }
-            _ => {
-                if let [_] = before {
-                    self.note_atoms(slots, slot, before);
-                }
-                self.note_atoms(slots, slot, values);
-                match self.merged.iter_mut().find(|(other, _)| *other == slot) {
-                    Some((_, merged)) => merged.extend_from_slice(values),
-                    None => self.merged.push((slot, [before, values].concat())),
-                }
-            }
-        }
-    }
-
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
-    fn note_atoms(&mut self, slots: &Slots, slot: SlotId, values: &[Value]) {
-        self.numbers[slot.0 as usize] = Number::MANY;
-        self.many.extend(values.iter().filter_map(|value| Some((slot, number(slots, slot, value).atom()?))));
+    /// Supplies a slot with values from elsewhere than the request; they must be of the slot's data type, and the
+    /// slot must not have been read yet. A source that knows nothing supplies an empty slice: then the slot is
+    /// absent, and no longer asked for.
+    pub fn supply(&mut self, slot: SlotId, values: &'r [Value]) {
+        self.supplied.push((slot, values));
     }
 
     /// The slot's bag; empty where nothing is known.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
-    pub fn values(&self, slot: SlotId) -> &[Value] {
+    pub fn values(&self, slot: SlotId) -> Cow<'_, [Value]> {
         match self.number(slot) {
-            Number::MANY => {
-                let merged = self.merged.iter().find(|(other, _)| *other == slot);
-                merged.map_or(self.bags[slot.0 as usize], |(_, values)| values)
-            }
-            _ => self.bags[slot.0 as usize],
+            Number::ABSENT => Cow::Borrowed(&[]),
+            _ => self.look_up(slot).0,
         }
     }
 
-    /// Whether nothing was given for the slot; does not note a need.
-    pub fn is_empty(&self, slot: SlotId) -> bool {
-        self.numbers
-            .get(slot.0 as usize)
-            .is_none_or(|number| matches!(*number, Number::ABSENT | Number::UNASKED))
-    }
-
-    /// The slot's number, for indexes. A slot that an attribute source might fill is noted as needed and counts
-    /// as absent for now: [`Question::needs`] says at the end that the answer does not stand.
+    /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for
+    /// now: [`Question::needs`] says at the end that the answer does not stand.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
     pub fn number(&self, slot: SlotId) -> Number {
-        let number = self.numbers[slot.0 as usize];
+        let number = self.peek(slot);
         if number == Number::UNASKED {
             self.note_need(slot);
             return Number::ABSENT;
@@ -250,12 +198,48 @@ impl<'r> Question<'r> {
         number
     }
 
-    /// The slot's number as it stands, [`Number::UNASKED`] included, noting nothing: for indexes, which must not
-    /// have a source asked for what the policies themselves would not read.
+    /// The slot's number without asking anybody: [`Number::UNASKED`] where a source might know more. For indexes,
+    /// which may look at slots that the plain evaluator would not read.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "slots come from the same program as `blank`")]
+    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     pub fn peek(&self, slot: SlotId) -> Number {
-        self.numbers[slot.0 as usize]
+        let number = self.numbers[slot.0 as usize].get();
+        if number == UNREAD { self.read(slot) } else { number }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
+    fn read(&self, slot: SlotId) -> Number {
+        let (values, is_final) = self.look_up(slot);
+        let number = match &*values {
+            [] if !is_final && self.is_sourced.get(slot.0 as usize) == Some(&true) => Number::UNASKED,
+            [] => Number::ABSENT,
+            [value] => self.number_of(slot, value),
+            several => {
+                let atoms =
+                    several.iter().filter_map(|value| Some((slot, self.number_of(slot, value).atom()?)));
+                self.many.borrow_mut().extend(atoms);
+                Number::MANY
+            }
+        };
+        self.numbers[slot.0 as usize].set(number);
+        number
+    }
+
+    /// The values, and whether nobody else is to be asked for them.
+    #[inline]
+    fn look_up(&self, slot: SlotId) -> (Cow<'_, [Value]>, bool) {
+        if let Some((_, values)) = self.supplied.iter().find(|(supplied, _)| *supplied == slot) {
+            return (Cow::Borrowed(values), true);
+        }
+        (self.attributes.values(self.slots.name(slot), self.slots.key(slot)), false)
+    }
+
+    #[inline]
+    fn number_of(&self, slot: SlotId, value: &Value) -> Number {
+        if !value.is_internable() {
+            return Number::OTHER;
+        }
+        self.slots.find_atom(slot, value).map_or(Number::OTHER, Number::of)
     }
 
     #[cold]
@@ -270,18 +254,20 @@ impl<'r> Question<'r> {
     #[inline]
     pub fn holds(&self, slot: SlotId, atom: Atom) -> bool {
         match self.number(slot) {
-            Number::MANY => self.many.contains(&(slot, atom)),
+            Number::MANY => self.many.borrow().contains(&(slot, atom)),
             number => number == Number::of(atom),
         }
     }
 
-    /// The atoms of a slot with several values; values that no policy names have none.
-    pub fn atoms_of(&self, slot: SlotId) -> impl Iterator<Item = Atom> {
-        self.many.iter().filter(move |(other, _)| *other == slot).map(|(_, atom)| *atom)
+    /// Whether the test holds for the atom of any value of a slot that holds several; values that no policy names
+    /// have none. The test must not look into the question.
+    #[inline]
+    pub fn any_of_many(&self, slot: SlotId, mut test: impl FnMut(Atom) -> bool) -> bool {
+        self.many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
     }
 
     /// The slots that were read, were not in the request, and that an attribute source has not been asked for.
-    /// If there are any, what was decided does not stand: ask, [`Question::put`], decide again.
+    /// If there are any, what was decided does not stand: ask, [`Question::supply`], decide again.
     pub fn needs(&self) -> Vec<SlotId> {
         self.needs.borrow().clone()
     }
@@ -290,24 +276,4 @@ impl<'r> Question<'r> {
     pub fn surroundings(&self) -> &'r dyn Surroundings {
         self.surroundings
     }
-}
-
-/// The state of every slot before anything is given: unasked where `is_sourced` says so, else absent.
-pub fn blank_slots(slots: &Slots, is_sourced: impl Fn(SlotId) -> bool) -> Vec<Number> {
-    slots.names().map(|(slot, _)| if is_sourced(slot) { Number::UNASKED } else { Number::ABSENT }).collect()
-}
-
-#[inline]
-fn number(slots: &Slots, slot: SlotId, value: &Value) -> Number {
-    if !value.is_internable() {
-        return Number::OTHER;
-    }
-    slots.find_atom(slot, value).map_or(Number::OTHER, Number::of)
-}
-
-/// An empty vector that keeps its memory but not its lifetime.
-fn recycle<'a>(mut bags: Vec<&[Value]>) -> Vec<&'a [Value]> {
-    bags.clear();
-    // The vector is empty: collecting in place only changes the type.
-    bags.into_iter().map(|_| Default::default()).collect()
 }

@@ -3,7 +3,7 @@
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
 pub mod embedded;
-mod memory;
+mod process;
 mod spread;
 
 pub use spread::Spread;

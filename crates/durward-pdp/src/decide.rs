@@ -7,10 +7,11 @@ use std::cell::{Cell, RefCell};
 
 use durward_index::Index;
 use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Trace, Unwatched};
+use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Question, Scratch, Surroundings};
+use durward_ir::question::{Attributes, Question, Scratch, Surroundings};
 use durward_ir::{Fault, Value};
+use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
@@ -24,7 +25,14 @@ use crate::time::Moment;
 
 /// How often one decision may go back to its sources because what they gave made further attributes matter. Each
 /// round asks for at least one attribute not asked before; real policies need one or two.
-pub const SOURCE_ROUNDS_MAX: usize = 64;
+pub(crate) const SOURCE_ROUNDS_MAX: usize = 64;
+
+/// How many decisions the function `access-permitted` may ask for within one request, nested ones included
+/// (XACML 3.0, A.3.16 asks for a bound).
+pub(crate) const NESTED_DECISIONS_MAX: u32 = 32;
+
+/// How deep such decisions may nest: each level needs the stack of a whole decision.
+pub(crate) const NESTED_DEPTH_MAX: u32 = 4;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -35,8 +43,11 @@ pub(crate) struct Asking<'p> {
     pub(crate) pdp: &'p Pdp,
     pub(crate) snapshot: &'p Snapshot,
     moment: Option<Moment>,
-    /// How many decisions `access-permitted` may still ask for.
-    pub(crate) nested_left: Cell<u32>,
+    /// The content of the request, read when first asked for.
+    pub(crate) contents: Contents,
+    /// How many decisions `access-permitted` may still ask for, and how many are under way.
+    nested_left: Cell<u32>,
+    nested_depth: Cell<u32>,
 }
 
 /// Values that sources gave, by slot.
@@ -67,18 +78,53 @@ impl<'p> Asking<'p> {
             Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
             _ => None,
         };
-        Asking { pdp, snapshot, moment, nested_left: Cell::new(crate::surroundings::NESTED_DECISIONS_MAX) }
+        Asking {
+            pdp,
+            snapshot,
+            moment,
+            contents: Contents::default(),
+            nested_left: Cell::new(NESTED_DECISIONS_MAX),
+            nested_depth: Cell::new(0),
+        }
+    }
+
+    /// A decision asked for from within a decision.
+    ///
+    /// # Errors
+    /// Too many of them, or too deep.
+    pub(crate) fn nested(&self, request: &Request) -> Result<Vote, Box<Fault>> {
+        let (left, depth) = (self.nested_left.get(), self.nested_depth.get());
+        if left == 0 || depth == NESTED_DEPTH_MAX {
+            return Err(Fault::processing(format!(
+                "`access-permitted` asks for more than {NESTED_DECISIONS_MAX} decisions, or more than \
+                 {NESTED_DEPTH_MAX} deep"
+            )));
+        }
+        self.nested_left.set(left - 1);
+        self.nested_depth.set(depth + 1);
+        let decided = self.vote_by_index(request, ListPolicies::No);
+        self.nested_depth.set(depth);
+        decided.map(|(vote, _)| vote)
+    }
+
+    /// Evaluates with the index in force.
+    #[inline]
+    fn vote_by_index(
+        &self,
+        request: &Request,
+        list: ListPolicies,
+    ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
+        match &self.snapshot.index {
+            Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
+            Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
+            Index::Diagram(diagram) => self.vote(request, diagram, &Unwatched, list),
+        }
     }
 
     /// One individual decision.
     pub(crate) fn decide(&self, request: &Request) -> ResultOf {
         let list = if request.return_policy_ids { ListPolicies::Yes } else { ListPolicies::No };
-        let decided = match &self.snapshot.index {
-            Index::Scan(_) => self.vote(request, &Everything, &Unwatched, list),
-            Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
-            Index::Diagram(diagram) => self.vote(request, diagram, &Unwatched, list),
-        };
-        match decided {
+        match self.vote_by_index(request, list) {
             Ok((vote, applicable)) => self.result(request, vote, applicable),
             Err(fault) => ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault)),
         }
@@ -124,24 +170,20 @@ impl<'p> Asking<'p> {
         fetched: &'r Fetched,
         surroundings: &'r dyn Surroundings,
     ) -> Question<'r> {
-        let slots = &self.snapshot.program.slots;
-        let mut question = Question::new(SCRATCH.take(), &self.snapshot.blank, surroundings);
-        for category in request.categories.iter() {
-            let Some(number) = slots.category(&category.category) else { continue };
-            for attribute in category.attributes() {
-                let (key, issuer) = (attribute.key, attribute.issuer.as_deref());
-                question.give(slots, number, key, &attribute.id, issuer, attribute.values());
-            }
-        }
+        let snapshot = self.snapshot;
+        let slots = &snapshot.program.slots;
+        let scratch = SCRATCH.take();
+        let mut question =
+            Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
         if let Some(moment) = &self.moment {
-            for (slot, values) in self.snapshot.time.with(moment) {
-                if question.is_empty(slot) {
-                    question.put(slots, slot, values);
+            for (slot, values) in snapshot.time.with(moment) {
+                if request.categories.values(slots.name(slot), slots.key(slot)).is_empty() {
+                    question.supply(slot, values);
                 }
             }
         }
         for (slot, values) in fetched {
-            question.put(slots, *slot, values);
+            question.supply(*slot, values);
         }
         question
     }
@@ -176,6 +218,7 @@ impl<'p> Asking<'p> {
             result.advice = duties.advice.into_iter().map(duty).collect();
         }
         result.attributes = request.categories.included();
+        result.resource_id = request.resource_id();
         if request.return_policy_ids {
             result.policy_ids =
                 Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());

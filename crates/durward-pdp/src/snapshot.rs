@@ -1,8 +1,7 @@
 //! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
 
 use durward_index::{Index, IndexKind, Settings};
-use durward_ir::program::{Node, Program, SetKind, SlotId};
-use durward_ir::question::{Number, blank_slots};
+use durward_ir::program::{Node, Program};
 use durward_xacml::lower::{self, lower};
 use durward_xacml::policy::{Limits, PolicyError, read_policy};
 
@@ -39,8 +38,8 @@ pub struct SnapshotInfo {
 pub(crate) struct Snapshot {
     pub(crate) program: Program,
     pub(crate) index: Index,
-    /// The state of every slot before a request is given.
-    pub(crate) blank: Vec<Number>,
+    /// For which slots a source may be asked; empty without sources.
+    pub(crate) is_sourced: Vec<bool>,
     pub(crate) time: TimeSlots,
     pub(crate) info: SnapshotInfo,
 }
@@ -69,9 +68,12 @@ impl Snapshot {
         }
         let program = lower(&documents, &recipe.lowering)?;
         let index = Index::build(recipe.index, &program, &recipe.index_settings);
-        let is_sourced = |slot: SlotId| {
-            let name = program.slots.name(slot);
-            sources.iter().any(|source| source.provides(name))
+        let is_sourced = match sources {
+            [] => Vec::new(),
+            _ => {
+                let names = program.slots.names();
+                names.map(|(_, name)| sources.iter().any(|source| source.provides(name))).collect()
+            }
         };
         let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
         let info = SnapshotInfo {
@@ -81,20 +83,6 @@ impl Snapshot {
             rules,
             index: index.describe(),
         };
-        Ok(Snapshot {
-            blank: blank_slots(&program.slots, is_sourced),
-            time: TimeSlots::of(&program.slots),
-            program,
-            index,
-            info,
-        })
-    }
-
-    /// Whether an element is a policy or policy set, and which.
-    pub(crate) fn set_kind(node: &Node) -> Option<SetKind> {
-        match node {
-            Node::Set(set) => Some(set.kind),
-            Node::Rule(_) => None,
-        }
+        Ok(Snapshot { is_sourced, time: TimeSlots::of(&program.slots), program, index, info })
     }
 }

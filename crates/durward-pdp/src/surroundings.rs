@@ -1,18 +1,15 @@
 //! What surrounds the attributes of a request: its content, and the way to ask another question about it.
 
 use durward_ir::Value;
+use durward_ir::combine::Verdict;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::program::Selector;
 use durward_ir::question::Surroundings;
-use durward_xacml::request::Request;
+use durward_xacml::request::{Categories, Request};
 
 use crate::decide::Asking;
 
-/// How many decisions the function `access-permitted` may ask for within one request, nested ones included
-/// (XACML 3.0, A.3.16 asks for a bound).
-pub const NESTED_DECISIONS_MAX: u32 = 32;
-
-/// The surroundings of one request.
+/// The surroundings of one individual request.
 pub(crate) struct RequestSurroundings<'a> {
     asking: &'a Asking<'a>,
     request: &'a Request,
@@ -23,21 +20,40 @@ impl<'a> RequestSurroundings<'a> {
         RequestSurroundings { asking, request }
     }
 }
+
 impl Surroundings for RequestSurroundings<'_> {
-    fn select(&self, _: &Selector) -> Evaluated<Vec<Value>> {
-        Ok(Vec::new())
+    fn select(&self, selector: &Selector) -> Evaluated<Vec<Value>> {
+        self.asking.contents.select(self.request, selector)
     }
-    fn node_count(&self, _: &Value) -> Evaluated<u64> {
-        Ok(0)
+
+    fn node_count(&self, path: &Value) -> Evaluated<u64> {
+        self.asking.contents.node_count(self.request, path)
     }
-    fn node_equal(&self, _: &Value, _: &Value) -> Evaluated<bool> {
-        Ok(false)
+
+    fn node_equal(&self, first: &Value, second: &Value) -> Evaluated<bool> {
+        self.asking.contents.node_equal(self.request, first, second)
     }
-    fn node_match(&self, _: &Value, _: &Value) -> Evaluated<bool> {
-        Ok(false)
+
+    fn node_match(&self, first: &Value, second: &Value) -> Evaluated<bool> {
+        self.asking.contents.node_match(self.request, first, second)
     }
-    fn access_permitted(&self, _: &str, _: &str) -> Evaluated<bool> {
-        let _ = (self.asking, self.request);
-        Err(Fault::processing("`access-permitted` needs a whole request, and there is none here"))
+
+    /// XACML 3.0, A.3.16: the whole of the policies is asked about this request with one category replaced. A nested
+    /// decision that is not Permit, for whatever reason, is no permission.
+    fn access_permitted(&self, category: &str, attributes: &str) -> Evaluated<bool> {
+        let replacement = Categories::from_xml_attributes(attributes).map_err(|error| {
+            Fault::syntax(format!("the second argument of `access-permitted` cannot be read: {error}"))
+        })?;
+        let Some(wanted) = replacement.find(category) else {
+            return Err(Fault::processing(format!(
+                "the second argument of `access-permitted` must be the attributes of the category `{category}`"
+            )));
+        };
+        let mut request = Request::new(self.request.version, self.request.format);
+        for kept in self.request.categories.iter().filter(|kept| kept.category != category) {
+            request.categories.copy_category(kept);
+        }
+        request.categories.copy_category(wanted);
+        Ok(self.asking.nested(&request)?.verdict == Verdict::Permit)
     }
 }

@@ -28,7 +28,7 @@ const REFUSAL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Sent to a connection too many, without a look at what it asks.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
-    Content-Type: application/problem+json\r\nContent-Length: 106\r\n\r\n\
+    Content-Type: application/problem+json\r\nContent-Length: 109\r\n\r\n\
     {\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"too many connections; try again\"}\n";
 
 /// # Errors

@@ -19,6 +19,16 @@ const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1
 /// Requests take what a decision takes and the time for the body to arrive.
 const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
 
+/// What `durward_limits_hit_total` counts: settings of `[server]`, and `request` for those of `[limits]`.
+const LIMITS: [&str; 6] = [
+    "body_bytes_max",
+    "body_memory_bytes_max",
+    "connections_max",
+    "header_time_ms_max",
+    "request",
+    "request_time_ms_max",
+];
+
 /// A label value out of a fixed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Word(pub(crate) &'static str);
@@ -118,7 +128,7 @@ impl Metrics {
         let of = |decision: Decision| {
             decisions.get_or_create_owned(&ByDecision { decision: Word(decision.as_str()) })
         };
-        Metrics {
+        let metrics = Metrics {
             permit: of(Decision::Permit),
             deny: of(Decision::Deny),
             not_applicable: of(Decision::NotApplicable),
@@ -136,6 +146,26 @@ impl Metrics {
             log_lines,
             panics,
             memory,
+        };
+        metrics.start_at_zero();
+        metrics
+    }
+
+    /// What never happened is a zero and not a gap: alarms can be written before the first time.
+    fn start_at_zero(&self) {
+        drop(self.requests.get_or_create(&ByRoute { route: Word("/pdp"), status: 200 }));
+        let families: [(&Family<ByResult, Counter>, &[&'static str]); 3] = [
+            (&self.connections, &["accepted", "refused", "failed"]),
+            (&self.policy_loads, &["ok", "failed", "unchanged"]),
+            (&self.log_lines, &["written", "dropped", "failed"]),
+        ];
+        for (family, results) in families {
+            for result in results {
+                drop(family.get_or_create(&ByResult { result: Word(result) }));
+            }
+        }
+        for limit in LIMITS {
+            drop(self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }));
         }
     }
 

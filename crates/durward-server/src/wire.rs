@@ -1,4 +1,4 @@
-//! Requests out of bytes and responses into bytes: the one place that knows how the XACML crate calls it.
+//! Requests out of bytes and responses into bytes, in either form.
 
 use durward_pdp::xacml::request::{Limits, RequestError};
 use durward_pdp::{Request, Response};
@@ -12,22 +12,17 @@ pub(crate) enum Form {
 
 /// # Errors
 /// Bytes that are not a request of this form, or one beyond the limits.
-pub(crate) fn read_request(form: Form, bytes: &[u8], limits: &Limits) -> Result<Request, Box<RequestError>> {
+pub(crate) fn read_request(form: Form, bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
     match form {
-        Form::Xml => Request::from_xml_within(bytes, limits).map_err(Box::new),
-        Form::Json => todo_json(),
+        Form::Xml => Request::from_xml_within(bytes, limits),
+        Form::Json => Request::from_json_within(bytes, limits),
     }
 }
 
+/// XML is written in the version of the request; JSON has but one.
 pub(crate) fn write_response(form: Form, request: &Request, response: &Response) -> String {
-    let _ = request;
-    let decision = response.results.first().map_or("", |result| result.decision.as_str());
     match form {
-        Form::Xml => format!("<Response><Result><Decision>{decision}</Decision></Result></Response>"),
-        Form::Json => format!("{{\"Response\":[{{\"Decision\":\"{decision}\"}}]}}"),
+        Form::Xml => response.to_xml(request.version),
+        Form::Json => response.to_json(),
     }
-}
-
-fn todo_json() -> Result<Request, Box<RequestError>> {
-    Ok(Request::builder().build())
 }

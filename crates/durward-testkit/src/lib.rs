@@ -4,3 +4,8 @@
 pub mod conformance;
 pub mod data;
 pub mod recorded;
+
+/// The README's Rust code compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -9,6 +9,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use durward_xacml::multiple::individual_requests;
 use durward_xacml::request::{Request, Version};
 use durward_xacml::response::{Assignment, Decision, Duty, Response, ResultOf};
 
@@ -29,6 +30,10 @@ fn main() {
     measure("read XML, general reader", &commented, |text| {
         drop(black_box(Request::from_xml(text.as_bytes()).unwrap()));
     });
+    let requests: Vec<Request> = xml.iter().map(|text| Request::from_xml(text.as_bytes()).unwrap()).collect();
+    measure("tell that a request means one decision", &requests, |request| {
+        drop(black_box(individual_requests(request, None).unwrap()));
+    });
     let json: Vec<String> = lines.iter().map(|line| json_text(&line["json"])).collect();
     println!("average request in JSON: {} bytes", json.iter().map(String::len).sum::<usize>() / json.len());
     measure("read JSON", &json, |text| drop(black_box(Request::from_json(text.as_bytes()).unwrap())));
@@ -41,7 +46,6 @@ fn json_text(json: &serde_json::Value) -> String {
 
 fn measure_responses() {
     let plain = Response::of(ResultOf::new(Decision::Permit));
-    let mut dutiful = plain.clone();
     let assignment = |id: &str| Assignment {
         id: id.into(),
         category: None,
@@ -49,7 +53,9 @@ fn measure_responses() {
         value: durward_ir::Value::Text("a text to be sent to somebody".into()),
     };
     let assignments = vec![assignment("urn:example:text"), assignment("urn:example:mailto")];
-    dutiful.results[0].obligations.push(Duty { id: "urn:example:obligation:email".into(), assignments });
+    let mut result = ResultOf::new(Decision::Permit);
+    result.obligations.push(Duty { id: "urn:example:obligation:email".into(), assignments });
+    let dutiful = Response::of(result);
     let many = vec![String::new(); 1000];
     for (name, response) in [("plain response", &plain), ("response with an obligation", &dutiful)] {
         measure(&format!("write {name}, XML"), &many, |_| {
@@ -63,16 +69,16 @@ fn measure_responses() {
 }
 
 /// The best of many rounds, so that other load on the machine counts as little as possible.
-fn measure(name: &str, texts: &[String], work: impl Fn(&str)) {
+fn measure<T>(name: &str, items: &[T], work: impl Fn(&T)) {
     if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
         return;
     }
     let mut best = f64::MAX;
     for _ in 0..40 {
         let start = Instant::now();
-        texts.iter().for_each(|text| work(text));
+        items.iter().for_each(&work);
         best = best.min(start.elapsed().as_secs_f64());
     }
-    let nanoseconds = best * 1e9 / texts.len() as f64;
+    let nanoseconds = best * 1e9 / items.len() as f64;
     println!("{name}: {nanoseconds:.0} ns");
 }

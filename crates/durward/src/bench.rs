@@ -23,6 +23,9 @@ Throughput is the median over rounds of 100 ms that go through all requests, wit
 Latency is a pass of its own with a reading around each; what the clock itself takes is contained and said. Memory is
 by how much the resident set grows per decision point, over several that are built one after another.";
 
+/// Threads that ran less than this part of the time had to share their cores: worth saying.
+const BUSY_BELOW: f64 = 0.95;
+
 /// Measure how fast this machine decides
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -184,6 +187,11 @@ fn foot(measured: &[(IndexKind, Measurement)]) -> String {
     ));
     for (kind, one) in measured {
         text.push_str(&format!("{}: {}\n", kind.name(), one.index));
+    }
+    let running = measured.iter().filter_map(|(_, one)| one.running).fold(1.0, f64::min);
+    if running < BUSY_BELOW {
+        let percent = running * 100.0;
+        text.push_str(&format!("the machine was busy: the threads ran only {percent:.0} % of the time\n"));
     }
     text
 }

@@ -4,9 +4,11 @@ mod attributes;
 mod bench;
 mod check;
 mod decide;
+mod demo;
 mod failure;
 mod hierarchy;
 mod policies;
+mod serve;
 mod wire;
 
 use std::io::{self, Write};
@@ -22,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   durward demo                                            a running server with example policies, and requests to try
   durward decide --policies policies/ --request ask.xml   one decision
+  durward serve --policies policies/                      many decisions, over HTTP
   durward check policies/                                 what is wrong, or odd, in policies
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
@@ -40,6 +43,8 @@ struct Arguments {
 enum Command {
     Decide(decide::Arguments),
     Check(check::Arguments),
+    Serve(serve::Arguments),
+    Demo(demo::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -64,6 +69,8 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<PolicyText>, Failure> {
 }
 
 /// Reads `--combining`.
-fn combining(text: &str) -> Result<Algorithm, String> {
+pub(crate) fn combining(text: &str) -> Result<Algorithm, String> {
     let named = ["3.0", "1.0"]
         .map(|version| format!("urn:oasis:names:tc:xacml:{version}:policy-combining-algorithm:{text}"));
     let known = named

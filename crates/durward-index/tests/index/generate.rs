@@ -6,7 +6,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
     Set, SetKind, SlotId,
 };
-use durward_ir::question::{NoContent, Number, Question, Scratch};
+use durward_ir::question::{NoAttributes, NoContent, Question, Scratch};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 use std::borrow::Cow;
@@ -81,6 +81,44 @@ const ALGORITHMS: [Algorithm; 11] = [
 
 impl Shape {
     pub(crate) fn random(random: &mut Random) -> Shape {
+        if random.percent(40) { Shape::nested(random) } else { Shape::any(random) }
+    }
+
+    /// First-applicable sets within each other, with little else, few values and so many near misses.
+    fn nested(random: &mut Random) -> Shape {
+        let algorithms = [
+            Algorithm::FirstApplicable,
+            Algorithm::FirstApplicable,
+            Algorithm::DenyOverrides,
+            Algorithm::PermitOverrides,
+        ];
+        let algorithm = *random.one_of(&algorithms);
+        let wide = random.percent(20);
+        Shape {
+            attributes: 1 + random.below(if wide { 4 } else { 3 }),
+            values: if wide { 12 } else { 1 + random.below(3) },
+            depth: if wide { 3 } else { 2 + random.below(4) },
+            children: if wide {
+                15
+            } else if algorithm == Algorithm::FirstApplicable {
+                1 + random.below(4)
+            } else {
+                1 + random.below(2)
+            },
+            must: *random.one_of(&[0, 30]),
+            others: 0,
+            odd: 0,
+            conditions: *random.one_of(&[0, 20]),
+            duties: *random.one_of(&[0, 10]),
+            shared: *random.one_of(&[0, 0, 20]),
+            open: *random.one_of(&[0, 20]),
+            open_sets: *random.one_of(&[0, 40, 90]),
+            narrow: *random.one_of(&[50, 100]),
+            algorithm: Some(algorithm),
+        }
+    }
+
+    fn any(random: &mut Random) -> Shape {
         let wide = random.percent(25);
         Shape {
             attributes: 1 + random.below(5),
@@ -394,24 +432,13 @@ impl Facts {
     }
 
     /// The question once the sources were asked for these slots.
-    pub(crate) fn question<'f>(&'f self, program: &Program, asked: &[SlotId]) -> Question<'f> {
-        let blank: Vec<Number> = self
-            .is_sourced
-            .iter()
-            .map(|is_sourced| if *is_sourced { Number::UNASKED } else { Number::ABSENT })
-            .collect();
-        let mut question = Question::new(Scratch::default(), &blank, &NoContent);
+    pub(crate) fn question<'f>(&'f self, program: &'f Program, asked: &[SlotId]) -> Question<'f> {
+        let (slots, sourced) = (&program.slots, &self.is_sourced);
+        let mut question = Question::new(Scratch::default(), slots, &NoAttributes, &NoContent, sourced);
         for (at, values) in self.values.iter().enumerate() {
             let slot = SlotId(at as u32);
-            if asked.contains(&slot) {
-                question.put(&program.slots, slot, values);
-            } else if !self.is_sourced[at] && !values.is_empty() {
-                // In two parts, as two attributes of a request with one name would be.
-                let (first, rest) = values.split_at(values.len().div_ceil(2));
-                question.put(&program.slots, slot, first);
-                if !rest.is_empty() {
-                    question.put(&program.slots, slot, rest);
-                }
+            if asked.contains(&slot) || !sourced[at] {
+                question.supply(slot, values);
             }
         }
         question

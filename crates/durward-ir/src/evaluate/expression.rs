@@ -60,7 +60,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 if values.is_empty() && *must_be_present {
                     return Err(Fault::missing(self.program.slots.name(*slot).clone()));
                 }
-                Ok(Operand::Bag(Cow::Borrowed(values)))
+                Ok(Operand::Bag(values))
             }
             Expr::Selector(selector) => self.selector(selector),
             Expr::Call(function, args) => self.call(function, args),

@@ -1,15 +1,9 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
-//!
-//! What is touched per decision: for each category of the request one comparison of its name; for each attribute
-//! one bucket of `buckets`, one entry of `read` and one comparison of its identifier; for each single value one entry
-//! of `atom_table` and one comparison of its text. Everything after that compares numbers.
 
 use std::collections::HashMap;
 
-use smol_str::SmolStr;
-
 use crate::attribute::{AttributeName, NameKey};
-use crate::value::{DataType, Value};
+use crate::value::Value;
 
 /// The number of an attribute that some expression reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -21,42 +15,15 @@ pub struct SlotId(pub u32);
 pub struct Atom(pub u32);
 
 /// The attributes a program reads, and the values it compares them with. Grows while policies are lowered; then
-/// [`Slots::seal`] makes the tables that questions are encoded with.
+/// [`Slots::seal`] makes the tables that questions are answered with.
 #[derive(Debug, Default)]
 pub struct Slots {
     names: Vec<AttributeName>,
+    keys: Vec<NameKey>,
     by_name: HashMap<AttributeName, SlotId>,
     atoms: Vec<(SlotId, Value)>,
     by_digest: HashMap<u64, Vec<Atom>>,
-    categories: Vec<SmolStr>,
-    buckets: Vec<Bucket>,
-    grouped: Vec<Reading>,
     atom_table: Vec<AtomEntry>,
-}
-
-/// The number of a category that some expression reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CategoryNumber(u32);
-
-/// One way in which an attribute of some (category, id) is read: what a question must know of its slot.
-#[derive(Clone, Debug)]
-pub struct Reading {
-    /// The slot.
-    pub slot: SlotId,
-    /// The type of the values it takes.
-    pub data_type: DataType,
-    /// Whether it takes the values of one issuer only ([`Slots::name`] says which).
-    pub is_issued: bool,
-    category: CategoryNumber,
-    id: SmolStr,
-}
-
-/// The slots of one (category, id): `grouped[first..first + count]`. Empty buckets have a count of 0.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    key: u64,
-    first: u32,
-    count: u32,
 }
 
 /// One entry of the open-addressing table of atoms; `atom` is one more than the atom's number, 0 is empty.
@@ -74,6 +41,7 @@ impl Slots {
         }
         let slot = SlotId(self.names.len() as u32);
         self.names.push(name.clone());
+        self.keys.push(NameKey::of(&name.category, &name.id));
         self.by_name.insert(name.clone(), slot);
         slot
     }
@@ -97,43 +65,8 @@ impl Slots {
 
     /// Makes the lookup tables. Called once, by the builder.
     pub(super) fn seal(&mut self) {
-        self.seal_names();
         self.seal_atoms();
         self.by_digest = HashMap::new();
-    }
-
-    fn seal_names(&mut self) {
-        let mut groups: Vec<(NameKey, Vec<Reading>)> = Vec::new();
-        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
-        for (number, name) in self.names.iter().enumerate() {
-            let category = match self.categories.iter().position(|known| *known == name.category) {
-                Some(known) => known,
-                None => {
-                    self.categories.push(name.category.clone());
-                    self.categories.len() - 1
-                }
-            };
-            let group = *seen.entry((&name.category, &name.id)).or_insert_with(|| {
-                groups.push((NameKey::of(&name.category, &name.id), Vec::new()));
-                groups.len() - 1
-            });
-            if let Some((_, readings)) = groups.get_mut(group) {
-                readings.push(Reading {
-                    slot: SlotId(number as u32),
-                    data_type: name.data_type,
-                    is_issued: name.issuer.is_some(),
-                    category: CategoryNumber(category as u32),
-                    id: name.id.clone(),
-                });
-            }
-        }
-        self.buckets = vec![Bucket::default(); table_size(groups.len())];
-        for (key, readings) in groups {
-            let bucket =
-                Bucket { key: key.0, first: self.grouped.len() as u32, count: readings.len() as u32 };
-            self.grouped.extend(readings);
-            place(&mut self.buckets, key.0, bucket, |bucket| bucket.count == 0);
-        }
     }
 
     fn seal_atoms(&mut self) {
@@ -165,6 +98,16 @@ impl Slots {
         &self.names[slot.0 as usize]
     }
 
+    /// The key of a slot's attribute.
+    ///
+    /// # Panics
+    /// Never for slots of this program.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "slot numbers are only made by `slot`")]
+    pub fn key(&self, slot: SlotId) -> NameKey {
+        self.keys[slot.0 as usize]
+    }
+
     /// All slots with their attributes.
     pub fn names(&self) -> impl ExactSizeIterator<Item = (SlotId, &AttributeName)> {
         self.names.iter().enumerate().map(|(number, name)| (SlotId(number as u32), name))
@@ -183,34 +126,6 @@ impl Slots {
     pub fn atom(&self, atom: Atom) -> (SlotId, &Value) {
         let (slot, value) = &self.atoms[atom.0 as usize];
         (*slot, value)
-    }
-
-    /// The number of a category, if any expression reads it. Policies read a handful, so they are looked through.
-    #[inline]
-    pub fn category(&self, name: &str) -> Option<CategoryNumber> {
-        self.categories.iter().position(|known| known == name).map(|number| CategoryNumber(number as u32))
-    }
-
-    /// How the attribute `id` in `category` is read. `key` is its [`NameKey`].
-    #[inline]
-    pub fn find(&self, key: NameKey, category: CategoryNumber, id: &str) -> &[Reading] {
-        let mask = self.buckets.len().wrapping_sub(1);
-        let mut at = key.0 as usize & mask;
-        while let Some(bucket) = self.buckets.get(at) {
-            if bucket.count == 0 {
-                return &[];
-            }
-            if bucket.key == key.0 {
-                let readings =
-                    self.grouped.get(bucket.first as usize..(bucket.first + bucket.count) as usize);
-                let readings = readings.unwrap_or_default();
-                if readings.first().is_some_and(|first| first.category == category && first.id == id) {
-                    return readings;
-                }
-            }
-            at = (at + 1) & mask;
-        }
-        &[]
     }
 
     /// The atom "`slot` holds `value`", if the program has it. `value` must be internable.

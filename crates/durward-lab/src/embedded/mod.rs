@@ -67,6 +67,9 @@ pub struct Measurement {
     pub policies: usize,
     /// Decisions per second of all threads together, over rounds.
     pub decisions_per_s: Spread,
+    /// Which part of that time the threads ran on a core, from 0 to 1: what is missing went to other processes.
+    /// `None` where the system does not tell.
+    pub running: Option<f64>,
     /// How long single decisions took.
     pub latency: Latency,
     /// What two readings of the clock with nothing between show: contained in every latency.
@@ -127,7 +130,8 @@ impl Subject {
         Ok(Measurement {
             index: info.index,
             policies: info.policies,
-            decisions_per_s: Spread::of(&rounds).ok_or(BenchError::TooShort)?,
+            decisions_per_s: Spread::of(&rounds.rates).ok_or(BenchError::TooShort)?,
+            running: rounds.running,
             latency,
             clock_ns: latency::clock_ns(),
             build_ms: self.build_ms,

@@ -47,8 +47,10 @@ pub(crate) async fn receive(shared: &Shared, mut body: Incoming) -> Result<Bytes
     match timeout(shared.settings.server.request_time_max(), collect(shared, &mut body)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(refusal)) => {
+            // The connection itself is given up after twice the time of a request.
+            let time = DISCARD_TIME_MAX.min(shared.settings.server.request_time_max() / 2);
             // Late or never is all the same: the answer goes out now.
-            let _ = timeout(DISCARD_TIME_MAX, discard(&mut body)).await;
+            let _ = timeout(time, discard(&mut body)).await;
             Err(refusal)
         }
         Err(_) => {

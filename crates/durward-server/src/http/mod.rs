@@ -100,10 +100,15 @@ fn refuse(request: &hyper::Request<Incoming>, problem: Problem) -> Answer {
 fn options(methods: &[&str]) -> Answer {
     let mut answer = Response::new(Full::default());
     *answer.status_mut() = StatusCode::NO_CONTENT;
-    if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
-        answer.headers_mut().insert(header::ALLOW, methods);
-    }
+    allow(answer.headers_mut(), methods);
     answer
+}
+
+/// Lists the methods there are.
+fn allow(headers: &mut HeaderMap, methods: &[&str]) {
+    if let Ok(methods) = HeaderValue::from_str(&methods.join(", ")) {
+        headers.insert(header::ALLOW, methods);
+    }
 }
 
 fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {

@@ -115,7 +115,7 @@ fn decide(
 /// (XACML 3.0, 7.3), else a problem.
 fn status_of_unreadable(call: &Call<'_>, error: &RequestError) -> Result<Status, Problem> {
     match error.kind {
-        RequestErrorKind::Value => Ok(Status::syntax_error(error.to_string())),
+        RequestErrorKind::Value => Ok(error.status()),
         RequestErrorKind::IllFormed | RequestErrorKind::Structure => {
             Err(Problem::request(StatusCode::BAD_REQUEST, error))
         }

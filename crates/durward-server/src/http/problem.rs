@@ -12,66 +12,64 @@ use super::{Answer, escape};
 use crate::wire::Form;
 
 /// A refusal, with what the caller can do about it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problem {
+    status: StatusCode,
+    detail: String,
+    place: Place,
+    extra: Extra,
+    /// Whether the connection is of no use afterwards.
+    closes: bool,
+}
+
+/// A header field that goes along.
+#[derive(Clone, Copy, Debug)]
+enum Extra {
+    None,
+    RetryAfter,
+    Allow(&'static [&'static str]),
+}
+
+/// The members of RFC 9457 and, beside them, the place. `type` is left as it is understood when absent: nothing
+/// more than the status says.
+#[derive(Serialize)]
+struct Document<'p> {
     #[serde(rename = "type")]
     kind: &'static str,
     title: &'static str,
     status: u16,
-    detail: String,
+    detail: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(skip)]
-    header: Option<(header::HeaderName, String)>,
-    #[serde(skip)]
-    closes: bool,
+    path: Option<&'p str>,
 }
 
 /// When to come back after a 503: limits pass within moments, and so does a restart.
-const RETRY_AFTER_S: &str = "1";
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
 
 impl Problem {
-    /// `kind` is what RFC 9457 calls `type`: nothing more than the status says.
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
-        Problem {
-            kind: "about:blank",
-            title: status.canonical_reason().unwrap_or("Error"),
-            status: status.as_u16(),
-            detail: detail.into(),
-            line: None,
-            column: None,
-            path: None,
-            header: None,
-            closes: false,
-        }
+        let (place, extra) = (Place::Whole, Extra::None);
+        Problem { status, detail: detail.into(), place, extra, closes: false }
     }
 
     /// 503, to be tried again soon.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
-        let header = Some((header::RETRY_AFTER, RETRY_AFTER_S.into()));
-        Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+        Problem { extra: Extra::RetryAfter, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
     }
 
     /// 405 with the methods there are.
-    pub(crate) fn method(methods: &[&str]) -> Problem {
-        let allowed = methods.join(", ");
-        let detail = format!("this path takes only {allowed}");
-        let header = Some((header::ALLOW, allowed));
-        Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    pub(crate) fn method(methods: &'static [&'static str]) -> Problem {
+        let detail = format!("this path takes only {}", methods.join(", "));
+        Problem { extra: Extra::Allow(methods), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
     /// A request that cannot be read, with the place.
     pub(crate) fn request(status: StatusCode, error: &RequestError) -> Problem {
-        let (line, column, path) = match &error.place {
-            Place::Line { line, column } => (Some(*line), Some(*column), None),
-            Place::Path(path) => (None, None, Some(path.clone())),
-            Place::Whole => (None, None, None),
-        };
-        Problem { line, column, path, ..Problem::new(status, error.message.clone()) }
+        Problem { place: error.place.clone(), ..Problem::new(status, error.message.clone()) }
     }
 
     /// The connection is of no use afterwards.
@@ -80,18 +78,21 @@ impl Problem {
     }
 
     pub(crate) fn into_answer(self, form: Form) -> Answer {
+        let document = self.document();
         let (media_type, body) = match form {
-            Form::Json => ("application/problem+json", serde_json::to_string(&self).unwrap_or_default()),
-            Form::Xml => ("application/problem+xml", self.to_xml()),
+            Form::Json => {
+                ("application/problem+json", serde_json::to_string(&document).unwrap_or_default() + "\n")
+            }
+            Form::Xml => ("application/problem+xml", document.to_xml()),
         };
         let mut answer = Response::new(Full::new(Bytes::from(body)));
-        *answer.status_mut() = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *answer.status_mut() = self.status;
         let headers = answer.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        if let Some((name, value)) = self.header
-            && let Ok(value) = HeaderValue::from_str(&value)
-        {
-            headers.insert(name, value);
+        match self.extra {
+            Extra::None => {}
+            Extra::RetryAfter => drop(headers.insert(header::RETRY_AFTER, RETRY_AFTER_S)),
+            Extra::Allow(methods) => super::allow(headers, methods),
         }
         if self.closes {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -99,6 +100,25 @@ impl Problem {
         answer
     }
 
+    fn document(&self) -> Document<'_> {
+        let (line, column, path) = match &self.place {
+            Place::Line { line, column } => (Some(*line), Some(*column), None),
+            Place::Path(path) => (None, None, Some(path.as_str())),
+            Place::Whole => (None, None, None),
+        };
+        Document {
+            kind: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            line,
+            column,
+            path,
+        }
+    }
+}
+
+impl Document<'_> {
     /// RFC 9457, appendix B.
     fn to_xml(&self) -> String {
         let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -108,10 +128,10 @@ impl Problem {
             ("type", Some(self.kind.into())),
             ("title", Some(self.title.into())),
             ("status", Some(self.status.to_string())),
-            ("detail", Some(self.detail.clone())),
+            ("detail", Some(self.detail.into())),
             ("line", number(self.line)),
             ("column", number(self.column)),
-            ("path", self.path.clone()),
+            ("path", self.path.map(String::from)),
         ];
         for (name, value) in fields.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             xml.push_str(&format!("<{name}>{}</{name}>", escape(&value)));

@@ -46,7 +46,7 @@ impl AttributeSettings {
     /// # Errors
     /// A data type that does not exist, or a value that is not of it.
     pub(crate) fn value_list(&self) -> Result<(DataType, Vec<Value>), ConfigError> {
-        let name = format!("attributes: `{}`", self.id);
+        let name = format!("attributes.{}", self.id);
         let data_type = DataType::from_short_name(&self.data_type)
             .or_else(|| DataType::from_uri(&self.data_type))
             .ok_or_else(|| {

@@ -1,4 +1,7 @@
 //! The product against the recorded truth.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail so")]
+
 mod conformance;
+mod examples;
 mod recorded;

@@ -12,8 +12,14 @@ const EXACT_INTEGER_MAX: u64 = (1 << 53) - 1;
 /// Appends a JSON string.
 pub(crate) fn text(out: &mut String, text: &str) {
     out.push('"');
+    let needs_work = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+    // Without branches the compiler looks at many bytes at once; almost all texts need no work.
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    if !text.bytes().fold(false, |found, byte| found | needs_work(byte)) {
+        out.push_str(rest);
+        rest = "";
+    }
+    while let Some(at) = rest.bytes().position(needs_work) {
         let (plain, after) = rest.split_at(at);
         out.push_str(plain);
         let mut characters = after.chars();

@@ -14,6 +14,7 @@ use smol_str::SmolStr;
 
 use super::Lowering;
 use crate::content::XPath;
+use crate::request::identifiers::shared;
 use crate::tree::{
     Apply, AttributeDesignator, AttributeSelector, AttributeValue, Condition, Expression, Match,
     MatchAttribute, NamespaceScope, Place, Policy, SelectorBase, VariableDefinition, VariableReference,
@@ -286,8 +287,8 @@ impl<'t> Lowering<'t> {
     fn designator(&mut self, designator: &'t AttributeDesignator) -> Option<Typed> {
         let data_type = self.data_type(&designator.data_type, designator.place)?;
         let name = AttributeName {
-            category: designator.category.clone(),
-            id: designator.id.clone(),
+            category: shared(&designator.category),
+            id: shared(&designator.id),
             data_type,
             issuer: designator.issuer.clone(),
         };

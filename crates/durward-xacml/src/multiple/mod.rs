@@ -2,8 +2,8 @@
 //!
 //! The schemes of the Multiple Decision Profile 1.0: references (section 2.4), repeated attribute categories (2.3),
 //! the scope of a resource in a hierarchy (2.1), nodes of a resource's content (2.2), and the combined decision (3).
-//! They compose, and are applied in this order. A request without any of them is given back as it is, at the cost of
-//! a look at its categories and attribute identifiers.
+//! They compose, and are applied in this order. A request without any of them is given back as it is; that there is
+//! none was noted while it was read.
 
 mod combine;
 mod content;
@@ -14,10 +14,11 @@ use std::fmt;
 
 use durward_ir::Fault;
 
-use crate::request::{Categories, Request, identifiers};
+use crate::request::{AttributeView, Categories, Request, identifiers};
 use crate::response::Status;
 
 pub use combine::combine_if_asked;
+pub use content::CONTENT_SELECTORS_MAX;
 pub use hierarchy::ResourceHierarchy;
 
 /// How many individual requests one request may mean. Repeated categories multiply and hierarchies are as large as
@@ -84,15 +85,11 @@ pub fn individual_requests<'a>(
 
 /// Whether nothing in the request asks for several decisions.
 fn is_one(request: &Request) -> bool {
+    let categories = &request.categories;
+    let asks = |attribute: AttributeView<'_>| identifiers::asks_for_several(&attribute.id);
     request.multi_requests.is_empty()
-        && !repeated::has_repeated(&request.categories)
-        && !request.categories.attributes().any(|attribute| is_mark(&attribute.id))
-}
-
-/// Whether an attribute of this name asks for several decisions, in the right category.
-fn is_mark(id: &str) -> bool {
-    // By length first, which differs from most identifiers'.
-    id == identifiers::SCOPE || id == identifiers::SCOPE_1_0 || id == identifiers::MULTIPLE_CONTENT_SELECTOR
+        && (!categories.may_mean_several()
+            || (!repeated::has_repeated(categories) && !categories.attributes().any(asks)))
 }
 
 /// Applies one scheme to every request.

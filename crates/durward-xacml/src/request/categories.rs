@@ -1,13 +1,15 @@
 //! Attributes grouped by category, laid out flat: three arrays, however many attributes there are.
 
+use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-use durward_ir::Value;
 use durward_ir::attribute::NameKey;
+use durward_ir::question::Attributes;
+use durward_ir::{AttributeName, DataType, Value};
 use smol_str::SmolStr;
 
-use super::RawContent;
+use super::{RawContent, identifiers};
 
 /// The attributes of a request, or those echoed in a result.
 ///
@@ -18,8 +20,18 @@ pub struct Categories {
     list: Vec<Category>,
     /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
     attributes: Vec<Attribute>,
+    /// INVARIANT: one for each attribute, half of the number that stands for its (category, id). Looked through for
+    /// every attribute a policy reads, and so kept apart: those of a usual request share one cache line.
+    keys: Vec<u32>,
     values: Vec<Value>,
+    /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
+    may_mean_several: bool,
+    /// Whether any attribute is to be echoed.
+    has_echoes: bool,
 }
+
+/// Up to this many categories are compared with each other; a request with more is looked at closely when decided.
+const COMPARED_MAX: usize = 16;
 
 /// One category (`<Attributes>`). Reach its attributes through [`CategoryView`].
 #[derive(Clone, Debug)]
@@ -36,8 +48,6 @@ pub struct Category {
 /// One attribute. Reach its values through [`AttributeView`].
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// The number that stands for (category, id), computed once.
-    pub key: NameKey,
     /// The attribute identifier, an URI.
     pub id: SmolStr,
     /// Who says so, if that was said.
@@ -69,8 +79,18 @@ impl Categories {
         Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
+            keys: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
+            may_mean_several: false,
+            has_echoes: false,
         }
+    }
+
+    /// False only if nothing here asks for several decisions: no category is repeated, and no attribute names a
+    /// scope or selects nodes of the content (Multiple Decision Profile 1.0).
+    #[inline]
+    pub fn may_mean_several(&self) -> bool {
+        self.may_mean_several
     }
 
     /// The number of categories, repeated ones counted each time.
@@ -145,6 +165,9 @@ impl Categories {
 
     /// Only what is marked `IncludeInResult`, for the result; categories of which nothing is left are dropped.
     pub fn included(&self) -> Categories {
+        if !self.has_echoes {
+            return Categories::default();
+        }
         let mut kept = Categories::default();
         for category in self.iter() {
             if !category.attributes().any(|attribute| attribute.include_in_result) {
@@ -161,6 +184,8 @@ impl Categories {
     /// Starts a category; the attributes that follow belong to it.
     pub fn begin_category(&mut self, category: SmolStr, xml_id: Option<SmolStr>) {
         let start = position(self.attributes.len());
+        self.may_mean_several |=
+            self.list.len() > COMPARED_MAX || self.list.iter().any(|known| known.category == category);
         self.list.push(Category { category, xml_id, content: None, attributes: start..start });
     }
 
@@ -176,10 +201,11 @@ impl Categories {
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
-        let key = NameKey::of(&category.category, &id);
+        self.keys.push(half(NameKey::of(&category.category, &id)));
         let start = position(self.values.len());
+        self.has_echoes |= include_in_result;
+        self.may_mean_several |= identifiers::asks_for_several(&id);
         self.attributes.push(Attribute {
-            key,
             id,
             issuer,
             include_in_result,
@@ -215,6 +241,54 @@ impl Categories {
             self.push_value(value.clone());
         }
     }
+}
+
+impl Categories {
+    #[inline]
+    fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
+        let category = self.list.get(attribute.category as usize);
+        attribute.id == name.id
+            && category.is_some_and(|category| is_same(&category.category, &name.category))
+            && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
+    }
+}
+
+impl Attributes for Categories {
+    #[inline]
+    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
+        let wanted = half(key);
+        let mut found = Cow::Borrowed(&[] as &[Value]);
+        for (at, _) in self.keys.iter().enumerate().filter(|(_, key)| **key == wanted) {
+            let Some(attribute) = self.attributes.get(at) else { break };
+            if self.is_named(attribute, name) {
+                add_values(&mut found, part(&self.values, &attribute.values), name.data_type);
+            }
+        }
+        found
+    }
+}
+
+/// Half of a key: enough to tell most attributes apart before their names are compared.
+#[inline]
+fn half(key: NameKey) -> u32 {
+    (key.0 >> 32) as u32
+}
+
+/// Adds the values of one data type; borrows them where they are the only ones and lie together.
+#[inline]
+fn add_values<'a>(found: &mut Cow<'a, [Value]>, values: &'a [Value], data_type: DataType) {
+    let fits = |value: &Value| value.data_type() == data_type;
+    if found.is_empty() && values.iter().all(fits) {
+        *found = Cow::Borrowed(values);
+    } else {
+        found.to_mut().extend(values.iter().filter(|value| fits(value)).cloned());
+    }
+}
+
+/// Well-known categories are one text in memory, so that most comparisons end at the address.
+#[inline]
+fn is_same(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
 }
 
 impl<'a> CategoryView<'a> {

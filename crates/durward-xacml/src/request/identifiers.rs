@@ -73,6 +73,12 @@ identifiers! {
     CONTENT_SELECTOR = "urn:oasis:names:tc:xacml:3.0:content-selector";
 }
 
+/// Whether an attribute of this name is a mark of the Multiple Decision profile.
+pub(crate) fn asks_for_several(id: &str) -> bool {
+    // Compared by length first, which differs from that of most identifiers.
+    id == SCOPE || id == SCOPE_1_0 || id == MULTIPLE_CONTENT_SELECTOR
+}
+
 /// The text as a shared string: one of the identifiers of this module costs no allocation.
 pub fn shared(text: &str) -> SmolStr {
     match known(text) {

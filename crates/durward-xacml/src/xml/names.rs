@@ -56,6 +56,9 @@ impl Space {
     }
 }
 
+/// How many namespace declarations may be in force at once. Every element with a prefix searches them.
+pub(crate) const NAMESPACES_MAX: usize = 256;
+
 /// The prefixes bound around the place a reader is at, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scopes<'a> {
@@ -71,10 +74,16 @@ struct Binding<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// Binds a prefix ("" for the default namespace) for the element at `depth` and what is in it.
-    pub(crate) fn bind(&mut self, prefix: &'a str, uri: Cow<'a, str>, depth: usize) {
-        let space = Space::of(&uri);
-        self.bindings.push(Binding { prefix, uri, space, depth });
+    /// Binds a prefix ("" for the default namespace) for the element at `depth` and what is in it. False where
+    /// there are [`NAMESPACES_MAX`] already.
+    #[must_use]
+    pub(crate) fn bind(&mut self, prefix: &'a str, uri: Cow<'a, str>, depth: usize) -> bool {
+        let fits = self.bindings.len() < NAMESPACES_MAX;
+        if fits {
+            let space = Space::of(&uri);
+            self.bindings.push(Binding { prefix, uri, space, depth });
+        }
+        fits
     }
 
     /// Forgets what was bound at `depth` or deeper.

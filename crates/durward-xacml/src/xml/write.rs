@@ -2,18 +2,25 @@
 
 /// Appends `text` as the content of an element.
 pub(crate) fn text(out: &mut String, text: &str) {
-    escape(out, text, |byte| matches!(byte, b'<' | b'>' | b'&' | b'\r'));
+    escape(out, text, |byte| (byte == b'<') | (byte == b'>') | (byte == b'&') | (byte == b'\r'));
 }
 
 /// Appends `text` as the value of an attribute in double quotes.
 pub(crate) fn value(out: &mut String, text: &str) {
     // White space characters other than spaces would come back as spaces (XML 1.0, section 3.3.3).
-    escape(out, text, |byte| matches!(byte, b'<' | b'>' | b'&' | b'"' | b'\t' | b'\n' | b'\r'));
+    escape(out, text, |byte| {
+        (byte == b'<') | (byte == b'>') | (byte == b'&') | (byte == b'"') | (byte < b' ')
+    });
 }
 
 fn escape(out: &mut String, text: &str, is_special: impl Fn(u8) -> bool) {
+    let needs_work = |byte: u8| is_special(byte) | (byte < b' ') | (byte == 0xef);
+    // Without branches the compiler looks at many bytes at once; almost all texts end here.
+    if !text.bytes().fold(false, |found, byte| found | needs_work(byte)) {
+        return out.push_str(text);
+    }
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| is_special(byte) || byte < b' ' || byte == 0xef) {
+    while let Some(at) = rest.bytes().position(needs_work) {
         let (plain, after) = rest.split_at(at);
         out.push_str(plain);
         let mut characters = after.chars();

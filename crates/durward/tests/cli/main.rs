@@ -1,9 +1,18 @@
 //! The binary from outside: what it prints, where, and with which exit code.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test may fail so"
+)]
+
 mod bench;
 mod check;
 mod decide;
 mod lines;
+mod serve;
 mod usage;
 
 use std::io::Write;

@@ -28,9 +28,9 @@ fn without_a_command_help_goes_to_standard_error() {
 
 #[test]
 fn wrong_flags_are_one_line_and_a_hint() {
-    durward(&["decode"])
+    durward(&["chekc"])
         .exits(2)
-        .complains("unrecognized subcommand `decode`", "a similar subcommand exists: `decide`");
+        .complains("unrecognized subcommand `chekc`", "a similar subcommand exists: `check`");
     durward(&["decide", "--polices", "x"])
         .exits(2)
         .complains("unexpected argument `--polices` found", "a similar argument exists: `--policies`");

@@ -103,6 +103,7 @@ fn a_request_before_3_0_has_the_categories_of_3_0() {
     let request = Request::from_xml(&request).unwrap();
     assert_eq!(request.version, Version::V2);
     assert!(request.document.as_ref().unwrap().contains("<ResourceContent>"));
+    assert_eq!(request.resource_id().as_deref(), Some("http://medico.com/record/patient/BartSimpson"));
     let lines = described(&request.categories);
     assert!(
         lines[0].starts_with("urn:oasis:names:tc:xacml:1.0:subject-category:access-subject"),

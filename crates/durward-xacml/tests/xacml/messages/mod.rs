@@ -1,6 +1,18 @@
 //! Requests and responses: every wire form, good and bad.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::wildcard_enum_match_arm,
+    reason = "helpers of tests may fail them"
+)]
 
 mod conformance;
+mod json;
+mod multiple;
+mod response;
+mod xml_bad;
+mod xml_good;
 
 use std::path::PathBuf;
 
@@ -19,6 +31,10 @@ fn data() -> Option<PathBuf> {
         println!("skipped: no test data; set DURWARD_DATA");
     }
     found
+}
+
+fn read_xml(text: &str) -> Request {
+    Request::from_xml(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// Everything about the attributes that matters, as text.

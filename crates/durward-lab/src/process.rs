@@ -1,11 +1,19 @@
-//! How much memory this process holds.
+//! What this process takes of the machine.
 
 use std::fs;
+use std::time::Duration;
 
 /// The resident set in bytes; `None` where the system does not tell (it does on Linux).
 pub(crate) fn resident_bytes() -> Option<u64> {
     // `status` is up to some hundred kilobytes behind for each thread; `smaps_rollup` counts exactly.
     read("/proc/self/smaps_rollup", "Rss:").or_else(|| read("/proc/self/status", "VmRSS:"))
+}
+
+/// How long this thread has run on a core so far; `None` where the system does not tell (it does on Linux).
+pub(crate) fn thread_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanoseconds))
 }
 
 fn read(path: &str, name: &str) -> Option<u64> {

@@ -1,0 +1,114 @@
+//! Which sets may be replaced by their children in a list, and how many elements that can come to.
+//!
+//! A first-applicable set without duties inside a first-applicable set is its children in its place, once its
+//! target matches: the first that has something to say decides, and its Indeterminate is {DP} either way
+//! (XACML 3.0, C.8). A set with a single child and no duties says what the child says where the algorithm keeps
+//! effects apart. Both hold only while nobody wants to know which policies applied.
+
+use durward_ir::combine::Algorithm;
+use durward_ir::program::{Node, NodeId, Program, Set, SetKind};
+
+use crate::necessary::Necessary;
+
+/// A set that would come to more elements than this is not replaced. Keeps numbers within 32 bits where documents
+/// refer to the same policies over and over.
+const ELEMENTS_MAX: u64 = 1 << 20;
+
+/// How the algorithm of the set above combines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Above {
+    /// First-applicable.
+    FirstApplicable,
+    /// Something else that looks at votes one by one.
+    Other,
+}
+
+impl Above {
+    /// `None` for algorithms whose children are not to be replaced.
+    pub(super) fn of(algorithm: Algorithm) -> Option<Above> {
+        match algorithm {
+            Algorithm::FirstApplicable => Some(Above::FirstApplicable),
+            Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond => None,
+            Algorithm::DenyOverrides
+            | Algorithm::PermitOverrides
+            | Algorithm::DenyUnlessPermit
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides => Some(Above::Other),
+        }
+    }
+
+    fn may_replace(self, set: &Set) -> bool {
+        let is_transparent = match set.algorithm {
+            Algorithm::FirstApplicable => self == Above::FirstApplicable,
+            Algorithm::DenyOverrides | Algorithm::PermitOverrides => set.children.len() == 1,
+            Algorithm::DenyUnlessPermit
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides
+            | Algorithm::OnPermitApplySecond => false,
+        };
+        is_transparent && set.duties.is_empty() && set.kind != SetKind::Root
+    }
+}
+
+/// What one element can come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// How many elements: itself and, where it may be replaced, what its children come to.
+    pub(super) elements: u64,
+    /// How many values all of them ask for.
+    pub(super) asked: u64,
+    pub(super) is_replaceable: bool,
+}
+
+/// For every element below sets of either kind.
+#[derive(Debug)]
+pub(super) struct Extents {
+    first_applicable: Vec<Extent>,
+    other: Vec<Extent>,
+}
+
+impl Extents {
+    pub(super) fn of(program: &Program, necessary: &[Necessary]) -> Extents {
+        Extents {
+            first_applicable: extents(program, necessary, Above::FirstApplicable),
+            other: extents(program, necessary, Above::Other),
+        }
+    }
+
+    pub(super) fn get(&self, above: Above, id: NodeId) -> Option<&Extent> {
+        let extents = match above {
+            Above::FirstApplicable => &self.first_applicable,
+            Above::Other => &self.other,
+        };
+        extents.get(id.0 as usize)
+    }
+}
+
+fn extents(program: &Program, necessary: &[Necessary], above: Above) -> Vec<Extent> {
+    let mut extents: Vec<Extent> = Vec::with_capacity(necessary.len());
+    for ((_, node), necessary) in program.nodes().zip(necessary) {
+        let asked = necessary.limits().iter().map(|limit| limit.atoms.len() as u64).sum();
+        let mut extent = Extent { elements: 1, asked, is_replaceable: false };
+        if let Node::Set(set) = node
+            && above.may_replace(set)
+        {
+            let mut whole = Extent { is_replaceable: true, ..extent };
+            for child in set.children.iter().filter_map(|child| extents.get(child.0 as usize)) {
+                whole.elements = whole.elements.saturating_add(child.elements);
+                whole.asked = whole.asked.saturating_add(child.asked);
+            }
+            if whole.elements <= ELEMENTS_MAX {
+                extent = whole;
+            }
+        }
+        extents.push(extent);
+    }
+    extents
+}

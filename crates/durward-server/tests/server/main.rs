@@ -1,0 +1,18 @@
+//! The server through its socket: what every caller and every operator sees.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "what helps a test fails as loudly as the test"
+)]
+
+mod answers;
+mod limits;
+mod logs;
+mod metrics;
+mod operations;
+mod routes;
+mod settings;
+mod support;
+mod watching;

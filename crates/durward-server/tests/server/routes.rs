@@ -1,0 +1,55 @@
+//! The table of routes in `docs/routes.md` is the router's own list, and the router keeps to it.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use durward_server::ROUTES;
+
+use crate::support::{TestServer, workspace};
+
+/// The rows of a Markdown table: path, methods, who, what.
+fn rows() -> BTreeSet<Vec<String>> {
+    let text = fs::read_to_string(workspace("docs/routes.md")).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `/"));
+    rows.map(|row| {
+        let row = format!("/{}", row.trim_end().trim_end_matches('|'));
+        row.split('|').map(|cell| cell.trim().trim_matches('`').to_string()).collect()
+    })
+    .collect()
+}
+
+#[test]
+fn every_route_has_a_row_and_every_row_a_route() {
+    let routes: BTreeSet<Vec<String>> = ROUTES
+        .iter()
+        .map(|route| {
+            vec![route.path.into(), route.methods.join(", "), route.who.into(), route.what.replace('`', "")]
+        })
+        .collect();
+    let rows = rows().into_iter().map(|row| row.iter().map(|cell| cell.replace('`', "")).collect()).collect();
+    assert_eq!(routes, rows, "docs/routes.md differs from the router");
+}
+
+#[test]
+fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
+    let server = TestServer::start("");
+    for route in ROUTES {
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
+            let reply = server.send(method, route.path, &[], b"");
+            let is_allowed = route.methods.contains(&method);
+            assert_eq!(reply.status != 405, is_allowed, "{method} {}: {}", route.path, reply.status);
+            if !is_allowed || method == "OPTIONS" {
+                assert_eq!(reply.header("allow"), route.methods.join(", "));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_that_is_not_in_the_table_is_not_there() {
+    let server = TestServer::start("");
+    for path in ["/pdp/", "/PDP", "//pdp", "/health", "/pdp%00", "/metrics/x"] {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    assert_eq!(server.get("/health/live?verbose=1").status, 200);
+}

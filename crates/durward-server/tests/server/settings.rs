@@ -1,0 +1,76 @@
+//! `docs/configuration.md` lists every setting there is, with the default it has.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use durward_server::Settings;
+
+use crate::support::{Directory, workspace};
+
+/// Names with dots to values as TOML writes them.
+fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) {
+    for (name, value) in table {
+        let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+        match value.as_table() {
+            Some(table) => flatten(&name, table, into),
+            None => drop(into.insert(name, value.to_string())),
+        }
+    }
+}
+
+/// Settings without a default, or with one that is not a value.
+const WITHOUT_DEFAULT: [&str; 8] = [
+    "policies.root",
+    "server.tls.certificate",
+    "server.tls.key",
+    "server.tls.client_authorities",
+    "attributes.category",
+    "attributes.id",
+    "attributes.type",
+    "attributes.values",
+];
+
+#[test]
+fn the_manual_lists_every_setting_with_its_default() {
+    let table = toml::Table::try_from(Settings::default()).unwrap();
+    let mut settings = BTreeMap::new();
+    flatten("", &table, &mut settings);
+    settings.remove("attributes");
+    let docs = fs::read_to_string(workspace("docs/configuration.md")).unwrap();
+    let mut documented = BTreeMap::new();
+    for row in docs.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let Some((name, rest)) = row.split_once("` | `") else { continue };
+        let default = rest.split('`').next().unwrap();
+        if !name.starts_with("durward_") && !name.starts_with('/') && !WITHOUT_DEFAULT.contains(&name) {
+            documented.insert(name.to_string(), default.to_string());
+        }
+    }
+    assert_eq!(settings, documented, "docs/configuration.md differs from the settings");
+    for name in WITHOUT_DEFAULT {
+        assert!(docs.contains(&format!("| `{name}` |")), "{name} is not documented");
+    }
+}
+
+#[test]
+fn the_example_of_the_manual_is_read() {
+    let docs = fs::read_to_string(workspace("docs/configuration.md")).unwrap();
+    let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let mut count = 0;
+    for example in examples {
+        Settings::from_toml(example, "docs/configuration.md").unwrap();
+        count += 1;
+    }
+    assert!(count >= 1);
+}
+
+#[test]
+fn paths_start_at_the_file_they_stand_in() {
+    let directory = Directory::new();
+    directory.write("conf/durward.toml", "[policies]\npath = 'rules'\n[decision_log]\nto = 'log.jsonl'");
+    let settings = Settings::read(&directory.path("conf/durward.toml")).unwrap();
+    assert_eq!(settings.policies.path, directory.path("conf/rules"));
+    assert_eq!(Path::new(&settings.decision_log.to), directory.path("conf/log.jsonl"));
+    let error = Settings::read(&directory.path("missing.toml")).unwrap_err();
+    assert!(error.to_string().contains("missing.toml"), "{error}");
+}

@@ -1,0 +1,155 @@
+//! `durward demo`: a server with example policies, and questions to try on it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use durward_pdp::{Pdp, PdpBuilder};
+use durward_server::{LogLevel, Server, Settings, StartError};
+use serde_json::{Value as Json, json};
+
+use crate::failure::{Failure, Outcome, without_number};
+use crate::serve::{self, clock};
+use crate::to_stdout;
+
+/// The example policies, as they lie in the source tree.
+const POLICIES: [(&str, &str); 2] = [
+    ("conference.xml", include_str!("../policies/demo/conference.xml")),
+    ("hospital.xml", include_str!("../policies/demo/hospital.xml")),
+];
+
+const SUBJECT_ID: &str = "urn:oasis:names:tc:xacml:1.0:subject:subject-id";
+const ACTION_ID: &str = "urn:oasis:names:tc:xacml:1.0:action:action-id";
+
+const EXAMPLES: &str = "\
+Examples:
+  durward demo
+  durward demo --listen 127.0.0.1:9000
+  durward demo --policies-to my-policies     writes the example policies, to change them and `durward serve` them";
+
+/// Start a server with example policies, and print requests to try
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The address and port to listen on; without it 127.0.0.1:8080, or a free port if that is taken
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Write the example policies into this directory, and do nothing else
+    #[arg(long, value_name = "DIR", conflicts_with = "listen")]
+    policies_to: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(directory) = &arguments.policies_to {
+        return write_policies(directory);
+    }
+    let pdp = pdp().build().map_err(|errors| Failure::policies(&errors))?;
+    let pdp = Arc::new(pdp);
+    serve::in_runtime(|| {
+        let server = bind(arguments.listen, &pdp).map_err(serve::failure)?;
+        to_stdout(&welcome(server.address()))?;
+        Ok(server)
+    })
+}
+
+/// A decision point with the example policies.
+fn pdp() -> PdpBuilder {
+    let clock = clock();
+    let builder = Pdp::builder().clock(move || clock());
+    POLICIES.iter().fold(builder, |builder, (name, text)| builder.policy(name, *text))
+}
+
+fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>) -> Result<Server, StartError> {
+    let mut settings = Settings::default();
+    settings.log.level = LogLevel::Warn;
+    settings.server.listen = listen.unwrap_or(settings.server.listen);
+    match Server::with_pdp(settings.clone(), clock(), Arc::clone(pdp)) {
+        // Nobody asked for this very port: another one does as well.
+        Err(StartError::Listen(..)) if listen.is_none() => {
+            settings.server.listen = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+            Server::with_pdp(settings, clock(), Arc::clone(pdp))
+        }
+        other => other,
+    }
+}
+
+fn write_policies(directory: &PathBuf) -> Outcome {
+    let failed = |path: &PathBuf, error: &std::io::Error| {
+        Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
+    };
+    std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
+    for (name, text) in POLICIES {
+        let path = directory.join(name);
+        // What somebody changed is not ours to overwrite.
+        let mut file = std::fs::File::create_new(&path).map_err(|error| failed(&path, &error))?;
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| failed(&path, &error))?;
+    }
+    to_stdout(&format!("durward serve --policies {}\n", directory.display()))?;
+    Ok(std::process::ExitCode::SUCCESS)
+}
+
+fn welcome(address: SocketAddr) -> String {
+    let mut text = format!("durward answers on http://{address}/pdp with two example policies. Try:\n");
+    for (what, request) in questions() {
+        text.push_str(&format!(
+            "\n# {what}\ncurl -s http://{address}/pdp -H 'Content-Type: application/xacml+json' -d '{request}'\n"
+        ));
+    }
+    text + "\nCtrl-C ends it. `durward demo --policies-to DIR` writes the policies, to change them.\n"
+}
+
+/// What to ask: a Permit, a Deny, and an obligation.
+fn questions() -> [(&'static str, Json); 3] {
+    let record =
+        |patient: &str| json!([attribute("hospital:kind", "record"), attribute("hospital:patient", patient)]);
+    let paper = json!([
+        attribute("conference:kind", "paper"),
+        attribute("conference:phase", "reviewing"),
+        attribute("conference:author", "grace"),
+        attribute("conference:reviewer", "ada"),
+    ]);
+    [
+        ("Permit: Bob reads his own record", request("bob", &record("bob"))),
+        ("Deny: Eve reads it", request("eve", &record("bob"))),
+        ("Permit, with an obligation: Ada reads the paper she reviews", request("ada", &paper)),
+    ]
+}
+
+fn request(subject: &str, resource: &Json) -> Json {
+    json!({"Request": {
+        "AccessSubject": {"Attribute": [attribute(SUBJECT_ID, subject)]},
+        "Resource": {"Attribute": resource},
+        "Action": {"Attribute": [attribute(ACTION_ID, "read")]},
+    }})
+}
+
+fn attribute(id: &str, value: &str) -> Json {
+    json!({"AttributeId": id, "Value": value})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use durward_pdp::{Decision, Request};
+
+    #[test]
+    fn the_questions_are_answered_as_promised() {
+        let pdp = pdp().build().unwrap();
+        let results = questions().map(|(_, question)| {
+            let request = Request::from_json(question.to_string().as_bytes()).unwrap();
+            pdp.decide(&request).results.remove(0)
+        });
+        let decisions = results.each_ref().map(|result| result.decision);
+        assert_eq!(decisions, [Decision::Permit, Decision::Deny, Decision::Permit]);
+        assert_eq!(results.each_ref().map(|result| result.obligations.len()), [0, 0, 1]);
+    }
+
+    #[test]
+    fn every_question_can_be_pasted() {
+        let text = welcome(([127, 0, 0, 1], 8080).into());
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("curl ")).collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines.iter().all(|line| line.matches('\'').count() == 4), "{text}");
+    }
+}

@@ -1,0 +1,125 @@
+//! `durward serve`: the decision point on the network.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use durward_pdp::{Algorithm, IndexKind};
+use durward_server::{Clock, Server, Settings, StartError, start_log};
+use tokio::runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::{Failure, Outcome, without_number};
+use crate::policies;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward serve --policies policies/
+  durward serve --config durward.toml
+  durward serve --config durward.toml --listen 0.0.0.0:8080
+
+Without --config, `durward.toml` in the current directory is read if there is one. Flags count more than the file.
+Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what is under way, then end.";
+
+/// The configuration file looked for where none is named.
+const CONFIG_FILE: &str = "durward.toml";
+
+/// Answer requests over HTTP
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The configuration
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A policy file, or a directory with everything below it (*.xml)
+    #[arg(long, value_name = "DIR|FILE")]
+    policies: Option<PathBuf>,
+    /// The address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Start at the policy or policy set with this identifier
+    #[arg(long, value_name = "ID")]
+    root: Option<String>,
+    /// How several root policies are combined
+    #[arg(long, value_name = "ALGORITHM", value_parser = policies::combining)]
+    combining: Option<Algorithm>,
+    /// The index: auto, scan, bloom or diagram
+    #[arg(long, value_name = "NAME", value_parser = policies::index)]
+    index: Option<IndexKind>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let settings = arguments.settings()?;
+    start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+    in_runtime(|| Server::bind(settings, clock()).map_err(failure))
+}
+
+/// Time, for whatever needs it: the binary is where it comes from.
+pub(crate) fn clock() -> Clock {
+    #[expect(clippy::disallowed_methods, reason = "the binary hands the clock to what it builds")]
+    Arc::new(std::time::SystemTime::now)
+}
+
+/// Makes a server in a runtime of one thread and serves until a signal comes. Further workers are the server's.
+pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, Failure>) -> Outcome {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        // Before anything is answered: a signal that comes early must not be lost.
+        let stop = stop_signal()?;
+        make()?.serve(stop).await.map_err(failure)?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Ready when the process is asked to end.
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Why a server did not start, for whoever started it.
+pub(crate) fn failure(error: StartError) -> Failure {
+    match error {
+        StartError::Policies(errors) => Failure::policies(&errors),
+        StartError::Read(error) => Failure::new(without_number(&error.to_string()))
+            .hint("name the policies with `--policies DIR`, or in durward.toml as `policies.path`"),
+        StartError::Listen(address, error) => {
+            let why = without_number(&error.to_string());
+            Failure::new(format!("cannot listen on {address}: {why}"))
+                .hint("choose another address with `--listen`")
+        }
+        StartError::Config(_) | StartError::DecisionLog(..) | StartError::Thread(_) => {
+            Failure::new(without_number(&error.to_string()))
+        }
+    }
+}
+
+impl Arguments {
+    fn settings(&self) -> Result<Settings, Failure> {
+        let implied = Path::new(CONFIG_FILE);
+        let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
+        let mut settings = match config {
+            Some(path) => {
+                Settings::read(path).map_err(|error| Failure::new(without_number(&error.to_string())))?
+            }
+            None => Settings::default(),
+        };
+        if let Some(path) = &self.policies {
+            settings.policies.path.clone_from(path);
+        }
+        settings.server.listen = self.listen.unwrap_or(settings.server.listen);
+        settings.policies.combining = self.combining.unwrap_or(settings.policies.combining);
+        settings.policies.index = self.index.unwrap_or(settings.policies.index);
+        settings.policies.root = self.root.clone().or(settings.policies.root);
+        Ok(settings)
+    }
+}

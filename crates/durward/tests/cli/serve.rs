@@ -1,0 +1,145 @@
+//! `durward serve` and `durward demo`: they start, answer, and end when told.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::{command, data, durward};
+
+/// A running server, ended when dropped.
+struct Running {
+    child: Child,
+    /// `127.0.0.1:4711`.
+    address: String,
+    /// What was read to find the address.
+    text: String,
+    /// Held: who writes to a closed pipe may fail.
+    _output: Option<BufReader<Box<dyn Read>>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    /// Starts a command that says on standard output or error where it listens; `mark` stands before the address.
+    fn start(arguments: &[&str], mark: &str) -> Running {
+        let mut command = command(arguments);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let output: Box<dyn Read> = match mark {
+            "http://" => Box::new(child.stdout.take().unwrap()),
+            _ => Box::new(child.stderr.take().unwrap()),
+        };
+        let mut running = Running { child, address: String::new(), text: String::new(), _output: None };
+        let last = if mark == "http://" { "Ctrl-C" } else { mark };
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        while output.read_line(&mut line).unwrap() > 0 {
+            if let (Some((_, rest)), true) = (line.split_once(mark), running.address.is_empty()) {
+                let end =
+                    rest.find(|it: char| !it.is_ascii_digit() && !".:".contains(it)).unwrap_or(rest.len());
+                running.address = rest[..end].to_owned();
+            }
+            running.text.push_str(&line);
+            if line.contains(last) {
+                running._output = Some(output);
+                return running;
+            }
+            line.clear();
+        }
+        panic!("ended without saying where it listens: {}", running.text);
+    }
+
+    fn post(&self, content_type: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (host, length) = (&self.address, body.len());
+        let head = format!(
+            "POST /pdp HTTP/1.1\r\nHost: {host}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Asks the process to end, and waits for its exit code.
+    fn end(mut self) -> Option<i32> {
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn the_demo_prints_three_requests_that_work() {
+    let running = Running::start(&["demo", "--listen", "127.0.0.1:0"], "http://");
+    let bodies: Vec<&str> = running
+        .text
+        .lines()
+        .filter(|line| line.starts_with("curl "))
+        .map(|line| line.split('\'').nth(3).unwrap())
+        .collect();
+    let answers: Vec<String> =
+        bodies.iter().map(|body| running.post("application/xacml+json", body)).collect();
+    assert!(answers[0].contains(r#""Decision":"Permit""#), "{}", answers[0]);
+    assert!(answers[1].contains(r#""Decision":"Deny""#), "{}", answers[1]);
+    assert!(answers[2].contains("Obligations"), "{}", answers[2]);
+    assert_eq!(answers.len(), 3);
+    assert_eq!(running.end(), Some(0));
+}
+
+#[test]
+fn a_server_answers_and_ends_when_told() {
+    let running = Running::start(&["serve", "--policies", "hospital", "--listen", "127.0.0.1:0"], "address=");
+    let request = std::fs::read_to_string(data("hospital/example-request.xml")).unwrap();
+    let answer = running.post("application/xacml+xml", &request);
+    assert!(answer.contains("<Decision>Permit</Decision>"), "{answer}");
+    assert_eq!(running.end(), Some(0));
+}
+
+#[test]
+fn a_configuration_is_read_and_flags_count_more() {
+    let directory = std::env::temp_dir().join(format!("durward-cli-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let config = directory.join("durward.toml");
+    let roots = data("roots");
+    let text = format!("[policies]\npath = '{}'\n[server]\nlisten = '192.0.2.1:80'\n", roots.display());
+    std::fs::write(&config, text).unwrap();
+    let config = config.display().to_string();
+    let arguments =
+        ["serve", "--config", &config, "--listen", "127.0.0.1:0", "--combining", "permit-overrides"];
+    let running = Running::start(&arguments, "address=");
+    let answer = running.post("application/xacml+json", r#"{"Request": {"Action": {}}}"#);
+    assert!(answer.contains(r#""Decision":"Permit""#), "{answer}");
+    assert_eq!(running.end(), Some(0));
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_keeps_a_server_from_starting_is_said() {
+    let ran = durward(&["serve", "--policies", "nowhere"]).exits(2);
+    assert!(ran.stderr.contains("durward: error: nowhere: No such file or directory\n"), "{}", ran.stderr);
+    let ran = durward(&["serve", "--policies", "hospital", "--listen", "192.0.2.1:80"]).exits(2);
+    assert!(ran.stderr.contains("durward: error: cannot listen on 192.0.2.1:80: "), "{}", ran.stderr);
+    durward(&["serve", "--config", "nothing.toml"]).exits(2);
+    durward(&["serve", "--listen", "everywhere"]).exits(2);
+}
+
+#[test]
+fn the_example_policies_can_be_taken_home() {
+    let directory = std::env::temp_dir().join(format!("durward-demo-{}", std::process::id()));
+    let path = directory.display().to_string();
+    durward(&["demo", "--policies-to", &path]).exits(0);
+    let ran = durward(&["check", &path, "--level", "warning"]).exits(0);
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    // What somebody may have changed is left alone.
+    let ran = durward(&["demo", "--policies-to", &path]).exits(2);
+    assert!(ran.stderr.contains("conference.xml: File exists"), "{}", ran.stderr);
+    std::fs::remove_dir_all(directory).unwrap();
+}
