@@ -15,4 +15,6 @@ mod operations;
 mod routes;
 mod settings;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;
 mod watching;

@@ -105,3 +105,12 @@ fn the_health_of_a_ready_server_names_its_policies() {
     assert!(health["snapshot"]["loaded"].as_str().unwrap().ends_with('Z'), "{health}");
     assert!(!health["snapshot"]["index"].as_str().unwrap().is_empty());
 }
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn a_build_without_tls_does_not_start_where_tls_is_asked_for() {
+    let directory = Directory::new();
+    directory.write("policies/a.xml", crate::support::DOCTORS_READ);
+    let error = TestServer::start_in(directory, "[server.tls]\ncertificate = 'c'\nkey = 'k'").err().unwrap();
+    assert!(error.to_string().contains("no TLS"), "{error}");
+}
