@@ -15,8 +15,8 @@ impl Acceptor {
     /// # Errors
     /// Always: a server that is told to encrypt must not start unencrypted.
     pub(crate) fn new(_: &TlsSettings) -> Result<Acceptor, String> {
-        Err("`[server.tls]` is set, and this build has no TLS; build it with `--features \
-             durward-server/tls`, or put a proxy with TLS in front"
+        Err("`[server.tls]` is set, and this build has no TLS; build it with the feature `tls`, or put a proxy with TLS \
+             in front"
             .into())
     }
 

@@ -12,6 +12,7 @@ mod limits;
 mod logs;
 mod metrics;
 mod operations;
+mod recorded;
 mod routes;
 mod settings;
 mod support;
