@@ -185,7 +185,7 @@ impl Bloom {
             Number::ABSENT => check.is_absent_allowed,
             Number::OTHER => false,
             Number::UNASKED => true,
-            Number::MANY => question.atoms_of(check.slot).into_iter().any(|atom| self.may_hold(number, atom)),
+            Number::MANY => question.any_of_many(check.slot, |atom| self.may_hold(number, atom)),
             one => one.atom().is_none_or(|atom| self.may_hold(number, atom)),
         }
     }

@@ -9,11 +9,13 @@
 
 mod build;
 mod expand;
+mod inline;
+mod merge;
 mod store;
 mod table;
 
 use durward_ir::combine::Flow;
-use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
+use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
 use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
@@ -21,14 +23,8 @@ use crate::necessary;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::Maker;
+use merge::Merging;
 use table::{Table, Tables};
-
-/// Beyond this many lists and children for each child of the set, merging the branches of many values is given up
-/// and the set evaluated undivided.
-const MERGE_FACTOR_MAX: usize = 4;
-
-/// Merging this much is always tried.
-const MERGE_MIN: usize = 64;
 
 /// Decision diagrams over the targets of a program.
 #[derive(Debug)]
@@ -44,7 +40,7 @@ pub struct Diagram {
 }
 
 /// Where a walk goes on: `kind` is the length of a list, or one of the constants.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Step {
     at: u32,
     kind: u32,
@@ -96,6 +92,10 @@ impl Entry {
         Entry { node, rank: 2 * place + u32::from(is_known_match) }
     }
 
+    fn place(self) -> u32 {
+        self.rank >> 1
+    }
+
     #[inline]
     fn known(self) -> Known {
         if self.rank & 1 == 1 { Known::Match } else { Known::Unsure }
@@ -106,17 +106,14 @@ impl Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Branching {
     slot: SlotId,
-    /// For the states of a slot, in order of their numbers: absent, other, many, unasked.
-    states: [Step; Number::FIRST_ATOM as usize],
-    /// For the values that this node names; all others go the way of `other`.
+    /// Where a slot without value leads.
+    absent: Step,
+    /// Where a value leads that this node does not name.
+    other: Step,
+    /// For the values that it names.
     table: Table,
-}
-
-impl Branching {
-    fn other(&self) -> Step {
-        let [_, other, _, _] = self.states;
-        other
-    }
+    /// Whether a slot with several values leads to all their branches; else the walk ends.
+    is_mergeable: bool,
 }
 
 impl Diagram {
@@ -132,24 +129,47 @@ impl Diagram {
         self.statistics.clone()
     }
 
-    /// Where to go from a node.
-    #[inline]
-    fn next(&self, node: &Branching, number: Number) -> Step {
-        match node.states.get(number.0 as usize) {
-            Some(step) => *step,
-            None => self.tables.find(&node.table, number).unwrap_or_else(|| node.other()),
-        }
-    }
-
-    /// Walks until there is a list, or a step only [`Diagram::merge`] can take.
+    /// Walks until there is a list, or a step only [`Merging`] can take.
     #[inline]
     fn walk(&self, mut step: Step, question: &Question<'_>) -> Step {
         while step.kind == Step::NODE
             && let Some(node) = self.nodes.get(step.at as usize)
         {
-            step = self.next(node, question.peek(node.slot));
+            step = match question.peek(node.slot) {
+                Number::ABSENT => node.absent,
+                Number::OTHER => node.other,
+                Number::MANY => self.way_of_many(step, node, question),
+                Number::UNASKED => Step::UNDIVIDED,
+                number => self.tables.find(&node.table, number).unwrap_or(node.other),
+            };
         }
         step
+    }
+
+    /// Where a slot with several values leads: the branch of the only one that has its own, if so.
+    fn way_of_many(&self, step: Step, node: &Branching, question: &Question<'_>) -> Step {
+        if !node.is_mergeable {
+            return Step::UNDIVIDED;
+        }
+        let mut only = None;
+        let are_several =
+            self.any_way_of_many(node, question, |way| only.replace(way).is_some_and(|before| before != way));
+        if are_several { Step { at: step.at, kind: Step::MANY } } else { only.unwrap_or(node.other) }
+    }
+
+    /// Whether the test holds for the branch of any value that has its own. The branch of other values need not be
+    /// gone besides: who is on it does not look at the slot and is on all the others, or stands behind somebody who
+    /// decides.
+    fn any_way_of_many(
+        &self,
+        node: &Branching,
+        question: &Question<'_>,
+        mut test: impl FnMut(Step) -> bool,
+    ) -> bool {
+        question.any_of_many(node.slot, |atom| {
+            let step = self.tables.find(&node.table, Number::of(atom)).unwrap_or(node.other);
+            step != node.other && test(step)
+        })
     }
 
     #[inline]
@@ -158,84 +178,28 @@ impl Diagram {
         self.lists.get(first..first + step.kind as usize).unwrap_or_default()
     }
 
-    /// The list where the walk has ended without one: merged, or that of the exact diagram. `None` if the set must
-    /// be evaluated undivided.
+    /// Shows the children where the walk has ended without a list: a merged one, that of the exact diagram, or all.
     #[cold]
-    fn find_otherwise<'d>(
-        &'d self,
+    fn show_otherwise(
+        &self,
         step: Step,
-        exact: Step,
+        starts: Starts,
         set: &Set,
         question: &Question<'_>,
-        merged: &'d mut Vec<Entry>,
-    ) -> Option<&'d [Entry]> {
-        if let Some(entries) = self.merge(step, set, question) {
-            *merged = entries;
-        } else {
-            let exact_end = self.walk(exact, question);
-            if exact_end.is_list() {
-                return Some(self.list(exact_end));
-            }
-            *merged = self.merge(exact_end, set, question)?;
-        }
-        Some(merged)
-    }
-
-    /// Goes all ways at once. `None` if that takes too long or leads to an undivided set.
-    fn merge(&self, step: Step, set: &Set, question: &Question<'_>) -> Option<Vec<Entry>> {
-        let limit = MERGE_MIN + MERGE_FACTOR_MAX * set.children.len();
-        let mut merging = Merging { diagram: self, question, found: Vec::new(), work_left: limit };
-        merging.add(step)?;
-        let mut found = merging.found;
-        found.sort_unstable_by_key(|entry| entry.rank);
-        found.dedup_by(|later, kept| {
-            let is_same = later.rank >> 1 == kept.rank >> 1;
-            if is_same {
-                kept.rank |= later.rank;
-            }
-            is_same
-        });
-        Some(found)
-    }
-}
-
-/// A walk along several ways.
-struct Merging<'d> {
-    diagram: &'d Diagram,
-    question: &'d Question<'d>,
-    found: Vec<Entry>,
-    work_left: usize,
-}
-
-impl Merging<'_> {
-    /// Recursion goes as deep as the diagram; see [`build::DEPTH_MAX`].
-    fn add(&mut self, step: Step) -> Option<()> {
-        let step = self.diagram.walk(step, self.question);
-        match step.kind {
-            Step::NODE | Step::ALL => None,
-            Step::MANY => self.add_many(self.diagram.nodes.get(step.at as usize)?),
-            Step::FORK => {
-                let [first, second] = self.diagram.forks.get(step.at as usize)?;
-                self.add(*first)?;
-                self.add(*second)
-            }
-            length => {
-                self.work_left = self.work_left.checked_sub(length as usize + 1)?;
-                self.found.extend_from_slice(self.diagram.list(step));
-                Some(())
+        show: &mut dyn FnMut(NodeId, Known) -> Flow,
+    ) {
+        let mut merging = Merging::new(self, set, question);
+        let merged = merging.merge(step).or_else(|| merging.merge(starts.exact));
+        match merged {
+            Some(()) => merging.show(show),
+            None => {
+                for child in &set.children {
+                    if show(*child, Known::Unsure) == Flow::Stop {
+                        break;
+                    }
+                }
             }
         }
-    }
-
-    /// Every value's branch. Where none is named by any policy, the slot is as if it held another value; else that
-    /// branch need not be gone: who is on it does not look at the slot and is on all the others.
-    fn add_many(&mut self, node: &Branching) -> Option<()> {
-        let mut is_any = false;
-        for atom in self.question.atoms_of(node.slot) {
-            is_any = true;
-            self.add(self.diagram.next(node, Number::of(atom)))?;
-        }
-        if is_any { Some(()) } else { self.add(node.other()) }
     }
 }
 
@@ -255,19 +219,14 @@ impl Shortlist for Diagram {
             ListPolicies::Yes => starts.exact,
         };
         let step = self.walk(start, question);
-        let mut merged = Vec::new();
-        let entries = if step.is_list() {
-            self.list(step)
+        if step.is_list() {
+            for entry in self.list(step) {
+                if show(entry.node, entry.known()) == Flow::Stop {
+                    break;
+                }
+            }
         } else {
-            match self.find_otherwise(step, starts.exact, set, question, &mut merged) {
-                Some(entries) => entries,
-                None => return Everything.children(id, set, question, list, show),
-            }
-        };
-        for entry in entries {
-            if show(entry.node, entry.known()) == Flow::Stop {
-                break;
-            }
+            self.show_otherwise(step, starts, set, question, &mut show);
         }
     }
 

@@ -21,7 +21,7 @@ impl Number {
     pub const ABSENT: Number = Number(0);
     /// One value, which no policy compares this slot with.
     pub const OTHER: Number = Number(1);
-    /// Several values; see [`Question::atoms_of`].
+    /// Several values; see [`Question::any_of_many`].
     pub const MANY: Number = Number(2);
     /// Not in the request, but an attribute source might know it and has not been asked.
     pub const UNASKED: Number = Number(3);
@@ -259,10 +259,11 @@ impl<'r> Question<'r> {
         }
     }
 
-    /// The atoms of a slot with several values; values that no policy names have none.
-    pub fn atoms_of(&self, slot: SlotId) -> Vec<Atom> {
-        let many = self.many.borrow();
-        many.iter().filter(|(other, _)| *other == slot).map(|(_, atom)| *atom).collect()
+    /// Whether the test holds for the atom of any value of a slot that holds several; values that no policy names
+    /// have none. The test must not look into the question.
+    #[inline]
+    pub fn any_of_many(&self, slot: SlotId, mut test: impl FnMut(Atom) -> bool) -> bool {
+        self.many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
     }
 
     /// The slots that were read, were not in the request, and that an attribute source has not been asked for.

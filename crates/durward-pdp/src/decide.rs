@@ -218,6 +218,7 @@ impl<'p> Asking<'p> {
             result.advice = duties.advice.into_iter().map(duty).collect();
         }
         result.attributes = request.categories.included();
+        result.resource_id = request.resource_id();
         if request.return_policy_ids {
             result.policy_ids =
                 Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());

@@ -8,8 +8,8 @@ use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::xacml::policy::{RootKind, root_kind};
 use durward_pdp::xacml::response::differences;
 use durward_pdp::{
-    AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response, SourceError,
-    Value,
+    Algorithm, AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response,
+    SourceError, Value,
 };
 
 /// One case.
@@ -66,20 +66,19 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
 
 fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
     let texts = policies(&case.folder).map_err(|error| vec![error.to_string()])?;
-    let main = texts
-        .iter()
-        .find(|text| text.name.ends_with("/Policy.xml"))
-        .ok_or_else(|| vec!["no Policy.xml".into()])?;
-    let root = root_id(main);
+    // Cases with `Policy1.xml` and `Policy2.xml` only are about several policies to start from.
+    let root = texts.iter().find(|text| text.name.ends_with("/Policy.xml")).and_then(root_id);
     let mut builder = Pdp::builder()
         .policies(texts.clone())
         .index(index)
         .clock(|| std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000))
         .hierarchy(ExampleHierarchy);
-    if let Some(root) = root {
-        builder = builder.root(&root);
-    }
-    if case.folder.join("AttributeProvider.xml").is_file() {
+    builder = match root {
+        Some(root) => builder.root(&root),
+        // IID029 and IID030: "an error if more than one initial policy is applicable".
+        None => builder.combining(Algorithm::OnlyOneApplicable),
+    };
+    if case.name.ends_with("/IIA002") {
         builder = builder.source(Physicians);
     }
     builder.build().map_err(|errors| errors.iter().map(PolicyError::to_string).collect())

@@ -72,7 +72,8 @@ impl Store {
     }
 
     pub(super) fn node(&mut self, key: NodeKey) -> Step {
-        if key.branches.is_empty() && key.absent == key.other {
+        // Where it is not mergeable the node stays: it is what ends the walk of a slot with several values.
+        if key.is_mergeable && key.branches.is_empty() && key.absent == key.other {
             return key.other;
         }
         if let Some(step) = self.known_nodes.get(&key) {
@@ -80,9 +81,8 @@ impl Store {
         }
         let at = self.nodes.len() as u32;
         let table = self.tables.add(&key.branches, key.other);
-        let many = if key.is_mergeable { Step { at, kind: Step::MANY } } else { Step::UNDIVIDED };
-        let states = [key.absent, key.other, many, Step::UNDIVIDED];
-        self.nodes.push(Branching { slot: key.slot, states, table });
+        let NodeKey { slot, absent, other, is_mergeable, .. } = key;
+        self.nodes.push(Branching { slot, absent, other, table, is_mergeable });
         let step = Step { at, kind: Step::NODE };
         self.known_nodes.insert(key, step);
         step

@@ -81,6 +81,44 @@ const ALGORITHMS: [Algorithm; 11] = [
 
 impl Shape {
     pub(crate) fn random(random: &mut Random) -> Shape {
+        if random.percent(40) { Shape::nested(random) } else { Shape::any(random) }
+    }
+
+    /// First-applicable sets within each other, with little else, few values and so many near misses.
+    fn nested(random: &mut Random) -> Shape {
+        let algorithms = [
+            Algorithm::FirstApplicable,
+            Algorithm::FirstApplicable,
+            Algorithm::DenyOverrides,
+            Algorithm::PermitOverrides,
+        ];
+        let algorithm = *random.one_of(&algorithms);
+        let wide = random.percent(20);
+        Shape {
+            attributes: 1 + random.below(if wide { 4 } else { 3 }),
+            values: if wide { 12 } else { 1 + random.below(3) },
+            depth: if wide { 3 } else { 2 + random.below(4) },
+            children: if wide {
+                15
+            } else if algorithm == Algorithm::FirstApplicable {
+                1 + random.below(4)
+            } else {
+                1 + random.below(2)
+            },
+            must: *random.one_of(&[0, 30]),
+            others: 0,
+            odd: 0,
+            conditions: *random.one_of(&[0, 20]),
+            duties: *random.one_of(&[0, 10]),
+            shared: *random.one_of(&[0, 0, 20]),
+            open: *random.one_of(&[0, 20]),
+            open_sets: *random.one_of(&[0, 40, 90]),
+            narrow: *random.one_of(&[50, 100]),
+            algorithm: Some(algorithm),
+        }
+    }
+
+    fn any(random: &mut Random) -> Shape {
         let wide = random.percent(25);
         Shape {
             attributes: 1 + random.below(5),

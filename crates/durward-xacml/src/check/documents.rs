@@ -10,8 +10,10 @@ use super::finding::{Finding, Findings, Severity};
 use super::near::distance;
 use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
 
-/// More identifiers than this are not searched for a near one.
+/// More identifiers than this are not searched for a near one, and for no more references than this: each search
+/// compares letter by letter.
 const NEAR_NAMES_MAX: usize = 10_000;
+const NEAR_SEARCHES_MAX: usize = 100;
 
 /// A policy or policy set, in whatever depth of a document.
 #[derive(Clone, Copy)]
@@ -80,13 +82,15 @@ impl<'t> Library<'t> {
     /// References that lead nowhere.
     pub(super) fn missing_references(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
+        let mut searches = 0;
         for (number, document) in self.documents.iter().enumerate() {
             let mut here = Findings::of(&document.source);
             for (reference, wants_policy) in self.references(number) {
                 if self.resolve(reference, wants_policy).is_none() {
                     let what = if wants_policy { "policy" } else { "policy set" };
                     let message = format!("no {what} `{}` of a fitting version is known", reference.id);
-                    let help = self.way_out(reference, wants_policy);
+                    searches += 1;
+                    let help = self.way_out(reference, wants_policy, searches <= NEAR_SEARCHES_MAX);
                     here.add(Severity::Error, "missing-reference", reference.place, message, &help);
                 }
             }
@@ -95,9 +99,13 @@ impl<'t> Library<'t> {
         findings
     }
 
-    fn way_out(&self, reference: &IdReference, wants_policy: bool) -> String {
+    fn way_out(&self, reference: &IdReference, wants_policy: bool, search: bool) -> String {
         let Some(entries) = self.entries.get(reference.id.as_str()) else {
-            return self.near(&reference.id, wants_policy);
+            let near = if search { self.near(&reference.id, wants_policy) } else { None };
+            return near.map_or_else(
+                || "add the document that defines it".to_owned(),
+                |name| format!("did you mean `{name}`?"),
+            );
         };
         let versions: Vec<String> = entries
             .iter()
@@ -111,7 +119,7 @@ impl<'t> Library<'t> {
         }
     }
 
-    fn near(&self, id: &str, wants_policy: bool) -> String {
+    fn near(&self, id: &str, wants_policy: bool) -> Option<&str> {
         let far_max = 1 + id.chars().count() / 4;
         let candidates = self
             .entries
@@ -123,10 +131,7 @@ impl<'t> Library<'t> {
             .take(NEAR_NAMES_MAX);
         let nearest =
             candidates.map(|(name, _)| (distance(id, name), *name)).filter(|(far, _)| *far <= far_max).min();
-        match nearest {
-            Some((_, name)) => format!("did you mean `{name}`?"),
-            None => "add the document that defines it".to_owned(),
-        }
+        nearest.map(|(_, name)| name)
     }
 
     /// One identifier and version in two places: nobody can say which one a reference means.

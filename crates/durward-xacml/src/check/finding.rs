@@ -1,5 +1,6 @@
 //! What a check finds, in the words of the policy's author.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use smol_str::SmolStr;
@@ -67,7 +68,8 @@ impl fmt::Display for Finding {
 }
 
 /// What lowering and reading say first, and the code programs know it by. Only a label depends on the wording.
-const ERROR_CODES: [(&str, &str); 14] = [
+const ERROR_CODES: [(&str, &str); 15] = [
+    ("argument ", "wrong-type"),
     ("unknown function", "unknown-function"),
     ("unknown data type", "unknown-data-type"),
     ("unknown combining algorithm", "unknown-algorithm"),
@@ -98,16 +100,19 @@ impl From<PolicyError> for Finding {
 
 /// The findings of one document, as they are made.
 pub(super) struct Findings {
-    pub(super) source: SmolStr,
+    source: SmolStr,
     pub(super) list: Vec<Finding>,
+    /// How many there were of each severity, in its order.
+    counts: [usize; 3],
 }
 
-/// Most findings kept for one document: more than anybody reads, and a bound on what a document can make us keep.
+/// Most findings of one severity kept for one document: more than anybody reads, and a bound on what a document can
+/// make us keep. One more says that there were more.
 const FINDINGS_MAX: usize = 1_000;
 
 impl Findings {
     pub(super) fn of(source: &SmolStr) -> Findings {
-        Findings { source: source.clone(), list: Vec::new() }
+        Findings { source: source.clone(), list: Vec::new(), counts: [0; 3] }
     }
 
     pub(super) fn add(
@@ -118,12 +123,29 @@ impl Findings {
         message: String,
         help: &str,
     ) {
-        if self.list.len() >= FINDINGS_MAX {
-            return;
-        }
+        let count = self.count(severity);
+        let (code, message, help) = match count.cmp(&FINDINGS_MAX) {
+            Ordering::Less => (code, message, help),
+            Ordering::Equal => {
+                ("more-left-out", format!("further {severity}s from here on are left out"), "")
+            }
+            Ordering::Greater => return,
+        };
         let Place { line, column, .. } = place;
         let help = (!help.is_empty()).then(|| help.to_owned());
         self.list.push(Finding { severity, code, source: self.source.clone(), line, column, message, help });
+    }
+
+    /// Counts one more of this severity; how many there were before.
+    fn count(&mut self, severity: Severity) -> usize {
+        let [hints, warnings, errors] = &mut self.counts;
+        let count = match severity {
+            Severity::Hint => hints,
+            Severity::Warning => warnings,
+            Severity::Error => errors,
+        };
+        *count += 1;
+        *count - 1
     }
 
     pub(super) fn warn(&mut self, code: &'static str, place: Place, message: String, help: &str) {

@@ -15,7 +15,7 @@ mod reach;
 mod target;
 mod variables;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::tree::{Document, Policy, PolicyOrSet, PolicySet, PolicySetChild};
 use documents::Library;
@@ -80,13 +80,10 @@ pub fn check(documents: &[Document], settings: &Settings<'_>) -> Vec<Finding> {
 /// Adds the errors of reading and lowering to the findings of a check. Where both speak about one place, the
 /// check's error is kept.
 pub fn merge(mut findings: Vec<Finding>, errors: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
-    let known: Vec<Finding> =
-        findings.iter().filter(|finding| finding.severity == Severity::Error).cloned().collect();
-    let is_known = |error: &Finding| {
-        known.iter().any(|it| {
-            it.line > 0 && (&it.source, it.line, it.column) == (&error.source, error.line, error.column)
-        })
-    };
+    let place = |it: &Finding| (it.source.clone(), it.line, it.column);
+    let known: HashSet<_> =
+        findings.iter().filter(|it| it.severity == Severity::Error && it.line > 0).map(place).collect();
+    let is_known = |error: &Finding| known.contains(&place(error));
     findings.extend(errors.into_iter().filter(|error| !is_known(error)));
     findings.sort_by(|one, other| {
         (&one.source, one.line, one.column).cmp(&(&other.source, other.line, other.column))

@@ -10,7 +10,7 @@ use crate::tree::{Effect, Expression, NoticeExpression, Policy, PolicySet, Polic
 
 /// Rules with more clauses than this are only compared with equal and unconditional ones: all subsets of the
 /// clauses are looked up, and there are two to the power of their number.
-const CLAUSES_MAX: usize = 8;
+const CLAUSES_MAX: usize = 6;
 
 /// The rules of one policy.
 pub(super) fn rules(policy: &Policy, findings: &mut Findings) {

@@ -380,6 +380,18 @@ fn one_identifier_twice_is_an_error_among_documents() {
 }
 
 #[test]
+fn thousands_of_hints_do_not_hide_a_warning() {
+    let only = apply("1.0:function:string-one-and-only", &[role(false)]);
+    let hinted = condition(&apply("1.0:function:string-equal", &[only, literal("a")]));
+    let mut rules: String = (0..1_200).map(|number| rule(&format!("r{number}"), "Permit", &hinted)).collect();
+    rules.push_str(&rule("last", "Permit", &obligation("Deny")));
+    let found = found(DENY_OVERRIDES, &rules);
+    assert_eq!(found.iter().filter(|it| it.starts_with("may-be-absent")).count(), 1_000);
+    assert_eq!(found.iter().filter(|it| it.starts_with("more-left-out")).count(), 1);
+    assert!(found.contains(&"idle-obligation log".to_owned()));
+}
+
+#[test]
 fn errors_at_a_place_already_spoken_of_are_not_repeated() {
     let finding = |severity, column| Finding {
         severity,

@@ -71,12 +71,12 @@ pub const CONTENT_DEPTH_MAX: usize = 256;
 pub const XPATH_BYTES_MAX: usize = 32 * 1024;
 /// How deep parentheses, predicates and arguments may nest in one another: evaluation recurses as deep.
 pub const XPATH_DEPTH_MAX: usize = 32;
-/// How many nodes one evaluation may visit, long texts counting one for each 16 bytes read or made: some ten
-/// milliseconds, and 16 MiB of made text.
-pub const XPATH_STEPS_MAX: u64 = 1_000_000;
+/// How many nodes and operations one evaluation may take, long texts counting one for each 16 bytes read or made:
+/// some 30 milliseconds, and 32 MiB of made text.
+pub const XPATH_STEPS_MAX: u64 = 2_000_000;
 
-/// The steps of all paths over the contents of one message together: a tenth of a second.
-pub const XPATH_REQUEST_STEPS_MAX: u64 = 10 * XPATH_STEPS_MAX;
+/// The steps of all paths over the contents of one message together: some 150 milliseconds.
+pub const XPATH_REQUEST_STEPS_MAX: u64 = 5 * XPATH_STEPS_MAX;
 
 /// What an expression evaluates to.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 //! (XACML 3.0, section 7.3.7), functions over nodes (A.3.15), one path per selected node.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,8 +20,12 @@ use crate::request::{RawContent, Request};
 #[derive(Debug)]
 pub struct Contents {
     read: RefCell<Vec<(Source, Evaluated<Rc<Content>>)>>,
+    /// The paths compiled so far, by their text; the namespaces are part of what a path means.
+    compiled: RefCell<HashMap<SmolStr, (Namespaces, Rc<XPath>)>>,
     steps: Cell<u64>,
 }
+
+type Namespaces = Arc<[(SmolStr, SmolStr)]>;
 
 /// What a content was read from; held, so that two are the same when their addresses are.
 #[derive(Clone, Debug)]
@@ -31,7 +36,11 @@ enum Source {
 
 impl Default for Contents {
     fn default() -> Contents {
-        Contents { read: RefCell::default(), steps: Cell::new(XPATH_REQUEST_STEPS_MAX) }
+        Contents {
+            read: RefCell::default(),
+            compiled: RefCell::default(),
+            steps: Cell::new(XPATH_REQUEST_STEPS_MAX),
+        }
     }
 }
 
@@ -105,12 +114,19 @@ impl Contents {
     pub fn split(&self, request: &Request, path: &XPathExpression) -> Evaluated<Vec<XPathExpression>> {
         let Some(content) = self.content(request, &path.category)? else { return Ok(Vec::new()) };
         let nodes = self.nodes(&content, path, None)?;
-        let single = |node: NodeId| XPathExpression {
-            path: SmolStr::from(content.path_of(node)),
-            category: path.category.clone(),
-            namespaces: Arc::from([]),
+        let single = |node: NodeId| {
+            let (way, passed) = content.way_to(node);
+            let left = self.steps.get().checked_sub(passed);
+            self.steps.set(left.unwrap_or(0));
+            let too_many = || Fault::processing(format!("the path `{}` selects too many nodes", path.path));
+            left.ok_or_else(too_many)?;
+            Ok(XPathExpression {
+                path: SmolStr::from(way),
+                category: path.category.clone(),
+                namespaces: Arc::from([]),
+            })
         };
-        Ok(nodes.into_iter().map(single).collect())
+        nodes.into_iter().map(single).collect()
     }
 
     fn compare(
@@ -189,8 +205,7 @@ impl Contents {
         context: Option<NodeId>,
     ) -> Evaluated<Vec<NodeId>> {
         let fault = |error: &XPathError| format!("the path `{}`: {error}", path.path);
-        let compiled =
-            XPath::compile(&path.path, &path.namespaces).map_err(|error| Fault::syntax(fault(&error)))?;
+        let compiled = self.compile(path).map_err(|error| Fault::syntax(fault(&error)))?;
         if !compiled.selects_nodes() {
             return Err(Fault::syntax(fault(&XPathError::no_nodes(&compiled))));
         }
@@ -203,6 +218,19 @@ impl Contents {
             Selected::Nodes(nodes) => Ok(nodes),
             Selected::Text(_) | Selected::Number(_) | Selected::Boolean(_) => Ok(Vec::new()),
         }
+    }
+
+    fn compile(&self, path: &XPathExpression) -> Result<Rc<XPath>, XPathError> {
+        let is_same = |known: &Namespaces| Arc::ptr_eq(known, &path.namespaces) || *known == path.namespaces;
+        if let Some((namespaces, compiled)) = self.compiled.borrow().get(&path.path)
+            && is_same(namespaces)
+        {
+            return Ok(compiled.clone());
+        }
+        let compiled = Rc::new(XPath::compile(&path.path, &path.namespaces)?);
+        let entry = (path.namespaces.clone(), compiled.clone());
+        self.compiled.borrow_mut().insert(path.path.clone(), entry);
+        Ok(compiled)
     }
 
     fn content(&self, request: &Request, category: &str) -> Evaluated<Option<Rc<Content>>> {

@@ -5,6 +5,7 @@ pub(crate) mod attributes;
 pub(crate) mod characters;
 mod names;
 mod reader;
+mod taken;
 pub(crate) mod write;
 
 pub(crate) use attributes::RawAttribute;

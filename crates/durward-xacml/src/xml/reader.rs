@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesDecl, Event};
-use smol_str::SmolStr;
 
 use super::attributes::{self, RawAttribute};
 use super::characters;
@@ -42,8 +41,8 @@ pub(crate) enum Token<'a> {
 pub(crate) struct XmlReader<'a> {
     text: &'a str,
     reader: Reader<&'a [u8]>,
-    scopes: Scopes<'a>,
-    attributes: Vec<RawAttribute<'a>>,
+    pub(super) scopes: Scopes<'a>,
+    pub(super) attributes: Vec<RawAttribute<'a>>,
     depth: usize,
     depth_max: usize,
     /// Whether the element just started was written `<a/>`, so that its end comes without an event.
@@ -209,97 +208,6 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The attributes of the element just started that have these names. Any other is refused, except namespace
-    /// declarations, `xsi:` and `xml:`.
-    pub(crate) fn take<const N: usize>(
-        &self,
-        element: &Element<'_>,
-        names: [&str; N],
-    ) -> Read<[Option<RawAttribute<'a>>; N]> {
-        let mut taken = [None; N];
-        for &attribute in &self.attributes {
-            match names.iter().position(|name| *name == attribute.name).and_then(|index| taken.get_mut(index))
-            {
-                Some(place) => *place = Some(attribute),
-                None => self.allow(element, attribute)?,
-            }
-        }
-        Ok(taken)
-    }
-
-    /// The attributes with these names, whatever others there are.
-    pub(crate) fn pick<const N: usize>(&self, names: [&str; N]) -> [Option<RawAttribute<'a>>; N] {
-        names.map(|name| self.attributes.iter().copied().find(|attribute| attribute.name == name))
-    }
-
-    fn allow(&self, element: &Element<'_>, attribute: RawAttribute<'a>) -> Read<()> {
-        if attribute.name == "xmlns" || attribute.name.starts_with("xmlns:") {
-            return Ok(());
-        }
-        match self.attribute_space(attribute)? {
-            Space::Xml | Space::SchemaInstance => Ok(()),
-            Space::None
-            | Space::Core3
-            | Space::Context2
-            | Space::Context1
-            | Space::Policy2
-            | Space::Policy1
-            | Space::Other => {
-                let message = format!("`<{}>` has no attribute `{}`", element.name, attribute.name);
-                Err(self.structure_at(attribute.name, message))
-            }
-        }
-    }
-
-    /// The value of an attribute that must be there.
-    pub(crate) fn required(
-        &self,
-        element: &Element<'_>,
-        name: &str,
-        attribute: Option<RawAttribute<'a>>,
-    ) -> Read<Cow<'a, str>> {
-        match attribute {
-            Some(attribute) => self.value(attribute),
-            None => {
-                let message = format!("`<{}>` needs the attribute `{name}`", element.name);
-                Err(self.structure_at(element.name, message))
-            }
-        }
-    }
-
-    /// The value of an attribute that may be missing.
-    pub(crate) fn optional(&self, attribute: Option<RawAttribute<'a>>) -> Read<Option<Cow<'a, str>>> {
-        attribute.map(|attribute| self.value(attribute)).transpose()
-    }
-
-    /// The value of a truth attribute that must be there.
-    pub(crate) fn boolean(
-        &self,
-        element: &Element<'_>,
-        name: &str,
-        attribute: Option<RawAttribute<'a>>,
-    ) -> Read<bool> {
-        let value = self.required(element, name, attribute)?;
-        match value.trim_matches([' ', '\t', '\n', '\r']) {
-            "true" | "1" => Ok(true),
-            "false" | "0" => Ok(false),
-            other => {
-                let at = attribute.map_or(element.name, |attribute| attribute.value);
-                let message =
-                    format!("`{}` is not a value of `{name}`: write `true` or `false`", excerpt(other));
-                Err(self.structure_at(at, message))
-            }
-        }
-    }
-
-    /// The value of an attribute, decoded.
-    pub(crate) fn value(&self, attribute: RawAttribute<'a>) -> Read<Cow<'a, str>> {
-        characters::attribute_value(attribute.value).map_err(|offset| {
-            let message = format!("an unknown reference in the value of `{}`", attribute.name);
-            self.ill_formed(self.offset_of(attribute.value) + offset, message)
-        })
-    }
-
     /// The place where the content of the element just started begins; to be given to [`XmlReader::since`].
     pub(crate) fn mark(&self) -> usize {
         self.offset()
@@ -309,22 +217,6 @@ impl<'a> XmlReader<'a> {
     pub(crate) fn since(&self, mark: usize) -> &'a str {
         let read = self.text.get(mark..self.offset()).unwrap_or_default();
         read.rfind("</").and_then(|end| read.get(..end)).unwrap_or_default()
-    }
-
-    /// The namespace of an attribute: none without a prefix.
-    pub(crate) fn attribute_space(&self, attribute: RawAttribute<'a>) -> Read<Space> {
-        match split_name(attribute.name) {
-            None => Ok(Space::None),
-            Some((prefix, _)) => {
-                self.scopes.space(prefix).ok_or_else(|| self.unbound(prefix, attribute.name))
-            }
-        }
-    }
-
-    /// The prefixes and namespaces in force, as owned text; the default namespace has the prefix "".
-    pub(crate) fn namespaces(&self) -> Vec<(SmolStr, SmolStr)> {
-        let owned = |(prefix, uri)| (SmolStr::new(prefix), SmolStr::new(uri));
-        self.scopes.in_force().into_iter().map(owned).collect()
     }
 
     /// How far into the text the reader is.
@@ -516,7 +408,7 @@ impl<'a> XmlReader<'a> {
         Box::new(RequestError { kind, message, place: Place::at(self.text, offset) })
     }
 
-    fn ill_formed(&self, offset: usize, message: String) -> Box<RequestError> {
+    pub(super) fn ill_formed(&self, offset: usize, message: String) -> Box<RequestError> {
         self.error(RequestErrorKind::IllFormed, offset, message)
     }
 
@@ -528,7 +420,7 @@ impl<'a> XmlReader<'a> {
         self.ill_formed(self.text.len(), "the text ends within an element".to_owned())
     }
 
-    fn unbound(&self, prefix: &str, name: &str) -> Box<RequestError> {
+    pub(super) fn unbound(&self, prefix: &str, name: &str) -> Box<RequestError> {
         self.ill_formed(self.offset_of(name), format!("the prefix `{prefix}` of `{name}` is not declared"))
     }
 
@@ -543,7 +435,7 @@ fn is_space(text: &str) -> bool {
 }
 
 /// Prefix and local name, where there is a prefix. Names are short: a plain loop beats a search.
-fn split_name(name: &str) -> Option<(&str, &str)> {
+pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     let colon = name.bytes().position(|byte| byte == b':')?;
     Some((name.get(..colon)?, name.get(colon + 1..)?))
 }
