@@ -146,6 +146,13 @@ pub struct Scratch {
     many: Vec<(SlotId, Atom)>,
 }
 
+impl Scratch {
+    /// No memory yet.
+    pub const fn new() -> Scratch {
+        Scratch { numbers: Vec::new(), many: Vec::new() }
+    }
+}
+
 impl<'r> Question<'r> {
     /// A question nothing has been asked of yet. `is_sourced` says for which slots an attribute source may be asked;
     /// it may be shorter than there are slots.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
 use durward_ir::question::Attributes;
-use durward_ir::{AttributeName, DataType, Value};
+use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
 
 use super::{RawContent, identifiers};
@@ -74,6 +74,18 @@ pub struct AttributeView<'a> {
 }
 
 impl Categories {
+    /// No category at all.
+    pub const fn new() -> Categories {
+        Categories {
+            list: Vec::new(),
+            attributes: Vec::new(),
+            keys: Vec::new(),
+            values: Vec::new(),
+            may_mean_several: false,
+            has_echoes: false,
+        }
+    }
+
     /// Room for this many attributes of one value each, so that reading a usual request allocates three times.
     pub fn with_capacity(categories: usize, attributes: usize) -> Categories {
         Categories {
@@ -244,6 +256,23 @@ impl Categories {
 }
 
 impl Categories {
+    /// The first attribute of this name at or behind a position, and the position behind it.
+    #[inline]
+    fn next_named(&self, from: usize, name: &AttributeName, key: NameKey) -> Option<(&Attribute, usize)> {
+        let wanted = half(key);
+        let mut at = from;
+        for known in self.keys.get(from..)? {
+            at += 1;
+            if *known == wanted {
+                let attribute = self.attributes.get(at - 1)?;
+                if self.is_named(attribute, name) {
+                    return Some((attribute, at));
+                }
+            }
+        }
+        None
+    }
+
     #[inline]
     fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
         let category = self.list.get(attribute.category as usize);
@@ -256,15 +285,24 @@ impl Categories {
 impl Attributes for Categories {
     #[inline]
     fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
-        let wanted = half(key);
-        let mut found = Cow::Borrowed(&[] as &[Value]);
-        for (at, _) in self.keys.iter().enumerate().filter(|(_, key)| **key == wanted) {
-            let Some(attribute) = self.attributes.get(at) else { break };
-            if self.is_named(attribute, name) {
-                add_values(&mut found, part(&self.values, &attribute.values), name.data_type);
+        let Some((first, rest)) = self.next_named(0, name, key) else { return Cow::Borrowed(&[]) };
+        let values = part(&self.values, &first.values);
+        let fits = |value: &Value| value.data_type() == name.data_type;
+        match self.next_named(rest, name, key) {
+            // The usual case: one attribute of this name, and all its values of the type asked for.
+            None if values.iter().all(fits) => Cow::Borrowed(values),
+            None => values.iter().filter(|value| fits(value)).cloned().collect(),
+            Some(second) => {
+                let mut found: Vec<Value> = values.iter().filter(|value| fits(value)).cloned().collect();
+                let mut next = Some(second);
+                while let Some((attribute, rest)) = next {
+                    let values = part(&self.values, &attribute.values);
+                    found.extend(values.iter().filter(|value| fits(value)).cloned());
+                    next = self.next_named(rest, name, key);
+                }
+                Cow::Owned(found)
             }
         }
-        found
     }
 }
 
@@ -272,17 +310,6 @@ impl Attributes for Categories {
 #[inline]
 fn half(key: NameKey) -> u32 {
     (key.0 >> 32) as u32
-}
-
-/// Adds the values of one data type; borrows them where they are the only ones and lie together.
-#[inline]
-fn add_values<'a>(found: &mut Cow<'a, [Value]>, values: &'a [Value], data_type: DataType) {
-    let fits = |value: &Value| value.data_type() == data_type;
-    if found.is_empty() && values.iter().all(fits) {
-        *found = Cow::Borrowed(values);
-    } else {
-        found.to_mut().extend(values.iter().filter(|value| fits(value)).cloned());
-    }
 }
 
 /// Well-known categories are one text in memory, so that most comparisons end at the address.
