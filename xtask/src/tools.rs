@@ -21,6 +21,14 @@ pub(crate) const CPP_COMPILER: Tool =
 pub(crate) const CURL: Tool =
     Tool { names: &["curl"], package: "curl", purpose: "the curl lines of `durward demo`" };
 
+/// What the other engines run on.
+pub(crate) const JAVA: Tool =
+    Tool { names: &["java"], package: "default-jdk-headless", purpose: "the other engines" };
+
+/// What fetches and builds them.
+pub(crate) const MAVEN: Tool =
+    Tool { names: &["mvn"], package: "maven", purpose: "building the other engines" };
+
 impl Tool {
     /// Finds the program; on the build machine it is installed when missing.
     ///

@@ -62,7 +62,7 @@ pub trait Surroundings {
     /// # Errors
     /// See [`Surroundings::select`].
     fn node_equal(&self, first: &Value, second: &Value) -> Evaluated<bool>;
-    /// Whether any node of the first path is, or lies under, one of the second.
+    /// Whether any node of the second path is one of the first, or lies under one (XACML 3.0, A.3.15).
     ///
     /// # Errors
     /// See [`Surroundings::select`].
@@ -144,6 +144,13 @@ impl std::fmt::Debug for Question<'_> {
 pub struct Scratch {
     numbers: Vec<Cell<Number>>,
     many: Vec<(SlotId, Atom)>,
+}
+
+impl Scratch {
+    /// No memory yet.
+    pub const fn new() -> Scratch {
+        Scratch { numbers: Vec::new(), many: Vec::new() }
+    }
 }
 
 impl<'r> Question<'r> {

@@ -263,6 +263,7 @@ impl Value {
 
     /// A digest of the value: values that [`Value::equals`] calls equal have equal digests. The seed is fixed, so
     /// that digests can be computed ahead; a table that callers can fill must not rely on it alone.
+    #[inline]
     pub fn content_hash(&self) -> u64 {
         let mut hasher = foldhash::fast::FixedState::with_seed(CONTENT_SEED).build_hasher();
         self.hash_content(&mut hasher);
@@ -270,8 +271,8 @@ impl Value {
     }
 
     /// Feeds the value to a hasher, consistently with [`Value::equals`].
+    #[inline]
     pub(crate) fn hash_content<H: Hasher>(&self, state: &mut H) {
-        self.data_type().hash(state);
         match self {
             Value::Text(text) | Value::AnyUri(text) => state.write(text.as_bytes()),
             Value::Boolean(boolean) => state.write_u8(u8::from(*boolean)),

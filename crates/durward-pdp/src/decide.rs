@@ -3,7 +3,7 @@
 //! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
 //! the evaluator touch; the result. Memory for the question is kept by each thread.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use durward_index::Index;
 use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
@@ -15,7 +15,7 @@ use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
-    Assignment, Decision, Duty, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
+    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
 };
 
 use crate::Pdp;
@@ -35,7 +35,7 @@ pub(crate) const NESTED_DECISIONS_MAX: u32 = 32;
 pub(crate) const NESTED_DEPTH_MAX: u32 = 4;
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch::new()) };
 }
 
 /// What goes along with one request through all its individual decisions.
@@ -44,7 +44,7 @@ pub(crate) struct Asking<'p> {
     pub(crate) snapshot: &'p Snapshot,
     moment: Option<Moment>,
     /// The content of the request, read when first asked for.
-    pub(crate) contents: Contents,
+    contents: OnceCell<Contents>,
     /// How many decisions `access-permitted` may still ask for, and how many are under way.
     nested_left: Cell<u32>,
     nested_depth: Cell<u32>,
@@ -82,10 +82,15 @@ impl<'p> Asking<'p> {
             pdp,
             snapshot,
             moment,
-            contents: Contents::default(),
+            contents: OnceCell::new(),
             nested_left: Cell::new(NESTED_DECISIONS_MAX),
             nested_depth: Cell::new(0),
         }
+    }
+
+    /// The content of the request; shared by all individual decisions.
+    pub(crate) fn contents(&self) -> &Contents {
+        self.contents.get_or_init(Contents::default)
     }
 
     /// A decision asked for from within a decision.
@@ -217,7 +222,8 @@ impl<'p> Asking<'p> {
             result.obligations = duties.obligations.into_iter().map(duty).collect();
             result.advice = duties.advice.into_iter().map(duty).collect();
         }
-        result.attributes = request.categories.included();
+        result.attributes = Echoes::of(request.categories.included());
+        result.resource_id = request.resource_id();
         if request.return_policy_ids {
             result.policy_ids =
                 Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());

@@ -23,19 +23,19 @@ impl<'a> RequestSurroundings<'a> {
 
 impl Surroundings for RequestSurroundings<'_> {
     fn select(&self, selector: &Selector) -> Evaluated<Vec<Value>> {
-        self.asking.contents.select(self.request, selector)
+        self.asking.contents().select(self.request, selector)
     }
 
     fn node_count(&self, path: &Value) -> Evaluated<u64> {
-        self.asking.contents.node_count(self.request, path)
+        self.asking.contents().node_count(self.request, path)
     }
 
     fn node_equal(&self, first: &Value, second: &Value) -> Evaluated<bool> {
-        self.asking.contents.node_equal(self.request, first, second)
+        self.asking.contents().node_equal(self.request, first, second)
     }
 
     fn node_match(&self, first: &Value, second: &Value) -> Evaluated<bool> {
-        self.asking.contents.node_match(self.request, first, second)
+        self.asking.contents().node_match(self.request, first, second)
     }
 
     /// XACML 3.0, A.3.16: the whole of the policies is asked about this request with one category replaced. A nested

@@ -83,7 +83,16 @@ fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> Str
                 attribute(program, question, *slot)
             )
         }
-        _ => format!("nothing in the content fits {literal} by {function}"),
+        Expr::Constant(_)
+        | Expr::Selector(_)
+        | Expr::Call(..)
+        | Expr::Lazy(..)
+        | Expr::HigherOrder(..)
+        | Expr::Contextual(..)
+        | Expr::Matches(..)
+        | Expr::All(_)
+        | Expr::Any(_)
+        | Expr::Match(_) => format!("nothing in the content fits {literal} by {function}"),
     }
 }
 

@@ -51,11 +51,11 @@ pub struct LimitSettings {
     pub policy_elements_max: usize,
     /// Deepest nesting of elements or objects in a request. Default: 128.
     pub request_depth_max: usize,
-    /// Most categories in a request. Default: 1,000.
+    /// Most categories in a request. Default: 1000.
     pub request_categories_max: usize,
-    /// Most attributes in a request. Default: 20,000.
+    /// Most attributes in a request. Default: 20000.
     pub request_attributes_max: usize,
-    /// Most attribute values in a request. Default: 100,000.
+    /// Most attribute values in a request. Default: 100000.
     pub request_values_max: usize,
 }
 

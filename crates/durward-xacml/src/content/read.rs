@@ -20,6 +20,8 @@ pub(super) const XML_SPACE: &str = "http://www.w3.org/XML/1998/namespace";
 const XMLNS_SPACE: &str = "http://www.w3.org/2000/xmlns/";
 
 type Read<T> = Result<T, String>;
+/// Seeded anew for each process: names come from whoever asks.
+type Hashing = foldhash::quality::RandomState;
 
 impl Content {
     /// Reads what stands between `<Content>` and `</Content>`: one element, and around it comments, processing
@@ -48,9 +50,9 @@ struct Builder {
     /// The elements that are open; the document node is the first.
     open: Vec<u32>,
     /// The bindings of each prefix, innermost last.
-    scopes: HashMap<SmolStr, Vec<u32>>,
+    scopes: HashMap<SmolStr, Vec<u32>, Hashing>,
     /// The names met, by what is written and by the binding (or 0) that tells what it means.
-    names: HashMap<(u32, SmolStr), u32>,
+    names: HashMap<(u32, SmolStr), u32, Hashing>,
     has_root: bool,
 }
 
@@ -69,8 +71,8 @@ impl Builder {
         let mut builder = Builder {
             content,
             open: vec![0],
-            scopes: HashMap::new(),
-            names: HashMap::new(),
+            scopes: HashMap::default(),
+            names: HashMap::default(),
             has_root: false,
         };
         builder.bind("xml", XML_SPACE, 0);
@@ -230,6 +232,9 @@ impl Builder {
             let name = self.name(attribute.name, false)?;
             self.leaf(Kind::Attribute, name, &value(attribute)?)?;
         }
+        if self.content.nodes.len() < first + 2 {
+            return Ok(());
+        }
         let names = self.content.nodes.get(first..).unwrap_or_default().iter();
         let names: Vec<_> = names.filter_map(|node| self.content.names.get(node.name as usize)).collect();
         // At most 64 of them: `attributes::split` sees to that, and to repeats as written.
@@ -275,7 +280,7 @@ impl Builder {
                 Err("there is text outside of the root element".to_owned())
             };
         }
-        if text.contains("]]>") {
+        if text.contains('>') && text.contains("]]>") {
             return Err("`]]>` may not stand in text".to_owned());
         }
         self.text(text)

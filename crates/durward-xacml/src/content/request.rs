@@ -2,6 +2,7 @@
 //! (XACML 3.0, section 7.3.7), functions over nodes (A.3.15), one path per selected node.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -19,7 +20,33 @@ use crate::request::{RawContent, Request};
 #[derive(Debug)]
 pub struct Contents {
     read: RefCell<Vec<(Source, Evaluated<Rc<Content>>)>>,
+    /// The paths met so far, by their text.
+    compiled: RefCell<HashMap<SmolStr, Compiled>>,
     steps: Cell<u64>,
+}
+
+/// A path, and what it selected: one selector stands in many rules, and is asked for in every individual request.
+#[derive(Debug)]
+struct Compiled {
+    /// Part of what the path means.
+    namespaces: Arc<[(SmolStr, SmolStr)]>,
+    path: XPath,
+    /// The nodes selected from the usual context node of a content; few contents, so a list.
+    selected: Vec<(Rc<Content>, Rc<[NodeId]>)>,
+}
+
+/// Results with more nodes than this are not kept: all results kept are few next to the contents themselves.
+const SELECTED_NODES_KEPT_MAX: usize = 1_000;
+/// How many nodes a path may be split into: as many individual requests as one request may mean.
+const SPLIT_NODES_MAX: usize = crate::multiple::INDIVIDUAL_REQUESTS_MAX;
+
+/// The node a path starts from.
+#[derive(Clone, Copy)]
+enum Context {
+    /// The document node, or the root element of an XACML 2.0 request.
+    Usual(Option<NodeId>),
+    /// The node a context selector names.
+    Named(NodeId),
 }
 
 /// What a content was read from; held, so that two are the same when their addresses are.
@@ -31,14 +58,18 @@ enum Source {
 
 impl Default for Contents {
     fn default() -> Contents {
-        Contents { read: RefCell::default(), steps: Cell::new(XPATH_REQUEST_STEPS_MAX) }
+        Contents {
+            read: RefCell::default(),
+            compiled: RefCell::default(),
+            steps: Cell::new(XPATH_REQUEST_STEPS_MAX),
+        }
     }
 }
 
 /// The nodes a path selects, and where.
 struct Found {
     content: Rc<Content>,
-    nodes: Vec<NodeId>,
+    nodes: Rc<[NodeId]>,
 }
 
 impl Contents {
@@ -56,12 +87,14 @@ impl Contents {
         };
         let Some(content) = content else { return Ok(Vec::new()) };
         let context = match &selector.context {
-            Some(attribute) => Some(self.context(request, &content, &selector.path.category, attribute)?),
-            None if selector.over_request => content.root_element(),
-            None => None,
+            Some(attribute) => {
+                Context::Named(self.context(request, &content, &selector.path.category, attribute)?)
+            }
+            None if selector.over_request => Context::Usual(content.root_element()),
+            None => Context::Usual(None),
         };
         let nodes = self.nodes(&content, &selector.path, context)?;
-        let values = nodes.into_iter().map(|node| match selector.over_request && content.is_element(node) {
+        let values = nodes.iter().map(|&node| match selector.over_request && content.is_element(node) {
             // XACML 2.0, section 6.40 (5.40 of 1.x) demands text, attributes, comments or processing instructions.
             true => Err(Fault::syntax(format!(
                 "the path `{}` selects an element; select its text, as `{0}/text()` does",
@@ -104,13 +137,26 @@ impl Contents {
     /// See [`Contents::select`].
     pub fn split(&self, request: &Request, path: &XPathExpression) -> Evaluated<Vec<XPathExpression>> {
         let Some(content) = self.content(request, &path.category)? else { return Ok(Vec::new()) };
-        let nodes = self.nodes(&content, path, None)?;
-        let single = |node: NodeId| XPathExpression {
-            path: SmolStr::from(content.path_of(node)),
-            category: path.category.clone(),
-            namespaces: Arc::from([]),
+        let nodes = self.nodes(&content, path, Context::Usual(None))?;
+        if nodes.len() > SPLIT_NODES_MAX {
+            let (count, path) = (nodes.len(), &path.path);
+            return Err(Fault::processing(format!(
+                "the path `{path}` selects {count} nodes, and {SPLIT_NODES_MAX} may be asked about at once"
+            )));
+        }
+        let single = |&node: &NodeId| {
+            let (way, passed) = content.way_to(node);
+            let left = self.steps.get().checked_sub(passed);
+            self.steps.set(left.unwrap_or(0));
+            let too_many = || Fault::processing(format!("the path `{}` selects too many nodes", path.path));
+            left.ok_or_else(too_many)?;
+            Ok(XPathExpression {
+                path: SmolStr::from(way),
+                category: path.category.clone(),
+                namespaces: Arc::from([]),
+            })
         };
-        Ok(nodes.into_iter().map(single).collect())
+        nodes.iter().map(single).collect()
     }
 
     fn compare(
@@ -142,7 +188,7 @@ impl Contents {
             false => self.content(request, &path.category)?,
         };
         let Some(content) = content else { return Ok(None) };
-        let context = if over_request { content.root_element() } else { None };
+        let context = Context::Usual(if over_request { content.root_element() } else { None });
         let nodes = self.nodes(&content, path, context)?;
         Ok(Some(Found { content, nodes }))
     }
@@ -173,7 +219,7 @@ impl Contents {
             );
             return Err(Fault::syntax(message));
         }
-        match *self.nodes(content, path, None)? {
+        match *self.nodes(content, path, Context::Usual(None))? {
             [node] => Ok(node),
             ref nodes => Err(Fault::syntax(format!(
                 "the context selector `{attribute}` must select one node, and selects {}",
@@ -184,25 +230,51 @@ impl Contents {
 
     fn nodes(
         &self,
-        content: &Content,
+        content: &Rc<Content>,
         path: &XPathExpression,
-        context: Option<NodeId>,
-    ) -> Evaluated<Vec<NodeId>> {
+        context: Context,
+    ) -> Evaluated<Rc<[NodeId]>> {
         let fault = |error: &XPathError| format!("the path `{}`: {error}", path.path);
-        let compiled =
-            XPath::compile(&path.path, &path.namespaces).map_err(|error| Fault::syntax(fault(&error)))?;
-        if !compiled.selects_nodes() {
-            return Err(Fault::syntax(fault(&XPathError::no_nodes(&compiled))));
+        let mut compiled = self.compiled.borrow_mut();
+        let known = compiled.get(&path.path).is_some_and(|known| known.namespaces == path.namespaces);
+        if !known {
+            let new = Compiled::new(path).map_err(|error| Fault::syntax(fault(&error)))?;
+            compiled.insert(path.path.clone(), new);
         }
+        let Some(known) = compiled.get_mut(&path.path) else { return Ok(Rc::from([])) };
+        let start = match context {
+            Context::Usual(start) => {
+                if let Some((_, nodes)) = known.selected.iter().find(|(of, _)| Rc::ptr_eq(of, content)) {
+                    return Ok(nodes.clone());
+                }
+                start
+            }
+            Context::Named(start) => Some(start),
+        };
+        let nodes =
+            self.evaluate(content, &known.path, start).map_err(|error| Fault::processing(fault(&error)))?;
+        if matches!(context, Context::Usual(_)) && nodes.len() <= SELECTED_NODES_KEPT_MAX {
+            known.selected.push((content.clone(), nodes.clone()));
+        }
+        Ok(nodes)
+    }
+
+    /// Evaluates a path within what is left of the message's steps.
+    fn evaluate(
+        &self,
+        content: &Content,
+        path: &XPath,
+        start: Option<NodeId>,
+    ) -> Result<Rc<[NodeId]>, XPathError> {
         let all = self.steps.get();
         let granted = all.min(XPATH_STEPS_MAX);
         let mut left = granted;
-        let selected = content.evaluate_within(&compiled, context, &mut left);
+        let selected = content.evaluate_within(path, start, &mut left);
         self.steps.set(all - (granted - left));
-        match selected.map_err(|error| Fault::processing(fault(&error)))? {
-            Selected::Nodes(nodes) => Ok(nodes),
-            Selected::Text(_) | Selected::Number(_) | Selected::Boolean(_) => Ok(Vec::new()),
-        }
+        Ok(match selected? {
+            Selected::Nodes(nodes) => Rc::from(nodes),
+            Selected::Text(_) | Selected::Number(_) | Selected::Boolean(_) => Rc::from([]),
+        })
     }
 
     fn content(&self, request: &Request, category: &str) -> Evaluated<Option<Rc<Content>>> {
@@ -247,6 +319,16 @@ impl Contents {
         let content = read().map(Rc::new);
         self.read.borrow_mut().push((source(), content.clone()));
         content
+    }
+}
+
+impl Compiled {
+    fn new(path: &XPathExpression) -> Result<Compiled, XPathError> {
+        let compiled = XPath::compile(&path.path, &path.namespaces)?;
+        if !compiled.selects_nodes() {
+            return Err(XPathError::no_nodes(&compiled));
+        }
+        Ok(Compiled { namespaces: path.namespaces.clone(), path: compiled, selected: Vec::new() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::hierarchy::{Scope, scope_of};
 use crate::request::{Categories, Request};
-use crate::response::{Decision, PolicyIdentifier, Response, ResultOf, Status};
+use crate::response::{Decision, Echoes, PolicyIdentifier, Response, ResultOf, Status};
 
 /// Makes one result of several where the request they came from asks for that, by `CombinedDecision` (Multiple
 /// Decision Profile, section 3) or by the scope `EntireHierarchy` (XACML 2.0); otherwise gives them back.
@@ -25,7 +25,7 @@ fn combined(results: Vec<ResultOf>) -> ResultOf {
         Ok(status_of) => ResultOf::with_status(status_of.decision, status_of.status.clone()),
         Err(why) => ResultOf::with_status(Decision::Indeterminate, Status::processing_error(why)),
     };
-    result.attributes = attributes;
+    result.attributes = Echoes::of(attributes);
     result.policy_ids = policy_ids;
     result
 }
@@ -62,7 +62,7 @@ fn entire(results: Vec<ResultOf>) -> ResultOf {
             combined.advice.extend(result.advice);
         }
     }
-    (combined.policy_ids, combined.attributes) = (policy_ids, attributes);
+    (combined.policy_ids, combined.attributes) = (policy_ids, Echoes::of(attributes));
     combined
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
 use durward_ir::question::Attributes;
-use durward_ir::{AttributeName, DataType, Value};
+use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
 
 use super::{RawContent, identifiers};
@@ -20,6 +20,9 @@ pub struct Categories {
     list: Vec<Category>,
     /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
     attributes: Vec<Attribute>,
+    /// INVARIANT: one for each attribute, half of the number that stands for its (category, id). Looked through for
+    /// every attribute a policy reads, and so kept apart: those of a usual request share one cache line.
+    keys: Vec<u32>,
     values: Vec<Value>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
     may_mean_several: bool,
@@ -45,8 +48,6 @@ pub struct Category {
 /// One attribute. Reach its values through [`AttributeView`].
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// The number that stands for (category, id), computed once.
-    pub key: NameKey,
     /// The attribute identifier, an URI.
     pub id: SmolStr,
     /// Who says so, if that was said.
@@ -73,11 +74,24 @@ pub struct AttributeView<'a> {
 }
 
 impl Categories {
+    /// No category at all.
+    pub const fn new() -> Categories {
+        Categories {
+            list: Vec::new(),
+            attributes: Vec::new(),
+            keys: Vec::new(),
+            values: Vec::new(),
+            may_mean_several: false,
+            has_echoes: false,
+        }
+    }
+
     /// Room for this many attributes of one value each, so that reading a usual request allocates three times.
     pub fn with_capacity(categories: usize, attributes: usize) -> Categories {
         Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
+            keys: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
             may_mean_several: false,
             has_echoes: false,
@@ -199,12 +213,11 @@ impl Categories {
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
-        let key = NameKey::of(&category.category, &id);
+        self.keys.push(half(NameKey::of(&category.category, &id)));
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
         self.may_mean_several |= identifiers::asks_for_several(&id);
         self.attributes.push(Attribute {
-            key,
             id,
             issuer,
             include_in_result,
@@ -242,32 +255,61 @@ impl Categories {
     }
 }
 
-impl Attributes for Categories {
+impl Categories {
+    /// The first attribute of this name at or behind a position, and the position behind it.
     #[inline]
-    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
-        let mut found = Cow::Borrowed(&[] as &[Value]);
-        for attribute in self.attributes.iter().filter(|attribute| attribute.key == key) {
-            let category = self.list.get(attribute.category as usize);
-            let is_it = attribute.id == name.id
-                && category.is_some_and(|category| is_same(&category.category, &name.category))
-                && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer));
-            if is_it {
-                add_values(&mut found, part(&self.values, &attribute.values), name.data_type);
+    fn next_named(&self, from: usize, name: &AttributeName, key: NameKey) -> Option<(&Attribute, usize)> {
+        let wanted = half(key);
+        let mut at = from;
+        for known in self.keys.get(from..)? {
+            at += 1;
+            if *known == wanted {
+                let attribute = self.attributes.get(at - 1)?;
+                if self.is_named(attribute, name) {
+                    return Some((attribute, at));
+                }
             }
         }
-        found
+        None
+    }
+
+    #[inline]
+    fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
+        let category = self.list.get(attribute.category as usize);
+        attribute.id == name.id
+            && category.is_some_and(|category| is_same(&category.category, &name.category))
+            && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
     }
 }
 
-/// Adds the values of one data type; borrows them where they are the only ones and lie together.
-#[inline]
-fn add_values<'a>(found: &mut Cow<'a, [Value]>, values: &'a [Value], data_type: DataType) {
-    let fits = |value: &Value| value.data_type() == data_type;
-    if found.is_empty() && values.iter().all(fits) {
-        *found = Cow::Borrowed(values);
-    } else {
-        found.to_mut().extend(values.iter().filter(|value| fits(value)).cloned());
+impl Attributes for Categories {
+    #[inline]
+    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
+        let Some((first, rest)) = self.next_named(0, name, key) else { return Cow::Borrowed(&[]) };
+        let values = part(&self.values, &first.values);
+        let fits = |value: &Value| value.data_type() == name.data_type;
+        match self.next_named(rest, name, key) {
+            // The usual case: one attribute of this name, and all its values of the type asked for.
+            None if values.iter().all(fits) => Cow::Borrowed(values),
+            None => values.iter().filter(|value| fits(value)).cloned().collect(),
+            Some(second) => {
+                let mut found: Vec<Value> = values.iter().filter(|value| fits(value)).cloned().collect();
+                let mut next = Some(second);
+                while let Some((attribute, rest)) = next {
+                    let values = part(&self.values, &attribute.values);
+                    found.extend(values.iter().filter(|value| fits(value)).cloned());
+                    next = self.next_named(rest, name, key);
+                }
+                Cow::Owned(found)
+            }
+        }
     }
+}
+
+/// Half of a key: enough to tell most attributes apart before their names are compared.
+#[inline]
+fn half(key: NameKey) -> u32 {
+    (key.0 >> 32) as u32
 }
 
 /// Well-known categories are one text in memory, so that most comparisons end at the address.

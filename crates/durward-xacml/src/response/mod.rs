@@ -7,6 +7,8 @@ pub mod status;
 mod xml;
 mod xml_read;
 
+use std::ops::{Deref, DerefMut};
+
 use durward_ir::Value;
 use smol_str::SmolStr;
 
@@ -49,11 +51,39 @@ pub struct ResultOf {
     /// What may be done along with it, in order.
     pub advice: Vec<Duty>,
     /// The attributes echoed because the request marked them `IncludeInResult`.
-    pub attributes: Categories,
+    pub attributes: Echoes,
     /// The policies that applied; `None` where the request did not ask for them.
     pub policy_ids: Option<Vec<PolicyIdentifier>>,
     /// The resource the result is about (XACML 1.x and 2.0, `ResourceId`).
     pub resource_id: Option<SmolStr>,
+}
+
+/// The attributes echoed in a result; reads and writes like [`Categories`]. Most results echo nothing, and so carry
+/// a pointer to nothing instead of room for it.
+#[derive(Clone, Debug, Default)]
+pub struct Echoes(Option<Box<Categories>>);
+
+static NO_ECHOES: Categories = Categories::new();
+
+impl Echoes {
+    /// These attributes.
+    pub fn of(categories: Categories) -> Echoes {
+        if categories.is_empty() { Echoes(None) } else { Echoes(Some(Box::new(categories))) }
+    }
+}
+
+impl Deref for Echoes {
+    type Target = Categories;
+
+    fn deref(&self) -> &Categories {
+        self.0.as_deref().unwrap_or(&NO_ECHOES)
+    }
+}
+
+impl DerefMut for Echoes {
+    fn deref_mut(&mut self) -> &mut Categories {
+        self.0.get_or_insert_default()
+    }
 }
 
 /// One obligation or one piece of advice.
@@ -146,7 +176,7 @@ impl ResultOf {
             status,
             obligations: Vec::new(),
             advice: Vec::new(),
-            attributes: Categories::default(),
+            attributes: Echoes::default(),
             policy_ids: None,
             resource_id: None,
         }

@@ -5,7 +5,7 @@ use durward_ir::datatype::Integer;
 use durward_ir::{DataType, Fault, Value};
 use durward_xacml::request::{Request, Version, identifiers};
 use durward_xacml::response::{
-    Assignment, Decision, Duty, PolicyIdentifier, PolicyKind, Response, ResultOf, Status, StatusCode,
+    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Status, StatusCode,
     StatusDetail, differences,
 };
 
@@ -32,17 +32,19 @@ fn full() -> Response {
     result.obligations =
         vec![Duty { id: "urn:o".into(), assignments }, Duty { id: "urn:o".into(), assignments: vec![] }];
     result.advice = vec![Duty { id: "urn:a".into(), assignments: vec![] }];
-    result.attributes = Request::builder()
-        .subject("role", "doctor")
-        .subject("role", "nurse")
-        .subject("secret", "x")
-        .resource("level", 3)
-        .include_in_result(identifiers::ACCESS_SUBJECT, "role")
-        .include_in_result(identifiers::RESOURCE, "level")
-        .action("action-id", "read")
-        .build()
-        .categories
-        .included();
+    result.attributes = Echoes::of(
+        Request::builder()
+            .subject("role", "doctor")
+            .subject("role", "nurse")
+            .subject("secret", "x")
+            .resource("level", 3)
+            .include_in_result(identifiers::ACCESS_SUBJECT, "role")
+            .include_in_result(identifiers::RESOURCE, "level")
+            .action("action-id", "read")
+            .build()
+            .categories
+            .included(),
+    );
     result.policy_ids = Some(vec![
         PolicyIdentifier { kind: PolicyKind::Policy, id: "urn:p".into(), version: Some("1.0".into()) },
         PolicyIdentifier { kind: PolicyKind::PolicySet, id: "urn:s&".into(), version: None },
