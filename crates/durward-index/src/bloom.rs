@@ -8,7 +8,6 @@
 //! are computed ahead, so a question costs no hashing; a value that no policy names is in no filter's set, and is
 //! said not to be in it at once.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durward_ir::combine::Flow;
@@ -16,6 +15,7 @@ use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
 use durward_ir::program::{Atom, ExprId, NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
+use crate::Map;
 use crate::necessary::{self, Necessary};
 use crate::target::Targets;
 use crate::{BloomStatistics, Counting, Settings};
@@ -121,7 +121,7 @@ impl Bloom {
             false_positive_rate_expected: 0.0,
             counters: None,
         };
-        let mut known: HashMap<ExprId, u32> = HashMap::new();
+        let mut known: Map<ExprId, u32> = Map::default();
         let of_node = program.nodes().map(|(id, node)| match (node.target(), targets.get(id)) {
             (Some(expr), Some(target)) => {
                 *known.entry(expr).or_insert_with(|| bloom.add(&necessary::of_target(Some(target))))

@@ -4,8 +4,8 @@
 //! number and one branch; the list at the end, which says of each child whether its target is known to match by
 //! then. A slot with several values takes all their branches, and the lists are merged.
 //!
-//! A slot that an attribute source has yet to be asked for stops the walk: the set is then evaluated undivided, so
-//! that a source is asked only for what the policies themselves read. Once it was asked, the walk goes through.
+//! A slot that an attribute source has yet to be asked for tells nothing: its children stay together, so that a
+//! source is asked only for what the policies themselves read. Once it was asked, the walk takes its branch.
 
 mod build;
 mod expand;
@@ -110,6 +110,8 @@ struct Branching {
     absent: Step,
     /// Where a value leads that this node does not name.
     other: Step,
+    /// Where a slot leads that a source has yet to be asked for.
+    unasked: Step,
     /// For the values that it names.
     table: Table,
     /// Whether a slot with several values leads to all their branches; else the walk ends.
@@ -117,10 +119,14 @@ struct Branching {
 }
 
 impl Diagram {
-    pub(crate) fn build(program: &Program, settings: &Settings) -> Diagram {
+    pub(crate) fn build(
+        program: &Program,
+        settings: &Settings,
+        is_sourced: &dyn Fn(SlotId) -> bool,
+    ) -> Diagram {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
-        let diagram = Maker::new(program, &targets, &necessary, settings).build();
+        let diagram = Maker::new(program, &targets, &necessary, settings, is_sourced).build();
         Diagram { targets, ..diagram }
     }
 
@@ -139,7 +145,7 @@ impl Diagram {
                 Number::ABSENT => node.absent,
                 Number::OTHER => node.other,
                 Number::MANY => self.way_of_many(step, node, question),
-                Number::UNASKED => Step::UNDIVIDED,
+                Number::UNASKED => node.unasked,
                 number => self.tables.find(&node.table, number).unwrap_or(node.other),
             };
         }

@@ -25,8 +25,12 @@ pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
-use durward_ir::program::{NodeId, Program, Set};
+use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
+
+/// Maps used while building. Their keys are numbers out of policies, which nobody chooses to clash, and nothing
+/// depends on their order.
+type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Up to this many policy elements `auto` does not index: evaluating them all costs about what an index costs.
 const AUTO_SCAN_NODES_MAX: usize = 8;
@@ -46,11 +50,22 @@ impl Index {
     /// Indexes a program. Takes time and memory about proportional to the program, within the limits of
     /// `settings`; past a limit the index leaves out less, and nothing else changes.
     pub fn build(kind: IndexKind, program: &Program, settings: &Settings) -> Index {
+        Index::build_with_sources(kind, program, settings, &|_| false)
+    }
+
+    /// The same where attribute sources may be asked for some slots. Any index is right with any sources; one that
+    /// was told of them divides policies by other slots while those are still unknown.
+    pub fn build_with_sources(
+        kind: IndexKind,
+        program: &Program,
+        settings: &Settings,
+        is_sourced: &dyn Fn(SlotId) -> bool,
+    ) -> Index {
         match kind {
             IndexKind::Scan => Index::Scan(Everything),
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
-            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings)),
-            IndexKind::Auto => Index::build(choose(program).0, program, settings),
+            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings, is_sourced)),
+            IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
         }
     }
 

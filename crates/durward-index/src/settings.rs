@@ -20,8 +20,8 @@ pub struct Settings {
     pub bloom_hashes: u32,
     /// Whether Bloom filters count how often they were asked, and mistaken.
     pub counting: Counting,
-    /// How many nodes all diagrams together may have. A node takes 32 bytes, a branch 4 to 16. Past it, sets list
-    /// their children undivided.
+    /// How many nodes all diagrams together may have, of about 40 bytes each. Policies come to about one for each
+    /// rule. Past it, sets list their children undivided.
     pub diagram_nodes_max: usize,
     /// How many branches and list entries, of about 8 bytes, all diagrams together may have.
     pub diagram_entries_max: usize,
@@ -36,8 +36,8 @@ impl Default for Settings {
             bloom_bits: 128,
             bloom_hashes: 4,
             counting: Counting::Off,
-            diagram_nodes_max: 1 << 20,
-            diagram_entries_max: 1 << 24,
+            diagram_nodes_max: 1 << 22,
+            diagram_entries_max: 1 << 26,
             necessary_atoms_max: 1 << 12,
         }
     }

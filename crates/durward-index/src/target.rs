@@ -6,11 +6,11 @@
 //! evaluator: False wins in a conjunction, True in a disjunction, and what stays unknown is left to the evaluator,
 //! which finds the error to report.
 
-use std::collections::HashMap;
-
 use durward_ir::evaluate::Known;
 use durward_ir::program::{Atom, Expr, ExprId, Match, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
+
+use crate::Map;
 
 /// How deep conjunctions may be nested in conjunctions, and disjunctions in disjunctions, to be looked into.
 /// Lowering makes two levels; what is deeper counts as unknown.
@@ -156,7 +156,7 @@ pub(crate) struct Targets {
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
         let mut targets = Vec::new();
-        let mut places: HashMap<ExprId, u32> = HashMap::new();
+        let mut places: Map<ExprId, u32> = Map::default();
         let of_node = program.nodes().map(|(_, node)| match node.target() {
             None => 0,
             Some(target) => *places.entry(target).or_insert_with(|| {

@@ -76,8 +76,8 @@ pub(crate) async fn work(
     loop {
         let accepted = tokio::select! {
             biased;
-            accepted = listener.accept() => accepted,
             _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, client)) => {

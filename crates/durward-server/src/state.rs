@@ -43,12 +43,12 @@ pub(crate) struct PolicyState {
     /// When policies were read last, with whatever result.
     pub(crate) tried: Option<SystemTime>,
     /// What is wrong with the newest policies; empty while they are in force.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<PolicyProblem>,
 }
 
 /// One thing that is wrong with policies that are not in force for that reason.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Problem {
+pub(crate) struct PolicyProblem {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) file: String,
     #[serde(skip_serializing_if = "is_zero")]
@@ -65,9 +65,9 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl From<PolicyError> for Problem {
-    fn from(error: PolicyError) -> Problem {
-        Problem {
+impl From<PolicyError> for PolicyProblem {
+    fn from(error: PolicyError) -> PolicyProblem {
+        PolicyProblem {
             file: error.source.to_string(),
             line: error.line,
             column: error.column,

@@ -11,7 +11,7 @@
 //!
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
@@ -19,6 +19,7 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
 use super::{Diagram, Entry, Starts, Step};
+use crate::Map;
 use crate::necessary::{self, Limit, Necessary};
 use crate::target::{Target, Targets};
 use crate::{DiagramStatistics, Settings};
@@ -51,6 +52,7 @@ pub(super) struct Maker<'p> {
     targets: &'p Targets,
     necessary: &'p [Necessary],
     extents: Extents,
+    is_sourced: &'p dyn Fn(SlotId) -> bool,
     store: Store,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
@@ -109,13 +111,15 @@ enum Seen {
     Other,
     /// Nothing.
     Absent,
+    /// Not known: a source has yet to be asked.
+    Unasked,
 }
 
 impl Seen {
     fn is_one_of(self, clause: &crate::target::OneOf) -> bool {
         match self {
             Seen::Atom(atom) => clause.names(atom),
-            Seen::Other | Seen::Absent => false,
+            Seen::Other | Seen::Absent | Seen::Unasked => false,
         }
     }
 
@@ -125,6 +129,7 @@ impl Seen {
             Seen::Atom(atom) => limit.atoms.binary_search(&atom).is_ok(),
             Seen::Other => false,
             Seen::Absent => limit.is_absent_allowed,
+            Seen::Unasked => true,
         }
     }
 }
@@ -150,7 +155,7 @@ struct Split {
     /// How many children limit the slot.
     limiting: usize,
     /// How many of them ask for each atom.
-    askers: HashMap<Atom, usize>,
+    askers: Map<Atom, usize>,
     /// The sum of that.
     asked: usize,
 }
@@ -180,12 +185,14 @@ impl<'p> Maker<'p> {
         targets: &'p Targets,
         necessary: &'p [Necessary],
         settings: &Settings,
+        is_sourced: &'p dyn Fn(SlotId) -> bool,
     ) -> Maker<'p> {
         Maker {
             program,
             targets,
             necessary,
             extents: Extents::of(program, necessary),
+            is_sourced,
             store: Store::new(settings),
             is_listed: vec![false; necessary.len()],
             is_cut: false,
@@ -401,6 +408,8 @@ impl<'p> Maker<'p> {
         free.retain(|child| child.limit(slot).is_none());
         let mut without_value = children.to_vec();
         without_value.retain(|child| child.limit(slot).is_none_or(|limit| limit.is_absent_allowed));
+        let unasked = (self.is_sourced)(slot)
+            .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
         let other = self.divide_on(division, free.clone(), (slot, Seen::Other), depth_left);
         let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
         let mut branches = Vec::with_capacity(askers.len());
@@ -411,7 +420,14 @@ impl<'p> Maker<'p> {
                 branches.push((atom, step));
             }
         }
-        self.store.node(NodeKey { slot, absent, other, branches, is_mergeable: division.above.is_none() })
+        self.store.node(NodeKey {
+            slot,
+            absent,
+            other,
+            unasked,
+            branches,
+            is_mergeable: division.above.is_none(),
+        })
     }
 
     fn divide_on(
@@ -483,9 +499,9 @@ impl Division {
     }
 
     /// How each slot that has not been looked at divides these children.
-    fn splits(&mut self, children: &[Child<'_>]) -> HashMap<SlotId, Split> {
+    fn splits(&mut self, children: &[Child<'_>]) -> Map<SlotId, Split> {
         let is_short = children.len() <= SHORT;
-        let mut splits: HashMap<SlotId, Split> = HashMap::new();
+        let mut splits: Map<SlotId, Split> = Map::default();
         for limit in children.iter().flat_map(|child| child.limits) {
             self.effort_left = self.effort_left.saturating_sub(1);
             if (is_short && !limit.is_own) || self.path.get(limit.slot).is_some() {

@@ -1,11 +1,10 @@
 //! Nodes and lists in the making; equal ones are kept once.
 
-use std::collections::HashMap;
-
 use durward_ir::program::{Atom, SlotId};
 
 use super::table::Tables;
 use super::{Branching, Entry, Step};
+use crate::Map;
 use crate::Settings;
 
 /// Places are numbers of 32 bits; half of that leaves room for what is added in one go.
@@ -18,8 +17,8 @@ pub(super) struct Store {
     pub(super) forks: Vec<[Step; 2]>,
     pub(super) tables: Tables,
     pub(super) lists: Vec<Entry>,
-    known_nodes: HashMap<NodeKey, Step>,
-    known_lists: HashMap<Vec<Entry>, Step>,
+    known_nodes: Map<NodeKey, Step>,
+    known_lists: Map<Vec<Entry>, Step>,
     nodes_max: usize,
     entries_max: usize,
 }
@@ -30,6 +29,8 @@ pub(super) struct NodeKey {
     pub(super) slot: SlotId,
     pub(super) absent: Step,
     pub(super) other: Step,
+    /// Where no source is asked for the slot, this does not matter.
+    pub(super) unasked: Option<Step>,
     pub(super) branches: Vec<(Atom, Step)>,
     /// Whether a slot with several values takes all their branches; else the walk ends.
     pub(super) is_mergeable: bool,
@@ -42,8 +43,8 @@ impl Store {
             forks: Vec::new(),
             tables: Tables::default(),
             lists: Vec::new(),
-            known_nodes: HashMap::new(),
-            known_lists: HashMap::new(),
+            known_nodes: Map::default(),
+            known_lists: Map::default(),
             nodes_max: settings.diagram_nodes_max.min(NUMBERS_MAX),
             entries_max: settings.diagram_entries_max.min(NUMBERS_MAX),
         }
@@ -73,7 +74,8 @@ impl Store {
 
     pub(super) fn node(&mut self, key: NodeKey) -> Step {
         // Where it is not mergeable the node stays: it is what ends the walk of a slot with several values.
-        if key.is_mergeable && key.branches.is_empty() && key.absent == key.other {
+        let is_alike = key.absent == key.other && key.unasked.is_none_or(|unasked| unasked == key.other);
+        if key.is_mergeable && key.branches.is_empty() && is_alike {
             return key.other;
         }
         if let Some(step) = self.known_nodes.get(&key) {
@@ -82,7 +84,8 @@ impl Store {
         let at = self.nodes.len() as u32;
         let table = self.tables.add(&key.branches, key.other);
         let NodeKey { slot, absent, other, is_mergeable, .. } = key;
-        self.nodes.push(Branching { slot, absent, other, table, is_mergeable });
+        let unasked = key.unasked.unwrap_or(Step::UNDIVIDED);
+        self.nodes.push(Branching { slot, absent, other, unasked, table, is_mergeable });
         let step = Step { at, kind: Step::NODE };
         self.known_nodes.insert(key, step);
         step
@@ -99,8 +102,8 @@ impl Store {
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
         self.tables.finish();
-        self.known_nodes = HashMap::new();
-        self.known_lists = HashMap::new();
+        self.known_nodes = Map::default();
+        self.known_lists = Map::default();
     }
 
     /// The memory of what stays.

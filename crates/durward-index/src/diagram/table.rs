@@ -4,12 +4,11 @@
 //! together: then the number, less the lowest, is the place. Where they do not, few are compared one by one, more
 //! are hashed.
 
-use std::collections::HashMap;
-
 use durward_ir::program::Atom;
 use durward_ir::question::Number;
 
 use super::Step;
+use crate::Map;
 
 /// Up to this many branches comparing them one by one is as fast as hashing.
 const COMPARED_MAX: usize = 6;
@@ -44,7 +43,7 @@ impl Pair {
 pub(super) struct Tables {
     places: Vec<Step>,
     pairs: Vec<Pair>,
-    known: HashMap<Vec<(Atom, Step)>, Table>,
+    known: Map<Vec<(Atom, Step)>, Table>,
 }
 
 impl Tables {
@@ -147,7 +146,7 @@ impl Tables {
 
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
-        self.known = HashMap::new();
+        self.known = Map::default();
         self.places.shrink_to_fit();
         self.pairs.shrink_to_fit();
     }

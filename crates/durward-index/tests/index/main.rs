@@ -95,7 +95,11 @@ fn every_index_answers_as_the_plain_evaluator() {
         let shape = Shape::random(&mut random);
         let program = Generator::new(&mut random, shape.clone()).program();
         let settings = random_settings(&mut random);
-        let indexes = IndexKind::ALL.map(|kind| (kind, Index::build(kind, &program, &settings)));
+        // What an index was told of sources must not matter.
+        let told: Vec<bool> = (0..shape.attributes).map(|_| random.percent(50)).collect();
+        let is_sourced = |slot: SlotId| told[slot.0 as usize];
+        let indexes = IndexKind::ALL
+            .map(|kind| (kind, Index::build_with_sources(kind, &program, &settings, &is_sourced)));
         for _ in 0..QUESTIONS {
             let facts = Facts::random(&mut random, &shape);
             for (kind, index) in &indexes {

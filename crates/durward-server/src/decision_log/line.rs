@@ -28,7 +28,7 @@ struct Line<'e> {
     duration_us: f64,
     results: Vec<ResultLine<'e>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    attributes: Option<Vec<AttributeLine<'e>>>,
+    attributes: Option<Vec<CategoryLine<'e>>>,
 }
 
 #[derive(Serialize)]
@@ -52,8 +52,13 @@ struct PolicyLine<'e> {
 }
 
 #[derive(Serialize)]
-struct AttributeLine<'e> {
+struct CategoryLine<'e> {
     category: &'e str,
+    attributes: Vec<AttributeLine>,
+}
+
+#[derive(Serialize)]
+struct AttributeLine {
     id: SmolStr,
     #[serde(skip_serializing_if = "Option::is_none")]
     issuer: Option<SmolStr>,
@@ -106,23 +111,32 @@ impl Style {
         self.redact == Redaction::None && self.always_redacted.is_empty()
     }
 
-    fn attributes<'e>(&self, request: &'e Request) -> Option<Vec<AttributeLine<'e>>> {
+    /// The attributes by category, in the order of the request.
+    fn attributes<'e>(&self, request: &'e Request) -> Option<Vec<CategoryLine<'e>>> {
         let shows_values = match self.redact {
             Redaction::All => return None,
             Redaction::Values => false,
             Redaction::None => true,
         };
-        let line = |attribute: AttributeView<'e>| {
-            let is_shown = shows_values && !self.always_redacted.contains(attribute.id.as_str());
-            AttributeLine {
-                category: attribute.category(),
-                id: attribute.id.clone(),
-                issuer: attribute.issuer.clone(),
-                values: is_shown
-                    .then(|| attribute.values().iter().map(|value| value.lexical().into_owned()).collect()),
+        let mut categories: Vec<CategoryLine<'e>> = Vec::new();
+        for attribute in request.categories.attributes() {
+            let line = self.attribute(attribute, shows_values);
+            match categories.last_mut() {
+                Some(last) if last.category == attribute.category() => last.attributes.push(line),
+                _ => categories.push(CategoryLine { category: attribute.category(), attributes: vec![line] }),
             }
-        };
-        Some(request.categories.attributes().map(line).collect())
+        }
+        Some(categories)
+    }
+
+    fn attribute(&self, attribute: AttributeView<'_>, shows_values: bool) -> AttributeLine {
+        let is_shown = shows_values && !self.always_redacted.contains(attribute.id.as_str());
+        let values = || attribute.values().iter().map(|value| value.lexical().into_owned()).collect();
+        AttributeLine {
+            id: attribute.id.clone(),
+            issuer: attribute.issuer.clone(),
+            values: is_shown.then(values),
+        }
     }
 }
 

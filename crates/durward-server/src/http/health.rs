@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Answer, text_answer};
-use crate::state::{Problem, Shared};
+use crate::state::{PolicyProblem, Shared};
 
 /// What operators and orchestrators read.
 #[derive(Debug, Serialize)]
@@ -21,7 +21,7 @@ pub(crate) struct Health {
     pub(crate) policies_read: Option<String>,
     /// What is wrong with the newest policies, which for that reason are not in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<PolicyProblem>,
     /// Weak settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,

@@ -7,7 +7,7 @@ use super::health::{Health, Status, health};
 use super::negotiate::{Offer, choose};
 use super::problem::Problem;
 use super::{Answer, escape, text_answer, text_of};
-use crate::state::Shared;
+use crate::state::{PolicyProblem, Shared};
 use crate::wire::Form;
 
 /// REST profile 1.1, 2.1.1: the relation by which clients find the decision point.
@@ -136,7 +136,7 @@ fn state(health: &Health) -> String {
 
 /// The problems, each with its place.
 fn problems(health: &Health) -> Vec<String> {
-    let text = |problem: &crate::state::Problem| {
+    let text = |problem: &PolicyProblem| {
         let place = match problem.file.as_str() {
             "" => String::new(),
             file if problem.line == 0 => format!("<code>{}</code>: ", escape(file)),

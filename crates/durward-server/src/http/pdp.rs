@@ -4,7 +4,6 @@
 //! cannot be read as a request, with the place (section 2.2.2).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -20,6 +19,7 @@ use super::negotiate::{MediaType, Offer, choose};
 use super::problem::{Problem, form_of_problems};
 use super::{Answer, Call, body::receive, text_of};
 use crate::decision_log::Entry;
+use crate::state::Shared;
 use crate::wire::{Form, read_request, write_response};
 
 const XACML_XML: &str = "xacml+xml";
@@ -75,40 +75,69 @@ async fn refuse_unread(call: &Call<'_>, body: Incoming, problem: Problem, form: 
     }
 }
 
-/// Reads, decides, writes.
-fn decide(
-    call: &Call<'_>,
-    pdp: &Arc<Pdp>,
-    form: Form,
-    offer: Offer,
-    bytes: &[u8],
-) -> Result<Answer, Problem> {
-    let shared = call.shared;
-    let read = read_request(form, bytes, &shared.request_limits);
-    let (mut request, unreadable) = match read {
+/// Reads, decides, writes, and hands the decision log its entry.
+fn decide(call: &Call<'_>, pdp: &Pdp, form: Form, offer: Offer, bytes: &[u8]) -> Result<Answer, Problem> {
+    let (request, unreadable) = match read_request(form, bytes, &call.shared.request_limits) {
         Ok(request) => (request, None),
         Err(error) => (Request::builder().build(), Some(status_of_unreadable(call, &error)?)),
     };
-    let asked_for_policies = request.return_policy_ids;
-    request.return_policy_ids |= shared.decision_log.as_ref().is_some_and(|log| log.lists_policies);
-    let begun = Instant::now();
-    let mut response = match unreadable {
-        None => pdp.decide(&request),
-        Some(status) => Response::indeterminate(status),
+    let decided = match unreadable {
+        None => Decided::by(pdp, request, call.shared),
+        Some(status) => Decided::nothing(request, status),
     };
-    let time = begun.elapsed();
-    shared.metrics.decided(response.results.iter().map(|result| result.decision), time);
-    let policies = match request.return_policy_ids {
-        true if !asked_for_policies => {
-            response.results.iter_mut().map(|result| result.policy_ids.take()).collect()
-        }
-        true => response.results.iter().map(|result| result.policy_ids.clone()).collect(),
-        false => Vec::new(),
-    };
-    request.return_policy_ids = asked_for_policies;
-    let answer = written(&request, &response, offer);
-    record(call, pdp, request, response, policies, time, bytes.len());
+    let decisions = decided.response.results.iter().map(|result| result.decision);
+    call.shared.metrics.decided(decisions, decided.duration);
+    let answer = written(&decided.request, &decided.response, offer);
+    if let Some(log) = &call.shared.decision_log {
+        log.record(Entry {
+            time: (call.shared.clock)(),
+            request_id: call.id.clone(),
+            client: call.client,
+            snapshot: pdp.snapshot().id,
+            duration: decided.duration,
+            request: decided.request,
+            response: decided.response,
+            policies: decided.policies,
+            bytes: bytes.len(),
+        });
+    }
     Ok(answer)
+}
+
+/// A request with its response.
+struct Decided {
+    request: Request,
+    response: Response,
+    /// The policies that applied, for each result, where the caller or the decision log asked.
+    policies: Vec<Vec<PolicyIdentifier>>,
+    duration: Duration,
+}
+
+impl Decided {
+    /// Decides. Policies that only the decision log asked for are not in the response.
+    fn by(pdp: &Pdp, mut request: Request, shared: &Shared) -> Decided {
+        let asked_for_policies = request.return_policy_ids;
+        request.return_policy_ids |= shared.decision_log.as_ref().is_some_and(|log| log.lists_policies);
+        let begun = Instant::now();
+        let mut response = pdp.decide(&request);
+        let duration = begun.elapsed();
+        let mut policies = Vec::new();
+        if request.return_policy_ids && shared.decision_log.is_some() {
+            policies =
+                response.results.iter().map(|result| result.policy_ids.clone().unwrap_or_default()).collect();
+        }
+        if !asked_for_policies {
+            response.results.iter_mut().for_each(|result| result.policy_ids = None);
+            request.return_policy_ids = false;
+        }
+        Decided { request, response, policies, duration }
+    }
+
+    /// Indeterminate, because the request cannot be read.
+    fn nothing(request: Request, status: Status) -> Decided {
+        let response = Response::indeterminate(status);
+        Decided { request, response, policies: Vec::new(), duration: Duration::ZERO }
+    }
 }
 
 /// What becomes of a request that cannot be read: a status for an Indeterminate answer where only a value is wrong
@@ -143,29 +172,6 @@ fn written(request: &Request, response: &Response, offer: Offer) -> Answer {
     };
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     answer
-}
-
-fn record(
-    call: &Call<'_>,
-    pdp: &Pdp,
-    request: Request,
-    response: Response,
-    policies: Vec<Option<Vec<PolicyIdentifier>>>,
-    duration: Duration,
-    bytes: usize,
-) {
-    let Some(log) = &call.shared.decision_log else { return };
-    log.record(Entry {
-        time: (call.shared.clock)(),
-        request_id: call.id.clone(),
-        client: call.client,
-        snapshot: pdp.snapshot().id,
-        duration,
-        request,
-        response,
-        policies: policies.into_iter().map(Option::unwrap_or_default).collect(),
-        bytes,
-    });
 }
 
 /// The forms of an answer, the request's own first.

@@ -14,27 +14,37 @@ pub(super) struct Fingerprint(u64);
 impl Fingerprint {
     /// What cannot be read counts as not there; reading it will say why.
     pub(super) fn of(path: &Path) -> Fingerprint {
-        let mut sum = 0;
-        add(path, 0, &mut sum);
-        Fingerprint(sum)
+        let mut sum = Sum { digest: 0, entries_left: ENTRY_COUNT_MAX };
+        sum.add(path, 0);
+        Fingerprint(sum.digest)
     }
 }
 
+/// Most files and directories looked at: links that lead back multiply without end.
+const ENTRY_COUNT_MAX: usize = 200_000;
+
 /// Adds up, because directories list their files in no order.
-fn add(path: &Path, depth: usize, sum: &mut u64) {
-    let Ok(metadata) = fs::metadata(path) else { return };
-    *sum = sum.wrapping_add(digest(path, &metadata));
-    if !metadata.is_dir() || depth > DIRECTORY_DEPTH_MAX {
-        return;
-    }
-    let Ok(entries) = fs::read_dir(path) else { return };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let may_hold_policies =
-            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) || path.is_dir();
-        if !is_hidden && may_hold_policies {
-            add(&path, depth + 1, sum);
+struct Sum {
+    digest: u64,
+    entries_left: usize,
+}
+
+impl Sum {
+    fn add(&mut self, path: &Path, depth: usize) {
+        let Some(left) = self.entries_left.checked_sub(1) else { return };
+        self.entries_left = left;
+        let Ok(metadata) = fs::metadata(path) else { return };
+        self.digest = self.digest.wrapping_add(digest(path, &metadata));
+        if !metadata.is_dir() || depth > DIRECTORY_DEPTH_MAX {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(path) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+            let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+            if !is_hidden && (is_xml || path.is_dir()) {
+                self.add(&path, depth + 1);
+            }
         }
     }
 }

@@ -14,10 +14,13 @@ use durward_pdp::{Pdp, PdpBuilder, PolicyError, PolicyText, ReadError, read_poli
 use crate::attributes::Constants;
 use crate::server::StartError;
 use crate::settings::{ConfigError, Settings};
-use crate::state::{PolicyState, Problem, Shared};
+use crate::state::{PolicyProblem, PolicyState, Shared};
 use fingerprint::Fingerprint;
 
 pub(crate) use watch::Watch;
+
+/// Most problems kept and told: more than anybody mends before trying again.
+const PROBLEMS_MAX: usize = 50;
 
 /// What is known of the policies on disk.
 #[derive(Debug)]
@@ -133,12 +136,15 @@ enum Refused {
 }
 
 impl Refused {
-    fn problems(&self) -> Vec<Problem> {
-        let of = |file: String, reason: String| Problem { file, line: 0, column: 0, reason, help: None };
+    fn problems(&self) -> Vec<PolicyProblem> {
+        let of =
+            |file: String, reason: String| PolicyProblem { file, line: 0, column: 0, reason, help: None };
         match self {
             Refused::Config(error) => vec![of(String::new(), error.to_string())],
             Refused::Read(error) => vec![of(error.path.display().to_string(), error.message.clone())],
-            Refused::Policies(errors) => errors.iter().cloned().map(Problem::from).collect(),
+            Refused::Policies(errors) => {
+                errors.iter().take(PROBLEMS_MAX).cloned().map(PolicyProblem::from).collect()
+            }
         }
     }
 
@@ -147,7 +153,7 @@ impl Refused {
             true => "the newest policies are broken; older ones stay in force",
             false => "the policies are broken; none are in force",
         };
-        for Problem { file, line, column, reason, help } in self.problems() {
+        for PolicyProblem { file, line, column, reason, help } in self.problems() {
             let help = help.unwrap_or_default();
             tracing::error!(file, line, column, reason, help, "{consequence}");
         }

@@ -24,7 +24,7 @@ pub struct ServerSettings {
     pub listen: SocketAddr,
     /// How many threads answer; 0 means one per core, [`WORKERS_AUTOMATIC_MAX`] at most. Default: 0.
     pub workers: usize,
-    /// Most connections open at once. Default: 1,000; an idle one costs some 12 KiB.
+    /// Most connections open at once. Default: 1,000; an idle one costs some 15 KiB.
     pub connections_max: usize,
     /// Most bytes of request line and header fields together. Default: 16 KiB, far more than any client sends.
     pub header_bytes_max: usize,

@@ -37,12 +37,12 @@ fn a_line_says_who_asked_what_was_decided_and_by_which_policies() {
 #[test]
 fn values_are_written_only_where_nothing_redacts_them() {
     let line = line_of("");
-    assert_eq!(line["attributes"][0]["id"], "role");
-    assert!(line["attributes"][0]["values"].is_null());
+    assert_eq!(line["attributes"][0]["attributes"][0]["id"], "role");
+    assert!(line["attributes"][0]["attributes"][0]["values"].is_null());
     let line = line_of("redact = 'none'");
-    assert_eq!(line["attributes"][0]["values"], serde_json::json!(["doctor"]));
+    assert_eq!(line["attributes"][0]["attributes"][0]["values"], serde_json::json!(["doctor"]));
     let line = line_of("redact = 'none'\nredact_attributes = ['role']");
-    assert!(line["attributes"][0]["values"].is_null(), "{line}");
+    assert!(line["attributes"][0]["attributes"][0]["values"].is_null(), "{line}");
     let line = line_of("redact = 'all'");
     assert!(line["attributes"].is_null());
     assert!(!line.to_string().contains("role"), "{line}");

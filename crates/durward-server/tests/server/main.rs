@@ -12,7 +12,10 @@ mod limits;
 mod logs;
 mod metrics;
 mod operations;
+mod recorded;
 mod routes;
 mod settings;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;
 mod watching;

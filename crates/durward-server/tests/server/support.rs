@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 use durward_server::{Clock, Served, Server, Settings, StartError};
 use tokio::sync::oneshot;
 
+/// How long anything may take: machines that run tests are busy, and what never comes never comes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Doctors read, nobody else does anything.
 pub(crate) const DOCTORS_READ: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17"
     PolicyId="doctors" Version="1.0"
@@ -160,10 +163,10 @@ impl TestServer {
         serde_json::from_slice(&self.get("/health/ready").body).unwrap()
     }
 
-    /// Waits until something holds; a change must show within a second, and a busy machine gets ten.
+    /// Waits until something holds; a busy machine gets a minute for what takes an idle one a second.
     pub(crate) fn eventually(&self, what: &str, holds: impl Fn(&TestServer) -> bool) -> Duration {
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(10) {
+        while begun.elapsed() < PATIENCE {
             if holds(self) {
                 return begun.elapsed();
             }
@@ -205,7 +208,7 @@ impl TestServer {
     /// A connection to write bytes to.
     pub(crate) fn connect(&self) -> Raw {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Raw(stream)
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use durward_server::StartError;
 
-use crate::support::{DOCTORS_READ, Directory, TestServer, nurses_read};
+use crate::support::{DOCTORS_READ, Directory, TestServer, nurses_read, request_xml};
 
 /// What a change may take on an idle machine; the bound that is tested is looser, because machines are not.
-const IN_FORCE_MAX: Duration = Duration::from_secs(3);
+const IN_FORCE_MAX: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_changed_file_is_in_force_within_a_moment() {
@@ -149,4 +149,29 @@ fn a_server_told_to_wait_is_not_ready_until_there_are_policies() {
     server.directory.write("policies/doctors.xml", DOCTORS_READ);
     server.eventually("it is ready", |server| server.get("/health/ready").status == 200);
     assert_eq!(server.decide("doctor"), "Permit");
+}
+
+#[test]
+fn every_request_is_answered_while_policies_change() {
+    let server = TestServer::start("policies.poll_ms = 20\npolicies.settle_ms = 1");
+    let mut connection = server.connect();
+    let mut answers = (0, 0);
+    for round in 0..40 {
+        let text = if round % 2 == 0 { nurses_read() } else { DOCTORS_READ.into() };
+        server.directory.write("policies/.next", &text);
+        fs::rename(server.directory.path("policies/.next"), server.directory.path("policies/doctors.xml"))
+            .unwrap();
+        for _ in 0..50 {
+            connection.ask(&request_xml("doctor"));
+            let (status, text) = connection.answer();
+            assert_eq!(status, 200);
+            match (text.contains("Permit"), text.contains("Deny")) {
+                (true, false) => answers.0 += 1,
+                (false, true) => answers.1 += 1,
+                _ => panic!("{text}"),
+            }
+        }
+    }
+    assert!(answers.0 > 0 && answers.1 > 0, "{answers:?}");
+    assert_eq!(server.metric("durward_policy_loads_total{result=\"failed\"}"), 0.0);
 }

@@ -20,6 +20,9 @@ pub struct Categories {
     list: Vec<Category>,
     /// INVARIANT: sorted by `Attribute::category`; each category's `attributes` range is exactly its part.
     attributes: Vec<Attribute>,
+    /// INVARIANT: one for each attribute, half of the number that stands for its (category, id). Looked through for
+    /// every attribute a policy reads, and so kept apart: those of a usual request share one cache line.
+    keys: Vec<u32>,
     values: Vec<Value>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
     may_mean_several: bool,
@@ -45,8 +48,6 @@ pub struct Category {
 /// One attribute. Reach its values through [`AttributeView`].
 #[derive(Clone, Debug)]
 pub struct Attribute {
-    /// The number that stands for (category, id), computed once.
-    pub key: NameKey,
     /// The attribute identifier, an URI.
     pub id: SmolStr,
     /// Who says so, if that was said.
@@ -78,6 +79,7 @@ impl Categories {
         Categories {
             list: Vec::with_capacity(categories),
             attributes: Vec::with_capacity(attributes),
+            keys: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
             may_mean_several: false,
             has_echoes: false,
@@ -199,12 +201,11 @@ impl Categories {
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
-        let key = NameKey::of(&category.category, &id);
+        self.keys.push(half(NameKey::of(&category.category, &id)));
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
         self.may_mean_several |= identifiers::asks_for_several(&id);
         self.attributes.push(Attribute {
-            key,
             id,
             issuer,
             include_in_result,
@@ -242,21 +243,35 @@ impl Categories {
     }
 }
 
+impl Categories {
+    #[inline]
+    fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
+        let category = self.list.get(attribute.category as usize);
+        attribute.id == name.id
+            && category.is_some_and(|category| is_same(&category.category, &name.category))
+            && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
+    }
+}
+
 impl Attributes for Categories {
     #[inline]
     fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
+        let wanted = half(key);
         let mut found = Cow::Borrowed(&[] as &[Value]);
-        for attribute in self.attributes.iter().filter(|attribute| attribute.key == key) {
-            let category = self.list.get(attribute.category as usize);
-            let is_it = attribute.id == name.id
-                && category.is_some_and(|category| is_same(&category.category, &name.category))
-                && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer));
-            if is_it {
+        for (at, _) in self.keys.iter().enumerate().filter(|(_, key)| **key == wanted) {
+            let Some(attribute) = self.attributes.get(at) else { break };
+            if self.is_named(attribute, name) {
                 add_values(&mut found, part(&self.values, &attribute.values), name.data_type);
             }
         }
         found
     }
+}
+
+/// Half of a key: enough to tell most attributes apart before their names are compared.
+#[inline]
+fn half(key: NameKey) -> u32 {
+    (key.0 >> 32) as u32
 }
 
 /// Adds the values of one data type; borrows them where they are the only ones and lie together.

@@ -1,4 +1,4 @@
-//! TLS, where this build has it (cargo feature `tls`).
+//! A build without TLS: nothing can be accepted, because nothing can be set up.
 
 use std::net::SocketAddr;
 
@@ -7,16 +7,16 @@ use tokio::net::TcpStream;
 use crate::settings::TlsSettings;
 use crate::state::Shared;
 
-/// Turns a connection into an encrypted one.
+/// Has no values.
 #[derive(Clone, Debug)]
 pub(crate) enum Acceptor {}
 
 impl Acceptor {
     /// # Errors
-    /// Always: without the feature, a server that is told to encrypt must not start unencrypted.
+    /// Always: a server that is told to encrypt must not start unencrypted.
     pub(crate) fn new(_: &TlsSettings) -> Result<Acceptor, String> {
-        Err("`[server.tls]` is set, and this build has no TLS; build it with `--features tls`, or put a proxy with \
-             TLS in front"
+        Err("`[server.tls]` is set, and this build has no TLS; build it with the feature `tls`, or put a proxy with TLS \
+             in front"
             .into())
     }
 

@@ -1,0 +1,118 @@
+//! TLS ended by the server itself. Certificates are made on the spot, so that no key lies in the repository.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::support::{DOCTORS_READ, Directory, TestServer, request_xml};
+
+/// Runs openssl in the directory; false where there is none.
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+fn openssl(directory: &Directory, arguments: &str) -> bool {
+    let output = Command::new("openssl").args(arguments.split(' ')).current_dir(directory.path("")).output();
+    match output {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            true
+        }
+        Err(_) => {
+            assert!(std::env::var_os("CI").is_none(), "openssl is needed to make certificates");
+            println!("skipped: no openssl to make certificates with");
+            false
+        }
+    }
+}
+
+/// An authority that signs a server called localhost and a client; `None` without openssl.
+fn certificates() -> Option<Directory> {
+    let directory = Directory::new();
+    directory.write("policies/doctors.xml", DOCTORS_READ);
+    directory.write("server.ext", "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE");
+    directory.write("client.ext", "extendedKeyUsage=clientAuth\nbasicConstraints=CA:FALSE");
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    let made =
+        openssl(&directory, &format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca"));
+    for name in ["server", "client"].into_iter().filter(|_| made) {
+        openssl(&directory, &format!("req {key} -keyout {name}.key -out {name}.csr -subj /CN={name}"));
+        let sign = format!("x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2");
+        openssl(&directory, &format!("{sign} -extfile {name}.ext -out {name}.pem"));
+    }
+    made.then_some(directory)
+}
+
+fn settings(directory: &Directory, more: &str) -> String {
+    let path = |name: &str| directory.path(name).display().to_string();
+    format!("[server.tls]\ncertificate = '{}'\nkey = '{}'\n{more}", path("server.pem"), path("server.key"))
+}
+
+/// Asks over TLS, with or without a certificate of one's own; the answer, or why there is none.
+fn ask(
+    server: &TestServer,
+    authority: &Path,
+    client: Option<(&Path, &Path)>,
+) -> Result<String, std::io::Error> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let config = match client {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = vec![CertificateDer::from_pem_file(certificate).unwrap()];
+            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_file(key).unwrap()).unwrap()
+        }
+    };
+    let connection = ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+    let mut stream = StreamOwned::new(connection, TcpStream::connect(server.address)?);
+    let body = request_xml("doctor");
+    write!(
+        stream,
+        "POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+#[test]
+fn decisions_come_encrypted() {
+    let Some(directory) = certificates() else { return };
+    let settings = settings(&directory, "");
+    let server = TestServer::start_in(directory, &settings).unwrap();
+    let answer = ask(&server, &server.directory.path("ca.pem"), None).unwrap();
+    assert!(answer.contains("Permit"), "{answer}");
+    // Whoever does not encrypt gets nothing.
+    let mut plain = server.connect();
+    plain.send("GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(!plain.rest().0.contains("HTTP/1.1"));
+}
+
+#[test]
+fn only_callers_with_a_certificate_are_answered_where_one_is_asked_for() {
+    let Some(directory) = certificates() else { return };
+    let authorities = format!("client_authorities = '{}'", directory.path("ca.pem").display());
+    let settings = settings(&directory, &authorities);
+    let server = TestServer::start_in(directory, &settings).unwrap();
+    let path = |name: &str| server.directory.path(name);
+    assert!(ask(&server, &path("ca.pem"), None).is_err());
+    let answer = ask(&server, &path("ca.pem"), Some((&path("client.pem"), &path("client.key")))).unwrap();
+    assert!(answer.contains("Permit"), "{answer}");
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_no_start() {
+    let Some(directory) = certificates() else { return };
+    directory.write("server.pem", "no certificate");
+    let settings = settings(&directory, "");
+    let error = TestServer::start_in(directory, &settings).err().unwrap().to_string();
+    assert!(error.contains("server.tls.certificate"), "{error}");
+}
