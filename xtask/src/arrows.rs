@@ -4,7 +4,7 @@
 //! document and truth cannot part. An arrow missing from the table and an arrow only in the table both fail.
 
 use crate::metadata::{self, Metadata, Package};
-use crate::sources::{sources, up_to_tests};
+use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates that decide: no clock, no socket, no runtime.
@@ -109,7 +109,7 @@ fn kept_out(metadata: &Metadata, package: &Package) -> Vec<String> {
 /// Reads the sources up to their tests: a test may hold a clock.
 fn unwritten(package: &Package) -> Vec<String> {
     let mut found = Vec::new();
-    for path in sources(&package.folder.join("src")) {
+    for path in sources(&package.folder.join("src")).into_iter().filter(|path| !is_tests(path)) {
         let Ok(text) = std::fs::read_to_string(&path) else {
             found.push(format!("cannot read `{}`", path.display()));
             continue;

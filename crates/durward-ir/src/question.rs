@@ -99,9 +99,41 @@ impl Surroundings for NoContent {
 
 /// Where a question's attributes come from: the request, in whatever language it is written.
 pub trait Attributes {
-    /// The values of an attribute, in the order given: those of its data type and, where the name asks for one, of
-    /// its issuer. `key` is the name's [`NameKey`]. Empty where there are none.
-    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]>;
+    /// What is known of an attribute: its values of the name's data type and, where the name asks for one, of its
+    /// issuer, in the order given. `key` is the name's [`NameKey`].
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
+}
+
+/// What is known of an attribute.
+#[derive(Clone, Debug)]
+pub enum Reading<'a> {
+    /// Nothing.
+    Absent,
+    /// One value, with its [`Value::content_hash`]: computed where the request was read, not where it is decided.
+    /// The hash of a value that is not [`Value::is_internable`] does not matter.
+    One(&'a Value, u64),
+    /// Several values.
+    Many(Cow<'a, [Value]>),
+}
+
+impl<'a> Reading<'a> {
+    /// Of values whose hashes are not known.
+    pub fn of(values: &'a [Value]) -> Reading<'a> {
+        match values {
+            [] => Reading::Absent,
+            [value] => Reading::One(value, value.content_hash()),
+            several => Reading::Many(Cow::Borrowed(several)),
+        }
+    }
+
+    /// The values.
+    pub fn values(self) -> Cow<'a, [Value]> {
+        match self {
+            Reading::Absent => Cow::Borrowed(&[]),
+            Reading::One(value, _) => Cow::Borrowed(std::slice::from_ref(value)),
+            Reading::Many(values) => values,
+        }
+    }
 }
 
 /// A request without attributes.
@@ -109,8 +141,8 @@ pub trait Attributes {
 pub struct NoAttributes;
 
 impl Attributes for NoAttributes {
-    fn values<'a>(&'a self, _: &AttributeName, _: NameKey) -> Cow<'a, [Value]> {
-        Cow::Borrowed(&[])
+    fn read<'a>(&'a self, _: &AttributeName, _: NameKey) -> Reading<'a> {
+        Reading::Absent
     }
 }
 
@@ -189,7 +221,7 @@ impl<'r> Question<'r> {
     pub fn values(&self, slot: SlotId) -> Cow<'_, [Value]> {
         match self.number(slot) {
             Number::ABSENT => Cow::Borrowed(&[]),
-            _ => self.look_up(slot).0,
+            _ => self.look_up(slot).values(),
         }
     }
 
@@ -216,14 +248,13 @@ impl<'r> Question<'r> {
 
     #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     fn read(&self, slot: SlotId) -> Number {
-        let (values, is_final) = self.look_up(slot);
-        let number = match &*values {
-            [] if !is_final && self.is_sourced.get(slot.0 as usize) == Some(&true) => Number::UNASKED,
-            [] => Number::ABSENT,
-            [value] => self.number_of(slot, value),
-            several => {
-                let atoms =
-                    several.iter().filter_map(|value| Some((slot, self.number_of(slot, value).atom()?)));
+        let number = match self.look_up(slot) {
+            Reading::One(value, digest) => self.number_of(slot, value, digest),
+            Reading::Absent if self.may_be_asked(slot) => Number::UNASKED,
+            Reading::Absent => Number::ABSENT,
+            Reading::Many(values) => {
+                let number_of = |value: &Value| self.number_of(slot, value, value.content_hash());
+                let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }
@@ -232,21 +263,31 @@ impl<'r> Question<'r> {
         number
     }
 
-    /// The values, and whether nobody else is to be asked for them.
     #[inline]
-    fn look_up(&self, slot: SlotId) -> (Cow<'_, [Value]>, bool) {
-        if let Some((_, values)) = self.supplied.iter().find(|(supplied, _)| *supplied == slot) {
-            return (Cow::Borrowed(values), true);
+    fn look_up(&self, slot: SlotId) -> Reading<'_> {
+        match self.supplied(slot) {
+            Some(values) => Reading::of(values),
+            None => self.attributes.read(self.slots.name(slot), self.slots.key(slot)),
         }
-        (self.attributes.values(self.slots.name(slot), self.slots.key(slot)), false)
     }
 
     #[inline]
-    fn number_of(&self, slot: SlotId, value: &Value) -> Number {
+    fn supplied(&self, slot: SlotId) -> Option<&'r [Value]> {
+        self.supplied.iter().find(|(supplied, _)| *supplied == slot).map(|(_, values)| *values)
+    }
+
+    /// Whether a source may know an absent attribute and has not said yet.
+    #[inline]
+    fn may_be_asked(&self, slot: SlotId) -> bool {
+        self.is_sourced.get(slot.0 as usize) == Some(&true) && self.supplied(slot).is_none()
+    }
+
+    #[inline]
+    fn number_of(&self, slot: SlotId, value: &Value, digest: u64) -> Number {
         if !value.is_internable() {
             return Number::OTHER;
         }
-        self.slots.find_atom(slot, value).map_or(Number::OTHER, Number::of)
+        self.slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
     }
 
     #[cold]

@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Question, Scratch, Surroundings};
+use durward_ir::question::{Attributes, Question, Reading, Scratch, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual};
@@ -182,7 +182,7 @@ impl<'p> Asking<'p> {
             Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
         if let Some(moment) = &self.moment {
             for (slot, values) in snapshot.time.with(moment) {
-                if request.categories.values(slots.name(slot), slots.key(slot)).is_empty() {
+                if matches!(request.categories.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
                     question.supply(slot, values);
                 }
             }

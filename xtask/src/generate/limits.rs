@@ -4,7 +4,8 @@
 //! `_max` and whose text says `Default: ...`.
 
 use crate::metadata;
-use crate::sources::{sources, up_to_tests};
+use crate::sources::{is_tests, sources, up_to_tests};
+use std::path::Path;
 
 const INTRODUCTION: &str = "\
 <!-- Written by `cargo xtask generate` from the constants in the sources. -->
@@ -16,17 +17,28 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 
 ";
 
-const CRATES: [&str; 6] =
-    ["durward-ir", "durward-xacml", "durward-index", "durward-pdp", "durward-server", "durward"];
+/// An index refuses nothing: past its limits it only spares less work.
+const CRATES: [&str; 5] = ["durward-ir", "durward-xacml", "durward-pdp", "durward-server", "durward"];
 
-/// Lengths of messages and thresholds between two ways to do the same: no input is refused for them.
-const NO_LIMITS: [&str; 6] = [
+/// What `durward check` looks for has bounds, too, but a policy beyond them is only looked at less closely.
+const ADVICE_ONLY: &str = "durward-xacml/src/check/";
+
+/// Lengths of messages, and thresholds between two ways to do the same: no input is refused for them.
+const NO_LIMITS: [&str; 14] = [
+    "AUTO_SCAN_NODES_MAX",
+    "CACHE_SIZE_MAX",
+    "COMPARED_MAX",
+    "EXACT_INTEGER_MAX",
+    "LISTED_MAX",
+    "MESSAGE_LENGTH_MAX",
+    "PREFIXES_MAX",
     "QUOTED_CHARS_MAX",
     "QUOTE_LENGTH_MAX",
     "SCAN_SIZE_MAX",
-    "MESSAGE_LENGTH_MAX",
-    "LISTED_MAX",
+    "SETTLE_LOOKS_MAX",
+    "SHARED_LENGTH_MAX",
     "STAGES_MAX",
+    "WORKERS_AUTOMATIC_MAX",
 ];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -41,7 +53,7 @@ pub(crate) fn write() -> Result<String, String> {
     let crates = metadata::root().join("crates");
     for name in CRATES {
         let mut limits = Vec::new();
-        for path in sources(&crates.join(name).join("src")) {
+        for path in sources(&crates.join(name).join("src")).into_iter().filter(|path| !is_left_out(path)) {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
             limits.extend(limits_in(&text));
@@ -51,6 +63,10 @@ pub(crate) fn write() -> Result<String, String> {
         }
     }
     Ok(out.trim_end().to_owned() + "\n")
+}
+
+fn is_left_out(path: &Path) -> bool {
+    is_tests(path) || path.to_string_lossy().contains(ADVICE_ONLY)
 }
 
 fn section(name: &str, limits: &[Limit]) -> String {
@@ -105,10 +121,10 @@ fn constant(line: &str, reason: &str) -> Option<Limit> {
 fn field(line: &str, reason: &str) -> Option<Limit> {
     let (name, _) = line.strip_prefix("pub ")?.split_once(": ")?;
     let (_, default) = reason.split_once("Default: ")?;
-    let end = default.find([';', '.', ',']).unwrap_or(default.len());
+    let end = [", ", "; ", ". "].iter().filter_map(|end| default.find(end)).min().unwrap_or(default.len());
     name.ends_with("_max").then(|| Limit {
         name: name.to_owned(),
-        value: default.get(..end).unwrap_or(default).to_owned(),
+        value: default.get(..end).unwrap_or(default).trim_end_matches('.').to_owned(),
         reason: reason.to_owned(),
     })
 }
@@ -121,13 +137,13 @@ mod tests {
     fn constants_and_fields_are_limits() {
         let text = "/// Most of [`A`].\n/// Enough.\npub const A_MAX: usize = 1 << 4;\n\
             const B_MAX: usize = 2;\n/// No limit.\nconst C: u8 = 1;\n\
-            pub struct L {\n    /// Deepest. Default: 200, ten times.\n    pub depth_max: usize,\n}\n";
+            pub struct L {\n    /// Deepest. Default: 1,200, ten times.\n    pub depth_max: usize,\n}\n";
         let found: Vec<String> = limits_in(text).iter().map(row).collect();
         assert_eq!(
             found,
             [
                 "| `A_MAX` | `1 << 4` | Most of `A`. Enough. |\n",
-                "| `depth_max` | 200 | Deepest. Default: 200, ten times. |\n"
+                "| `depth_max` | 1,200 | Deepest. Default: 1,200, ten times. |\n"
             ]
         );
     }

@@ -100,8 +100,7 @@ fn measure(
     set: &Set,
     what: What,
 ) -> Result<Vec<Round>, String> {
-    // A virtual machine compiles what it runs often: its first rounds do not count.
-    engine.measure(what, plan.seconds * 2.0)?;
+    warm_up(engine, what, plan.seconds)?;
     let mut rounds = Vec::new();
     for number in 1..=plan.rounds {
         let round = Round {
@@ -114,6 +113,24 @@ fn measure(
     }
     Ok(rounds)
 }
+
+/// A virtual machine compiles what it runs often: nothing counts until it gets no faster.
+fn warm_up(engine: &mut Running, what: What, seconds: f64) -> Result<(), String> {
+    let mut last = 0.0;
+    for number in 0..WARM_UPS_MAX {
+        let rate = engine.measure(what, seconds)?;
+        if number >= WARM_UPS_MIN && rate < last * STILL_FASTER {
+            break;
+        }
+        last = rate;
+    }
+    Ok(())
+}
+
+const WARM_UPS_MIN: usize = 2;
+const WARM_UPS_MAX: usize = 12;
+/// A gain below this is noise.
+const STILL_FASTER: f64 = 1.03;
 
 fn agreement(ours: &[String], theirs: &[String]) -> String {
     let differing = ours.iter().zip(theirs).filter(|(ours, theirs)| ours != theirs).count();

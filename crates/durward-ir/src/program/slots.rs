@@ -51,7 +51,7 @@ impl Slots {
         if !value.is_internable() {
             return None;
         }
-        let atoms = self.by_digest.entry(digest(slot, value)).or_default();
+        let atoms = self.by_digest.entry(digest(slot, value.content_hash())).or_default();
         for atom in atoms.iter() {
             if self.atoms.get(atom.0 as usize).is_some_and(|known| known.0 == slot && known.1.equals(value)) {
                 return Some(*atom);
@@ -72,7 +72,7 @@ impl Slots {
     fn seal_atoms(&mut self) {
         self.atom_table = vec![AtomEntry::default(); table_size(self.atoms.len())];
         for (number, (slot, value)) in self.atoms.iter().enumerate() {
-            let digest = digest(*slot, value);
+            let digest = digest(*slot, value.content_hash());
             place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| {
                 e.atom == 0
             });
@@ -128,10 +128,11 @@ impl Slots {
         (*slot, value)
     }
 
-    /// The atom "`slot` holds `value`", if the program has it. `value` must be internable.
+    /// The atom "`slot` holds `value`", if the program has it. `value` must be internable; `content_hash` is its
+    /// [`Value::content_hash`].
     #[inline]
-    pub fn find_atom(&self, slot: SlotId, value: &Value) -> Option<Atom> {
-        let digest = digest(slot, value);
+    pub fn find_atom(&self, slot: SlotId, value: &Value, content_hash: u64) -> Option<Atom> {
+        let digest = digest(slot, content_hash);
         let mask = self.atom_table.len().wrapping_sub(1);
         let mut at = digest as usize & mask;
         while let Some(entry) = self.atom_table.get(at) {
@@ -152,8 +153,8 @@ impl Slots {
 }
 
 #[inline]
-fn digest(slot: SlotId, value: &Value) -> u64 {
-    value.content_hash() ^ (u64::from(slot.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+fn digest(slot: SlotId, content_hash: u64) -> u64 {
+    content_hash ^ (u64::from(slot.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Twice the entries, rounded up to a power of two, so that a chain is rarely longer than two; at least 2 so that

@@ -1,11 +1,10 @@
 //! Attributes grouped by category, laid out flat: three arrays, however many attributes there are.
 
-use std::borrow::Cow;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
-use durward_ir::question::Attributes;
+use durward_ir::question::{Attributes, Reading};
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
 
@@ -23,7 +22,13 @@ pub struct Categories {
     /// INVARIANT: one for each attribute, half of the number that stands for its (category, id). Looked through for
     /// every attribute a policy reads, and so kept apart: those of a usual request share one cache line.
     keys: Vec<u32>,
+    /// A bit for each key there is: most attributes a policy asks for in vain are told by it.
+    key_bits: u64,
+    /// Whether two keys are the same.
+    has_repeated_keys: bool,
     values: Vec<Value>,
+    /// INVARIANT: one for each value, its hash if it is internable.
+    digests: Vec<u64>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
     may_mean_several: bool,
     /// Whether any attribute is to be echoed.
@@ -80,7 +85,10 @@ impl Categories {
             list: Vec::new(),
             attributes: Vec::new(),
             keys: Vec::new(),
+            key_bits: 0,
+            has_repeated_keys: false,
             values: Vec::new(),
+            digests: Vec::new(),
             may_mean_several: false,
             has_echoes: false,
         }
@@ -93,8 +101,8 @@ impl Categories {
             attributes: Vec::with_capacity(attributes),
             keys: Vec::with_capacity(attributes),
             values: Vec::with_capacity(attributes),
-            may_mean_several: false,
-            has_echoes: false,
+            digests: Vec::with_capacity(attributes),
+            ..Categories::new()
         }
     }
 
@@ -213,7 +221,10 @@ impl Categories {
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
-        self.keys.push(half(NameKey::of(&category.category, &id)));
+        let key = NameKey::of(&category.category, &id);
+        self.has_repeated_keys |= self.key_bits & bit(key) != 0 && self.keys.contains(&half(key));
+        self.key_bits |= bit(key);
+        self.keys.push(half(key));
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
         self.may_mean_several |= identifiers::asks_for_several(&id);
@@ -230,6 +241,7 @@ impl Categories {
     /// Adds a value to the attribute begun last. Nothing happens where none was begun.
     pub fn push_value(&mut self, value: Value) {
         if let Some(attribute) = self.attributes.last_mut() {
+            self.digests.push(if value.is_internable() { value.content_hash() } else { 0 });
             self.values.push(value);
             attribute.values.end = position(self.values.len());
         }
@@ -256,23 +268,6 @@ impl Categories {
 }
 
 impl Categories {
-    /// The first attribute of this name at or behind a position, and the position behind it.
-    #[inline]
-    fn next_named(&self, from: usize, name: &AttributeName, key: NameKey) -> Option<(&Attribute, usize)> {
-        let wanted = half(key);
-        let mut at = from;
-        for known in self.keys.get(from..)? {
-            at += 1;
-            if *known == wanted {
-                let attribute = self.attributes.get(at - 1)?;
-                if self.is_named(attribute, name) {
-                    return Some((attribute, at));
-                }
-            }
-        }
-        None
-    }
-
     #[inline]
     fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
         let category = self.list.get(attribute.category as usize);
@@ -280,30 +275,53 @@ impl Categories {
             && category.is_some_and(|category| is_same(&category.category, &name.category))
             && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
     }
+
+    /// All values of this name and type, wherever they stand.
+    #[cold]
+    fn read_all(&self, name: &AttributeName, key: NameKey) -> Reading<'_> {
+        let keys = self.keys.iter().zip(&self.attributes).filter(|(known, _)| **known == half(key));
+        let attributes = keys.map(|(_, attribute)| attribute).filter(|attribute| self.is_named(attribute, name));
+        let values = attributes.flat_map(|attribute| part(&self.values, &attribute.values));
+        let mut values = values.filter(|value| value.data_type() == name.data_type);
+        match (values.next(), values.next()) {
+            (None, _) => Reading::Absent,
+            (Some(only), None) => Reading::One(only, only.content_hash()),
+            (Some(first), Some(second)) => {
+                Reading::Many([first, second].into_iter().chain(values).cloned().collect())
+            }
+        }
+    }
 }
 
 impl Attributes for Categories {
     #[inline]
-    fn values<'a>(&'a self, name: &AttributeName, key: NameKey) -> Cow<'a, [Value]> {
-        let Some((first, rest)) = self.next_named(0, name, key) else { return Cow::Borrowed(&[]) };
-        let values = part(&self.values, &first.values);
-        let fits = |value: &Value| value.data_type() == name.data_type;
-        match self.next_named(rest, name, key) {
-            // The usual case: one attribute of this name, and all its values of the type asked for.
-            None if values.iter().all(fits) => Cow::Borrowed(values),
-            None => values.iter().filter(|value| fits(value)).cloned().collect(),
-            Some(second) => {
-                let mut found: Vec<Value> = values.iter().filter(|value| fits(value)).cloned().collect();
-                let mut next = Some(second);
-                while let Some((attribute, rest)) = next {
-                    let values = part(&self.values, &attribute.values);
-                    found.extend(values.iter().filter(|value| fits(value)).cloned());
-                    next = self.next_named(rest, name, key);
-                }
-                Cow::Owned(found)
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        if self.key_bits & bit(key) == 0 {
+            return Reading::Absent;
+        }
+        let wanted = half(key);
+        let Some(at) = self.keys.iter().position(|known| *known == wanted) else { return Reading::Absent };
+        if self.has_repeated_keys {
+            return self.read_all(name, key);
+        }
+        let attribute = self.attributes.get(at).filter(|attribute| self.is_named(attribute, name));
+        let Some(attribute) = attribute else { return Reading::Absent };
+        match part(&self.values, &attribute.values) {
+            [value] if value.data_type() == name.data_type => {
+                let digest = self.digests.get(attribute.values.start as usize).copied().unwrap_or_default();
+                Reading::One(value, digest)
             }
+            [_] => Reading::Absent,
+            values if values.iter().all(|value| value.data_type() == name.data_type) => Reading::of(values),
+            _ => self.read_all(name, key),
         }
     }
+}
+
+/// One of 64 bits for a key.
+#[inline]
+fn bit(key: NameKey) -> u64 {
+    1 << (key.0 & 63)
 }
 
 /// Half of a key: enough to tell most attributes apart before their names are compared.
