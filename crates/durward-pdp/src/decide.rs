@@ -42,7 +42,7 @@ thread_local! {
 pub(crate) struct Asking<'p> {
     pub(crate) pdp: &'p Pdp,
     pub(crate) snapshot: &'p Snapshot,
-    moment: Option<Moment>,
+    moment: Option<Box<Moment>>,
     /// The content of the request, read when first asked for.
     contents: OnceCell<Contents>,
     /// How many decisions `access-permitted` may still ask for, and how many are under way.
@@ -75,7 +75,7 @@ impl Pdp {
 impl<'p> Asking<'p> {
     pub(crate) fn new(pdp: &'p Pdp, snapshot: &'p Snapshot) -> Asking<'p> {
         let moment = match &pdp.clock {
-            Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
+            Some(clock) if snapshot.time.is_used() => Some(Box::new(Moment::at(clock()))),
             _ => None,
         };
         Asking {
