@@ -57,6 +57,7 @@ impl Pdp {
     /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
     /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
     pub fn decide(&self, request: &Request) -> Response {
+        request.categories.touch();
         let snapshot = self.snapshot.load();
         let asking = Asking::new(self, &snapshot);
         let hierarchy =
@@ -222,7 +223,9 @@ impl<'p> Asking<'p> {
             result.obligations = duties.obligations.into_iter().map(duty).collect();
             result.advice = duties.advice.into_iter().map(duty).collect();
         }
-        result.attributes = Echoes::of(request.categories.included());
+        if request.categories.has_echoes() {
+            result.attributes = Echoes::of(request.categories.included());
+        }
         result.resource_id = request.resource_id();
         if request.return_policy_ids {
             result.policy_ids =

@@ -1,7 +1,7 @@
 //! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
 
 use durward_index::{Index, IndexKind, Settings};
-use durward_ir::program::{Node, Program};
+use durward_ir::program::{Node, Program, SlotId};
 use durward_xacml::lower::{self, lower};
 use durward_xacml::policy::{Limits, PolicyError, read_policy};
 
@@ -67,21 +67,25 @@ impl Snapshot {
             return Err(errors);
         }
         let program = lower(&documents, &recipe.lowering)?;
-        let index = Index::build(recipe.index, &program, &recipe.index_settings);
-        let is_sourced = match sources {
+        let is_sourced: Vec<bool> = match sources {
             [] => Vec::new(),
             _ => {
                 let names = program.slots.names();
                 names.map(|(_, name)| sources.iter().any(|source| source.provides(name))).collect()
             }
         };
+        let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
+        let index = Index::build_with_sources(recipe.index, &program, &recipe.index_settings, &may_be_asked);
         let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
         let info = SnapshotInfo {
             id,
             documents: documents.len(),
             policies: program.policy_count(),
             rules,
-            index: index.describe(),
+            index: match recipe.index {
+                IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
+                IndexKind::Scan | IndexKind::Bloom | IndexKind::Diagram => index.describe(),
+            },
         };
         Ok(Snapshot { is_sourced, time: TimeSlots::of(&program.slots), program, index, info })
     }

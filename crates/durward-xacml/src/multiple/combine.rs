@@ -2,7 +2,7 @@
 
 use super::hierarchy::{Scope, scope_of};
 use crate::request::{Categories, Request};
-use crate::response::{Decision, Echoes, PolicyIdentifier, Response, ResultOf, Status};
+use crate::response::{Decision, Echoes, PolicyIdentifier, Response, ResultOf, Results, Status};
 
 /// Makes one result of several where the request they came from asks for that, by `CombinedDecision` (Multiple
 /// Decision Profile, section 3) or by the scope `EntireHierarchy` (XACML 2.0); otherwise gives them back.
@@ -18,7 +18,7 @@ pub fn combine_if_asked(request: &Request, response: Response) -> Response {
 
 /// Section 3: the decision all results share. Results that differ, or that carry obligations or advice, have no
 /// common meaning: Indeterminate.
-fn combined(results: Vec<ResultOf>) -> ResultOf {
+fn combined(results: Results) -> ResultOf {
     let policy_ids = policies(&results);
     let attributes = echoes(&results);
     let mut result = match common(&results) {
@@ -43,7 +43,7 @@ fn common(results: &[ResultOf]) -> Result<&ResultOf, &'static str> {
 }
 
 /// Permit where everything is permitted; Indeterminate where something could not be decided; else Deny.
-fn entire(results: Vec<ResultOf>) -> ResultOf {
+fn entire(results: Results) -> ResultOf {
     let (policy_ids, attributes) = (policies(&results), echoes(&results));
     let unknown = results.iter().find(|result| result.decision == Decision::Indeterminate);
     let decision = match unknown {

@@ -38,6 +38,9 @@ pub struct Categories {
 /// Up to this many categories are compared with each other; a request with more is looked at closely when decided.
 const COMPARED_MAX: usize = 16;
 
+/// Larger requests are not touched ahead: they would push out what they bring in.
+const TOUCHED_MAX: usize = 64;
+
 /// One category (`<Attributes>`). Reach its attributes through [`CategoryView`].
 #[derive(Clone, Debug)]
 pub struct Category {
@@ -104,6 +107,25 @@ impl Categories {
             digests: Vec::with_capacity(attributes),
             ..Categories::new()
         }
+    }
+
+    /// Reads a little of every attribute and value, so that what is not in a near cache arrives while other work goes
+    /// on: the evaluator reads attributes one after the other and would wait for each in turn.
+    #[inline]
+    pub fn touch(&self) {
+        if self.attributes.len() <= TOUCHED_MAX {
+            let attributes = self.attributes.iter().map(|attribute| attribute.category);
+            let values = self.values.iter().step_by(2).map(|value| value.data_type() as u32);
+            std::hint::black_box(
+                attributes.fold(0, |all, one| all ^ one) ^ values.fold(0, |all, one| all ^ one),
+            );
+        }
+    }
+
+    /// Whether any attribute is to be echoed in the result; if not, [`Categories::included`] is empty.
+    #[inline]
+    pub fn has_echoes(&self) -> bool {
+        self.has_echoes
     }
 
     /// False only if nothing here asks for several decisions: no category is repeated, and no attribute names a
@@ -280,7 +302,8 @@ impl Categories {
     #[cold]
     fn read_all(&self, name: &AttributeName, key: NameKey) -> Reading<'_> {
         let keys = self.keys.iter().zip(&self.attributes).filter(|(known, _)| **known == half(key));
-        let attributes = keys.map(|(_, attribute)| attribute).filter(|attribute| self.is_named(attribute, name));
+        let attributes =
+            keys.map(|(_, attribute)| attribute).filter(|attribute| self.is_named(attribute, name));
         let values = attributes.flat_map(|attribute| part(&self.values, &attribute.values));
         let mut values = values.filter(|value| value.data_type() == name.data_type);
         match (values.next(), values.next()) {

@@ -5,6 +5,7 @@ use durward_ir::{DataType, Value};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
+use super::Results;
 use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
     StatusCode, StatusDetail,
@@ -24,7 +25,7 @@ impl Response {
             let limits = Limits::default();
             let document: DocumentJson<'_> = json::read(bytes, &limits)?;
             let results = document.results.0.iter().enumerate();
-            let results: Vec<ResultOf> =
+            let results: Results =
                 results.map(|(number, result)| read_result(result, number, &limits)).collect::<Read<_>>()?;
             if results.is_empty() {
                 let message = "a response needs at least one result";

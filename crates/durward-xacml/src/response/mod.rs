@@ -10,6 +10,7 @@ mod xml_read;
 use std::ops::{Deref, DerefMut};
 
 use durward_ir::Value;
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use crate::request::Categories;
@@ -36,8 +37,11 @@ pub enum Decision {
 #[derive(Clone, Debug)]
 pub struct Response {
     /// The results, in the order of the individual requests.
-    pub results: Vec<ResultOf>,
+    pub results: Results,
 }
+
+/// Results; a single one, as most responses have, needs no memory of its own.
+pub type Results = SmallVec<[ResultOf; 1]>;
 
 /// One result (`<Result>`; named so because `Result` is Rust's).
 #[derive(Clone, Debug)]
@@ -154,7 +158,7 @@ impl Decision {
 impl Response {
     /// A response of one result.
     pub fn of(result: ResultOf) -> Response {
-        Response { results: vec![result] }
+        Response { results: Results::from_buf([result]) }
     }
 
     /// The response to a request that could not be read: Indeterminate with this status.

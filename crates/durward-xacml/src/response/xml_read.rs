@@ -4,6 +4,7 @@ use durward_ir::attribute::AttributeName;
 use durward_ir::{DataType, Value};
 use smol_str::SmolStr;
 
+use super::Results;
 use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
     StatusCode, StatusDetail,
@@ -34,7 +35,7 @@ fn read(bytes: &[u8]) -> Read<Response> {
         return Err(xml.structure_at(root.name, format!("expected `<Response>`, not `<{}>`", root.name)));
     }
     let [] = xml.take(&root, [])?;
-    let mut results = Vec::new();
+    let mut results = Results::new();
     while let Some(child) = xml.child()? {
         if child.space != root.space || child.local != "Result" {
             return Err(xml.unexpected(&child, &root));

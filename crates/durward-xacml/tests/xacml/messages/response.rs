@@ -92,7 +92,7 @@ fn a_decision_alone_is_written_in_the_usual_form() {
 fn the_short_form_of_a_plain_response_is_the_long_one() {
     for decision in [Decision::Permit, Decision::Deny, Decision::Indeterminate, Decision::NotApplicable] {
         let one = ResultOf::new(decision);
-        let twice = Response { results: vec![one.clone(), one.clone()] };
+        let twice = Response { results: [one.clone(), one.clone()].into_iter().collect() };
         let one = Response::of(one);
         let half = |text: String, start: &str| text.match_indices(start).nth(1).map(|(at, _)| at).unwrap();
         let xml = twice.to_xml(Version::V3);
