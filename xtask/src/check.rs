@@ -19,7 +19,7 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// Adds the steps to a report.
 pub(crate) fn steps(report: &mut Report) {
-    report.step("formatting", || Outcome::of(run(&mut cargo(&["fmt", "--all", "--check"]))));
+    report.step("formatting", || Outcome::of(formatting()));
     report.step("lints", || {
         let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"]);
         Outcome::of(run(clippy.args(locked()).args(["--", "-D", "warnings"])))
@@ -32,6 +32,12 @@ pub(crate) fn steps(report: &mut Report) {
     if tools::find("cargo-deny").is_some() {
         report.step("cargo deny", || Outcome::of(run(&mut cargo(&["deny", "check"]))));
     }
+}
+
+/// The fuzz targets are a workspace of their own, which `--all` does not reach.
+fn formatting() -> Result<(), String> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
 }
 
 fn arrows_found() -> Result<Vec<String>, String> {

@@ -13,6 +13,7 @@ mod metadata;
 mod peers;
 mod process;
 mod readme;
+mod recorded;
 mod release;
 mod report;
 mod sources;

@@ -2,7 +2,7 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::{check, demo, fuzz, readme, release};
+use crate::{check, demo, fuzz, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -12,6 +12,7 @@ const FUZZ_S: u64 = 10;
 pub(crate) fn run_alone() -> ExitCode {
     let mut report = Report::new();
     check::steps(&mut report);
+    report.step("recorded data", recorded::check);
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);

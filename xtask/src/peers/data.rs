@@ -1,6 +1,7 @@
 //! The policies and requests that all engines get: recorded data in the forms each side reads.
 
-use crate::metadata::{self, Metadata};
+use crate::metadata::Metadata;
+use crate::recorded;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ const SETS: [(&str, &str, &str); 4] = [
 
 /// Lays out all sets in the target folder.
 pub(super) fn sets() -> Result<Vec<Set>, String> {
-    let data = root()?;
+    let data = recorded::xacml()?;
     let target = Metadata::read()?.target_directory.join("peers/data");
     let lay_out = |(number, (name, policy, requests)): (usize, (&'static str, &str, &str))| {
         let folder = target.join(number.to_string());
@@ -32,17 +33,6 @@ pub(super) fn sets() -> Result<Vec<Set>, String> {
         Ok(Set { name, folder })
     };
     SETS.into_iter().enumerate().map(lay_out).collect()
-}
-
-/// Where the recorded data is: `DURWARD_DATA`, or beside the project.
-fn root() -> Result<PathBuf, String> {
-    let given = std::env::var_os("DURWARD_DATA").map(PathBuf::from);
-    let root = given.unwrap_or_else(|| metadata::root().join("../shared/data")).join("xacml");
-    if root.is_dir() {
-        Ok(root)
-    } else {
-        Err(format!("no recorded data at `{}`: set DURWARD_DATA", root.display()))
-    }
 }
 
 fn lay_out(policy: &Path, requests: &Path, folder: &Path) -> std::io::Result<()> {
