@@ -65,7 +65,8 @@ impl Pdp {
             Ok(Individual::One(request)) => Response::of(asking.decide(request)),
             Ok(Individual::Many(requests)) => {
                 let answer = |request: &Result<Request, MultipleError>| match request {
-                    Ok(request) => asking.decide(request),
+                    // Only results before 3.0 name their resource, and only where there are several must they.
+                    Ok(request) => ResultOf { resource_id: request.resource_id(), ..asking.decide(request) },
                     Err(error) => ResultOf::with_status(Decision::Indeterminate, error.status()),
                 };
                 let results = requests.iter().map(answer).collect();
