@@ -12,7 +12,7 @@ use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{Attributes, Question, Reading, Scratch, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
-use durward_xacml::multiple::{self, Individual};
+use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
     Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
@@ -65,7 +65,12 @@ impl Pdp {
         match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => Response::of(asking.decide(request)),
             Ok(Individual::Many(requests)) => {
-                let results = requests.iter().map(|request| asking.decide(request)).collect();
+                let answer = |request: &Result<Request, MultipleError>| match request {
+                    // Only results before 3.0 name their resource, and only where there are several must they.
+                    Ok(request) => ResultOf { resource_id: request.resource_id(), ..asking.decide(request) },
+                    Err(error) => ResultOf::with_status(Decision::Indeterminate, error.status()),
+                };
+                let results = requests.iter().map(answer).collect();
                 multiple::combine_if_asked(request, Response { results })
             }
             Err(error) => Response::indeterminate(error.status()),

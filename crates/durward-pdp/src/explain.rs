@@ -13,7 +13,7 @@ use durward_ir::evaluate::{Everything, ListPolicies, Trace};
 use durward_ir::fault::Evaluated;
 use durward_ir::program::{Effect, Node, NodeId, Program, SetKind};
 use durward_ir::question::Question;
-use durward_xacml::multiple::{self, Individual};
+use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
 use serde_json::{Value as Json, json};
@@ -58,7 +58,11 @@ impl Pdp {
         let results = match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => vec![asking.explain(request)],
             Ok(Individual::Many(requests)) => {
-                requests.iter().map(|request| asking.explain(request)).collect()
+                let explain = |request: &Result<Request, MultipleError>| match request {
+                    Ok(request) => asking.explain(request),
+                    Err(error) => Explained::failed(error.to_string()),
+                };
+                requests.iter().map(explain).collect()
             }
             Err(error) => vec![Explained::failed(error.to_string())],
         };

@@ -1,8 +1,11 @@
 //! Obligations and advice: XACML 3.0, section 7.18.
 
+use durward_pdp::xacml::request::Version;
 use durward_pdp::{Decision, Request, ResultOf};
 
-use crate::write::{INTEGER, decide, designator, failing, is, pdp, policy, policy_set, rule, target, text};
+use crate::write::{
+    INTEGER, STRING, SUBJECT, decide, designator, failing, is, pdp, policy, policy_set, rule, target, text,
+};
 
 fn obligation(id: &str, on: &str, value: &str) -> String {
     format!(
@@ -85,4 +88,44 @@ fn a_bag_gives_an_assignment_for_each_value_and_an_empty_one_none() {
             result.obligations[0].assignments.iter().map(|one| one.value.lexical().into_owned()).collect();
         assert_eq!(values, (0..count).map(|value| value.to_string()).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn results_before_3_0_name_their_resources_where_there_are_several() {
+    let resource = |id: &str| {
+        format!(
+            r#"<Resource><Attribute AttributeId="urn:oasis:names:tc:xacml:1.0:resource:resource-id" DataType="{STRING}">
+                 <AttributeValue>{id}</AttributeValue></Attribute></Resource>"#
+        )
+    };
+    let ask = |resources: &str| {
+        let text = format!(
+            r#"<Request xmlns="urn:oasis:names:tc:xacml:2.0:context:schema:os"><Subject/>{resources}<Action/>
+                 <Environment/></Request>"#
+        );
+        let pdp = pdp(&[policy("p", "3.0 deny-overrides", "", &rule("Permit", ""))]);
+        let results = pdp.decide(&Request::from_xml(text.as_bytes()).unwrap()).results;
+        results.into_iter().map(|result| result.resource_id.map(String::from)).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&(resource("a") + &resource("b"))), [Some("a".to_owned()), Some("b".to_owned())]);
+    assert_eq!(ask(&resource("a")), [None]);
+}
+
+#[test]
+fn an_expression_in_an_obligation_declares_what_it_needs() {
+    let path = format!(
+        r#"<AttributeValue DataType="urn:oasis:names:tc:xacml:3.0:data-type:xpathExpression" XPathCategory="{SUBJECT}"
+             xmlns:m="urn:m">//m:a</AttributeValue>"#
+    );
+    let obligation = format!(
+        r#"<ObligationExpressions><ObligationExpression ObligationId="o" FulfillOn="Permit">
+             <AttributeAssignmentExpression AttributeId="a">{path}</AttributeAssignmentExpression>
+             </ObligationExpression></ObligationExpressions>"#
+    );
+    let pdp = pdp(&[policy("p", "3.0 deny-overrides", "", &rule("Permit", &obligation))]);
+    let response = pdp.decide(&Request::builder().subject("a", "x").build());
+    let xml = response.to_xml(Version::V3);
+    assert!(xml.contains(r#"xmlns:m="urn:m""#) && !xml.contains("xmlns:xml"), "{xml}");
+    let json = response.to_json();
+    assert!(json.contains(r#""Namespaces":[{"Prefix":"m","Namespace":"urn:m"}]"#), "{json}");
 }

@@ -3,8 +3,8 @@
 use durward_pdp::{Decision, Request};
 
 use crate::write::{
-    INTEGER, apply, condition, decide, designator, failing, integer, is, must_be, number, outcome, pdp,
-    policy, policy_set, rule, target, try_pdp,
+    INTEGER, STRING, SUBJECT, apply, condition, decide, designator, failing, integer, is, must_be, number,
+    outcome, pdp, policy, policy_set, rule, target, text, try_pdp,
 };
 
 fn numbered() -> Request {
@@ -191,4 +191,38 @@ fn one_decision_does_only_so_much_work() {
     let result = decide(&pdp(&policies), &request.build());
     assert_eq!(result.decision, Decision::Indeterminate);
     assert!(result.status.message.unwrap_or_default().contains("steps"));
+}
+
+/// A subject that has the role `boss`, or may do it with the attributes `given`.
+fn permitted_with(given: &str) -> String {
+    let category = r#"<AttributeValue DataType="http://www.w3.org/2001/XMLSchema#anyURI">"#.to_owned();
+    let given = given.replace('<', "&lt;");
+    let asked =
+        apply("3.0 access-permitted", &format!("{category}{SUBJECT}</AttributeValue>{}", text(&given)));
+    let boss = apply("1.0 string-is-in", &(text("boss") + &designator("role", STRING, "false")));
+    policy("p", "3.0 deny-overrides", "", &rule("Permit", &condition(&apply("1.0 or", &(boss + &asked)))))
+}
+
+#[test]
+fn access_permitted_takes_the_content_of_a_category_or_the_whole() {
+    let role = format!(
+        r#"<Attribute AttributeId="role" IncludeInResult="false"><AttributeValue DataType="{STRING}">boss</AttributeValue></Attribute>"#
+    );
+    let namespace = "urn:oasis:names:tc:xacml:3.0:core:schema:wd-17";
+    let whole = format!(r#"<Attributes xmlns="{namespace}" Category="{SUBJECT}">{role}</Attributes>"#);
+    let content = format!("<Content><a/></Content>{role}");
+    let prefixed = role.replace("Attribute", "x:Attribute").replace("x:AttributeId", "AttributeId").replacen(
+        "<x:Attribute ",
+        &format!(r#"<x:Attribute xmlns:x="{namespace}" "#),
+        1,
+    );
+    for given in [role, whole, content, prefixed] {
+        assert_eq!(outcome(&[permitted_with(&given)], &numbered()), "Permit", "{given}");
+    }
+    // Without attributes the question asks itself until it may not any more, and a failure within is no permission.
+    assert_eq!(outcome(&[permitted_with("")], &numbered()), "NotApplicable");
+    // There is no way out of the category.
+    for given in ["</Attributes><Attributes>", "<b/>"] {
+        assert_eq!(outcome(&[permitted_with(given)], &numbered()), "Indeterminate{P}", "{given}");
+    }
 }

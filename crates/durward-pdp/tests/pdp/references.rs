@@ -51,10 +51,22 @@ fn what_cannot_be_resolved_is_refused() {
         (vec![set_of("s", &set_reference("s"))], "leads back to itself"),
         (vec![set_of("a", &set_reference("b")), set_of("b", &set_reference("a"))], "leads back to itself"),
         (vec![says("p", "Permit"), says("p", "Deny")], "is already defined"),
+        (vec![set_of("s", &says("p", "Permit").repeat(2))], "`p` version 1.0 is already defined in"),
+        (vec![set_of("s", &(set_of("a", &says("p", "Permit")) + &says("p", "Deny")))], "is already defined"),
     ] {
         let errors = try_pdp(&policies).unwrap_err();
         assert!(errors.iter().any(|error| error.contains(expected)), "{expected}: {errors:?}");
     }
+}
+
+#[test]
+fn what_no_reference_could_confuse_is_no_duplicate() {
+    let both = |one: &str, other: &str| decide(&pdp(&[one.to_owned(), other.to_owned()]), &doctor()).decision;
+    // Policies and policy sets are referred to by different elements.
+    assert_eq!(both(&says("x", "Permit"), &set_of("x", "")), Decision::Permit);
+    assert_eq!(both(&says("x", "Permit"), &set_of("s", &says("x", "Permit"))), Decision::Permit);
+    let (one, other) = (set_of("s", &says("x", "Permit")), set_of("t", &says("x", "Permit")));
+    assert_eq!(both(&one, &other), Decision::Permit);
 }
 
 #[test]

@@ -153,7 +153,12 @@ impl<'t> Library<'t> {
 
     fn duplicate(&self, id: &str, first: Entry<'_>, second: Entry<'_>) -> Option<Finding> {
         let (one, other) = (self.documents.get(first.document)?, self.documents.get(second.document)?);
-        let severity = if first.is_top && second.is_top { Severity::Error } else { Severity::Warning };
+        let is_refused = match (first.is_top, second.is_top) {
+            (true, true) => true,
+            (false, false) => first.document == second.document,
+            (true, false) | (false, true) => false,
+        };
+        let severity = if is_refused { Severity::Error } else { Severity::Warning };
         let message = format!(
             "`{id}` version {} is already defined in {}:{}",
             second.version, one.source, first.place.line

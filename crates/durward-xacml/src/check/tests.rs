@@ -369,12 +369,14 @@ fn one_identifier_twice_is_an_error_among_documents() {
     let documents = [document("a.xml", &policy), document("b.xml", &policy)];
     let findings = check(&documents, &Settings::default());
     assert_eq!((findings[0].code, findings[0].severity), ("duplicate-id", Severity::Error));
-    let nested = [document("a.xml", &set_named("s", "1", &policy.repeat(2)))];
-    let findings = check(&nested, &Settings::default());
-    assert!(
-        findings.iter().any(|it| (it.code, it.severity) == ("duplicate-id", Severity::Warning)),
-        "{findings:?}"
-    );
+    let repeated = [document("a.xml", &set_named("s", "1", &policy.repeat(2)))];
+    let copied =
+        [document("a.xml", &set_named("s", "1", &policy)), document("b.xml", &set_named("t", "1", &policy))];
+    for (documents, severity) in [(repeated.as_slice(), Severity::Error), (&copied, Severity::Warning)] {
+        let findings = check(documents, &Settings::default());
+        let is_it = |it: &Finding| (it.code, it.severity) == ("duplicate-id", severity);
+        assert!(findings.iter().any(is_it), "{findings:?}");
+    }
     let rules = rule("r", "Permit", &condition(&only_role_is("a"))) + &rule("r", "Deny", "");
     assert_eq!(found(FIRST, &rules), ["duplicate-rule-id r"]);
 }

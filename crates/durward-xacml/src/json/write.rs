@@ -153,9 +153,11 @@ fn write_scalar(out: &mut String, value: &Value) {
 fn write_xpath(out: &mut String, expression: &XPathExpression) {
     out.push('{');
     member(out, "XPathCategory", &expression.category);
-    if !expression.namespaces.is_empty() {
+    // `xml` means the same everywhere.
+    let mut namespaces = expression.namespaces.iter().filter(|(prefix, _)| prefix != "xml").peekable();
+    if namespaces.peek().is_some() {
         key(out, "Namespaces");
-        array(out, expression.namespaces.iter(), |out, (prefix, namespace)| {
+        array(out, namespaces, |out, (prefix, namespace)| {
             out.push('{');
             if !prefix.is_empty() {
                 member(out, "Prefix", prefix);

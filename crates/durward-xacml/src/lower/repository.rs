@@ -2,8 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use smol_str::SmolStr;
+
 use crate::policy::PolicyError;
-use crate::tree::{Document, IdReference, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
+use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
 
 /// A policy or policy set in some tree.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,13 @@ impl<'t> Element<'t> {
         }
     }
 
+    fn place(self) -> Place {
+        match self {
+            Element::Policy(policy) => policy.place,
+            Element::PolicySet(set) => set.place,
+        }
+    }
+
     fn is_policy(self) -> bool {
         match self {
             Element::Policy(_) => true,
@@ -88,27 +97,44 @@ impl<'t> Repository<'t> {
         }
     }
 
-    /// Two documents that are the same policy in the same version: nobody could say which one is meant.
+    /// Policies, or policy sets, of the same identifier and version: nobody could say which one is meant. Within one
+    /// document none may be repeated, and no two documents may be the same; that a document repeats what another one
+    /// nests is common, and references mean the document.
     pub(super) fn duplicates(&self) -> Vec<PolicyError> {
         let mut errors = Vec::new();
-        let mut seen: HashMap<(&str, &Version), usize> = HashMap::new();
-        for (source, document) in self.documents.iter().enumerate() {
-            let (id, version) = (document.root.id(), document.root.version());
-            let Some(first) = seen.insert((id, version), source) else { continue };
-            let other =
-                self.documents.get(first).map(|document| document.source.as_str()).unwrap_or_default();
-            let place = match &document.root {
-                PolicyOrSet::Policy(policy) => policy.place,
-                PolicyOrSet::PolicySet(set) => set.place,
+        for (all, are_nested) in [(&self.top, false), (&self.nested, true)] {
+            let mut groups: Vec<&Vec<Found<'_>>> = all.values().filter(|group| group.len() > 1).collect();
+            groups.sort_by_key(|group| group.first().map(|found| found.element.id()));
+            groups.into_iter().for_each(|group| self.duplicates_among(group, are_nested, &mut errors));
+        }
+        errors
+    }
+
+    fn duplicates_among(&self, group: &[Found<'t>], are_nested: bool, errors: &mut Vec<PolicyError>) {
+        let mut seen: HashMap<(bool, &Version, Option<usize>), Found<'t>> = HashMap::new();
+        for found in group {
+            let element = found.element;
+            let within = are_nested.then_some(found.source);
+            let Some(first) = seen.insert((element.is_policy(), element.version(), within), *found) else {
+                continue;
             };
             errors.push(PolicyError::at(
-                document.source.clone(),
-                place,
-                format!("`{id}` version {version} is already defined in {other}"),
+                self.source(found.source),
+                element.place(),
+                format!(
+                    "`{}` version {} is already defined in {}:{}",
+                    element.id(),
+                    element.version(),
+                    self.source(first.source),
+                    first.element.place().line
+                ),
                 Some("give one of them another identifier or version, or remove it".into()),
             ));
         }
-        errors
+    }
+
+    fn source(&self, at: usize) -> SmolStr {
+        self.documents.get(at).map(|document| document.source.clone()).unwrap_or_default()
     }
 
     /// The newest element a reference accepts (XACML 3.0, 5.11); top-level documents come before nested elements.

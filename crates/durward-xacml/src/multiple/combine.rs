@@ -5,7 +5,7 @@ use crate::request::{Categories, Request};
 use crate::response::{Decision, Echoes, PolicyIdentifier, Response, ResultOf, Results, Status};
 
 /// Makes one result of several where the request they came from asks for that, by `CombinedDecision` (Multiple
-/// Decision Profile, section 3) or by the scope `EntireHierarchy` (XACML 2.0); otherwise gives them back.
+/// Decision Profile, section 4) or by the scope `EntireHierarchy` (XACML 2.0); otherwise gives them back.
 pub fn combine_if_asked(request: &Request, response: Response) -> Response {
     if request.combined_decision {
         return Response::of(combined(response.results));
@@ -16,16 +16,18 @@ pub fn combine_if_asked(request: &Request, response: Response) -> Response {
     response
 }
 
-/// Section 3: the decision all results share. Results that differ, or that carry obligations or advice, have no
-/// common meaning: Indeterminate.
+/// Section 4 of the profile: the decision all results share. Results that differ, or that carry obligations or
+/// advice, have no common meaning: Indeterminate. Attributes are never echoed.
 fn combined(results: Results) -> ResultOf {
     let policy_ids = policies(&results);
-    let attributes = echoes(&results);
     let mut result = match common(&results) {
-        Ok(status_of) => ResultOf::with_status(status_of.decision, status_of.status.clone()),
+        Ok(first) if first.decision == Decision::Indeterminate => {
+            let why = first.status.message.as_deref().unwrap_or("no individual decision could be made");
+            ResultOf::with_status(Decision::Indeterminate, Status::processing_error(why))
+        }
+        Ok(first) => ResultOf::with_status(first.decision, first.status.clone()),
         Err(why) => ResultOf::with_status(Decision::Indeterminate, Status::processing_error(why)),
     };
-    result.attributes = Echoes::of(attributes);
     result.policy_ids = policy_ids;
     result
 }

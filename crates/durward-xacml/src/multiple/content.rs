@@ -41,7 +41,7 @@ pub(super) fn by_content(request: Request, out: &mut Vec<Request>) -> Apart<()> 
 }
 
 fn is_selector(attribute: &AttributeView<'_>) -> bool {
-    attribute.id == identifiers::MULTIPLE_CONTENT_SELECTOR
+    identifiers::selects_content(&attribute.id)
 }
 
 /// The path of the first selector.

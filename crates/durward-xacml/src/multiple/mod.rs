@@ -25,16 +25,21 @@ pub use hierarchy::ResourceHierarchy;
 /// their owner likes; each individual request costs memory and a decision.
 pub const INDIVIDUAL_REQUESTS_MAX: usize = 1_000;
 
+/// How many individual requests one scheme may fail to make before the whole request fails: finding out may have
+/// cost as much as making [`INDIVIDUAL_REQUESTS_MAX`].
+const FAILURES_MAX: usize = 16;
+
 /// The individual requests a request means.
 #[derive(Debug)]
 pub enum Individual<'a> {
     /// The request means just itself.
     One(&'a Request),
-    /// It means these, in the order of their results.
-    Many(Vec<Request>),
+    /// It means these, in the order of their results. One that cannot be made, such as one that refers to no
+    /// category, is Indeterminate by itself; the others are answered all the same.
+    Many(Vec<Result<Request, MultipleError>>),
 }
 
-/// A request that cannot be taken apart.
+/// A request that cannot be taken apart, or an individual request that cannot be made.
 #[derive(Clone, Debug)]
 pub struct MultipleError {
     fault: Fault,
@@ -67,8 +72,8 @@ type Apart<T> = Result<T, Box<Fault>>;
 /// Takes a request apart. `hierarchy` knows what lies below a resource; without one, scopes that ask for it fail.
 ///
 /// # Errors
-/// A reference to nothing, a scope that is unknown or cannot be answered, content that cannot be searched, or more
-/// than [`INDIVIDUAL_REQUESTS_MAX`] individual requests.
+/// More than [`INDIVIDUAL_REQUESTS_MAX`] individual requests, or 16 that cannot be made. What else is wrong, a reference to nothing, a scope that
+/// is unknown or cannot be answered, content that cannot be searched, is an error of the individual request.
 pub fn individual_requests<'a>(
     request: &'a Request,
     hierarchy: Option<&dyn ResourceHierarchy>,
@@ -92,14 +97,27 @@ fn is_one(request: &Request) -> bool {
             || (!repeated::has_repeated(categories) && !categories.attributes().any(asks)))
 }
 
-/// Applies one scheme to every request.
+/// Applies one scheme to every request that could be made so far.
 fn each(
-    requests: Vec<Request>,
+    requests: Vec<Result<Request, MultipleError>>,
     scheme: impl Fn(Request, &mut Vec<Request>) -> Apart<()>,
-) -> Apart<Vec<Request>> {
+) -> Apart<Vec<Result<Request, MultipleError>>> {
     let mut out = Vec::with_capacity(requests.len());
+    let mut split = Vec::new();
+    let mut failures = 0;
     for request in requests {
-        scheme(request, &mut out)?;
+        match request.map(|request| scheme(request, &mut split)) {
+            Ok(Ok(())) => out.extend(split.drain(..).map(Ok)),
+            Ok(Err(fault)) => {
+                failures += 1;
+                if failures > FAILURES_MAX {
+                    return Err(fault);
+                }
+                split.clear();
+                out.push(Err(fault.into()));
+            }
+            Err(error) => out.push(Err(error)),
+        }
         check_count(out.len())?;
     }
     Ok(out)

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use durward_ir::Fault;
 use smol_str::SmolStr;
 
-use super::{Apart, check_count, with_categories};
-use crate::request::{Categories, CategoryView, Request};
+use super::{Apart, MultipleError, check_count, with_categories};
+use crate::request::{Categories, CategoryView, Request, RequestReference};
 
 /// Up to here, comparing each with each beats building a set.
 const FEW: usize = 16;
@@ -27,30 +27,31 @@ pub(super) fn has_repeated(categories: &Categories) -> bool {
 }
 
 /// Section 2.4: each reference names the categories of one individual request.
-pub(super) fn by_reference(request: &Request) -> Apart<Vec<Request>> {
+pub(super) fn by_reference(request: &Request) -> Apart<Vec<Result<Request, MultipleError>>> {
     if request.multi_requests.is_empty() {
-        return Ok(vec![request.clone()]);
+        return Ok(vec![Ok(request.clone())]);
     }
     check_count(request.multi_requests.len())?;
-    let mut requests = Vec::with_capacity(request.multi_requests.len());
-    for reference in &request.multi_requests {
-        let mut categories = Categories::with_capacity(reference.ids.len(), 8);
-        let mut taken: Vec<&SmolStr> = Vec::new();
-        for id in &reference.ids {
-            let Some(category) = request.categories.find_by_id(id) else {
-                return Err(Fault::syntax(format!(
-                    "`MultiRequests` refers to `{id}`, which no category is called"
-                )));
-            };
-            // Named twice, it is still one.
-            if !taken.contains(&id) {
-                categories.copy_category(category);
-                taken.push(id);
-            }
+    let referred = request.multi_requests.iter().map(|reference| Ok(referred(request, reference)?));
+    Ok(referred.collect())
+}
+
+fn referred(request: &Request, reference: &RequestReference) -> Apart<Request> {
+    let mut categories = Categories::with_capacity(reference.ids.len(), 8);
+    let mut taken: Vec<&SmolStr> = Vec::new();
+    for id in &reference.ids {
+        let Some(category) = request.categories.find_by_id(id) else {
+            return Err(Fault::syntax(format!(
+                "`MultiRequests` refers to `{id}`, which no category is called"
+            )));
+        };
+        // Named twice, it is still one.
+        if !taken.contains(&id) {
+            categories.copy_category(category);
+            taken.push(id);
         }
-        requests.push(with_categories(request, categories));
     }
-    Ok(requests)
+    Ok(with_categories(request, categories))
 }
 
 /// Section 2.3: where categories are repeated, one individual request for each combination.

@@ -69,6 +69,8 @@ identifiers! {
     SCOPE_1_0 = "urn:oasis:names:tc:xacml:1.0:resource:scope";
     /// Attribute: the nodes of the content of which each is an individual request (Multiple Decision profile).
     MULTIPLE_CONTENT_SELECTOR = "urn:oasis:names:tc:xacml:3.0:profile:multiple:content-selector";
+    /// The same as [`MULTIPLE_CONTENT_SELECTOR`], as AT&T's conformance tests name it.
+    MULTIPLE_CONTENT_SELECTOR_SHORT = "urn:oasis:names:tc:xacml:3.0:multiple:content-selector";
     /// Attribute: the node of the content an individual request is about.
     CONTENT_SELECTOR = "urn:oasis:names:tc:xacml:3.0:content-selector";
 }
@@ -76,7 +78,12 @@ identifiers! {
 /// Whether an attribute of this name is a mark of the Multiple Decision profile.
 pub(crate) fn asks_for_several(id: &str) -> bool {
     // Compared by length first, which differs from that of most identifiers.
-    id == SCOPE || id == SCOPE_1_0 || id == MULTIPLE_CONTENT_SELECTOR
+    id == SCOPE || id == SCOPE_1_0 || selects_content(id)
+}
+
+/// Whether an attribute of this name selects the nodes that are asked about.
+pub(crate) fn selects_content(id: &str) -> bool {
+    id == MULTIPLE_CONTENT_SELECTOR || id == MULTIPLE_CONTENT_SELECTOR_SHORT
 }
 
 /// The text as a shared string: one of the identifiers of this module costs no allocation.

@@ -11,7 +11,7 @@ use super::{
     Categories, Format, Limits, RawContent, Request, RequestError, RequestErrorKind, RequestReference,
     Version, plain, xml2,
 };
-use crate::xml::{CONTEXT1, CONTEXT2, CORE3, Element, RawAttribute, Read, Space, XmlReader};
+use crate::xml::{CONTEXT1, CONTEXT2, CORE3, Element, RawAttribute, Read, Space, XmlReader, write};
 
 impl Request {
     /// Reads a request of XACML 3.0, 2.0, 1.1 or 1.0, within the usual [`Limits`].
@@ -47,27 +47,48 @@ impl Version {
 }
 
 impl Categories {
-    /// Reads one `<Attributes>` element of XACML 3.0, the argument of the function `access-permitted`.
+    /// Reads the argument of the function `access-permitted` (XACML 3.0, A.3.16): the content of an `<Attributes>`
+    /// element of `category`, that is `<Content>` and `<Attribute>` elements, which need no namespace of their own;
+    /// or the whole element, since both readings of the standard are in use.
     ///
     /// # Errors
     /// See [`Request::from_xml_within`].
-    pub fn from_xml_attributes(xml: &str) -> Result<Categories, RequestError> {
+    pub fn from_xml_attributes(category: &str, xml: &str) -> Result<Categories, RequestError> {
         let limits = Limits::default();
         let read = || -> Read<Categories> {
-            let mut xml = XmlReader::new(limits.text(xml.as_bytes())?, limits.depth_max)?;
-            let root = xml.root()?;
-            if root.space != Space::Core3 || root.local != "Attributes" {
-                return Err(
-                    xml.structure_at(root.name, format!("expected `<Attributes>`, not `<{}>`", root.name))
-                );
+            if begins_with_attributes(xml, &limits) {
+                return read_attributes(xml, &limits);
             }
-            let mut categories = Categories::default();
-            read_category(&mut xml, &root, &mut categories, &limits)?;
-            xml.finish()?;
-            Ok(categories)
+            let mut whole = format!("<Attributes xmlns=\"{CORE3}\" Category=\"");
+            write::value(&mut whole, category);
+            whole.push_str("\">");
+            whole.push_str(xml);
+            whole.push_str("</Attributes>");
+            read_attributes(&whole, &limits)
         };
         read().map_err(|error| *error)
     }
+}
+
+/// Whether the first element is `<Attributes>`.
+fn begins_with_attributes(xml: &str, limits: &Limits) -> bool {
+    let first = || -> Read<bool> {
+        Ok(XmlReader::new(limits.text(xml.as_bytes())?, limits.depth_max)?.root()?.local == "Attributes")
+    };
+    first().unwrap_or(false)
+}
+
+/// A document that is one `<Attributes>` element.
+fn read_attributes(xml: &str, limits: &Limits) -> Read<Categories> {
+    let mut xml = XmlReader::new(limits.text(xml.as_bytes())?, limits.depth_max)?;
+    let root = xml.root()?;
+    if root.space != Space::Core3 || root.local != "Attributes" {
+        return Err(xml.structure_at(root.name, format!("expected `<Attributes>`, not `<{}>`", root.name)));
+    }
+    let mut categories = Categories::default();
+    read_category(&mut xml, &root, &mut categories, limits)?;
+    xml.finish()?;
+    Ok(categories)
 }
 
 fn read(bytes: &[u8], limits: &Limits) -> Read<Request> {
@@ -175,9 +196,10 @@ pub(crate) fn read_category(
     categories: &mut Categories,
     limits: &Limits,
 ) -> Read<()> {
-    let [category, id] = xml.take(element, ["Category", "xml:id"])?;
+    // The schema has only `xml:id`; requests written for Balana say `id`.
+    let [category, id, plain_id] = xml.take(element, ["Category", "xml:id", "id"])?;
     let category = shared(&xml.required(element, "Category", category)?);
-    let id = xml.optional(id)?.map(|id| SmolStr::new(id.trim()));
+    let id = xml.optional(id.or(plain_id))?.map(|id| SmolStr::new(id.trim()));
     categories.begin_category(category, id);
     check_count(xml, "categories", categories.len(), limits.categories_max)?;
     let mut content_may_follow = true;

@@ -315,9 +315,10 @@ pub(crate) fn data_type_uri(value: &Value) -> &str {
 }
 
 /// Prefixes an expression or a content needs. The default namespace is left out: it is that of the response's own
-/// elements here.
+/// elements here. So is `xml`, which means the same everywhere.
 fn write_namespaces(out: &mut String, namespaces: &[(smol_str::SmolStr, smol_str::SmolStr)]) {
-    for (prefix, uri) in namespaces.iter().filter(|(prefix, _)| !prefix.is_empty()) {
+    let declared = |prefix: &str| !prefix.is_empty() && prefix != "xml";
+    for (prefix, uri) in namespaces.iter().filter(|(prefix, _)| declared(prefix)) {
         out.push_str(" xmlns:");
         out.push_str(prefix);
         out.push_str("=\"");
