@@ -6,7 +6,9 @@ use durward_xacml::multiple::{
 };
 use durward_xacml::request::{Categories, Request, identifiers};
 use durward_xacml::response::status::PROCESSING_ERROR;
-use durward_xacml::response::{Decision, Duty, PolicyIdentifier, PolicyKind, Response, ResultOf, Status};
+use durward_xacml::response::{
+    Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
+};
 
 use super::read_xml;
 
@@ -197,7 +199,7 @@ fn a_combined_decision_is_what_all_results_share() {
     let echoed =
         Request::builder().subject("a", "x").include_in_result(identifiers::ACCESS_SUBJECT, "a").build();
     let mut echoing = results(&[Permit, Permit]);
-    echoing.results[0].attributes = echoed.categories;
+    echoing.results[0].attributes = Echoes::of(echoed.categories);
     assert!(decide(echoing)[0].attributes.is_empty());
     let mut unknown = results(&[Indeterminate, Indeterminate]);
     unknown.results[0].status = Status::missing_attributes("attribute `a` is missing", vec![]);
