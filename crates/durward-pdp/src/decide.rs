@@ -237,7 +237,6 @@ impl<'p> Asking<'p> {
         if request.categories.has_echoes() {
             result.attributes = Echoes::of(request.categories.included());
         }
-        result.resource_id = request.resource_id();
         if request.return_policy_ids {
             result.policy_ids =
                 Some(applicable.into_iter().filter_map(|id| self.policy_identifier(id)).collect());
