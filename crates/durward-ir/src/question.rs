@@ -193,7 +193,7 @@ impl Scratch {
 impl<'r> Question<'r> {
     /// A question nothing has been asked of yet. `is_sourced` says for which slots an attribute source may be asked;
     /// it may be shorter than there are slots.
-    #[inline]
+    #[inline(always)]
     pub fn new(
         scratch: Scratch,
         slots: &'r Slots,

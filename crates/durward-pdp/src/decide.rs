@@ -15,7 +15,7 @@ use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
-    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
+    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Results, Status,
 };
 
 use crate::Pdp;
@@ -71,7 +71,11 @@ impl Pdp {
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
-            Ok(Individual::One(request)) => Response::of(asking.decide(request)),
+            Ok(Individual::One(request)) => {
+                let mut results = Results::new();
+                results.push(asking.decide(request));
+                Response { results }
+            }
             Ok(Individual::Many(requests)) => {
                 let answer = |request: &Result<Request, MultipleError>| match request {
                     // Only results before 3.0 name their resource, and only where there are several must they.
@@ -156,6 +160,7 @@ impl<'p> Asking<'p> {
     }
 
     /// One individual decision.
+    #[inline]
     pub(crate) fn decide(&self, request: &Request) -> ResultOf {
         self.begin();
         let list = if request.return_policy_ids { ListPolicies::Yes } else { ListPolicies::No };
@@ -202,8 +207,8 @@ impl<'p> Asking<'p> {
         )))
     }
 
-    /// The attributes of the request, of the moment and of the sources, in their slots.
-    #[inline]
+    /// The question, with what the moment and the sources know beside the request.
+    #[inline(always)]
     fn encode<'r>(
         &'r self,
         request: &'r Request,
@@ -242,6 +247,7 @@ impl<'p> Asking<'p> {
         Ok(Vec::new())
     }
 
+    #[inline]
     fn result(&self, request: &Request, vote: Vote, applicable: Vec<NodeId>) -> ResultOf {
         let decision = match vote.verdict {
             Verdict::Permit => Decision::Permit,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
 use durward_ir::question::{Attributes, Reading};
+use durward_ir::value::same_text;
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
 
@@ -293,7 +294,7 @@ impl Categories {
     #[inline]
     fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
         let category = self.list.get(attribute.category as usize);
-        attribute.id == name.id
+        same_text(&attribute.id, &name.id)
             && category.is_some_and(|category| is_same(&category.category, &name.category))
             && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
     }
