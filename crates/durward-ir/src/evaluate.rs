@@ -15,7 +15,8 @@ use crate::value::Operand;
 
 /// How much work one decision may do, in applications of functions to values inside higher-order functions and
 /// bag comparisons. Far above any real policy; keeps `any-of-any` over two bags of 10,000 values from stopping
-/// the service.
+/// the service. A decision that spends them is Indeterminate as a whole, whatever the combining algorithms would make
+/// of an error: under permit-unless-deny an error permits, and nobody may buy a Permit with a long request.
 pub const STEPS_MAX: u64 = 5_000_000;
 
 /// What an index knows about a target without evaluating it.
@@ -105,6 +106,7 @@ pub struct Evaluator<'a, S, T> {
     shortlist: &'a S,
     trace: &'a T,
     steps: Cell<u64>,
+    steps_max: u64,
     applicable: Option<RefCell<Vec<NodeId>>>,
 }
 
@@ -131,13 +133,47 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             ListPolicies::Yes => Some(RefCell::default()),
             ListPolicies::No => None,
         };
-        Evaluator { program, question, shortlist, trace, steps: Cell::new(0), applicable }
+        Evaluator {
+            program,
+            question,
+            shortlist,
+            trace,
+            steps: Cell::new(0),
+            steps_max: STEPS_MAX,
+            applicable,
+        }
     }
 
-    /// What the whole program says. Stands only if [`Question::needs`] is empty afterwards.
+    /// The same, with no more than this many steps: what is left to a request that asks for several decisions.
+    #[must_use]
+    pub fn within(mut self, steps_max: u64) -> Evaluator<'a, S, T> {
+        self.steps_max = steps_max.min(STEPS_MAX);
+        self
+    }
+
+    /// The steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// What the whole program says. Stands only if [`Question::needs`] is empty afterwards. Indeterminate where a
+    /// budget was spent on the way: see [`STEPS_MAX`].
     #[inline]
     pub fn decide(&self) -> Vote {
-        self.vote(self.program.root(), Known::Unsure)
+        let vote = self.vote(self.program.root(), Known::Unsure);
+        if self.is_spent() {
+            return Vote::indeterminate(Effects::DENY_OR_PERMIT, self.too_many_steps());
+        }
+        if self.question.surroundings().is_spent() {
+            return match vote.verdict {
+                Verdict::Indeterminate(_) => vote,
+                Verdict::Permit | Verdict::Deny | Verdict::NotApplicable => {
+                    let fault = Fault::processing("the paths over the content take too many steps");
+                    Vote::indeterminate(Effects::DENY_OR_PERMIT, fault)
+                }
+            };
+        }
+        vote
     }
 
     #[inline]

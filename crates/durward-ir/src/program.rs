@@ -209,6 +209,8 @@ pub struct Match {
     pub is_equality: bool,
     /// Set when this is just "the slot holds this very value": what indexes work with.
     pub atom: Option<Atom>,
+    /// The literal compiled, where the function takes it for a regular expression and it is one.
+    pub pattern: Option<Arc<Pattern>>,
 }
 
 /// An attribute selector.

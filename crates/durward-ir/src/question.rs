@@ -73,6 +73,11 @@ pub trait Surroundings {
     /// # Errors
     /// Attributes that cannot be read; too many such questions within one request.
     fn access_permitted(&self, category: &str, attributes: &str) -> Evaluated<bool>;
+    /// Whether one of the answers above failed because a budget was spent, rather than because of what was asked.
+    /// Such a decision is Indeterminate as a whole.
+    fn is_spent(&self) -> bool {
+        false
+    }
 }
 
 /// A request without content.

@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use durward_index::Index;
 use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
-use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Trace, Unwatched};
+use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{Attributes, Question, Reading, Scratch, Surroundings};
 use durward_ir::{Fault, Value};
@@ -26,6 +26,10 @@ use crate::time::Moment;
 /// How often one decision may go back to its sources because what they gave made further attributes matter. Each
 /// round asks for at least one attribute not asked before; real policies need one or two.
 pub(crate) const SOURCE_ROUNDS_MAX: usize = 64;
+
+/// How many steps all decisions of one request may take together. A thousand individual decisions over ten thousand
+/// rules fit; a thousand that each spend [`STEPS_MAX`] would keep a core busy for a minute.
+pub(crate) const REQUEST_STEPS_MAX: u64 = 20 * STEPS_MAX;
 
 /// How many decisions the function `access-permitted` may ask for within one request, nested ones included
 /// (XACML 3.0, A.3.16 asks for a bound).
@@ -48,6 +52,10 @@ pub(crate) struct Asking<'p> {
     /// How many decisions `access-permitted` may still ask for, and how many are under way.
     nested_left: Cell<u32>,
     nested_depth: Cell<u32>,
+    /// What is left of [`REQUEST_STEPS_MAX`].
+    steps_left: Cell<u64>,
+    /// Whether the individual decision under way, or one nested in it, has spent its steps.
+    has_spent_steps: Cell<bool>,
 }
 
 /// Values that sources gave, by slot.
@@ -95,6 +103,21 @@ impl<'p> Asking<'p> {
             contents: OnceCell::new(),
             nested_left: Cell::new(NESTED_DECISIONS_MAX),
             nested_depth: Cell::new(0),
+            steps_left: Cell::new(REQUEST_STEPS_MAX),
+            has_spent_steps: Cell::new(false),
+        }
+    }
+
+    /// Whether the individual decision under way has spent a budget.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.has_spent_steps.get() || self.contents.get().is_some_and(Contents::is_spent)
+    }
+
+    /// Begins the next individual decision: that one before it took too long is not its fault.
+    pub(crate) fn begin(&self) {
+        self.has_spent_steps.set(false);
+        if let Some(contents) = self.contents.get() {
+            contents.forget_spent();
         }
     }
 
@@ -139,6 +162,7 @@ impl<'p> Asking<'p> {
     /// One individual decision.
     #[inline]
     pub(crate) fn decide(&self, request: &Request) -> ResultOf {
+        self.begin();
         let list = if request.return_policy_ids { ListPolicies::Yes } else { ListPolicies::No };
         match self.vote_by_index(request, list) {
             Ok((vote, applicable)) => self.result(request, vote, applicable),
@@ -161,8 +185,13 @@ impl<'p> Asking<'p> {
         let mut fetched = Fetched::new();
         for _ in 0..SOURCE_ROUNDS_MAX {
             let question = self.encode(request, &fetched, &surroundings);
-            let evaluator = Evaluator::new(&self.snapshot.program, &question, shortlist, trace, list);
+            let evaluator = Evaluator::new(&self.snapshot.program, &question, shortlist, trace, list)
+                .within(self.steps_left.get());
             let vote = evaluator.decide();
+            self.steps_left.set(self.steps_left.get().saturating_sub(evaluator.steps()));
+            if evaluator.is_spent() {
+                self.has_spent_steps.set(true);
+            }
             let applicable = evaluator.into_applicable();
             let needs = question.needs();
             SCRATCH.set(question.recycle());

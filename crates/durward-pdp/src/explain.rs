@@ -72,6 +72,7 @@ impl Pdp {
 
 impl Asking<'_> {
     fn explain(&self, request: &Request) -> Explained {
+        self.begin();
         let recorder = Recorder { program: &self.snapshot.program, open: RefCell::default() };
         match self.vote(request, &Everything, &recorder, ListPolicies::No) {
             Ok((vote, _)) => recorder.finish(&vote),

@@ -56,4 +56,8 @@ impl Surroundings for RequestSurroundings<'_> {
         request.categories.copy_category(wanted);
         Ok(self.asking.nested(&request)?.verdict == Verdict::Permit)
     }
+
+    fn is_spent(&self) -> bool {
+        self.asking.is_spent()
+    }
 }

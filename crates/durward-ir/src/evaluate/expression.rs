@@ -5,9 +5,12 @@ use std::borrow::Cow;
 use super::{Evaluator, STEPS_MAX, Shortlist, Trace};
 use crate::datatype::Integer;
 use crate::fault::{Evaluated, Fault};
-use crate::function::{Body, Contextual, Function, HigherOrder, Lazy};
+use crate::function::{Body, Contextual, Function, HigherOrder, Lazy, regexp};
 use crate::program::{Expr, ExprId, Match, Selector};
 use crate::value::{Operand, Value};
+
+/// What compiling a regular expression that a request brought counts for: it takes up to some milliseconds.
+const PATTERN_STEPS: usize = 20_000;
 
 /// Truth where an error is just unknown: what is left when nothing decides is the first error.
 struct Unknown(Option<Box<Fault>>);
@@ -159,6 +162,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         if matching.is_equality {
             return Ok(values.iter().any(|value| matching.literal.equals(value)));
         }
+        if let Some(pattern) = &matching.pattern {
+            return Ok(values.iter().any(|value| pattern.is_match(&value.lexical())));
+        }
         let mut unknown = Unknown(None);
         for value in values {
             let args = [Operand::One(Cow::Borrowed(&matching.literal)), Operand::One(Cow::Borrowed(value))];
@@ -218,7 +224,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     }
 
     fn holds(&self, function: &'static Function, a: &Value, b: &Value) -> Evaluated<bool> {
-        self.step(1)?;
+        self.step_applying()?;
         apply(function, &[Operand::One(Cow::Borrowed(a)), Operand::One(Cow::Borrowed(b))])?.as_boolean()
     }
 
@@ -263,7 +269,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             return Err(Fault::processing("exactly one argument must be a bag"));
         };
         Ok(values.iter().map(move |value| {
-            self.step(1)?;
+            self.step_applying()?;
             let mut args = Vec::with_capacity(operands.len());
             for (at, operand) in operands.iter().enumerate() {
                 args.push(if at == bag_at { Operand::One(Cow::Borrowed(value)) } else { operand.clone() });
@@ -280,7 +286,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         chosen: &mut Vec<&'o Value>,
     ) -> Evaluated<bool> {
         let Some((first, rest)) = operands.split_first() else {
-            self.step(1)?;
+            self.step_applying()?;
             let args: Vec<Operand<'_>> =
                 chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
             return apply(function, &args)?.as_boolean();
@@ -363,16 +369,26 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         Ok(Operand::one(value))
     }
 
-    fn step(&self, steps: usize) -> Evaluated<()> {
-        self.steps.set(self.steps.get() + steps as u64);
-        if self.is_spent() {
-            return Err(Fault::processing(format!("the decision takes more than {STEPS_MAX} steps")));
-        }
-        Ok(())
+    /// One step for applying a function to values, and more if the last application compiled a pattern.
+    fn step_applying(&self) -> Evaluated<()> {
+        self.step(1 + regexp::take_compiled() as usize * PATTERN_STEPS)
     }
 
-    fn is_spent(&self) -> bool {
-        self.steps.get() > STEPS_MAX
+    fn step(&self, steps: usize) -> Evaluated<()> {
+        self.steps.set(self.steps.get() + steps as u64);
+        if self.is_spent() { Err(self.too_many_steps()) } else { Ok(()) }
+    }
+
+    /// Whether more steps were needed than there are.
+    pub fn is_spent(&self) -> bool {
+        self.steps.get() > self.steps_max
+    }
+
+    pub(super) fn too_many_steps(&self) -> Box<Fault> {
+        Fault::processing(match self.steps_max {
+            STEPS_MAX => format!("the decision takes more than {STEPS_MAX} steps"),
+            _ => "the decisions of this request take too many steps together".to_owned(),
+        })
     }
 }
 

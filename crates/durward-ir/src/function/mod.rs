@@ -17,7 +17,7 @@ mod equality;
 mod logic;
 mod operand;
 pub mod pattern;
-mod regexp;
+pub(crate) mod regexp;
 mod text;
 
 use std::collections::HashMap;
@@ -168,6 +168,11 @@ impl Function {
     /// The identifier without its prefix, such as `string-equal`.
     pub fn short_name(&self) -> &'static str {
         self.id.rsplit(':').next().unwrap_or(self.id)
+    }
+
+    /// Whether the first argument is a regular expression.
+    pub fn takes_pattern(&self) -> bool {
+        self.id.ends_with("-regexp-match")
     }
 
     /// The parameters and the result; `None` for functions over functions, whose types depend on the function

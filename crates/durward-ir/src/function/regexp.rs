@@ -1,6 +1,6 @@
 //! Matching of regular expressions (XACML 3.0, A.3.13).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use crate::fault::{Evaluated, Fault};
@@ -33,6 +33,17 @@ fn regexp_match(operands: &[Operand<'_>]) -> Evaluated<Operand<'static>> {
 /// here come those computed at evaluation, of which a policy has few.
 const CACHE_SIZE_MAX: usize = 32;
 
+thread_local! {
+    /// How many patterns were compiled since this was last asked for.
+    static COMPILED_COUNT: Cell<u32> = const { Cell::new(0) };
+}
+
+/// How many patterns this thread has compiled since the last call. Compiling is slow next to everything else a
+/// function does, so the evaluator counts it.
+pub(crate) fn take_compiled() -> u32 {
+    COMPILED_COUNT.replace(0)
+}
+
 fn with_compiled<R>(text: &str, using: impl FnOnce(&Pattern) -> R) -> Evaluated<R> {
     thread_local! {
         static COMPILED: RefCell<HashMap<Box<str>, Result<Pattern, PatternError>>> = RefCell::default();
@@ -43,6 +54,7 @@ fn with_compiled<R>(text: &str, using: impl FnOnce(&Pattern) -> R) -> Evaluated<
                 compiled.clear();
             }
             compiled.insert(text.into(), Pattern::compile(text));
+            COMPILED_COUNT.set(COMPILED_COUNT.get().saturating_add(1));
         }
         match compiled.get(text) {
             Some(Ok(pattern)) => Ok(using(pattern)),

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
 use crate::function::Function;
+use crate::function::pattern::Pattern;
 use crate::value::{DataType, Operand, Value};
 
 /// A program in the making.
@@ -17,6 +19,8 @@ pub struct Builder {
     exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
+    /// Compiled regular expressions by their text; `None` where it does not compile.
+    patterns: HashMap<SmolStr, Option<Arc<Pattern>>>,
     slots: Slots,
     sources: Vec<SmolStr>,
 }
@@ -59,6 +63,17 @@ impl Builder {
         self.expr(Expr::Attribute { slot, must_be_present })
     }
 
+    /// A regular expression that stands in a policy, compiled once; `None` where it does not compile: then it fails
+    /// when asked.
+    pub fn pattern(&mut self, text: &str) -> Option<Arc<Pattern>> {
+        if let Some(known) = self.patterns.get(text) {
+            return known.clone();
+        }
+        let compiled = Pattern::compile(text).ok().map(Arc::new);
+        self.patterns.insert(SmolStr::new(text), compiled.clone());
+        compiled
+    }
+
     /// A literal compared with every value of a bag. Where the function is the equality of the literal's type
     /// and the bag an attribute, the fact becomes an atom that indexes can work with.
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
@@ -67,7 +82,11 @@ impl Builder {
             Some(Expr::Attribute { slot, .. }) if is_equality => self.slots.atom_for(*slot, &literal),
             _ => None,
         };
-        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom }))
+        let pattern = match function.takes_pattern() {
+            true => self.pattern(&literal.lexical()),
+            false => None,
+        };
+        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
     }
 
     /// The expression with this number, if there is one.

@@ -8,6 +8,7 @@
 
 mod duties;
 mod evaluation;
+mod hostile;
 mod references;
 mod sources;
 mod write;

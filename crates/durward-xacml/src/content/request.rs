@@ -23,6 +23,8 @@ pub struct Contents {
     /// The paths met so far, by their text.
     compiled: RefCell<HashMap<SmolStr, Compiled>>,
     steps: Cell<u64>,
+    /// Whether a path was given up for want of steps.
+    is_spent: Cell<bool>,
 }
 
 /// A path, and what it selected: one selector stands in many rules, and is asked for in every individual request.
@@ -62,6 +64,7 @@ impl Default for Contents {
             read: RefCell::default(),
             compiled: RefCell::default(),
             steps: Cell::new(XPATH_REQUEST_STEPS_MAX),
+            is_spent: Cell::new(false),
         }
     }
 }
@@ -73,6 +76,16 @@ struct Found {
 }
 
 impl Contents {
+    /// Whether a path was given up for want of steps since the last [`Contents::forget_spent`].
+    pub fn is_spent(&self) -> bool {
+        self.is_spent.get()
+    }
+
+    /// Begins another decision over the same contents.
+    pub fn forget_spent(&self) {
+        self.is_spent.set(false);
+    }
+
     /// The values an attribute selector selects, in document order; none where the category has no content.
     ///
     /// # Errors
@@ -271,6 +284,9 @@ impl Contents {
         let mut left = granted;
         let selected = content.evaluate_within(path, start, &mut left);
         self.steps.set(all - (granted - left));
+        if selected.is_err() && left == 0 {
+            self.is_spent.set(true);
+        }
         Ok(match selected? {
             Selected::Nodes(nodes) => Rc::from(nodes),
             Selected::Text(_) | Selected::Number(_) | Selected::Boolean(_) => Rc::from([]),

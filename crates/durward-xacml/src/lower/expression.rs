@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use durward_ir::attribute::AttributeName;
 use durward_ir::datatype::XPathExpression;
-use durward_ir::function::pattern::Pattern;
 use durward_ir::function::{self, Argument, Body, Function, Type};
 use durward_ir::program::{Expr, ExprId, Selector};
 use durward_ir::value::{DataType, Operand, Value};
@@ -20,11 +19,26 @@ use crate::tree::{
     MatchAttribute, NamespaceScope, Place, Policy, SelectorBase, VariableDefinition, VariableReference,
 };
 
+/// How deep an expression may nest, the variables it refers to included. The depth of a document bounds what nests in
+/// one place; through variables, each of which refers to the next, it could be any number, and the stack is not.
+const EXPRESSION_DEPTH_MAX: usize = 400;
+
 /// A lowered expression and its type.
 #[derive(Clone, Copy, Debug)]
 struct Typed {
     expr: ExprId,
     of: Type,
+    /// How many expressions a walk through it meets, every variable followed anew.
+    size: u64,
+    /// How deep it nests, variables followed.
+    depth: usize,
+}
+
+impl Typed {
+    /// An expression without arguments.
+    fn leaf(expr: ExprId, of: Type) -> Typed {
+        Typed { expr, of, size: 1, depth: 1 }
+    }
 }
 
 /// The variables of one policy.
@@ -59,6 +73,7 @@ impl<'t> Lowering<'t> {
     /// A condition is one boolean.
     pub(super) fn condition(&mut self, condition: &'t Condition, scope: &Variables<'t>) -> Option<ExprId> {
         let typed = self.expression(&condition.expression, scope)?;
+        self.size = self.size.saturating_add(typed.size);
         if typed.of == Type::One(DataType::Boolean) {
             return Some(typed.expr);
         }
@@ -73,7 +88,9 @@ impl<'t> Lowering<'t> {
         expression: &'t Expression,
         scope: &Variables<'t>,
     ) -> Option<ExprId> {
-        self.expression(expression, scope).map(|typed| typed.expr)
+        let typed = self.expression(expression, scope)?;
+        self.size = self.size.saturating_add(typed.size);
+        Some(typed.expr)
     }
 
     /// XACML 3.0, 5.9: the function takes the literal and one value of the bag, and is a predicate.
@@ -115,7 +132,7 @@ impl<'t> Lowering<'t> {
             Expression::Value(value) => {
                 let value = self.literal(value)?;
                 let of = Type::One(value.data_type());
-                Some(Typed { expr: self.builder.expr(Expr::Constant(Operand::one(value))), of })
+                Some(Typed::leaf(self.builder.expr(Expr::Constant(Operand::one(value))), of))
             }
             Expression::Designator(designator) => self.designator(designator),
             Expression::Selector(selector) => self.selector(selector),
@@ -159,19 +176,39 @@ impl<'t> Lowering<'t> {
         if let Some(known) = scope.lowered.borrow().get(id) {
             return *known;
         }
+        if self.open_calls == EXPRESSION_DEPTH_MAX {
+            self.too_deep(definition.place);
+            return None;
+        }
+        self.open_calls += 1;
         scope.open.borrow_mut().push(id);
         let typed = self.expression(&definition.expression, scope);
         scope.open.borrow_mut().pop();
+        self.open_calls -= 1;
         scope.lowered.borrow_mut().insert(id, typed);
         typed
     }
 
+    /// A call. What it calls in turn is lowered by recursion: through variables not lowered yet this could go deeper
+    /// than any document nests.
     fn apply(&mut self, apply: &'t Apply, scope: &Variables<'t>) -> Option<Typed> {
+        if self.open_calls == EXPRESSION_DEPTH_MAX {
+            self.too_deep(apply.place);
+            return None;
+        }
+        self.open_calls += 1;
+        let typed = self.call_of(apply, scope);
+        self.open_calls -= 1;
+        typed
+    }
+
+    fn call_of(&mut self, apply: &'t Apply, scope: &Variables<'t>) -> Option<Typed> {
         let function = self.function(&apply.function, apply.place);
         let mut arguments = Vec::with_capacity(apply.arguments.len());
         let mut exprs = Vec::with_capacity(apply.arguments.len());
         let mut inner = None;
         let mut complete = true;
+        let (mut size, mut depth) = (1u64, 0);
         for argument in &apply.arguments {
             match argument {
                 Expression::Function(named) => match self.function(&named.id, named.place) {
@@ -189,6 +226,8 @@ impl<'t> Lowering<'t> {
                     Some(typed) => {
                         arguments.push(Argument::Expression(typed.of));
                         exprs.push(typed.expr);
+                        size = size.saturating_add(typed.size);
+                        depth = depth.max(typed.depth);
                     }
                     None => complete = false,
                 },
@@ -205,8 +244,17 @@ impl<'t> Lowering<'t> {
                 return None;
             }
         };
+        if depth == EXPRESSION_DEPTH_MAX {
+            self.too_deep(apply.place);
+            return None;
+        }
         let expr = self.call(function, inner, exprs);
-        Some(Typed { expr: self.builder.expr(expr), of })
+        Some(Typed { expr: self.builder.expr(expr), of, size, depth: depth + 1 })
+    }
+
+    fn too_deep(&mut self, place: Place) {
+        let message = format!("expressions nest more than {EXPRESSION_DEPTH_MAX} deep, variables followed");
+        self.error(place, message, Some("combine more arguments in one `Apply`".into()));
     }
 
     /// An argument. A text literal given to an XPath function of XACML 1 and 2 is a path over the whole request:
@@ -224,7 +272,7 @@ impl<'t> Lowering<'t> {
         {
             let path = self.xpath(&value.text, "", &value.scope, value.place)?;
             let constant = Expr::Constant(Operand::one(Value::XPathExpression(Arc::new(path))));
-            return Some(Typed { expr: self.builder.expr(constant), of: Type::One(DataType::Text) });
+            return Some(Typed::leaf(self.builder.expr(constant), Type::One(DataType::Text)));
         }
         self.expression(argument, scope)
     }
@@ -275,13 +323,13 @@ impl<'t> Lowering<'t> {
     }
 
     /// A regular expression that is a literal is compiled once, here. One that does not compile fails when asked.
-    fn fixed_pattern(&self, function: &'static Function, args: &[ExprId]) -> Option<Expr> {
+    fn fixed_pattern(&mut self, function: &'static Function, args: &[ExprId]) -> Option<Expr> {
         let [pattern, text] = args else { return None };
-        if !function.id.ends_with("-regexp-match") {
+        if !function.takes_pattern() {
             return None;
         }
-        let pattern = Pattern::compile(&self.constant(*pattern)?.lexical()).ok()?;
-        Some(Expr::Matches(Arc::new(pattern), *text))
+        let pattern = self.constant(*pattern)?.lexical().into_owned();
+        Some(Expr::Matches(self.builder.pattern(&pattern)?, *text))
     }
 
     fn designator(&mut self, designator: &'t AttributeDesignator) -> Option<Typed> {
@@ -293,7 +341,7 @@ impl<'t> Lowering<'t> {
             issuer: designator.issuer.clone(),
         };
         let expr = self.builder.attribute(&name, designator.must_be_present);
-        Some(Typed { expr, of: Type::Bag(data_type) })
+        Some(Typed::leaf(expr, Type::Bag(data_type)))
     }
 
     fn selector(&mut self, selector: &'t AttributeSelector) -> Option<Typed> {
@@ -309,7 +357,7 @@ impl<'t> Lowering<'t> {
         let selector =
             Selector { path, context, data_type, must_be_present: selector.must_be_present, over_request };
         let expr = self.builder.expr(Expr::Selector(Arc::new(selector)));
-        Some(Typed { expr, of: Type::Bag(data_type) })
+        Some(Typed::leaf(expr, Type::Bag(data_type)))
     }
 
     fn literal(&mut self, literal: &'t AttributeValue) -> Option<Value> {

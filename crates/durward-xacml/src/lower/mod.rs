@@ -26,9 +26,12 @@ use repository::{Element, Repository};
 /// together with the nesting within each document.
 pub const REFERENCE_DEPTH_MAX: usize = 50;
 
-/// How many elements a program may have when every reference is followed anew. References are shared in memory,
-/// but a decision walks them again each time: without a bound, thirty sets that each refer twice to the next
-/// would take hours.
+/// How deep policy sets may stand in each other, references followed: the recursion of the evaluator.
+pub const NESTING_MAX: usize = 400;
+
+/// How many elements a program may have when every reference and every variable is followed anew. They are shared in
+/// memory, but a decision walks them again each time: without a bound, thirty sets that each refer twice to the next
+/// would take hours, and so would thirty variables.
 pub const ELEMENTS_MAX: u64 = 20_000_000;
 
 /// What to make of several documents.
@@ -60,6 +63,8 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
         errors: repository.duplicates(),
         source: 0,
         path: Vec::new(),
+        open_calls: 0,
+        size: 0,
     };
     for document in documents {
         lowering.builder.source(&document.source);
@@ -92,6 +97,8 @@ struct Lowered {
     elements: u64,
     /// How deeply references nest below it.
     depth: usize,
+    /// How deeply policy sets and policies nest in it, itself included.
+    nesting: usize,
 }
 
 /// The state of lowering all documents.
@@ -106,6 +113,10 @@ struct Lowering<'t> {
     source: usize,
     /// The elements being lowered, for finding cycles.
     path: Vec<*const ()>,
+    /// The calls being lowered, one within another.
+    open_calls: usize,
+    /// How many expressions the policy being lowered walks through, every variable followed anew.
+    size: u64,
 }
 
 impl<'t> Lowering<'t> {
@@ -123,6 +134,10 @@ impl<'t> Lowering<'t> {
         let address = element.address();
         if let Some(known) = self.lowered.get(&address) {
             return *known;
+        }
+        if self.path.len() == NESTING_MAX {
+            self.nests_too_deep(element);
+            return None;
         }
         let outer = std::mem::replace(&mut self.source, source);
         self.path.push(address);
@@ -142,19 +157,25 @@ impl<'t> Lowering<'t> {
         let scope = expression::Variables::none();
         let target = self.target(&set.target, &scope);
         let mut children = Vec::with_capacity(set.children.len());
-        let (mut elements, mut depth, mut complete) = (1u64, 0, true);
+        let (mut elements, mut depth, mut nesting, mut complete) = (1u64, 0, 0, true);
         for child in &set.children {
             match self.child(child) {
                 Some(lowered) => {
                     elements = elements.saturating_add(lowered.elements);
                     depth = depth.max(lowered.depth + usize::from(is_reference(child)));
+                    nesting = nesting.max(lowered.nesting);
                     children.push(lowered.node);
                 }
                 None => complete = false,
             }
         }
         let duties = self.duties(&set.obligations, &set.advice, &scope);
-        self.check_size(set.place, &set.id, elements, depth);
+        elements = elements.saturating_add(std::mem::take(&mut self.size));
+        self.check_size(set.place, &format!("policy set `{}`", set.id), elements, depth);
+        if nesting == NESTING_MAX {
+            self.nests_too_deep(Element::PolicySet(set));
+            complete = false;
+        }
         let (algorithm, target, duties) = (algorithm?, target?, duties?);
         if !complete {
             return None;
@@ -169,7 +190,7 @@ impl<'t> Lowering<'t> {
             duties,
             place: self.place(set.place),
         }));
-        Some(Lowered { node, elements, depth })
+        Some(Lowered { node, elements, depth, nesting: nesting + 1 })
     }
 
     fn child(&mut self, child: &'t PolicySetChild) -> Option<Lowered> {
@@ -213,7 +234,8 @@ impl<'t> Lowering<'t> {
         let duties = self.duties(&policy.obligations, &policy.advice, &scope);
         let children = rules.into_iter().collect::<Option<Vec<NodeId>>>();
         let (algorithm, target, duties, children) = (algorithm?, target?, duties?, children?);
-        let elements = 1 + children.len() as u64;
+        let elements = (1 + children.len() as u64).saturating_add(std::mem::take(&mut self.size));
+        self.check_size(policy.place, &format!("policy `{}`", policy.id), elements, 0);
         let node = self.builder.node(Node::Set(Set {
             id: policy.id.clone(),
             version: format_smolstr!("{}", policy.version),
@@ -224,7 +246,7 @@ impl<'t> Lowering<'t> {
             duties,
             place: self.place(policy.place),
         }));
-        Some(Lowered { node, elements, depth: 0 })
+        Some(Lowered { node, elements, depth: 0, nesting: 1 })
     }
 
     fn rule(&mut self, rule: &'t Rule, scope: &expression::Variables<'t>) -> Option<NodeId> {
@@ -348,17 +370,26 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    fn check_size(&mut self, place: Place, id: &str, elements: u64, depth: usize) {
+    fn check_size(&mut self, place: Place, what: &str, elements: u64, depth: usize) {
         if elements > ELEMENTS_MAX {
             let message =
-                format!("policy set `{id}` has more than {ELEMENTS_MAX} elements, references followed");
-            self.error(place, message, Some("refer to shared policies from fewer places".into()));
+                format!("{what} has more than {ELEMENTS_MAX} elements, references and variables followed");
+            let help = "refer to shared policies, and to variables, from fewer places";
+            self.error(place, message, Some(help.into()));
         }
         if depth > REFERENCE_DEPTH_MAX {
-            let message =
-                format!("references below policy set `{id}` nest more than {REFERENCE_DEPTH_MAX} deep");
+            let message = format!("references below {what} nest more than {REFERENCE_DEPTH_MAX} deep");
             self.error(place, message, None);
         }
+    }
+
+    fn nests_too_deep(&mut self, element: Element<'t>) {
+        let (place, id) = match element {
+            Element::Policy(policy) => (policy.place, &policy.id),
+            Element::PolicySet(set) => (set.place, &set.id),
+        };
+        let message = format!("policy sets nest more than {NESTING_MAX} deep at `{id}`, references followed");
+        self.error(place, message, Some("combine more policies in one set".into()));
     }
 
     /// The documents to start from.
