@@ -100,7 +100,10 @@ fn sets_that_refer_twice_to_the_next_do_not_explode() {
         policies.push(set_of(&format!("s{level}"), &(next.clone() + &next)));
     }
     let errors = try_pdp(&policies).unwrap_err();
-    assert!(errors.iter().any(|error| error.contains("elements, references and variables followed")), "{errors:?}");
+    assert!(
+        errors.iter().any(|error| error.contains("elements, references and variables followed")),
+        "{errors:?}"
+    );
 }
 
 #[test]

@@ -52,8 +52,11 @@ fn parts(request: &Request, hierarchy: Option<&dyn ResourceHierarchy>) -> Vec<St
 fn failure(request: &Request, hierarchy: Option<&dyn ResourceHierarchy>) -> String {
     match individual_requests(request, hierarchy) {
         Err(error) => error.to_string(),
-        Ok(Individual::Many(many)) if many.len() == 1 => many[0].as_ref().unwrap_err().to_string(),
-        Ok(_) => panic!("nothing is wrong"),
+        Ok(Individual::Many(many)) => match many.as_slice() {
+            [Err(error)] => error.to_string(),
+            _ => panic!("not the one error expected"),
+        },
+        Ok(Individual::One(_)) => panic!("nothing is wrong"),
     }
 }
 
