@@ -1,10 +1,11 @@
 //! Policy texts out of files and directories.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use durward_xacml::policy::{RootKind, root_kind};
+use durward_xacml::policy::{Limits, RootKind, root_kind};
 
 /// One policy document, not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,17 +41,30 @@ impl std::error::Error for ReadError {}
 /// examples; whatever else is not a policy is an error when it is read.
 ///
 /// # Errors
-/// A path that does not exist or cannot be read; a directory without any policy.
+/// A path that does not exist or cannot be read; a directory without any policy, or with something else than files and
+/// directories under such a name; a file longer than policies may be by default.
 pub fn read_policies(path: &Path) -> Result<Vec<PolicyText>, ReadError> {
+    read_policies_within(path, Limits::default().bytes_max)
+}
+
+/// Like [`read_policies`], with another limit to the bytes of one file.
+///
+/// # Errors
+/// Those of [`read_policies`].
+pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyText>, ReadError> {
     if !path.is_dir() {
-        return Ok(vec![read(path)?]);
+        return Ok(vec![read(path, bytes_max)?]);
     }
     let mut files = Vec::new();
     collect(path, 0, &mut files)?;
     files.sort();
     let mut texts = Vec::with_capacity(files.len());
     for file in files {
-        let text = read(&file)?;
+        // Opening a pipe waits for somebody to write; a directory is no place for one.
+        if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(ReadError { path: file, message: "neither a file nor a directory".into() });
+        }
+        let text = read(&file, bytes_max)?;
         match root_kind(&text.text) {
             RootKind::Request | RootKind::Response => {}
             RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => {
@@ -70,7 +84,7 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
         let message = format!("directories nest more than {DIRECTORY_DEPTH_MAX} deep");
         return Err(ReadError { path: directory.into(), message });
     }
-    let failed = |error: std::io::Error| ReadError { path: directory.into(), message: error.to_string() };
+    let failed = |error: io::Error| ReadError { path: directory.into(), message: reason(&error) };
     for entry in fs::read_dir(directory).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -86,7 +100,21 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
     Ok(())
 }
 
-fn read(path: &Path) -> Result<PolicyText, ReadError> {
-    let text = fs::read(path).map_err(|error| ReadError { path: path.into(), message: error.to_string() })?;
+/// Reads no more than may be there: what is behind a name need not be a file with an end.
+fn read(path: &Path, bytes_max: usize) -> Result<PolicyText, ReadError> {
+    let failed = |error: io::Error| ReadError { path: path.into(), message: reason(&error) };
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(bytes_max as u64 + 1).read_to_end(&mut text).map_err(failed)?;
+    if text.len() > bytes_max {
+        let message = format!("more than {bytes_max} bytes, which is more than a policy may have");
+        return Err(ReadError { path: path.into(), message });
+    }
     Ok(PolicyText { name: path.display().to_string(), text })
+}
+
+/// What went wrong, without the operating system's number for it.
+fn reason(error: &io::Error) -> String {
+    let message = error.to_string();
+    message.split(" (os error").next().unwrap_or(&message).to_owned()
 }

@@ -1,6 +1,7 @@
 //! `durward serve`: the decision point on the network.
 
 use std::future::Future;
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +22,8 @@ Examples:
   durward serve --config durward.toml --listen 0.0.0.0:8080
 
 Without --config, `durward.toml` in the current directory is read if there is one. Flags count more than the file.
-Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what is under way, then end.";
+Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what is under way, then end;
+SIGHUP is passed over, unless a terminal is open.";
 
 /// The configuration file looked for where none is named.
 const CONFIG_FILE: &str = "durward.toml";
@@ -74,11 +76,15 @@ pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, Failure>) -> Outc
     })
 }
 
-/// Ready when the process is asked to end.
+/// Ready when the process is asked to end. SIGHUP, by which servers are told to look at their files again, must not
+/// end one that looks anyway; where a terminal is open, it says that the terminal is closed, and ends the process.
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let hang_up = if io::stderr().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) };
     Ok(async move {
+        // Held for as long as the process is to ignore it.
+        let _hang_up = hang_up;
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}

@@ -36,7 +36,7 @@ pub(super) fn answer(shared: &Shared, headers: &HeaderMap) -> Answer {
         Some(TEXT_XML) => text_answer("text/xml; charset=utf-8", HOME_XML),
         Some(JSON_HOME) => text_answer("application/json-home", HOME_JSON),
         Some(JSON) => text_answer("application/json", HOME_JSON),
-        Some(_) => page(shared),
+        Some(_) => page(shared, headers),
         None => {
             let detail = "this can be `application/xml`, `application/json-home` or `text/html`";
             Problem::new(StatusCode::NOT_ACCEPTABLE, detail).into_answer(Form::Json)
@@ -67,15 +67,25 @@ pre{margin:0;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace;white-spa
 code{font:.9em ui-monospace,SFMono-Regular,Menlo,monospace}ul{margin:.25rem 0;padding-left:1.2rem}";
 
 /// A question to try; short enough to be read.
-const EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' --data-binary @- http://ADDRESS/pdp <<'END'
+const EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' \
+     --data-binary @- http://ADDRESS/pdp <<'END'
 {"Request": {
   "AccessSubject": {"Attribute": [{"AttributeId": "role", "Value": "doctor"}]},
-  "Resource":      {"Attribute": [{"AttributeId": "resource-id", "Value": "record-7"}]},
-  "Action":        {"Attribute": [{"AttributeId": "action-id", "Value": "read"}]}
+  "Action":        {"Attribute": [{"AttributeId": "action", "Value": "read"}]}
 }}
 END"#;
 
-fn page(shared: &Shared) -> Answer {
+/// Where the browser found us, if that is a name or address and nothing else: it is shown as part of a command.
+fn address(shared: &Shared, headers: &HeaderMap) -> String {
+    let is_plain = |host: &&str| {
+        host.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b':' | b'-' | b'[' | b']'))
+    };
+    let host = text_of(headers, &header::HOST).filter(is_plain);
+    host.map_or_else(|| shared.settings.server.listen.to_string(), String::from)
+}
+
+fn page(shared: &Shared, headers: &HeaderMap) -> Answer {
     let health = health(shared);
     let mut html = String::with_capacity(6 * 1024);
     html.push_str("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
@@ -91,7 +101,7 @@ fn page(shared: &Shared) -> Answer {
     html.push_str(&list("What is wrong with the newest policies", problems(&health)));
     html.push_str(&list("Weak settings", health.warnings.iter().map(|warning| escape(warning)).collect()));
     html.push_str("<h2>Try it</h2><div class=\"card\"><pre>");
-    html.push_str(&escape(&EXAMPLE.replace("ADDRESS", &shared.settings.server.listen.to_string())));
+    html.push_str(&escape(&EXAMPLE.replace("ADDRESS", &address(shared, headers))));
     html.push_str("</pre></div><h2>What there is</h2><ul>");
     html.push_str("<li><code>POST /pdp</code> takes and gives XML or JSON (<code>Content-Type</code>, ");
     html.push_str("<code>Accept</code>)</li>");

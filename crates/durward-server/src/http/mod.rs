@@ -59,6 +59,10 @@ pub(crate) async fn answer(
     let _in_flight = InFlight(shared);
     let call = Call { shared, client, id: request_id(shared, request.headers()) };
     let (route, mut answer) = match routes::find(request.uri().path()) {
+        _ if !names_one_host(&request) => {
+            let detail = "a request needs one `Host`, and no more";
+            ("other", refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail)))
+        }
         Some(route) if route.allows(request.method().as_str()) => {
             (route.path, dispatch(&call, route, request).await)
         }
@@ -68,11 +72,19 @@ pub(crate) async fn answer(
             ("other", refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail)))
         }
     };
+    // Whatever this says may be different a moment later.
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::try_from(call.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }
     shared.metrics.answered(route, answer.status().as_u16(), begun.elapsed());
     Ok(answer)
+}
+
+/// RFC 9112, 3.2: two hosts could be one for a proxy and another for us.
+fn names_one_host(request: &hyper::Request<Incoming>) -> bool {
+    let count = request.headers().get_all(header::HOST).iter().count();
+    count == 1 || (count == 0 && request.version() < hyper::Version::HTTP_11)
 }
 
 async fn dispatch(
@@ -124,12 +136,10 @@ fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
     }
 }
 
-/// A text that changes from one moment to the next.
 fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(text.into()));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
 }
 

@@ -6,10 +6,11 @@
 mod fingerprint;
 mod watch;
 
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use durward_pdp::{Pdp, PdpBuilder, PolicyError, PolicyText, ReadError, read_policies};
+use durward_pdp::{Pdp, PdpBuilder, PolicyError, PolicyText, ReadError, read_policies_within};
 
 use crate::attributes::Constants;
 use crate::server::StartError;
@@ -97,7 +98,7 @@ impl Policies {
     }
 
     fn replace(&mut self, shared: &Shared) -> Result<Loaded, Refused> {
-        let texts = read_policies(&shared.settings.policies.path).map_err(Refused::Read)?;
+        let texts = texts(&shared.settings).map_err(Refused::Read)?;
         let digest = Some(digest(&texts));
         match shared.pdp.get() {
             Some(_) if digest == self.in_force => return Ok(Loaded::Same),
@@ -173,6 +174,15 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
     }
     let constants = Constants::new(&settings.attributes)?;
     Ok(if constants.is_empty() { builder } else { builder.source(constants) })
+}
+
+/// Reads the files. Whatever the path has become while serving, this must not wait: nobody would read policies again.
+fn texts(settings: &Settings) -> Result<Vec<PolicyText>, ReadError> {
+    let path = &settings.policies.path;
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Err(ReadError { path: path.clone(), message: "neither a file nor a directory".into() });
+    }
+    read_policies_within(path, settings.limits.of_policies().bytes_max)
 }
 
 fn digest(texts: &[PolicyText]) -> u64 {

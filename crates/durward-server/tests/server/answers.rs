@@ -150,6 +150,51 @@ fn the_home_document_links_to_the_decision_point() {
 }
 
 #[test]
+fn no_answer_may_be_kept() {
+    let server = TestServer::start("");
+    for path in ["/", "/metrics", "/health/live", "/health/ready", "/nowhere"] {
+        assert_eq!(server.get(path).header("cache-control"), "no-store", "{path}");
+    }
+    let headers = [("Content-Type", "application/xacml+xml")];
+    for body in [request_xml("doctor"), "not XML".into()] {
+        assert_eq!(server.post(&headers, body).header("cache-control"), "no-store");
+    }
+}
+
+/// RFC 9112, 3.2. A proxy and we must not each see another one of two.
+#[test]
+fn a_request_names_one_host() {
+    let server = TestServer::start("");
+    for (head, expected) in [
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200),
+        ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        ("GET / HTTP/1.0\r\n\r\n", 200),
+        ("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    ] {
+        let mut connection = server.connect();
+        connection.send(head);
+        assert_eq!(connection.answer().0, expected, "{head:?}");
+    }
+}
+
+#[test]
+fn the_command_on_the_page_asks_where_the_browser_did_and_nothing_else() {
+    let server = TestServer::start("");
+    for (host, expected) in [
+        ("pdp.example.org:8443", "http://pdp.example.org:8443/pdp"),
+        ("[::1]:80", "http://[::1]:80/pdp"),
+        ("a;rm -rf x", "http://127.0.0.1:"),
+        ("$(x)", "http://127.0.0.1:"),
+    ] {
+        let mut connection = server.connect();
+        connection.send(&format!("GET / HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\n\r\n"));
+        let (status, page) = connection.answer();
+        assert!(status == 200 && page.contains(expected), "{status} {page}");
+    }
+}
+
+#[test]
 fn a_browser_gets_a_page_without_scripts() {
     let server = TestServer::start("");
     let accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";

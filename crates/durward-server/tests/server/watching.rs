@@ -151,6 +151,52 @@ fn a_server_told_to_wait_is_not_ready_until_there_are_policies() {
     assert_eq!(server.decide("doctor"), "Permit");
 }
 
+/// Opening a pipe waits for somebody to write into it: a thread that did would never read policies again, and everything
+/// would go on saying that the newest were in force.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_told_and_does_not_end_the_watch() {
+    use std::os::unix::fs::symlink;
+    let server = TestServer::start("");
+    let directory = &server.directory;
+    let stale = |server: &TestServer| server.ready()["status"] == "stale";
+    let ready = |server: &TestServer| server.ready()["status"] == "ready";
+    let make_pipe = |name: &str| {
+        assert!(std::process::Command::new("mkfifo").arg(directory.path(name)).status().unwrap().success());
+    };
+
+    make_pipe("policies/pipe.xml");
+    server.eventually("a pipe is a problem", stale);
+    assert_eq!(server.ready()["problems"][0]["reason"], "neither a file nor a directory");
+    fs::remove_file(directory.path("policies/pipe.xml")).unwrap();
+    server.eventually("it is gone", ready);
+
+    symlink("/dev/zero", directory.path("policies/zero.xml")).unwrap();
+    server.eventually("a device is a problem", stale);
+    fs::remove_file(directory.path("policies/zero.xml")).unwrap();
+    server.eventually("it is gone", ready);
+
+    fs::rename(directory.path("policies"), directory.path("before")).unwrap();
+    make_pipe("policies");
+    server.eventually("so is a pipe in the place of the directory", |server| {
+        server.ready()["problems"][0]["reason"] == "neither a file nor a directory"
+    });
+    fs::remove_file(directory.path("policies")).unwrap();
+    directory.write("policies/nurses.xml", &nurses_read());
+    server.eventually("nurses read", |server| server.decide("nurse") == "Permit");
+}
+
+#[test]
+fn a_file_without_an_end_is_not_read_to_it() {
+    let server = TestServer::start("");
+    let path = server.directory.path("policies/large.xml");
+    fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    server.eventually("it is too large", |server| server.ready()["status"] == "stale");
+    let reason = server.ready()["problems"][0]["reason"].to_string();
+    assert!(reason.contains("more than 67108864 bytes"), "{reason}");
+    assert_eq!(server.decide("doctor"), "Permit");
+}
+
 #[test]
 fn every_request_is_answered_while_policies_change() {
     let server = TestServer::start("policies.poll_ms = 20\npolicies.settle_ms = 1");

@@ -5,7 +5,7 @@ mod lines;
 
 pub(crate) use lines::read_request_texts;
 
-use std::fs;
+use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -101,16 +101,21 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
     }
 }
 
+/// Most bytes read of one request: far beyond what a request may have.
+const TEXT_BYTES_MAX: u64 = 32 << 20;
+
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::new();
     if path != Path::new("-") {
-        return fs::read(path).map_err(|error| Failure::unreadable(path, &error));
+        // No more than the reader needs to see that it is too much: a path may lead to something without an end.
+        let read = File::open(path).and_then(|file| file.take(TEXT_BYTES_MAX).read_to_end(&mut text));
+        return read.map(|_| text).map_err(|error| Failure::unreadable(path, &error));
     }
-    let mut stdin = io::stdin().lock();
+    let stdin = io::stdin().lock();
     if stdin.is_terminal() {
         return Err(Failure::new("no request").hint("give `--request FILE`, or a request on standard input"));
     }
-    let mut text = Vec::new();
-    stdin.read_to_end(&mut text)?;
+    stdin.take(TEXT_BYTES_MAX).read_to_end(&mut text)?;
     Ok(text)
 }
 

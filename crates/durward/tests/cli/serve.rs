@@ -68,10 +68,14 @@ impl Running {
         answer
     }
 
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
     /// Asks the process to end, and waits for its exit code.
     fn end(mut self) -> Option<i32> {
-        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(status.success());
+        self.signal("-TERM");
         self.child.wait().unwrap().code()
     }
 }
@@ -142,4 +146,14 @@ fn the_example_policies_can_be_taken_home() {
     let ran = durward(&["demo", "--policies-to", &path]).exits(2);
     assert!(ran.stderr.contains("conference.xml: File exists"), "{}", ran.stderr);
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+/// Programs that turn logs over send this to whatever serves.
+#[test]
+fn a_hang_up_signal_does_not_end_a_server() {
+    let running = Running::start(&["demo", "--listen", "127.0.0.1:0"], "http://");
+    running.signal("-HUP");
+    let answer = running.post("application/xacml+json", "{}");
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert_eq!(running.end(), Some(0));
 }
