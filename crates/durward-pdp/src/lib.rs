@@ -35,6 +35,7 @@ mod explain;
 mod read;
 mod snapshot;
 mod source;
+pub mod stream;
 mod surroundings;
 mod time;
 
