@@ -2,10 +2,13 @@
 //!
 //! Nothing is encoded ahead. A slot is looked up in the request when it is first read, and policies that are indexed
 //! read few: what is touched per slot read is the keys of the request's attributes, one comparison of a name, one
-//! entry of the table of atoms and one comparison of a value.
+//! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
+//! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+
+use smallvec::SmallVec;
 
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
@@ -151,6 +154,50 @@ impl Attributes for NoAttributes {
     }
 }
 
+/// What the slots of one program hold of one request, looked up ahead: all that indexes, and most that policies, want
+/// to know of it, in a few neighbouring words.
+#[derive(Clone, Debug, Default)]
+pub struct Encoding {
+    /// The program's [`Slots::id`]; 0 of none.
+    program: u64,
+    /// The slots that hold something, each once.
+    numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]>,
+}
+
+/// So many numbers stand in an encoding itself; more need memory of their own. Requests carry ten attributes or so.
+const ENCODED_INLINE: usize = 12;
+
+impl Encoding {
+    /// Of nothing, for no program.
+    pub const fn none() -> Encoding {
+        Encoding { program: 0, numbers: SmallVec::new_const() }
+    }
+
+    /// Looks up what `attributes` has for every slot that may read an attribute with one of these halves of a key.
+    pub fn of(slots: &Slots, attributes: &dyn Attributes, halves: &[u32]) -> Encoding {
+        let mut numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]> = SmallVec::new();
+        for slot in halves.iter().flat_map(|half| slots.with_half(*half)) {
+            if numbers.iter().any(|(known, _)| *known == slot) {
+                continue;
+            }
+            let number = match attributes.read(slots.name(slot), slots.key(slot)) {
+                Reading::Absent => continue,
+                Reading::One(value, digest) => number_of(slots, slot, value, digest),
+                // Which values they are is looked up when asked.
+                Reading::Many(_) => UNREAD,
+            };
+            numbers.push((slot, number));
+        }
+        Encoding { program: slots.id(), numbers }
+    }
+
+    /// Whether it was made for this program.
+    #[inline]
+    pub fn is_for(&self, slots: &Slots) -> bool {
+        self.program != 0 && self.program == slots.id()
+    }
+}
+
 /// One question. Lives as long as the request it borrows from.
 pub struct Question<'r> {
     slots: &'r Slots,
@@ -192,7 +239,8 @@ impl Scratch {
 
 impl<'r> Question<'r> {
     /// A question nothing has been asked of yet. `is_sourced` says for which slots an attribute source may be asked;
-    /// it may be shorter than there are slots.
+    /// it may be shorter than there are slots. `encoding` is of these very attributes; one for another program says
+    /// nothing.
     #[inline(always)]
     pub fn new(
         scratch: Scratch,
@@ -200,10 +248,22 @@ impl<'r> Question<'r> {
         attributes: &'r dyn Attributes,
         surroundings: &'r dyn Surroundings,
         is_sourced: &'r [bool],
+        encoding: &Encoding,
     ) -> Question<'r> {
         let Scratch { mut numbers, mut many } = scratch;
         numbers.clear();
-        numbers.resize(slots.len(), Cell::new(UNREAD));
+        if encoding.is_for(slots) {
+            // What is not encoded is absent; where there are sources, reading it says whether one may be asked.
+            let rest = if is_sourced.is_empty() { Number::ABSENT } else { UNREAD };
+            numbers.resize(slots.len(), Cell::new(rest));
+            for (slot, number) in &encoding.numbers {
+                if let Some(cell) = numbers.get(slot.0 as usize) {
+                    cell.set(*number);
+                }
+            }
+        } else {
+            numbers.resize(slots.len(), Cell::new(UNREAD));
+        }
         many.clear();
         let (supplied, many, needs) = (Vec::new(), RefCell::new(many), RefCell::default());
         Question { slots, attributes, surroundings, is_sourced, supplied, numbers, many, needs }
@@ -219,6 +279,9 @@ impl<'r> Question<'r> {
     /// absent, and no longer asked for.
     pub fn supply(&mut self, slot: SlotId, values: &'r [Value]) {
         self.supplied.push((slot, values));
+        if let Some(number) = self.numbers.get(slot.0 as usize) {
+            number.set(UNREAD);
+        }
     }
 
     /// The slot's bag; empty where nothing is known.
@@ -254,11 +317,11 @@ impl<'r> Question<'r> {
     #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     fn read(&self, slot: SlotId) -> Number {
         let number = match self.look_up(slot) {
-            Reading::One(value, digest) => self.number_of(slot, value, digest),
+            Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
             Reading::Absent if self.may_be_asked(slot) => Number::UNASKED,
             Reading::Absent => Number::ABSENT,
             Reading::Many(values) => {
-                let number_of = |value: &Value| self.number_of(slot, value, value.content_hash());
+                let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
@@ -285,14 +348,6 @@ impl<'r> Question<'r> {
     #[inline]
     fn may_be_asked(&self, slot: SlotId) -> bool {
         self.is_sourced.get(slot.0 as usize) == Some(&true) && self.supplied(slot).is_none()
-    }
-
-    #[inline]
-    fn number_of(&self, slot: SlotId, value: &Value, digest: u64) -> Number {
-        if !value.is_internable() {
-            return Number::OTHER;
-        }
-        self.slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
     }
 
     #[cold]
@@ -329,4 +384,12 @@ impl<'r> Question<'r> {
     pub fn surroundings(&self) -> &'r dyn Surroundings {
         self.surroundings
     }
+}
+
+#[inline]
+fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number {
+    if !value.is_internable() {
+        return Number::OTHER;
+    }
+    slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
 }

@@ -62,11 +62,20 @@ pub(crate) struct Asking<'p> {
 type Fetched = Vec<(SlotId, Vec<Value>)>;
 
 impl Pdp {
+    /// Looks up ahead what the policies in force want to know of a request, and keeps it in the request: deciding is
+    /// then about twice as fast. Worth it for a request that is asked more than once, or read where there is time.
+    /// The answer is the same with and without; after the policies were replaced the request is looked up anew.
+    pub fn encode(&self, request: &mut Request) {
+        request.categories.encode(&self.snapshot.load().program.slots);
+    }
+
     /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
     /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
     pub fn decide(&self, request: &Request) -> Response {
-        request.categories.touch();
         let snapshot = self.snapshot.load();
+        if !request.categories.encoding().is_for(&snapshot.program.slots) {
+            request.categories.touch();
+        }
         let asking = Asking::new(self, &snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
@@ -218,8 +227,10 @@ impl<'p> Asking<'p> {
         let snapshot = self.snapshot;
         let slots = &snapshot.program.slots;
         let scratch = SCRATCH.take();
+        let attributes = &request.categories;
+        let encoding = attributes.encoding();
         let mut question =
-            Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
+            Question::new(scratch, slots, attributes, surroundings, &snapshot.is_sourced, encoding);
         if let Some(moment) = &self.moment {
             for (slot, values) in snapshot.time.with(moment) {
                 if matches!(request.categories.read(slots.name(slot), slots.key(slot)), Reading::Absent) {

@@ -116,7 +116,7 @@ impl Subject {
     /// # Errors
     /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
     pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
-        let work = work::Requests::read(requests)?;
+        let work = work::Requests::read(requests, &self.pdp)?;
         let pdp = &self.pdp;
         let run = |at: usize| match plan.mode {
             Mode::Decide => work.decide(pdp, at),

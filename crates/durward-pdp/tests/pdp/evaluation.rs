@@ -190,7 +190,7 @@ fn one_decision_does_only_so_much_work() {
     }
     let result = decide(&pdp(&policies), &request.build());
     assert_eq!(result.decision, Decision::Indeterminate);
-    assert!(result.status.message.unwrap_or_default().contains("steps"));
+    assert!(result.status.message.as_deref().unwrap_or_default().contains("steps"));
 }
 
 /// A subject that has the role `boss`, or may do it with the attributes `given`.
