@@ -54,10 +54,12 @@ impl Options {
                 "pollIntervalMs" => self.poll_interval_ms = whole(key, value, 0)?,
                 "retries" => self.retries = whole(key, value, 0)?,
                 "backoffMs" => self.backoff_ms = whole(key, value, BACKOFF_MS_MIN)?,
-                "fresh" => match value {
-                    Value::Boolean(fresh) => self.fresh = *fresh,
-                    other => return Err(format!("`fresh` is {}; write true or false", other.data_type())),
-                },
+                "fresh" => {
+                    let Value::Boolean(fresh) = value else {
+                        return Err(format!("`fresh` is {}; write true or false", value.lexical()));
+                    };
+                    self.fresh = *fresh;
+                }
                 _ => {}
             }
         }
@@ -66,10 +68,8 @@ impl Options {
 }
 
 fn whole(key: &str, value: &Value, least: u64) -> Result<u64, String> {
-    let number = match value {
-        Value::Number(number) => number.to_i64().and_then(|number| u64::try_from(number).ok()),
-        _ => None,
-    };
+    let number = if let Value::Number(number) = value { number.to_i64() } else { None };
+    let number = number.and_then(|number| u64::try_from(number).ok());
     number
         .filter(|number| *number >= least)
         .ok_or_else(|| format!("`{key}` is {}; write a whole number from {least}", value.lexical()))

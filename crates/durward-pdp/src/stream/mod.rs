@@ -15,6 +15,7 @@ mod chance;
 mod decider;
 mod entry;
 mod finder;
+pub mod finders;
 mod identical;
 mod interner;
 mod invocation;
