@@ -20,8 +20,6 @@
 mod head;
 mod life;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod timers;
 
 use std::mem;
@@ -203,12 +201,15 @@ impl Broker {
     pub(crate) fn set_finders(&mut self, finders: Vec<Finder>) {
         self.finders = finders;
         self.forget(|broker, stream| {
+            // Heads have no finder: those that wait go with the stream that they wait for, the others stay.
+            let is_head = matches!(stream.stage, Stage::Head { .. });
             let now = broker.finder(&stream.key.invocation);
-            !match (&stream.finder, &now) {
-                (Some(old), Some(new)) => old.is(new),
-                (None, None) => true,
-                (Some(_), None) | (None, Some(_)) => false,
-            }
+            !is_head
+                && !match (&stream.finder, &now) {
+                    (Some(old), Some(new)) => old.is(new),
+                    (None, None) => true,
+                    (Some(_), None) | (None, Some(_)) => false,
+                }
         });
     }
 
@@ -224,17 +225,23 @@ impl Broker {
         });
     }
 
-    /// Makes streams stale.
+    /// Makes streams stale: nobody reads their values any more, so their sources are closed. Users let go of them when
+    /// they decide again.
     fn forget(&mut self, which: impl Fn(&Broker, &Stream) -> bool) {
         let is_meant = |id: &u32| self.streams.get(*id).is_some_and(|stream| which(self, stream));
         let ids: Vec<u32> = self.streams.ids().filter(is_meant).collect();
         for id in ids {
             self.unshare(id);
+            self.set_timer(id, None);
+            self.close_source(id);
+            self.forget_head(id);
             if let Some(stream) = self.streams.get_mut(id) {
                 stream.is_stale = true;
+                if let Stage::Head { of: Some(of) } = mem::replace(&mut stream.stage, Stage::Absent) {
+                    self.leave_head(of, id);
+                }
             }
             self.changed.push(id);
-            self.forget_head(id);
             self.idle.push(id);
         }
     }

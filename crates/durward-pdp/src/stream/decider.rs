@@ -1,5 +1,7 @@
 //! Deciding, as streams see it: a function of a subscription and the attribute values that are known.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use durward_ir::Value;
 use durward_ir::fault::Evaluated;
 
@@ -64,4 +66,14 @@ impl Known for NothingKnown {
     fn get(&self, _: &Invocation) -> Option<&Evaluated<Value>> {
         None
     }
+}
+
+/// One attempt; a panic in it is this subscription's affair only.
+pub(crate) fn attempt<P: Decider>(
+    policies: &P,
+    subscription: &P::Subscription,
+    known: &dyn Known,
+) -> Step<P::Decision> {
+    catch_unwind(AssertUnwindSafe(|| policies.step(subscription, known)))
+        .unwrap_or_else(|_| Step::Decided(policies.indeterminate("the decision point panicked")))
 }

@@ -182,7 +182,16 @@ impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
         self.invocation == other.invocation
             && same(self.context.secrets.as_deref(), other.context.secrets.as_deref())
-            && self.context.surroundings == other.context.surroundings
+            && same_surroundings(self.context.surroundings.as_ref(), other.context.surroundings.as_ref())
+    }
+}
+
+/// The broker keeps those in force in one place: comparing what may be large variables is not needed.
+fn same_surroundings(a: Option<&Arc<Surroundings>>, b: Option<&Arc<Surroundings>>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }
 

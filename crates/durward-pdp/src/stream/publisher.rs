@@ -79,6 +79,11 @@ impl Slot {
         mem::take(&mut state.said)
     }
 
+    /// Whether nothing is heard any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_over
+    }
+
     /// Hears nothing any more.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
@@ -126,7 +131,7 @@ impl Publisher {
 
     /// Whether nothing published is heard any more: the source has ended, or nobody needs it.
     pub fn is_closed(&self) -> bool {
-        self.0.0.lock().is_over
+        self.0.0.is_closed()
     }
 }
 

@@ -10,7 +10,6 @@ mod view;
 
 use std::collections::VecDeque;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -18,7 +17,7 @@ use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::broker::{Action, Broker};
-use super::decider::{Decider, Step};
+use super::decider::{Decider, Step, attempt};
 use super::entry::{ALONE, Entry, Group, Use};
 use super::finder::Finder;
 use super::interner::Interner;
@@ -246,7 +245,7 @@ impl<P: Decider> Store<P> {
                     return;
                 }
                 Step::Needs(needs) => match self.acquire(id, &needs, now_ms) {
-                    Acquired::AllKnown => {}
+                    Acquired::News => {}
                     Acquired::Waiting => return,
                     Acquired::TooMany => {
                         let reason = format!("the decision needs more than {USES_MAX} attributes");
@@ -262,7 +261,7 @@ impl<P: Decider> Store<P> {
 
     /// Makes a subscription use these attributes too.
     fn acquire(&mut self, id: u32, needs: &[Invocation], now_ms: i64) -> Acquired {
-        let mut are_known = true;
+        let (mut are_known, mut is_news) = (true, false);
         for invocation in needs {
             let Some(entry) = self.entries.get_mut(id) else { return Acquired::Waiting };
             let held = entry.uses.iter().find(|used| self.broker.answers(used.stream, invocation));
@@ -276,12 +275,13 @@ impl<P: Decider> Store<P> {
                     };
                     let at = self.broker.attach(stream, id);
                     entry.uses.push(Use { stream, at });
+                    is_news |= self.broker.value(stream).is_some();
                     stream
                 }
             };
             are_known &= self.broker.value(stream).is_some();
         }
-        if are_known { Acquired::AllKnown } else { Acquired::Waiting }
+        if are_known || is_news { Acquired::News } else { Acquired::Waiting }
     }
 
     /// Makes a subscription use a stream no longer.
@@ -353,15 +353,12 @@ impl<P: Decider> Store<P> {
 }
 
 enum Acquired {
-    AllKnown,
+    /// Something became known, or nothing is missing: it is worth another attempt.
+    News,
+    /// Nothing new is known.
     Waiting,
+    /// There are too many.
     TooMany,
-}
-
-/// One attempt; a panic in it is this subscription's affair only.
-fn attempt<P: Decider>(policies: &P, subscription: &P::Subscription, view: &View<'_>) -> Step<P::Decision> {
-    catch_unwind(AssertUnwindSafe(|| policies.step(subscription, view)))
-        .unwrap_or_else(|_| Step::Decided(policies.indeterminate("the decision point panicked")))
 }
 
 fn queue<S, D>(entries: &mut Arena<Entry<S, D>>, queue: &mut VecDeque<u32>, id: u32) {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use smol_str::SmolStr;
 
 use super::broker::{Action, Broker, BrokerSettings};
-use super::decider::{Decider, NothingKnown, Step};
+use super::decider::{Decider, NothingKnown, Step, attempt};
 use super::finder::{AttributeFinder, Finder};
 use super::invocation::Key;
 use super::publisher::{Inbox, Note, Publisher, Slot};
@@ -117,7 +117,7 @@ impl<P: Decider> Streams<P> {
     /// As [`Streams::subscribe`].
     pub fn decide_once(&self, subscription: P::Subscription, now_ms: i64) -> Result<Once<P>, SubscribeError> {
         let policies = Arc::clone(self.lock().policies());
-        match policies.step(&subscription, &NothingKnown) {
+        match attempt(&*policies, &subscription, &NothingKnown) {
             Step::Decided(decision) => Ok(Once::Decided(decision)),
             Step::Needs(_) => self.subscribe(subscription, now_ms).map(Once::Waiting),
         }
@@ -180,6 +180,8 @@ impl<P: Decider> Streams<P> {
         let mut opened = Vec::new();
         for action in aftermath.actions {
             match action {
+                // What was needed for a moment only, and is not any more.
+                Action::Open { slot, .. } if slot.is_closed() => {}
                 Action::Open { finder, key, slot } => opened.extend(open(&*finder, &key, slot)),
                 Action::Close(handle) => close(handle),
             }

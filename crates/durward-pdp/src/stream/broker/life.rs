@@ -161,15 +161,23 @@ impl Broker {
     fn stage_over(&mut self, id: u32, now_ms: i64) {
         match self.stage(id) {
             Some(Stage::Timed { .. }) => self.read(id, now_ms),
-            Some(Stage::Waiting) => {
-                self.publish(id, Ok(Value::Undefined));
-                if self.settings.late == Late::Fails {
-                    self.failed(id, "no value within the initial timeout", now_ms);
-                }
-            }
+            Some(Stage::Waiting) => self.late(id, now_ms),
             Some(Stage::Resting) => self.begin(id, now_ms),
             Some(Stage::Retrying) => self.open(id, now_ms),
             Some(Stage::Absent | Stage::Live | Stage::Head { .. }) | None => {}
+        }
+    }
+
+    /// A source has not published in time: `undefined`, unless that is the failure that makes it an error.
+    fn late(&mut self, id: u32, now_ms: i64) {
+        let Some(stream) = self.streams.get(id) else { return };
+        let fails = self.settings.late == Late::Fails;
+        let is_last = fails && stream.retries >= stream.key.invocation.options.retries;
+        if !is_last {
+            self.publish(id, Ok(Value::Undefined));
+        }
+        if fails {
+            self.failed(id, "no value within the initial timeout", now_ms);
         }
     }
 

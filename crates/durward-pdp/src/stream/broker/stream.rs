@@ -12,7 +12,7 @@ use crate::stream::publisher::Slot;
 /// Where a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// No finder serves it: `undefined` for good.
+    /// No finder serves it, or it is stale: nothing happens any more.
     Absent,
     /// It follows the time.
     Timed {
