@@ -209,10 +209,8 @@ mod tests {
     }
 
     fn number(said: &Said) -> Option<i64> {
-        match said.value.as_ref()?.as_ref().unwrap() {
-            Value::Number(number) => number.to_i64(),
-            _ => None,
-        }
+        let Value::Number(number) = said.value.as_ref()?.as_ref().unwrap() else { return None };
+        number.to_i64()
     }
 
     #[test]

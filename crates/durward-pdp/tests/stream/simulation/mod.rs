@@ -25,7 +25,7 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn every_subscriber_is_given_what_the_model_says() {
-    for seed in seeds(400) {
+    for seed in seeds(200) {
         if let Err(violation) = run(seed, Fault::None) {
             panic!("seed {seed}: {violation}");
         }

@@ -2,6 +2,7 @@
 //! product but the questions and how they are answered; everything is decided afresh all the time.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
@@ -132,21 +133,6 @@ impl Model {
 
     pub(super) fn is_decided(&self, id: u64) -> bool {
         self.subscriptions.get(&id).is_some_and(|subscription| subscription.decision.is_some())
-    }
-
-    pub(super) fn show(&self) -> String {
-        let mut out = String::new();
-        for (name, s) in &self.streams {
-            out += &format!("   {name} {:?} {:?} r{}\n", s.source, s.value, s.retries);
-        }
-        for (id, s) in &self.subscriptions {
-            out += &format!(
-                "   #{id} {:?} {:?}\n",
-                s.decision,
-                s.uses.iter().map(|(i, u)| format!("{} {} {u:?}", i.name, i.head)).collect::<Vec<_>>()
-            );
-        }
-        out
     }
 
     /// The decision of a subscription.
@@ -333,6 +319,22 @@ impl Model {
             decision.filter(|_| is_new || are_all_wanted).map(|decision| (*id, decision))
         });
         Some(given.collect())
+    }
+}
+
+/// For whoever looks for what a seed has found.
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, stream) in &self.streams {
+            writeln!(f, "  {name}: {:?} {:?}, {} retries", stream.source, stream.value, stream.retries)?;
+        }
+        for (id, subscription) in &self.subscriptions {
+            writeln!(f, "  subscription {id}: {:?}", subscription.decision)?;
+            for (invocation, used) in &subscription.uses {
+                writeln!(f, "    {} {used:?}", invocation.name)?;
+            }
+        }
+        Ok(())
     }
 }
 

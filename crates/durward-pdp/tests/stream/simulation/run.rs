@@ -68,12 +68,7 @@ pub(super) fn run(seed: u64, fault: Fault) -> Result<(), String> {
     let mut life = Life::begin(seed, fault);
     for step in 0..150 {
         life.step().map_err(|violation| {
-            format!(
-                "safety, step {step}, at {} ms: {violation}\n{}\n{:?}",
-                life.now,
-                life.model.show(),
-                life.streams.info()
-            )
+            format!("safety, step {step}, at {} ms: {violation}\nthe model:\n{}", life.now, life.model)
         })?;
     }
     life.settle().map_err(|violation| format!("liveness: {violation}"))
@@ -105,12 +100,7 @@ impl Life {
     }
 
     fn step(&mut self) -> Result<(), String> {
-        let what = self.chance.below(20);
-        if std::env::var("DURWARD_SEED").is_ok() {
-            eprintln!("{} step {what} {:?}", self.now, self.streams.info());
-            eprintln!("{}", self.model.show());
-        }
-        match what {
+        match self.chance.below(20) {
             0..=2 => self.subscribe()?,
             3 => self.subscribe_several()?,
             4 => self.leave(),
@@ -306,12 +296,10 @@ impl Life {
                     n => number(n as i64),
                 };
                 self.model.said(source.id, Said::Value(value.clone()));
-                match self.fault {
-                    Fault::LostValue if self.chance.once_in(20) => {}
-                    Fault::LateValue if self.chance.once_in(20) => {
-                        source.publisher.publish(Ok(source.last.clone()))
-                    }
-                    _ => source.publisher.publish(Ok(value.clone())),
+                let is_hit = self.chance.once_in(20);
+                let said = if is_hit && self.fault == Fault::LateValue { source.last.clone() } else { value.clone() };
+                if !is_hit || self.fault != Fault::LostValue {
+                    source.publisher.publish(Ok(said));
                 }
                 source.last = value;
             }
