@@ -12,6 +12,7 @@ pub mod function;
 pub mod library;
 pub mod program;
 pub mod question;
+pub mod structure;
 pub mod value;
 
 pub use attribute::AttributeName;
