@@ -100,7 +100,16 @@ impl Builder {
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
-        Program { nodes: self.nodes, exprs: self.exprs, root, slots: self.slots, sources: self.sources }
+        let mut program = Program {
+            nodes: self.nodes,
+            exprs: self.exprs,
+            root,
+            entry: root,
+            slots: self.slots,
+            sources: self.sources,
+        };
+        program.entry = program.find_entry();
+        program
     }
 }
 

@@ -41,7 +41,7 @@ pub use work::{Form, RequestText};
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A request that was read before, to a decision.
+    /// A request that was read and encoded ([`durward_pdp::Pdp::encode`]) before, to a decision.
     Decide,
     /// The text of a request, to the text of the response in the same form.
     Text,
