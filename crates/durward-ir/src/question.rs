@@ -215,6 +215,7 @@ pub struct Question<'r> {
 }
 
 /// The numbers of all slots. Most programs read few attributes, and need no memory for them.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and what spares the memory")]
 enum Numbers {
     Few([Cell<Number>; FEW]),
     Many(Vec<Cell<Number>>),
