@@ -276,7 +276,9 @@ impl<'t> Lowering<'t> {
         inner: Option<&'static Function>,
         args: &[ExprId],
     ) -> Option<ExprId> {
-        let (Body::HigherOrder(HigherOrder::AnyOf), [literal, bag]) = (&function.body, args) else { return None };
+        let (Body::HigherOrder(HigherOrder::AnyOf), [literal, bag]) = (&function.body, args) else {
+            return None;
+        };
         let inner = inner.filter(|inner| matches!(inner.body, Body::Strict(..)))?;
         let literal = self.constant(*literal)?.clone();
         Some(self.builder.match_any(inner, literal, *bag))
