@@ -208,32 +208,62 @@ pub struct Question<'r> {
     /// What sources and the clock gave; comes before what `attributes` says.
     supplied: Vec<(SlotId, &'r [Value])>,
     /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
-    numbers: Vec<Cell<Number>>,
+    numbers: Numbers,
     /// The atoms of slots with several values.
     many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
 }
 
-impl std::fmt::Debug for Question<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Question")
-            .field("numbers", &self.numbers)
-            .field("supplied", &self.supplied)
-            .finish_non_exhaustive()
+/// The numbers of all slots. Most programs read few attributes, and need no memory for them.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and what spares the memory")]
+enum Numbers {
+    Few([Cell<Number>; FEW]),
+    Many(Vec<Cell<Number>>),
+}
+
+/// Up to so many slots have their numbers in the question itself: four cache lines.
+const FEW: usize = 64;
+
+impl Numbers {
+    #[inline(always)]
+    fn of(number: Number, count: usize) -> Numbers {
+        if count <= FEW {
+            Numbers::Few([number; FEW].map(Cell::new))
+        } else {
+            Numbers::Many(vec![Cell::new(number); count])
+        }
+    }
+
+    #[inline]
+    fn all(&self) -> &[Cell<Number>] {
+        match self {
+            Numbers::Few(few) => few,
+            Numbers::Many(many) => many,
+        }
+    }
+
+    /// # Panics
+    /// Never for slots of the program.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
+    fn get(&self, slot: SlotId) -> Number {
+        self.all()[slot.0 as usize].get()
+    }
+
+    #[inline]
+    fn set(&self, slot: SlotId, number: Number) {
+        if let Some(cell) = self.all().get(slot.0 as usize) {
+            cell.set(number);
+        }
     }
 }
 
-/// The memory of a finished question, to be used for the next one.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    numbers: Vec<Cell<Number>>,
-    many: Vec<(SlotId, Atom)>,
-}
-
-impl Scratch {
-    /// No memory yet.
-    pub const fn new() -> Scratch {
-        Scratch { numbers: Vec::new(), many: Vec::new() }
+impl std::fmt::Debug for Question<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Question")
+            .field("numbers", &self.numbers.all())
+            .field("supplied", &self.supplied)
+            .finish_non_exhaustive()
     }
 }
 
@@ -243,35 +273,31 @@ impl<'r> Question<'r> {
     /// nothing.
     #[inline(always)]
     pub fn new(
-        scratch: Scratch,
         slots: &'r Slots,
         attributes: &'r dyn Attributes,
         surroundings: &'r dyn Surroundings,
         is_sourced: &'r [bool],
         encoding: &Encoding,
     ) -> Question<'r> {
-        let Scratch { mut numbers, mut many } = scratch;
-        numbers.clear();
-        if encoding.is_for(slots) {
-            // What is not encoded is absent; where there are sources, reading it says whether one may be asked.
-            let rest = if is_sourced.is_empty() { Number::ABSENT } else { UNREAD };
-            numbers.resize(slots.len(), Cell::new(rest));
+        // What is not encoded is absent; where there are sources, reading it says whether one may be asked.
+        let is_encoded = encoding.is_for(slots);
+        let rest = if is_encoded && is_sourced.is_empty() { Number::ABSENT } else { UNREAD };
+        let question = Question {
+            slots,
+            attributes,
+            surroundings,
+            is_sourced,
+            supplied: Vec::new(),
+            numbers: Numbers::of(rest, slots.len()),
+            many: RefCell::default(),
+            needs: RefCell::default(),
+        };
+        if is_encoded {
             for (slot, number) in &encoding.numbers {
-                if let Some(cell) = numbers.get(slot.0 as usize) {
-                    cell.set(*number);
-                }
+                question.numbers.set(*slot, *number);
             }
-        } else {
-            numbers.resize(slots.len(), Cell::new(UNREAD));
         }
-        many.clear();
-        let (supplied, many, needs) = (Vec::new(), RefCell::new(many), RefCell::default());
-        Question { slots, attributes, surroundings, is_sourced, supplied, numbers, many, needs }
-    }
-
-    /// Gives back the memory.
-    pub fn recycle(self) -> Scratch {
-        Scratch { numbers: self.numbers, many: self.many.into_inner() }
+        question
     }
 
     /// Supplies a slot with values from elsewhere than the request; they must be of the slot's data type, and the
@@ -279,9 +305,7 @@ impl<'r> Question<'r> {
     /// absent, and no longer asked for.
     pub fn supply(&mut self, slot: SlotId, values: &'r [Value]) {
         self.supplied.push((slot, values));
-        if let Some(number) = self.numbers.get(slot.0 as usize) {
-            number.set(UNREAD);
-        }
+        self.numbers.set(slot, UNREAD);
     }
 
     /// The slot's bag; empty where nothing is known.
@@ -308,13 +332,11 @@ impl<'r> Question<'r> {
     /// The slot's number without asking anybody: [`Number::UNASKED`] where a source might know more. For indexes,
     /// which may look at slots that the plain evaluator would not read.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     pub fn peek(&self, slot: SlotId) -> Number {
-        let number = self.numbers[slot.0 as usize].get();
+        let number = self.numbers.get(slot);
         if number == UNREAD { self.read(slot) } else { number }
     }
 
-    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     fn read(&self, slot: SlotId) -> Number {
         let number = match self.look_up(slot) {
             Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
@@ -327,7 +349,7 @@ impl<'r> Question<'r> {
                 Number::MANY
             }
         };
-        self.numbers[slot.0 as usize].set(number);
+        self.numbers.set(slot, number);
         number
     }
 
