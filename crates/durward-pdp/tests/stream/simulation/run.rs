@@ -297,7 +297,11 @@ impl Life {
                 };
                 self.model.said(source.id, Said::Value(value.clone()));
                 let is_hit = self.chance.once_in(20);
-                let said = if is_hit && self.fault == Fault::LateValue { source.last.clone() } else { value.clone() };
+                let said = if is_hit && self.fault == Fault::LateValue {
+                    source.last.clone()
+                } else {
+                    value.clone()
+                };
                 if !is_hit || self.fault != Fault::LostValue {
                     source.publisher.publish(Ok(said));
                 }
