@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::vec;
 
 use smallvec::SmallVec;
 
@@ -25,6 +26,9 @@ use super::invocation::Invocation;
 use super::publisher::{Inbox, Note};
 pub use multi::{MULTI_SUBSCRIPTION_MAX, Named, SubscribeError};
 use view::View;
+
+/// How many notes, and how many timers, one slice handles at most: about a millisecond each.
+const EVENTS_MAX: usize = 2_048;
 
 /// How often one decision may go on because what became known made further attributes matter. Each time at least one is
 /// asked for that was not before; real policies need one or two.
@@ -58,6 +62,8 @@ pub(crate) struct Store<P: Decider> {
     pub(super) broker: Broker,
     entries: Arena<Entry<P::Subscription, P::Decision>>,
     groups: Arena<Group>,
+    /// What has happened and was not handled yet.
+    notes: vec::IntoIter<Note>,
     queue: VecDeque<u32>,
     decisions: Interner<P::Decision>,
     wakers: Vec<Waker>,
@@ -86,6 +92,7 @@ impl<P: Decider> Store<P> {
             broker,
             entries: Arena::default(),
             groups: Arena::default(),
+            notes: Vec::new().into_iter(),
             queue: VecDeque::new(),
             decisions: Interner::default(),
             wakers: Vec::new(),
@@ -107,7 +114,7 @@ impl<P: Decider> Store<P> {
 
     /// Does what is due, so that newcomers do not see yesterday's values.
     fn catch_up(&mut self, now_ms: i64) {
-        self.broker.advance(now_ms);
+        self.broker.advance(now_ms, EVENTS_MAX);
         self.queue_changed();
     }
 
@@ -169,10 +176,13 @@ impl<P: Decider> Store<P> {
         &self.policies
     }
 
-    /// One slice: takes what has happened, then decides up to `most` subscriptions (and the rest of a group begun).
+    /// One slice: handles what has happened, and when all that is done decides up to `most` subscriptions (and the rest
+    /// of a group begun).
     pub(crate) fn slice(&mut self, now_ms: i64, most: usize) {
-        self.take_notes(now_ms);
-        self.catch_up(now_ms);
+        if !self.take_notes(now_ms) || !self.broker.advance(now_ms, EVENTS_MAX) {
+            return;
+        }
+        self.queue_changed();
         let mut left = most;
         while left > 0
             && let Some(id) = self.queue.pop_front()
@@ -188,18 +198,24 @@ impl<P: Decider> Store<P> {
     }
 
     fn next_ms(&self, now_ms: i64) -> Option<i64> {
-        let has_work = !self.queue.is_empty() || !self.inbox.is_empty();
-        if has_work { Some(now_ms) } else { self.broker.next_ms() }
+        let has_work = !self.queue.is_empty() || self.notes.len() > 0 || !self.inbox.is_empty();
+        if has_work { Some(now_ms) } else { self.broker.next_ms().map(|next| next.max(now_ms)) }
     }
 
-    fn take_notes(&mut self, now_ms: i64) {
-        for note in self.inbox.take() {
+    /// Handles notes. Whether those are done that were there when the last of those before were.
+    fn take_notes(&mut self, now_ms: i64) -> bool {
+        if self.notes.len() == 0 {
+            self.notes = self.inbox.take().into_iter();
+        }
+        for _ in 0..EVENTS_MAX {
+            let Some(note) = self.notes.next() else { break };
             match note {
                 Note::Source(slot) => self.broker.hear(&slot, slot.hear(), now_ms),
                 Note::Gone(id) => self.remove(id),
                 Note::GroupGone(group) => self.remove_group(group),
             }
         }
+        self.notes.len() == 0
     }
 
     fn queue_changed(&mut self) {

@@ -142,9 +142,10 @@ impl Broker {
         pause / 2 + self.chance.up_to(pause)
     }
 
-    /// Does what is due.
-    pub(crate) fn advance(&mut self, now_ms: i64) {
-        while let Some((id, timer)) = self.timers.due(now_ms) {
+    /// Does what is due, up to `most` things. Whether that was all.
+    pub(crate) fn advance(&mut self, now_ms: i64, most: usize) -> bool {
+        for _ in 0..most {
+            let Some((id, timer)) = self.timers.due(now_ms) else { return true };
             match timer {
                 Timer::Grace => {
                     self.set_grace(id, None);
@@ -156,6 +157,7 @@ impl Broker {
                 }
             }
         }
+        self.timers.due(now_ms).is_none()
     }
 
     fn stage_over(&mut self, id: u32, now_ms: i64) {
