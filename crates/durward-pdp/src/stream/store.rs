@@ -28,14 +28,14 @@ pub use multi::{MULTI_SUBSCRIPTION_MAX, Named, SubscribeError};
 use view::View;
 
 /// How many notes, and how many timers, one slice handles at most: about a millisecond each.
-const EVENTS_MAX: usize = 2_048;
+const EVENTS_PER_SLICE: usize = 2_048;
 
 /// How often one decision may go on because what became known made further attributes matter. Each time at least one is
 /// asked for that was not before; real policies need one or two.
-const ROUNDS_MAX: usize = 64;
+const DECISION_ROUNDS_MAX: usize = 64;
 
 /// How many attributes one decision may use. They are looked up one by one.
-const USES_MAX: usize = 1_000;
+const DECISION_ATTRIBUTES_MAX: usize = 1_000;
 
 /// What there is, for operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl<P: Decider> Store<P> {
 
     /// Does what is due, so that newcomers do not see yesterday's values.
     fn catch_up(&mut self, now_ms: i64) {
-        self.broker.advance(now_ms, EVENTS_MAX);
+        self.broker.advance(now_ms, EVENTS_PER_SLICE);
         self.queue_changed();
     }
 
@@ -179,7 +179,7 @@ impl<P: Decider> Store<P> {
     /// One slice: handles what has happened, and when all that is done decides up to `most` subscriptions (and the rest
     /// of a group begun).
     pub(crate) fn slice(&mut self, now_ms: i64, most: usize) {
-        if !self.take_notes(now_ms) || !self.broker.advance(now_ms, EVENTS_MAX) {
+        if !self.take_notes(now_ms) || !self.broker.advance(now_ms, EVENTS_PER_SLICE) {
             return;
         }
         self.queue_changed();
@@ -207,7 +207,7 @@ impl<P: Decider> Store<P> {
         if self.notes.len() == 0 {
             self.notes = self.inbox.take().into_iter();
         }
-        for _ in 0..EVENTS_MAX {
+        for _ in 0..EVENTS_PER_SLICE {
             let Some(note) = self.notes.next() else { break };
             match note {
                 Note::Source(slot) => self.broker.hear(&slot, slot.hear(), now_ms),
@@ -250,7 +250,7 @@ impl<P: Decider> Store<P> {
     fn decide(&mut self, id: u32, now_ms: i64) {
         let policies = Arc::clone(&self.policies);
         self.decided += 1;
-        for _ in 0..ROUNDS_MAX {
+        for _ in 0..DECISION_ROUNDS_MAX {
             let Some(entry) = self.entries.get(id) else { return };
             let view = View::new(&self.broker, &entry.uses);
             match attempt(&*policies, &entry.subscription, &view) {
@@ -264,14 +264,15 @@ impl<P: Decider> Store<P> {
                     Acquired::News => {}
                     Acquired::Waiting => return,
                     Acquired::TooMany => {
-                        let reason = format!("the decision needs more than {USES_MAX} attributes");
+                        let reason =
+                            format!("the decision needs more than {DECISION_ATTRIBUTES_MAX} attributes");
                         self.decided(id, policies.indeterminate(&reason));
                         return;
                     }
                 },
             }
         }
-        let reason = format!("the decision asked for attributes more than {ROUNDS_MAX} times");
+        let reason = format!("the decision asked for attributes more than {DECISION_ROUNDS_MAX} times");
         self.decided(id, policies.indeterminate(&reason));
     }
 
@@ -283,7 +284,7 @@ impl<P: Decider> Store<P> {
             let held = entry.uses.iter().find(|used| self.broker.answers(used.stream, invocation));
             let stream = match held {
                 Some(held) => held.stream,
-                None if entry.uses.len() >= USES_MAX => return Acquired::TooMany,
+                None if entry.uses.len() >= DECISION_ATTRIBUTES_MAX => return Acquired::TooMany,
                 None => {
                     let secrets = || self.policies.secrets(&entry.subscription);
                     let Some(stream) = self.broker.stream(invocation, secrets, now_ms) else {

@@ -14,7 +14,7 @@ use crate::stream::invocation::{BACKOFF_MS_MIN, POLL_INTERVAL_MS_MIN};
 use crate::stream::publisher::{End, Said, Slot};
 
 /// The longest pause before a failed source is opened again, before chance is added: an hour.
-const BACKOFF_MS_MAX: u64 = 3_600_000;
+const RETRY_PAUSE_MS_MAX: u64 = 3_600_000;
 
 impl Broker {
     /// Begins a stream.
@@ -138,7 +138,7 @@ impl Broker {
     /// The pause before retry number `retry`, from 0: doubled each time, give or take half of it.
     fn pause(&mut self, backoff_ms: u64, retry: u64) -> u64 {
         let factor = 1_u64.checked_shl(u32::try_from(retry).unwrap_or(u32::MAX)).unwrap_or(u64::MAX);
-        let pause = backoff_ms.max(BACKOFF_MS_MIN).saturating_mul(factor).min(BACKOFF_MS_MAX);
+        let pause = backoff_ms.max(BACKOFF_MS_MIN).saturating_mul(factor).min(RETRY_PAUSE_MS_MAX);
         pause / 2 + self.chance.up_to(pause)
     }
 
