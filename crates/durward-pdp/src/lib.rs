@@ -58,6 +58,7 @@ pub use source::{AttributeSource, SourceError};
 
 pub use durward_index as index;
 pub use durward_ir as ir;
+pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
 use snapshot::{Recipe, Snapshot};
