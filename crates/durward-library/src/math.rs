@@ -1,0 +1,5 @@
+//! The library `math`.
+
+use durward_ir::library::LibraryFunction;
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];
