@@ -69,6 +69,11 @@ impl Target {
         })
     }
 
+    /// Whether this is nothing but comparisons that are False where there is no value.
+    pub(crate) fn never_fails(&self) -> bool {
+        self.as_one_ofs().is_some_and(|mut tests| tests.all(|test| !test.is_error_if_absent))
+    }
+
     fn known(&self, question: &Question<'_>) -> Known {
         let mut known = if self.has_others { Known::Unsure } else { Known::Match };
         for clause in &self.clauses {

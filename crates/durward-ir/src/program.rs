@@ -12,7 +12,7 @@ pub use slots::{Atom, SlotId, Slots};
 use smol_str::SmolStr;
 use std::sync::Arc;
 
-use crate::combine::Algorithm;
+use crate::combine::{Algorithm, Effects};
 use crate::datatype::XPathExpression;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
@@ -25,17 +25,8 @@ pub enum Effect {
     Permit,
     /// To refuse.
     Deny,
-}
-
-impl Effect {
-    /// The other one.
-    #[must_use]
-    pub const fn opposite(self) -> Effect {
-        match self {
-            Effect::Permit => Effect::Deny,
-            Effect::Deny => Effect::Permit,
-        }
-    }
+    /// To hold the matter until somebody else has decided it (SAPL).
+    Suspend,
 }
 
 /// A policy element's place in [`Program::nodes`].
@@ -93,6 +84,8 @@ pub struct Rule {
     pub condition: Option<ExprId>,
     /// Its obligations and advice.
     pub duties: Vec<DutyExpr>,
+    /// What is to stand for the resource; undefined changes nothing.
+    pub transform: Option<ExprId>,
     /// Where it was written.
     pub place: Place,
 }
@@ -110,6 +103,8 @@ pub struct Set {
     pub target: Option<ExprId>,
     /// How its children's votes become one.
     pub algorithm: Algorithm,
+    /// The effects that any of its parts might have, for when it fails as a whole.
+    pub effects: Effects,
     /// Its children, in document order.
     pub children: Vec<NodeId>,
     /// Its own obligations and advice.
@@ -134,12 +129,24 @@ pub enum SetKind {
 pub struct DutyExpr {
     /// Whether it must be done or may be done.
     pub kind: DutyKind,
-    /// Its identifier.
-    pub id: SmolStr,
     /// The effect it goes with.
     pub on: Effect,
-    /// Its attributes.
-    pub assignments: Vec<AssignmentExpr>,
+    /// What is to be done.
+    pub body: DutyBody,
+}
+
+/// What a duty says.
+#[derive(Debug)]
+pub enum DutyBody {
+    /// An identifier and attributes (XACML).
+    Named {
+        /// Its identifier.
+        id: SmolStr,
+        /// Its attributes.
+        assignments: Vec<AssignmentExpr>,
+    },
+    /// Any value; an undefined one is no duty (SAPL).
+    Plain(ExprId),
 }
 
 /// Whether a duty binds.

@@ -31,6 +31,7 @@
 
 mod builder;
 mod decide;
+mod duty;
 mod explain;
 mod read;
 mod snapshot;

@@ -8,10 +8,10 @@ mod repository;
 
 use std::collections::HashMap;
 
-use durward_ir::combine::{Algorithm, Combines};
+use durward_ir::combine::{Algorithm, Combines, Effects};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place as IrPlace,
-    Program, Rule as IrRule, Set, SetKind,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId,
+    Place as IrPlace, Program, Rule as IrRule, Set, SetKind,
 };
 use smol_str::{SmolStr, format_smolstr};
 
@@ -82,6 +82,7 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
         kind: SetKind::Root,
         target: None,
         algorithm: options.combining,
+        effects: Effects::DENY_OR_PERMIT,
         children: roots,
         duties: Vec::new(),
         place: IrPlace::default(),
@@ -186,6 +187,7 @@ impl<'t> Lowering<'t> {
             kind: SetKind::PolicySet,
             target: target.0,
             algorithm,
+            effects: Effects::DENY_OR_PERMIT,
             children,
             duties,
             place: self.place(set.place),
@@ -242,6 +244,7 @@ impl<'t> Lowering<'t> {
             kind: SetKind::Policy,
             target: target.0,
             algorithm,
+            effects: Effects::DENY_OR_PERMIT,
             children,
             duties,
             place: self.place(policy.place),
@@ -266,6 +269,7 @@ impl<'t> Lowering<'t> {
             target: target.0,
             condition,
             duties,
+            transform: None,
             place: self.place(rule.place),
         })))
     }
@@ -339,7 +343,8 @@ impl<'t> Lowering<'t> {
                 None => complete = false,
             }
         }
-        complete.then(|| DutyExpr { kind, id: notice.id.clone(), on: effect(notice.on), assignments })
+        let body = DutyBody::Named { id: notice.id.clone(), assignments };
+        complete.then(|| DutyExpr { kind, on: effect(notice.on), body })
     }
 
     fn algorithm(&mut self, uri: &str, what: Combines, place: Place) -> Option<Algorithm> {
