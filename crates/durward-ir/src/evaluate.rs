@@ -4,6 +4,10 @@
 //! children that certainly do not apply and answer targets it is certain of; [`Everything`] leaves out nothing.
 
 mod expression;
+mod structured;
+mod unknown;
+
+pub(crate) use structured::Reckoner;
 
 use std::cell::{Cell, RefCell};
 
@@ -13,7 +17,7 @@ use crate::combine::{
 };
 use crate::fault::{Evaluated, Fault};
 use crate::program::{
-    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind,
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set, SetKind,
 };
 use crate::question::Question;
 use crate::value::{Operand, Value};
@@ -167,7 +171,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     pub fn decide(&self) -> Vote {
         let vote = self.vote(self.program.root(), Known::Unsure);
         if self.is_spent() {
-            return Vote::indeterminate(Effects::DENY_OR_PERMIT, self.too_many_steps());
+            return Vote::indeterminate(Effects::DENY_OR_PERMIT, too_many_steps(self.steps_max));
         }
         if self.question.surroundings().is_spent() {
             return match vote.verdict {
@@ -216,7 +220,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             match holds {
                 Ok(true) => {}
                 Ok(false) => return Vote::not_applicable(),
-                Err(fault) => return Vote::undecided(Effects::only(rule.effect), fault),
+                Err(fault) => return self.failed_condition(rule, condition, fault),
             }
         }
         let vote = self.with_duties(Vote::plain(rule.effect.into()), rule.effect, &rule.duties);
@@ -226,6 +230,13 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             }
             Some(_) | None => vote,
         }
+    }
+
+    #[cold]
+    fn failed_condition(&self, rule: &Rule, condition: ExprId, fault: Box<Fault>) -> Vote {
+        let vote = Vote::undecided(Effects::only(rule.effect), fault);
+        // SAPL: what is known to fail whatever is asked is as good as decided, and votes with the constants.
+        Vote { is_undecided: !matches!(self.program.expr(condition), Expr::Failed(_)), ..vote }
     }
 
     /// Sections 7.12 and 7.13, tables 5 to 7.
@@ -450,6 +461,13 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let value = operand.as_one()?;
         Ok((!matches!(value, Value::Undefined)).then(|| value.clone()))
     }
+}
+
+fn too_many_steps(steps_max: u64) -> Box<Fault> {
+    Fault::processing(match steps_max {
+        STEPS_MAX => format!("the decision takes more than {STEPS_MAX} steps"),
+        _ => "the decisions of this request take too many steps together".to_owned(),
+    })
 }
 
 /// Section 7.14, table 7: what a set with an erroneous target says, given what it would have said.

@@ -10,8 +10,10 @@ pub mod evaluate;
 pub mod fault;
 pub mod function;
 pub mod library;
+pub mod path;
 pub mod program;
 pub mod question;
+pub mod structure;
 pub mod value;
 
 pub use attribute::AttributeName;

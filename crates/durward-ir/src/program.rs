@@ -4,16 +4,23 @@
 //! hash-consed, so an expression that occurs in a thousand policies is one expression here.
 
 mod build;
+mod fold;
 mod slots;
+mod structured;
 
 pub use build::Builder;
+pub use fold::Facts;
 pub use slots::{Atom, SlotId, Slots};
+pub use structured::{
+    BinaryOperator, Compiled, EditPath, Finder, Library, Step, Structured, UnaryOperator,
+};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
 
 use crate::combine::{Algorithm, Effects};
 use crate::datatype::XPathExpression;
+use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
 use crate::value::{DataType, Operand, Value};
@@ -201,6 +208,15 @@ pub enum Expr {
     Any(Box<[ExprId]>),
     /// True when the function holds for the literal and any value of the bag (7.6).
     Match(Match),
+    /// An error known when the policy was read.
+    Failed(Box<Fault>),
+    /// A part of a subscription.
+    Part(SlotId),
+    /// True when a part of a subscription is equal to any of these values; sorted. Never an error, and indexes can work
+    /// with it.
+    IsOneOf(SlotId, Box<[Atom]>),
+    /// An expression over values of JSON.
+    Structured(Structured),
 }
 
 /// A `<Match>` of a target.
@@ -257,6 +273,11 @@ impl Program {
     )]
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.0 as usize]
+    }
+
+    /// All expressions, in order of their numbers.
+    pub(crate) fn exprs(&self) -> &[Expr] {
+        &self.exprs
     }
 
     /// The set of all root documents.
