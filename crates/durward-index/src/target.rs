@@ -255,6 +255,9 @@ fn read_alternative(program: &Program, id: ExprId) -> Alternative {
 }
 
 fn read_test(program: &Program, id: ExprId) -> Option<OneOf> {
+    if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
+        return Some(OneOf { slot: *slot, atoms: atoms.clone(), is_error_if_absent: false });
+    }
     let Expr::Match(Match { atom: Some(atom), bag, .. }) = program.expr(id) else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
     Some(OneOf { slot: *slot, atoms: Box::new([*atom]), is_error_if_absent: *must_be_present })

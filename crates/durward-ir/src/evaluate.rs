@@ -17,7 +17,8 @@ use crate::combine::{
 };
 use crate::fault::{Evaluated, Fault};
 use crate::program::{
-    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set, SetKind,
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set,
+    SetKind,
 };
 use crate::question::Question;
 use crate::value::{Operand, Value};

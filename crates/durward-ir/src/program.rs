@@ -11,9 +11,7 @@ mod structured;
 pub use build::Builder;
 pub use fold::Facts;
 pub use slots::{Atom, SlotId, Slots};
-pub use structured::{
-    BinaryOperator, Compiled, EditPath, Finder, Library, Step, Structured, UnaryOperator,
-};
+pub use structured::{BinaryOperator, Compiled, EditPath, Finder, Library, Step, Structured, UnaryOperator};
 
 use smol_str::SmolStr;
 use std::sync::Arc;

@@ -151,24 +151,21 @@ impl<'a> Reckoner<'a, '_> {
                 let matches = self.matches(pattern, *operand, here)?;
                 Ok(Cow::Owned(Value::Boolean(matches)))
             }
-            Structured::Step(base, step) => {
+            Structured::Chain(first, rest) => self.chain(*first, rest, here),
+            Structured::Steps(base, steps) => {
                 let base = self.value(*base, here)?;
-                self.take(base, step, here)
+                steps.iter().try_fold(base, |base, step| self.take(base, step, here))
             }
             Structured::Template { base, template } => {
                 let base = self.value(*base, here)?;
                 structure::template(&base, |relative| self.owned(*template, &relative)).map(Cow::Owned)
             }
-            Structured::Call(function, arguments) => {
-                self.call(*function, arguments, here).map(Cow::Owned)
-            }
+            Structured::Call(function, arguments) => self.call(*function, arguments, here).map(Cow::Owned),
             Structured::Each { base, filter } => {
                 let base = self.value(*base, here)?;
                 structure::each(&base, |relative| self.owned(*filter, &relative)).map(Cow::Owned)
             }
-            Structured::Edit { base, path, filter } => {
-                self.edit(*base, path, *filter, here).map(Cow::Owned)
-            }
+            Structured::Edit { base, path, filter } => self.edit(*base, path, *filter, here).map(Cow::Owned),
             Structured::Finder(finder) => self.found(finder, here).map(Cow::Owned),
         }
     }
@@ -225,10 +222,23 @@ impl<'a> Reckoner<'a, '_> {
             return self.test(test, left, right, here).map(Value::Boolean);
         }
         let (left, right) = (self.value(left, here)?, self.value(right, here)?);
-        match numeric(operator) {
-            Some(operator) => structure::calculate(operator, &left, &right),
-            None => structure::add(&left, &right),
+        computed(operator, &left, &right)
+    }
+
+    fn chain<'h>(
+        &self,
+        first: ExprId,
+        rest: &[(BinaryOperator, ExprId)],
+        here: Here<'h>,
+    ) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        let mut left = self.value(first, here)?;
+        for (operator, operand) in rest {
+            left = Cow::Owned(computed(*operator, &left, &*self.value(*operand, here)?)?);
         }
+        Ok(left)
     }
 
     fn matches(&self, pattern: &Compiled, operand: ExprId, here: Here<'_>) -> Evaluated<bool> {
@@ -273,8 +283,7 @@ impl<'a> Reckoner<'a, '_> {
 
     fn edit(&self, base: ExprId, path: &EditPath, filter: ExprId, here: Here<'_>) -> Evaluated<Value> {
         let base = self.value(base, here)?;
-        let mut apply =
-            |value: &Value| self.owned(filter, &Relative { value, location: Value::Undefined });
+        let mut apply = |value: &Value| self.owned(filter, &Relative { value, location: Value::Undefined });
         let mut evaluate = |id: &ExprId, relative: &Relative<'_>| self.owned(*id, relative);
         structure::filter(&base, path.walk(), &mut apply, &mut evaluate)
     }
@@ -339,14 +348,16 @@ impl Test {
     }
 }
 
-fn numeric(operator: BinaryOperator) -> Option<Numeric> {
+/// The operators that chain.
+fn computed(operator: BinaryOperator, left: &Value, right: &Value) -> Evaluated<Value> {
     match operator {
-        BinaryOperator::Subtract => Some(Numeric::Subtract),
-        BinaryOperator::Multiply => Some(Numeric::Multiply),
-        BinaryOperator::Divide => Some(Numeric::Divide),
-        BinaryOperator::Remainder => Some(Numeric::Remainder),
-        BinaryOperator::Add
-        | BinaryOperator::Equal
+        BinaryOperator::Add => structure::add(left, right),
+        BinaryOperator::Subtract => structure::calculate(Numeric::Subtract, left, right),
+        BinaryOperator::Multiply => structure::calculate(Numeric::Multiply, left, right),
+        BinaryOperator::Divide => structure::calculate(Numeric::Divide, left, right),
+        BinaryOperator::Remainder => structure::calculate(Numeric::Remainder, left, right),
+        BinaryOperator::ExclusiveOr => structure::exclusive_or(left, right).map(Value::Boolean),
+        BinaryOperator::Equal
         | BinaryOperator::NotEqual
         | BinaryOperator::Less
         | BinaryOperator::LessOrEqual
@@ -357,8 +368,7 @@ fn numeric(operator: BinaryOperator) -> Option<Numeric> {
         | BinaryOperator::AllIn
         | BinaryOperator::Has
         | BinaryOperator::HasAny
-        | BinaryOperator::HasAll
-        | BinaryOperator::ExclusiveOr => None,
+        | BinaryOperator::HasAll => Err(Fault::processing("an operator that does not chain")),
     }
 }
 

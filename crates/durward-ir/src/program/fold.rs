@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::build::{digest, same};
-use super::{Atom, BinaryOperator, Builder, Expr, ExprId, SlotId, Slots, Structured, UnaryOperator};
+use super::{Atom, BinaryOperator, Builder, Expr, ExprId, SlotId, Slots, Step, Structured, UnaryOperator};
 use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::fault::Fault;
 use crate::path::Path;
@@ -85,9 +85,14 @@ impl Builder {
 
     /// An expression over values of JSON, or what it comes to if that is known already.
     pub fn structured(&mut self, structured: Structured) -> ExprId {
-        if let Some(simpler) = self.simpler(&structured) {
-            return simpler;
+        match self.simpler(&structured) {
+            Some(simpler) => simpler,
+            None => self.composite(structured),
         }
+    }
+
+    /// An expression that has no simpler form.
+    fn composite(&mut self, structured: Structured) -> ExprId {
         let mut facts = Facts::default();
         let mut failed = None;
         structured.parts(&mut |id, is_same_scope| {
@@ -216,7 +221,8 @@ impl Builder {
         let slots = Slots::default();
         let question = Question::new(Scratch::new(), &slots, &NoAttributes, &NoContent, &[]);
         let steps = Cell::new(0);
-        let reckoner = Reckoner { exprs: &self.exprs, question: &question, steps: &steps, steps_max: STEPS_MAX };
+        let reckoner =
+            Reckoner { exprs: &self.exprs, question: &question, steps: &steps, steps_max: STEPS_MAX };
         let result = reckoner.value(id, None).map(std::borrow::Cow::into_owned);
         self.exprs.pop();
         result
@@ -235,13 +241,7 @@ impl Builder {
     /// The same in a form that indexes work with, where there is one.
     fn simpler(&mut self, structured: &Structured) -> Option<ExprId> {
         match structured {
-            Structured::Step(base, super::Step::Key(key)) => {
-                let Some(Expr::Part(slot)) = self.get(*base) else { return None };
-                let path = self.slots.path(*slot)?;
-                let keys = path.keys().iter().cloned().chain([key.as_str().into()]);
-                let longer = Path::new(path.element(), keys.collect::<Vec<_>>());
-                Some(self.part(&longer))
-            }
+            Structured::Steps(base, steps) => self.shorter(*base, steps),
             Structured::Binary(BinaryOperator::Equal, left, right) => {
                 let (slot, value) = self.part_and_value(*left, *right)?;
                 self.is_one_of(slot, &[value])
@@ -265,11 +265,45 @@ impl Builder {
         }
     }
 
+    /// Takes as many of the steps as can be taken now; `None` if that is none.
+    fn shorter(&mut self, base: ExprId, steps: &[Step]) -> Option<ExprId> {
+        let (first, rest) = steps.split_first()?;
+        let taken = self.take(base, first)?;
+        match rest {
+            [] => Some(taken),
+            rest => Some(self.structured(Structured::Steps(taken, rest.into()))),
+        }
+    }
+
+    /// One step; `None` where it cannot be taken now, or would be by computing all of them ahead.
+    fn take(&mut self, base: ExprId, step: &Step) -> Option<ExprId> {
+        match (self.get(base)?, step) {
+            (Expr::Part(slot), Step::Key(key)) => {
+                let path = self.slots.path(*slot)?;
+                let keys: Vec<_> = path.keys().iter().cloned().chain([key.as_str().into()]).collect();
+                let longer = Path::new(path.element(), keys);
+                Some(self.part(&longer))
+            }
+            (Expr::Constant(_), step) => {
+                let mut is_known = true;
+                step.parts(&mut |id, is_same_scope| {
+                    let part = self.facts(id);
+                    is_known &= !part.depends && !(part.is_relative && is_same_scope);
+                });
+                let steps = Structured::Steps(base, [step.clone()].into());
+                is_known.then(|| self.composite(steps))
+            }
+            _ => None,
+        }
+    }
+
     /// A part of the subscription and a constant, in whatever order.
     fn part_and_value(&self, one: ExprId, other: ExprId) -> Option<(SlotId, Value)> {
         match (self.get(one)?, self.get(other)?) {
             (Expr::Part(slot), Expr::Constant(Operand::One(value)))
-            | (Expr::Constant(Operand::One(value)), Expr::Part(slot)) => Some((*slot, value.as_ref().clone())),
+            | (Expr::Constant(Operand::One(value)), Expr::Part(slot)) => {
+                Some((*slot, value.as_ref().clone()))
+            }
             _ => None,
         }
     }

@@ -32,8 +32,10 @@ pub enum Structured {
     Binary(BinaryOperator, ExprId, ExprId),
     /// Whether a regular expression known when the policy was read matches the whole text.
     Matches(Compiled, ExprId),
-    /// A step from a value to a part of it.
-    Step(ExprId, Step),
+    /// Operators that chain from left to right: the first operand, then operators with theirs.
+    Chain(ExprId, Box<[(BinaryOperator, ExprId)]>),
+    /// Steps from a value to a part of it; at least one.
+    Steps(ExprId, Box<[Step]>),
     /// A template applied to every element of an array or object, or once to anything else.
     Template {
         /// What it is applied to.
@@ -305,9 +307,13 @@ impl Structured {
                 show(*left, true);
                 show(*right, true);
             }
-            Structured::Step(base, step) => {
+            Structured::Chain(first, rest) => {
+                show(*first, true);
+                rest.iter().for_each(|(_, operand)| show(*operand, true));
+            }
+            Structured::Steps(base, steps) => {
                 show(*base, true);
-                step.parts(show);
+                steps.iter().for_each(|step| step.parts(show));
             }
             Structured::Template { base, template } => {
                 show(*base, true);
@@ -331,7 +337,7 @@ impl Structured {
 }
 
 impl Step {
-    fn parts(&self, show: &mut dyn FnMut(ExprId, bool)) {
+    pub(super) fn parts(&self, show: &mut dyn FnMut(ExprId, bool)) {
         match self {
             Step::Computed(expression) => show(*expression, true),
             Step::Condition(condition) => show(*condition, false),
