@@ -104,10 +104,7 @@ pub fn key_of<'v>(value: &'v Value, key: &str) -> Cow<'v, Value> {
     if let Value::Object(object) = value {
         Cow::Borrowed(object.get(key).unwrap_or(&UNDEFINED))
     } else if let Value::Array(elements) = value {
-        let found = elements.iter().filter_map(|element| match element {
-            Value::Object(object) => object.get(key).cloned(),
-            _ => None,
-        });
+        let found = elements.iter().filter_map(|element| element.as_object()?.get(key).cloned());
         Cow::Owned(Value::array(found))
     } else {
         Cow::Borrowed(&UNDEFINED)

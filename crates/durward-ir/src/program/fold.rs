@@ -69,18 +69,14 @@ impl Builder {
 
     /// The value, if the expression is a constant.
     pub fn value_of(&self, id: ExprId) -> Option<&Value> {
-        match self.get(id)? {
-            Expr::Constant(Operand::One(value)) => Some(value.as_ref()),
-            _ => None,
-        }
+        let Expr::Constant(Operand::One(value)) = self.get(id)? else { return None };
+        Some(value.as_ref())
     }
 
     /// The error, if the expression is known to fail.
     pub fn fault_of(&self, id: ExprId) -> Option<&Fault> {
-        match self.get(id)? {
-            Expr::Failed(fault) => Some(fault),
-            _ => None,
-        }
+        let Expr::Failed(fault) = self.get(id)? else { return None };
+        Some(fault)
     }
 
     /// An expression over values of JSON, or what it comes to if that is known already.
@@ -126,14 +122,12 @@ impl Builder {
         let mut rest = Vec::with_capacity(parts.len());
         let mut error = None;
         for part in parts {
-            match self.get(part) {
-                Some(Expr::Constant(Operand::One(value))) => match value.as_ref() {
-                    Value::Boolean(truth) if *truth == decisive => return part,
-                    Value::Boolean(_) => {}
-                    _ => error = error.or(Some(part)),
-                },
-                Some(Expr::Failed(_)) => error = error.or(Some(part)),
-                _ => rest.push(part),
+            match self.value_of(part) {
+                Some(Value::Boolean(truth)) if *truth == decisive => return part,
+                Some(Value::Boolean(_)) => {}
+                Some(_) => error = error.or(Some(part)),
+                None if self.fault_of(part).is_some() => error = error.or(Some(part)),
+                None => rest.push(part),
             }
         }
         rest.sort_by_key(|part| self.facts(*part).streams);
@@ -159,22 +153,17 @@ impl Builder {
 
     /// Whether an expression is true, false or an error, and nothing else.
     fn is_boolean(&self, id: ExprId) -> bool {
-        match self.get(id) {
-            Some(Expr::All(_) | Expr::Any(_) | Expr::IsOneOf(..)) => true,
-            Some(Expr::Structured(structured)) => match structured {
-                Structured::Unary(UnaryOperator::Not, _) | Structured::Matches(..) => true,
-                Structured::Binary(operator, ..) => !matches!(
-                    operator,
-                    BinaryOperator::Add
-                        | BinaryOperator::Subtract
-                        | BinaryOperator::Multiply
-                        | BinaryOperator::Divide
-                        | BinaryOperator::Remainder
-                ),
-                _ => false,
-            },
-            _ => false,
+        let Some(expr) = self.get(id) else { return false };
+        if let Expr::Structured(Structured::Binary(operator, ..)) = expr {
+            return !operator.is_arithmetic();
         }
+        matches!(
+            expr,
+            Expr::All(_)
+                | Expr::Any(_)
+                | Expr::IsOneOf(..)
+                | Expr::Structured(Structured::Unary(UnaryOperator::Not, _) | Structured::Matches(..))
+        )
     }
 
     /// Adds an expression; computes it, where it depends on nothing.
@@ -240,29 +229,30 @@ impl Builder {
 
     /// The same in a form that indexes work with, where there is one.
     fn simpler(&mut self, structured: &Structured) -> Option<ExprId> {
-        match structured {
-            Structured::Steps(base, steps) => self.shorter(*base, steps),
-            Structured::Binary(BinaryOperator::Equal, left, right) => {
-                let (slot, value) = self.part_and_value(*left, *right)?;
-                self.is_one_of(slot, &[value])
-            }
-            Structured::Binary(BinaryOperator::NotEqual, left, right) => {
-                let (slot, value) = self.part_and_value(*left, *right)?;
-                let equal = self.is_one_of(slot, &[value])?;
-                Some(self.structured(Structured::Unary(UnaryOperator::Not, equal)))
-            }
-            Structured::Binary(BinaryOperator::In, needle, haystack) => {
-                let Some(Expr::Part(slot)) = self.get(*needle) else { return None };
-                let slot = *slot;
-                let values: Vec<Value> = match self.value_of(*haystack)? {
-                    Value::Array(values) => values.to_vec(),
-                    Value::Object(object) => object.values().cloned().collect(),
-                    _ => return None,
-                };
-                self.is_one_of(slot, &values)
-            }
-            _ => None,
+        if let Structured::Steps(base, steps) = structured {
+            return self.shorter(*base, steps);
         }
+        let Structured::Binary(operator, left, right) = structured else { return None };
+        if *operator == BinaryOperator::Equal {
+            let (slot, value) = self.part_and_value(*left, *right)?;
+            return self.is_one_of(slot, &[value]);
+        }
+        if *operator == BinaryOperator::NotEqual {
+            let (slot, value) = self.part_and_value(*left, *right)?;
+            let equal = self.is_one_of(slot, &[value])?;
+            return Some(self.structured(Structured::Unary(UnaryOperator::Not, equal)));
+        }
+        if *operator != BinaryOperator::In {
+            return None;
+        }
+        let Some(Expr::Part(slot)) = self.get(*left) else { return None };
+        let (slot, haystack) = (*slot, self.value_of(*right)?);
+        let values: Vec<Value> = match (haystack.as_array(), haystack.as_object()) {
+            (Some(values), _) => values.to_vec(),
+            (None, Some(object)) => object.values().cloned().collect(),
+            (None, None) => return None,
+        };
+        self.is_one_of(slot, &values)
     }
 
     /// Takes as many of the steps as can be taken now; `None` if that is none.

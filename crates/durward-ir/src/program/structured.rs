@@ -118,6 +118,20 @@ pub enum BinaryOperator {
     Remainder,
 }
 
+impl BinaryOperator {
+    /// Whether it gives a number or a text, rather than true or false.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(
+            self,
+            BinaryOperator::Add
+                | BinaryOperator::Subtract
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Remainder
+        )
+    }
+}
+
 /// A step from a value to a part of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
