@@ -10,6 +10,9 @@ use crate::datatype::Reason;
 use crate::datatype::lexical::Reader;
 
 pub(super) fn parse(text: &str) -> Result<Decimal, Reason> {
+    if let Some(whole) = parse_whole(text) {
+        return Ok(Decimal::from(whole));
+    }
     if text.len() > DECIMAL_LENGTH_MAX {
         return Err("the number is too long");
     }
@@ -29,6 +32,17 @@ pub(super) fn parse(text: &str) -> Result<Decimal, Reason> {
         return Err("its exponent is out of range");
     }
     join(whole, fraction, negative, scale)
+}
+
+/// The usual number: up to 18 digits, and nothing else but a minus.
+fn parse_whole(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let whole =
+        digits.bytes().try_fold(0, |sum, b| b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0')))?;
+    Some(if digits.len() < text.len() { -whole } else { whole })
 }
 
 fn read_exponent(reader: &mut Reader<'_>) -> Result<i32, Reason> {
