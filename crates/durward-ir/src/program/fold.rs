@@ -130,6 +130,10 @@ impl Builder {
                 None => rest.push(part),
             }
         }
+        let mut rest = match self.merged(rest, decisive) {
+            Some(rest) => rest,
+            None => return self.constant(Value::Boolean(decisive)),
+        };
         rest.sort_by_key(|part| self.facts(*part).streams);
         let mut facts = Facts { depth: 1, size: 1, ..Facts::default() };
         for part in &rest {
@@ -149,6 +153,36 @@ impl Builder {
         let parts = rest.into_boxed_slice();
         let expr = if decisive { Expr::Any(parts) } else { Expr::All(parts) };
         self.finish_expr(expr, facts)
+    }
+
+    /// Comparisons of one part with constants as one comparison; `None` where none of them can hold.
+    fn merged(&mut self, parts: Vec<ExprId>, decisive: bool) -> Option<Vec<ExprId>> {
+        let mut merged: Vec<ExprId> = Vec::with_capacity(parts.len());
+        let mut places: HashMap<SlotId, usize> = HashMap::new();
+        for part in parts {
+            let Some(Expr::IsOneOf(slot, atoms)) = self.get(part) else {
+                merged.push(part);
+                continue;
+            };
+            let (slot, atoms) = (*slot, atoms.to_vec());
+            let Some(known) = places.get(&slot).and_then(|at| merged.get_mut(*at)) else {
+                places.insert(slot, merged.len());
+                merged.push(part);
+                continue;
+            };
+            let Some(Expr::IsOneOf(_, others)) = self.exprs.get(known.0 as usize) else { continue };
+            let both = if decisive {
+                [&atoms, &**others].concat()
+            } else {
+                others.iter().copied().filter(|atom| atoms.contains(atom)).collect()
+            };
+            let Some(place) = places.get(&slot).copied() else { continue };
+            let both = self.one_of(slot, both)?;
+            if let Some(known) = merged.get_mut(place) {
+                *known = both;
+            }
+        }
+        Some(merged)
     }
 
     /// Whether an expression is true, false or an error, and nothing else.
@@ -278,7 +312,7 @@ impl Builder {
                 let mut is_known = true;
                 step.parts(&mut |id, is_same_scope| {
                     let part = self.facts(id);
-                    is_known &= !part.depends && !(part.is_relative && is_same_scope);
+                    is_known &= !(part.depends || part.is_relative && is_same_scope);
                 });
                 let steps = Structured::Steps(base, [step.clone()].into());
                 is_known.then(|| self.composite(steps))
@@ -303,12 +337,20 @@ impl Builder {
         if !values.iter().all(Value::is_internable) {
             return None;
         }
-        let mut atoms: Vec<Atom> =
+        let atoms: Vec<Atom> =
             values.iter().map(|value| self.slots.atom_for(slot, value)).collect::<Option<_>>()?;
+        match self.one_of(slot, atoms) {
+            Some(id) => Some(id),
+            None => Some(self.constant(Value::Boolean(false))),
+        }
+    }
+
+    /// `None` where there is no value to be.
+    fn one_of(&mut self, slot: SlotId, mut atoms: Vec<Atom>) -> Option<ExprId> {
         atoms.sort_unstable();
         atoms.dedup();
         if atoms.is_empty() {
-            return Some(self.constant(Value::Boolean(false)));
+            return None;
         }
         let id = self.expr(Expr::IsOneOf(slot, atoms.into()));
         self.note(id, Facts { depends: true, depth: 1, size: 1, ..Facts::default() });

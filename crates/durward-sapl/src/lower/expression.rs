@@ -7,9 +7,7 @@ use durward_ir::{Fault, Value};
 use smol_str::SmolStr;
 
 use super::{Lowering, pattern};
-use crate::syntax::tree::{
-    self, Chain, ChainOperator, Comparison, ComparisonOperator, Expr, ExprKind, Link,
-};
+use crate::syntax::tree::{self, Chain, ChainOperator, Comparison, ComparisonOperator, Expr, ExprKind, Link};
 
 impl<'t> Lowering<'t, '_> {
     /// Lowers an expression. One with a problem, which is noted, becomes an error.

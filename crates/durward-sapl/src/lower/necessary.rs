@@ -58,11 +58,13 @@ fn weaker(builder: &mut Builder, id: ExprId, levels_left: usize) -> Option<ExprI
     if is_safe(builder, id, levels_left) {
         return Some(id);
     }
-    let (parts, is_all) = match builder.get(id)? {
-        Expr::All(parts) if levels_left > 0 => (parts.to_vec(), true),
-        Expr::Any(parts) if levels_left > 0 => (parts.to_vec(), false),
-        _ => return None,
-    };
+    let expr = builder.get(id)?;
+    let is_all = matches!(expr, Expr::All(_));
+    let (Expr::All(parts) | Expr::Any(parts)) = expr else { return None };
+    if levels_left == 0 {
+        return None;
+    }
+    let parts = parts.to_vec();
     let weaker: Vec<Option<ExprId>> =
         parts.into_iter().map(|part| weaker_part(builder, part, levels_left)).collect();
     if is_all {

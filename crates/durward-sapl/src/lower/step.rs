@@ -61,7 +61,9 @@ impl<'t> Lowering<'t, '_> {
     fn unstreamed(&mut self, expression: &'t tree::Expr) -> Result<ExprId, ExprId> {
         let expression = self.expression(expression);
         if self.builder.facts(expression).streams {
-            return Err(self.fails("an expression in `[(...)]` or `[?(...)]` cannot ask for attributes `<...>`"));
+            return Err(
+                self.fails("an expression in `[(...)]` or `[?(...)]` cannot ask for attributes `<...>`")
+            );
         }
         Ok(expression)
     }
