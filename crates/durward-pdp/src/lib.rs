@@ -31,11 +31,13 @@
 
 mod builder;
 mod decide;
+mod documents;
 mod duty;
 mod explain;
 mod read;
 mod snapshot;
 mod source;
+mod subscription;
 mod surroundings;
 mod time;
 
@@ -56,6 +58,7 @@ pub use explain::{Explained, Explanation};
 pub use read::{DIRECTORY_DEPTH_MAX, PolicyText, ReadError, read_policies, read_policies_within};
 pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
+pub use subscription::Attempt;
 
 pub use durward_index as index;
 pub use durward_ir as ir;

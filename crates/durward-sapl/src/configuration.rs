@@ -26,18 +26,18 @@ pub struct Configuration {
 pub struct Flags {
     /// The index that is asked for, as written; `AUTO` if none is.
     pub indexing: SmolStr,
-    /// How many documents there may be.
-    pub max_policy_documents: u64,
-    /// How large all documents together may be.
-    pub max_total_size_megabytes: u64,
+    /// How many documents there may be; as many as memory holds if nothing is written.
+    pub max_policy_documents: Option<u64>,
+    /// How large all documents together may be; as large as memory holds if nothing is written.
+    pub max_total_size_megabytes: Option<u64>,
 }
 
 impl Default for Flags {
     fn default() -> Flags {
         Flags {
             indexing: SmolStr::new_static("AUTO"),
-            max_policy_documents: 10_000,
-            max_total_size_megabytes: 1024,
+            max_policy_documents: None,
+            max_total_size_megabytes: None,
         }
     }
 }
@@ -57,6 +57,26 @@ impl Configuration {
     /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<&Value> {
         self.variables.get(name)
+    }
+
+    /// Says so, where there is more than the flags allow.
+    ///
+    /// # Errors
+    /// There are more documents, or more bytes in all of them.
+    pub fn check_size(&self, documents: usize, bytes: usize) -> Result<(), Problem> {
+        let problem = |message| {
+            let help = Some("raise the limit in `pdp.json`, or leave it out".to_owned());
+            Err(Problem { source: SmolStr::default(), line: 0, column: 0, message, help })
+        };
+        match (self.flags.max_policy_documents, self.flags.max_total_size_megabytes) {
+            (Some(most), _) if documents as u64 > most => {
+                problem(format!("there are {documents} documents, and `maxPolicyDocuments` is {most}"))
+            }
+            (_, Some(most)) if bytes as u64 > most << 20 => {
+                problem(format!("the documents have {bytes} bytes, and `maxTotalSizeMegabytes` is {most}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads a `pdp.json`, in which comments may stand; `source` is how messages call it.
@@ -200,11 +220,11 @@ impl Reading {
         read
     }
 
-    fn count(&mut self, object: &Object, key: &str, count: &mut u64) {
+    fn count(&mut self, object: &Object, key: &str, count: &mut Option<u64>) {
         let Some(value) = object.get(key) else { return };
         let whole = value.as_number().and_then(|number| u64::try_from(number.to_i64()?).ok());
         match whole.filter(|whole| *whole > 0) {
-            Some(whole) => *count = whole,
+            Some(whole) => *count = Some(whole),
             None => self.problem(format!("`{key}` must be a whole number from 1"), None),
         }
     }

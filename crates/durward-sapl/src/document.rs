@@ -78,6 +78,13 @@ pub struct Problem {
     pub help: Option<String>,
 }
 
+impl Problem {
+    /// A problem of a whole document.
+    pub fn of(source: &str, message: String) -> Problem {
+        Problem { source: source.into(), line: 0, column: 0, message, help: None }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.source.is_empty() {

@@ -65,10 +65,10 @@ fn typed(value: &Value, data_type: DataType) -> Option<Value> {
         return Value::parse(data_type, text).ok();
     }
     if let Some(number) = value.as_number() {
-        return match data_type {
-            DataType::Integer if number.is_integer() => Value::parse(data_type, &number.to_plain()).ok(),
-            data_type => (data_type == DataType::Double).then(|| Value::Double(number.to_f64())),
-        };
+        if data_type == DataType::Integer && number.is_integer() {
+            return Value::parse(data_type, &number.to_plain()).ok();
+        }
+        return (data_type == DataType::Double).then(|| Value::Double(number.to_f64()));
     }
     (data_type == DataType::Boolean && value.as_boolean().is_some()).then(|| value.clone())
 }

@@ -73,7 +73,7 @@ enum Choice {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ModeName {
-    /// A request that was read before, to a decision
+    /// A request that was read and encoded before, to a decision
     Decide,
     /// The text of a request, to the text of the response
     Text,

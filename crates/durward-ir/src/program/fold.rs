@@ -12,7 +12,7 @@ use super::{Atom, BinaryOperator, Builder, Expr, ExprId, SlotId, Slots, Step, St
 use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::fault::Fault;
 use crate::path::Path;
-use crate::question::{NoAttributes, NoContent, Question, Scratch};
+use crate::question::{Encoding, NoAttributes, NoContent, Question};
 use crate::value::{Operand, Value};
 
 /// What is known of an expression over values of JSON before it is evaluated.
@@ -242,7 +242,7 @@ impl Builder {
         let id = ExprId(self.exprs.len() as u32);
         self.exprs.push(copy);
         let slots = Slots::default();
-        let question = Question::new(Scratch::new(), &slots, &NoAttributes, &NoContent, &[]);
+        let question = Question::new(&slots, &NoAttributes, &NoContent, &[], &Encoding::default());
         let steps = Cell::new(0);
         let reckoner =
             Reckoner { exprs: &self.exprs, question: &question, steps: &steps, steps_max: STEPS_MAX };

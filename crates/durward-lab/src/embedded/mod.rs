@@ -41,7 +41,7 @@ pub use work::{Form, RequestText};
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A request that was read before, to a decision.
+    /// A request that was read and encoded ([`durward_pdp::Pdp::encode`]) before, to a decision.
     Decide,
     /// The text of a request, to the text of the response in the same form.
     Text,
@@ -116,7 +116,7 @@ impl Subject {
     /// # Errors
     /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
     pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
-        let work = work::Requests::read(requests)?;
+        let work = work::Requests::read(requests, &self.pdp)?;
         let pdp = &self.pdp;
         let run = |at: usize| match plan.mode {
             Mode::Decide => work.decide(pdp, at),

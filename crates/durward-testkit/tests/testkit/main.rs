@@ -11,4 +11,5 @@
 mod conformance;
 mod examples;
 mod recorded;
+mod sapl;
 mod voting;
