@@ -2,7 +2,7 @@
 //! results are compared to the letter, so that the scales of numbers count. `-> error part of the message` where the
 //! call fails. What the Java engine gives is known from its tests and documentation, or from running the methods of
 //! the JDK that it calls.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::panic, reason = "tests")]
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,16 @@ pub(crate) fn read(json: &str) -> Value {
 }
 
 fn unmark(value: &Value) -> Value {
-    match value {
-        Value::Array(elements) => Value::array(elements.iter().map(unmark)),
-        Value::Object(object) if object.contains_key("\0") => Value::Undefined,
-        Value::Object(object) => {
-            Value::object(object.iter().map(|(key, value)| (key.clone(), unmark(value))))
-        }
-        _ => value.clone(),
+    if let Value::Array(elements) = value {
+        return Value::array(elements.iter().map(unmark));
     }
+    if let Value::Object(object) = value {
+        if object.contains_key("\0") {
+            return Value::Undefined;
+        }
+        return Value::object(object.iter().map(|(key, value)| (key.clone(), unmark(value))));
+    }
+    value.clone()
 }
 
 /// Calls a function.
