@@ -137,11 +137,15 @@ fn results_beyond_the_limits_are_errors() {
 #[test]
 fn a_value_that_holds_itself_many_times_over_is_not_written_out() {
     let wide = (0..64).fold(Value::Text("x".into()), |value, _| Value::array([value.clone(), value]));
-    for name in ["standard.toString", "json.valToJson"] {
-        assert!(
-            call(name, std::slice::from_ref(&wide)).unwrap_err().message.contains("longer than"),
-            "{name}"
-        );
+    let graph = Value::object([("a", Value::array([wide.clone()]))]);
+    for (name, argument) in [
+        ("standard.toString", &wide),
+        ("json.valToJson", &wide),
+        ("graph.transitiveClosure", &graph),
+        ("graph.transitiveClosureSet", &graph),
+    ] {
+        let fault = call(name, std::slice::from_ref(argument)).unwrap_err();
+        assert!(fault.message.contains("longer than"), "{name}");
     }
 }
 
