@@ -31,7 +31,7 @@ mod work;
 use std::fmt;
 use std::time::Duration;
 
-use durward_pdp::PolicyError;
+use durward_pdp::{Counting, IndexSettings, IndexStatistics, PdpBuilder, PolicyError};
 
 use crate::Spread;
 pub use build::Subject;
@@ -109,6 +109,23 @@ impl fmt::Display for BenchError {
 }
 
 impl std::error::Error for BenchError {}
+
+/// What an index does to find the policies for all these requests, each asked once: not timed, since counting takes
+/// time of its own.
+///
+/// # Errors
+/// Policies or requests that cannot be used.
+pub fn index_work(
+    builder: PdpBuilder,
+    settings: IndexSettings,
+    requests: &[RequestText],
+) -> Result<IndexStatistics, BenchError> {
+    let settings = IndexSettings { counting: Counting::On, ..settings };
+    let pdp = builder.index_settings(settings).build().map_err(BenchError::Policies)?;
+    let work = work::Requests::read(requests, &pdp)?;
+    (0..work.len()).for_each(|at| work.decide(&pdp, at));
+    Ok(pdp.index_statistics())
+}
 
 impl Subject {
     /// Measures.
