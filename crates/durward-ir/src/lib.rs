@@ -9,6 +9,7 @@ pub mod datatype;
 pub mod evaluate;
 pub mod fault;
 pub mod function;
+pub mod library;
 pub mod program;
 pub mod question;
 pub mod value;
