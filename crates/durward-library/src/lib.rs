@@ -10,10 +10,12 @@ mod csv;
 mod digest;
 mod encoding;
 mod filter;
+#[cfg(test)]
+mod fixture;
 mod graph;
 mod graphql;
 mod json;
-mod jsonschema;
+pub mod jsonschema;
 mod keys;
 mod mac;
 mod math;
