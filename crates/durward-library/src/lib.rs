@@ -16,7 +16,9 @@ mod graph;
 mod graphql;
 mod json;
 pub mod jsonschema;
+mod jvm;
 mod keys;
+mod limits;
 mod mac;
 mod math;
 mod numeral;
@@ -27,9 +29,11 @@ mod reflect;
 mod sanitize;
 mod sapl;
 mod semver;
+mod set;
 mod signature;
 mod standard;
 mod string;
+mod table;
 mod time;
 mod toml;
 mod units;
@@ -85,15 +89,10 @@ pub fn all() -> impl Iterator<Item = &'static LibraryFunction> {
 ///
 /// Gives nothing for an unknown name and for a known one with another number of arguments; [`is_known`] tells which.
 pub fn find(name: &str, arity: usize) -> Option<&'static LibraryFunction> {
-    all().find(|function| function.name == name && takes(function, arity))
+    all().find(|function| function.name == name && function.takes_count(arity))
 }
 
 /// Whether any function has this full name, whatever it takes.
 pub fn is_known(name: &str) -> bool {
     all().any(|function| function.name == name)
-}
-
-fn takes(function: &LibraryFunction, arity: usize) -> bool {
-    let least = function.parameters.len();
-    arity == least || (arity > least && function.rest.is_some())
 }

@@ -339,3 +339,6 @@ impl fmt::Debug for Decimal {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;
