@@ -3,8 +3,11 @@
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
 
+mod argument;
 mod array;
 mod bitwise;
+#[cfg(test)]
+mod check;
 mod cidr;
 mod csv;
 mod digest;
@@ -14,6 +17,7 @@ mod filter;
 mod fixture;
 mod graph;
 mod graphql;
+mod java;
 mod json;
 pub mod jsonschema;
 mod jvm;

@@ -1,0 +1,234 @@
+//! The library `time`: instants, dates, times, time zones and durations, as `java.time` has them.
+//!
+//! A time is a text: an instant (`2021-11-08T13:00:00Z`) or a date, which stands for its midnight at UTC. Durations are
+//! milliseconds. What differs from the Java engine: where that one takes the zone of its machine (`localIso`,
+//! `localDin`, a blank zone name, `timeBetween` from weeks on), this one takes UTC, so that the same question has the
+//! same answer everywhere; and the rules of time zones are those of the database compiled in.
+
+mod calendar;
+mod durations;
+mod instant;
+mod scan;
+mod spans;
+#[cfg(test)]
+mod tests;
+mod zone;
+mod zones;
+
+use durward_ir::Value;
+use durward_ir::fault::{Evaluated, Fault};
+use durward_ir::library::{LibraryFunction, Parameter};
+
+use crate::argument;
+use instant::Instant;
+
+/// The instant of an argument; `None` when its text is not one.
+fn instant_at(arguments: &[Value], at: usize) -> Evaluated<Option<Instant>> {
+    Ok(Instant::read(argument::text(arguments, at)?))
+}
+
+/// The instant of the first argument.
+fn timestamp(arguments: &[Value]) -> Evaluated<Instant> {
+    instant_at(arguments, 0)?.ok_or_else(|| wrong_timestamp(arguments))
+}
+
+fn wrong_timestamp(arguments: &[Value]) -> Box<Fault> {
+    Fault::processing(format!("Invalid timestamp: {}.", shown(arguments, 0)))
+}
+
+/// An argument as faults show it.
+fn shown(arguments: &[Value], at: usize) -> String {
+    arguments.get(at).map_or_else(String::new, spans::show)
+}
+
+const TEXT: &[Parameter] = &[Parameter::Text];
+const TWO_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text];
+const THREE_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text, Parameter::Text];
+const NUMBER: &[Parameter] = &[Parameter::Number];
+const TEXT_AND_NUMBER: &[Parameter] = &[Parameter::Text, Parameter::Number];
+const ANY: &[Parameter] = &[Parameter::Any];
+
+const fn define(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    run: fn(&[Value]) -> Evaluated<Value>,
+    doc: &'static str,
+) -> LibraryFunction {
+    LibraryFunction { name, parameters, rest: None, run, doc }
+}
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    define("time.after", TWO_TEXTS, spans::after, "Whether the first time is after the second."),
+    define(
+        "time.ageInMonths",
+        TWO_TEXTS,
+        spans::age_in_months,
+        "Whole months from a date of birth to a date.",
+    ),
+    define("time.ageInYears", TWO_TEXTS, spans::age_in_years, "Whole years from a date of birth to a date."),
+    define("time.before", TWO_TEXTS, spans::before, "Whether the first time is before the second."),
+    define(
+        "time.between",
+        THREE_TEXTS,
+        spans::between,
+        "Whether the first time lies between the second and the third, or is one of them.",
+    ),
+    define("time.dateOf", TEXT, calendar::date_of, "The date of a date and time, as written."),
+    define(
+        "time.dateTimeAtOffset",
+        TWO_TEXTS,
+        zones::date_time_at_offset,
+        "The instant at which clocks of this offset (`+05:00`) show this date and time.",
+    ),
+    define(
+        "time.dateTimeAtZone",
+        TWO_TEXTS,
+        zones::date_time_at_zone,
+        "The instant at which clocks of this zone show this date and time; UTC for a blank name.",
+    ),
+    define("time.dayOfWeek", TEXT, calendar::day_of_week, "The weekday of a date and time: `MONDAY`."),
+    define("time.dayOfYear", TEXT, calendar::day_of_year, "The day of the year of a date and time, from 1."),
+    define(
+        "time.durationFromISO",
+        TEXT,
+        durations::duration_from_iso,
+        "The milliseconds of an ISO 8601 duration of exact units, or of years, months and days of average length.",
+    ),
+    define("time.durationOfDays", NUMBER, zones::duration_of_days, "The milliseconds of whole days."),
+    define("time.durationOfHours", NUMBER, zones::duration_of_hours, "The milliseconds of whole hours."),
+    define(
+        "time.durationOfMinutes",
+        NUMBER,
+        zones::duration_of_minutes,
+        "The milliseconds of whole minutes.",
+    ),
+    define(
+        "time.durationOfSeconds",
+        NUMBER,
+        zones::duration_of_seconds,
+        "The milliseconds of whole seconds.",
+    ),
+    define(
+        "time.durationToISOCompact",
+        NUMBER,
+        durations::duration_to_iso_compact,
+        "Milliseconds as an ISO 8601 duration of hours, minutes and seconds.",
+    ),
+    define(
+        "time.durationToISOVerbose",
+        NUMBER,
+        durations::duration_to_iso_verbose,
+        "Milliseconds as an ISO 8601 duration with years and months of average length.",
+    ),
+    define("time.endOfDay", TEXT, calendar::end_of_day, "The last instant of the day at UTC."),
+    define("time.endOfMonth", TEXT, calendar::end_of_month, "The last instant of the month at UTC."),
+    define("time.endOfWeek", TEXT, calendar::end_of_week, "The last instant of the week, a Sunday, at UTC."),
+    define("time.endOfYear", TEXT, calendar::end_of_year, "The last instant of the year at UTC."),
+    define("time.epochMilli", TEXT, spans::epoch_milli, "Milliseconds from 1970-01-01T00:00:00Z to a time."),
+    define("time.epochSecond", TEXT, spans::epoch_second, "Seconds from 1970-01-01T00:00:00Z to a time."),
+    define("time.hourOf", TEXT, calendar::hour_of, "The hour of a date and time, as written."),
+    define(
+        "time.localDin",
+        TEXT,
+        zones::local_din,
+        "The instant of a date and time of DIN 1355 (`08.11.2021 13:00:00`) at UTC.",
+    ),
+    define("time.localIso", TEXT, zones::local_iso, "The instant of a date and time without a zone at UTC."),
+    define("time.minusDays", TEXT_AND_NUMBER, spans::minus_days, "The time so many days earlier."),
+    define(
+        "time.minusMillis",
+        TEXT_AND_NUMBER,
+        spans::minus_millis,
+        "The time so many milliseconds earlier.",
+    ),
+    define("time.minusMonths", TEXT_AND_NUMBER, spans::minus_months, "The time so many months earlier."),
+    define("time.minusNanos", TEXT_AND_NUMBER, spans::minus_nanos, "The time so many nanoseconds earlier."),
+    define("time.minusSeconds", TEXT_AND_NUMBER, spans::minus_seconds, "The time so many seconds earlier."),
+    define("time.minusYears", TEXT_AND_NUMBER, spans::minus_years, "The time so many years earlier."),
+    define("time.minuteOf", TEXT, calendar::minute_of, "The minute of a date and time, as written."),
+    define(
+        "time.ofEpochMilli",
+        NUMBER,
+        spans::of_epoch_milli,
+        "The time so many milliseconds after 1970 began.",
+    ),
+    define(
+        "time.ofEpochSecond",
+        NUMBER,
+        spans::of_epoch_second,
+        "The time so many seconds after 1970 began.",
+    ),
+    define(
+        "time.offsetDateTime",
+        TEXT,
+        calendar::offset_date_time,
+        "The instant of a date and time with an offset; an error without one.",
+    ),
+    define("time.offsetTime", TEXT, zones::offset_time, "The time at UTC of a time of day with an offset."),
+    define("time.plusDays", TEXT_AND_NUMBER, spans::plus_days, "The time so many days later."),
+    define("time.plusMillis", TEXT_AND_NUMBER, spans::plus_millis, "The time so many milliseconds later."),
+    define("time.plusMonths", TEXT_AND_NUMBER, spans::plus_months, "The time so many months later."),
+    define("time.plusNanos", TEXT_AND_NUMBER, spans::plus_nanos, "The time so many nanoseconds later."),
+    define("time.plusSeconds", TEXT_AND_NUMBER, spans::plus_seconds, "The time so many seconds later."),
+    define("time.plusYears", TEXT_AND_NUMBER, spans::plus_years, "The time so many years later."),
+    define("time.secondOf", TEXT, calendar::second_of, "The second of a date and time, as written."),
+    define("time.startOfDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
+    define("time.startOfMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
+    define(
+        "time.startOfWeek",
+        TEXT,
+        calendar::start_of_week,
+        "The first instant of the week, a Monday, at UTC.",
+    ),
+    define("time.startOfYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
+    define("time.timeAMPM", TEXT, calendar::time_am_pm, "The time of day of a text like `08:12:35 PM`."),
+    define(
+        "time.timeAtOffset",
+        TWO_TEXTS,
+        zones::time_at_offset,
+        "The time of day at UTC when clocks of this offset show this time.",
+    ),
+    define(
+        "time.timeBetween",
+        THREE_TEXTS,
+        spans::time_between,
+        "How many whole units (`NANOS` to `MILLENNIA`) lie between two times.",
+    ),
+    define(
+        "time.timeInZone",
+        THREE_TEXTS,
+        zones::time_in_zone,
+        "The time of day at UTC when clocks of this zone show this time on this date.",
+    ),
+    define(
+        "time.timeOf",
+        TEXT,
+        calendar::time_of,
+        "The time of day of a date and time, as written, to the second.",
+    ),
+    define("time.toOffset", TWO_TEXTS, zones::to_offset, "What clocks of this offset show at a time."),
+    define("time.toZone", TWO_TEXTS, zones::to_zone, "What clocks of this zone show at a time."),
+    define("time.truncateToDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
+    define("time.truncateToHour", TEXT, calendar::truncate_to_hour, "The first instant of the hour at UTC."),
+    define("time.truncateToMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
+    define(
+        "time.truncateToWeek",
+        TEXT,
+        calendar::start_of_week,
+        "The first instant of the week, a Monday, at UTC.",
+    ),
+    define("time.truncateToYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
+    define(
+        "time.validRFC3339",
+        ANY,
+        calendar::valid_rfc3339,
+        "Whether a value is the text of a date and time with `Z` or an offset.",
+    ),
+    define("time.validUTC", ANY, calendar::valid_utc, "Whether a value is the text of an instant or a date."),
+    define(
+        "time.weekOfYear",
+        TEXT,
+        calendar::week_of_year,
+        "The week of ISO 8601 of a date and time, from 1 to 53.",
+    ),
+];
