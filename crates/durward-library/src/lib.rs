@@ -9,6 +9,7 @@ mod bitwise;
 #[cfg(test)]
 mod check;
 mod cidr;
+mod crypto;
 mod csv;
 mod digest;
 mod encoding;
@@ -42,7 +43,7 @@ mod time;
 mod toml;
 mod units;
 mod uuid;
-mod x509;
+pub mod x509;
 mod xml;
 mod yaml;
 
