@@ -20,7 +20,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
     Set, SetKind,
 };
-use durward_ir::question::{NoAttributes, NoContent, Question, Scratch};
+use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 
@@ -179,8 +179,8 @@ fn main() {
     let questions: Vec<Question<'_>> = facts
         .iter()
         .map(|facts| {
-            let (slots, scratch) = (&program.slots, Scratch::default());
-            let mut question = Question::new(scratch, slots, &NoAttributes, &NoContent, &[]);
+            let slots = &program.slots;
+            let mut question = Question::new(slots, &NoAttributes, &NoContent, &[], &Encoding::none());
             slots.names().zip(facts).for_each(|((slot, _), values)| question.supply(slot, values));
             question
         })

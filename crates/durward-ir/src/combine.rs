@@ -229,6 +229,22 @@ impl Algorithm {
         Some(algorithm)
     }
 
+    /// Whether the vote of a root with one child is the child's: neither C.2 nor C.4 make anything else of one vote, and
+    /// nobody asks the root which effects an error might have had.
+    pub(crate) fn passes_on(self) -> bool {
+        match self {
+            Algorithm::DenyOverrides | Algorithm::PermitOverrides | Algorithm::FirstApplicable => true,
+            Algorithm::DenyUnlessPermit
+            | Algorithm::PermitUnlessDeny
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::LegacyRuleDenyOverrides
+            | Algorithm::LegacyPolicyDenyOverrides
+            | Algorithm::LegacyRulePermitOverrides
+            | Algorithm::LegacyPolicyPermitOverrides
+            | Algorithm::OnPermitApplySecond => false,
+        }
+    }
+
     /// The algorithm a short name means (`deny-overrides`, `first-applicable`, ...), as settings spell it.
     pub fn from_short_name(name: &str) -> Option<Algorithm> {
         let uri =

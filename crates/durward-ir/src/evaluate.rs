@@ -82,6 +82,8 @@ impl Shortlist for Everything {
 
 /// Watches an evaluation, for explanations. All methods do nothing unless overridden.
 pub trait Trace {
+    /// Whether it wants to see every element, even those that only pass on what another says.
+    const IS_WATCHING: bool = true;
     /// An element is about to be evaluated.
     fn enter(&self, _: NodeId) {}
     /// The target of an element was evaluated.
@@ -96,7 +98,9 @@ pub trait Trace {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
-impl Trace for Unwatched {}
+impl Trace for Unwatched {
+    const IS_WATCHING: bool = false;
+}
 
 /// One evaluation of one question.
 #[derive(Debug)]
@@ -160,7 +164,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// budget was spent on the way: see [`STEPS_MAX`].
     #[inline]
     pub fn decide(&self) -> Vote {
-        let vote = self.vote(self.program.root(), Known::Unsure);
+        let start = if T::IS_WATCHING { self.program.root() } else { self.program.entry() };
+        let vote = self.vote(start, Known::Unsure);
         if self.is_spent() {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, self.too_many_steps());
         }
@@ -337,10 +342,11 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// Section 7.18: evaluates the duties that go with the effect. An error in any of them makes the whole element
     /// Indeterminate; its effect is the only one it might have had.
     #[inline]
-    fn with_duties(&self, mut vote: Vote, effect: Effect, duties: &[DutyExpr]) -> Vote {
-        if duties.is_empty() {
-            return vote;
-        }
+    fn with_duties(&self, vote: Vote, effect: Effect, duties: &[DutyExpr]) -> Vote {
+        if duties.is_empty() { vote } else { self.with_some_duties(vote, effect, duties) }
+    }
+
+    fn with_some_duties(&self, mut vote: Vote, effect: Effect, duties: &[DutyExpr]) -> Vote {
         match self.duties(effect, duties) {
             Ok(own) => {
                 append(&mut vote.duties, own);

@@ -65,6 +65,7 @@ pub struct Program {
     exprs: Vec<Expr>,
     /// The set of all root documents.
     root: NodeId,
+    entry: NodeId,
     /// The attributes any expression reads.
     pub slots: Slots,
     /// The names of the documents, for messages.
@@ -255,6 +256,25 @@ impl Program {
     /// The set of all root documents.
     pub fn root(&self) -> NodeId {
         self.root
+    }
+
+    /// Where a decision may as well begin: below the root where that has one child and only passes on what it says.
+    #[inline]
+    pub fn entry(&self) -> NodeId {
+        self.entry
+    }
+
+    /// See [`Program::entry`].
+    fn find_entry(&self) -> NodeId {
+        match self.node(self.root) {
+            Node::Set(set) if set.target.is_none() && set.duties.is_empty() && set.algorithm.passes_on() => {
+                match set.children.as_slice() {
+                    [only] => *only,
+                    _ => self.root,
+                }
+            }
+            Node::Set(_) | Node::Rule(_) => self.root,
+        }
     }
 
     /// All elements with their numbers; children before their parents.

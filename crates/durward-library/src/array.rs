@@ -16,7 +16,7 @@ use durward_ir::value::{Debugged, Value};
 use num_bigint::BigInt;
 
 use crate::jvm::{self, double, long, whole};
-use crate::limits::{DIGITS_MAX, check_elements};
+use crate::limits::{DIGITS_MAX, check_elements, shown};
 use crate::set::{Member, distinct, set_of};
 use crate::table::{row, row_of_any_number, unchecked};
 
@@ -112,7 +112,7 @@ fn shortened(element: &Value) -> String {
     if matches!(element, Value::Array(_) | Value::Object(_)) {
         return kind_of(element).into();
     }
-    Debugged(element).to_string().chars().take(100).collect()
+    shown(&Debugged(element).to_string())
 }
 
 fn not_comparable(element: &Value) -> Box<Fault> {

@@ -12,6 +12,7 @@ mod closure;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
@@ -19,7 +20,7 @@ use durward_ir::library::Parameter::{Any, Object as AnObject, Text};
 use durward_ir::value::{Debugged, Object, ObjectBuilder, Value};
 use smol_str::SmolStr;
 
-use crate::limits::{ELEMENTS_MAX, check_elements};
+use crate::limits::{ELEMENTS_MAX, Limited, check_elements, too_long};
 use crate::table::{row, unchecked};
 use closure::Closures;
 
@@ -45,14 +46,17 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 ];
 
 /// A node as the key that names it.
-fn node(value: &Value) -> SmolStr {
+fn node(value: &Value) -> Evaluated<SmolStr> {
     if let Value::Text(text) = value {
-        return text.clone();
+        return Ok(text.clone());
     }
     if matches!(value, Value::Null | Value::Undefined) {
-        return SmolStr::new_static("null");
+        return Ok(SmolStr::new_static("null"));
     }
-    Debugged(value).to_string().into()
+    // Arrays as nodes may hold one another many times over.
+    let mut name = Limited::default();
+    write!(name, "{}", Debugged(value)).map_err(|_| too_long())?;
+    Ok(name.finish().into())
 }
 
 /// What stands next to a node.
@@ -73,34 +77,36 @@ struct Search {
 }
 
 impl Search {
-    fn from(roots: &Value) -> Search {
+    fn from(roots: &Value) -> Evaluated<Search> {
         let mut search = Search { met: Vec::new(), known: HashSet::new() };
         if let Value::Array(roots) = roots {
-            roots.iter().for_each(|root| search.meet(root, None));
+            roots.iter().try_for_each(|root| search.meet(root, None))?;
         } else {
-            search.meet(roots, None);
+            search.meet(roots, None)?;
         }
-        search
+        Ok(search)
     }
 
-    fn meet(&mut self, value: &Value, from: Option<usize>) {
-        let node = node(value);
+    fn meet(&mut self, value: &Value, from: Option<usize>) -> Evaluated<()> {
+        let node = node(value)?;
         if self.known.insert(node.clone()) {
             self.met.push((node, from));
         }
+        Ok(())
     }
 
     /// Goes on from every node that was met, until none is left or this one is met.
-    fn run(&mut self, graph: &Object, target: Option<&str>) {
+    fn run(&mut self, graph: &Object, target: Option<&str>) -> Evaluated<()> {
         let mut next = 0;
         while let Some((node, _)) = self.met.get(next)
             && !target.is_some_and(|target| self.known.contains(target))
         {
             for neighbor in edges(graph, &node.clone(), None) {
-                self.meet(neighbor, Some(next));
+                self.meet(neighbor, Some(next))?;
             }
             next += 1;
         }
+        Ok(())
     }
 
     /// The way to the node at this place.
@@ -118,24 +124,24 @@ impl Search {
 
 fn reachable(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots] = arguments else { return unchecked() };
-    let mut search = Search::from(roots);
-    search.run(graph, None);
+    let mut search = Search::from(roots)?;
+    search.run(graph, None)?;
     check_elements(search.met.len())?;
     Ok(Value::array(search.met.into_iter().map(|(node, _)| Value::Text(node))))
 }
 
 fn is_reachable(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots, target] = arguments else { return unchecked() };
-    let target = node(target);
-    let mut search = Search::from(roots);
-    search.run(graph, Some(&target));
+    let target = node(target)?;
+    let mut search = Search::from(roots)?;
+    search.run(graph, Some(&target))?;
     Ok(Value::Boolean(search.known.contains(&target)))
 }
 
 fn reachable_paths(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Object(graph), roots] = arguments else { return unchecked() };
-    let mut search = Search::from(roots);
-    search.run(graph, None);
+    let mut search = Search::from(roots)?;
+    search.run(graph, None)?;
     let (mut paths, mut steps) = (Vec::new(), 0);
     for place in 0..search.met.len() {
         let path = search.path(place);

@@ -58,6 +58,11 @@ pub(crate) fn check_elements(count: usize) -> Evaluated<()> {
     Ok(())
 }
 
+/// A text in an error message: its start is enough to find it.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
 /// Appends to a text that is being made and is this many UTF-16 code units long.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use sha2::Digest;
 use crate::digest::hex;
 use crate::encoding::read_hex;
 use crate::jvm::length;
-use crate::limits::check_text_length;
+use crate::limits::{check_text_length, shown};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -87,7 +87,10 @@ fn is_valid_hmac(arguments: &[Value]) -> Evaluated<Value> {
         return unchecked();
     };
     let Some(algorithm) = algorithm(name) else {
-        return Err(Fault::processing(format!("`{name}` is no known algorithm: write `HmacSHA256`")));
+        return Err(Fault::processing(format!(
+            "`{}` is no known algorithm: write `HmacSHA256`",
+            shown(name)
+        )));
     };
     let computed = compute(message, key, algorithm)?;
     Ok(Value::Boolean(same(&computed, &octets(expected)?)))

@@ -9,6 +9,7 @@ use durward_ir::library::Parameter::{Number, Text};
 use durward_ir::value::Value;
 
 use crate::jvm::{self, whole};
+use crate::limits::shown;
 use crate::table::{row, unchecked};
 
 /// The largest width that numbers are padded to, as SAPL has it.
@@ -68,7 +69,7 @@ fn parse(arguments: &[Value], base: &Base) -> Evaluated<Value> {
     let [Value::Text(text)] = arguments else { return unchecked() };
     match read(text, base) {
         Some(number) => Ok(whole(number)),
-        None => Err(Fault::processing(format!("`{text}` is not a {} number of 64 bits", base.name))),
+        None => Err(Fault::processing(format!("`{}` is not a {} number of 64 bits", shown(text), base.name))),
     }
 }
 

@@ -7,6 +7,7 @@ use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
 use crate::jvm::{length, whole};
+use crate::limits::shown;
 use crate::table::{row, unchecked};
 
 /// The length of a UUID in full.
@@ -23,7 +24,7 @@ fn parse(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(text)] = arguments else { return unchecked() };
     match halves(text) {
         Some((most, least)) => Ok(parts(most, least)),
-        None => Err(Fault::processing(format!("`{text}` is not a UUID"))),
+        None => Err(Fault::processing(format!("`{}` is not a UUID", shown(text)))),
     }
 }
 

@@ -44,7 +44,9 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
-pub use durward_index::{Index, IndexKind, Settings as IndexSettings};
+pub use durward_index::{
+    Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
+};
 pub use durward_ir::combine::Algorithm;
 pub use durward_ir::{AttributeName, DataType, Value};
 pub use durward_xacml::multiple::ResourceHierarchy;
@@ -91,6 +93,11 @@ impl Pdp {
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()
+    }
+
+    /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
+    pub fn index_statistics(&self) -> IndexStatistics {
+        self.snapshot.load().index.statistics()
     }
 
     /// Puts other policies in force, for every decision that begins after this returns. Decisions under way finish

@@ -6,7 +6,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
     Set, SetKind, SlotId,
 };
-use durward_ir::question::{NoAttributes, NoContent, Question, Scratch};
+use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 use std::borrow::Cow;
@@ -434,7 +434,7 @@ impl Facts {
     /// The question once the sources were asked for these slots.
     pub(crate) fn question<'f>(&'f self, program: &'f Program, asked: &[SlotId]) -> Question<'f> {
         let (slots, sourced) = (&program.slots, &self.is_sourced);
-        let mut question = Question::new(Scratch::default(), slots, &NoAttributes, &NoContent, sourced);
+        let mut question = Question::new(slots, &NoAttributes, &NoContent, sourced, &Encoding::none());
         for (at, values) in self.values.iter().enumerate() {
             let slot = SlotId(at as u32);
             if asked.contains(&slot) || !sourced[at] {

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
 use crate::function::Function;
-use crate::function::pattern::Pattern;
+use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
 
 /// A program in the making.
@@ -19,8 +19,8 @@ pub struct Builder {
     exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
-    /// Compiled regular expressions by their text; `None` where it does not compile.
-    patterns: HashMap<SmolStr, Option<Arc<Pattern>>>,
+    /// Compiled regular expressions by their text.
+    patterns: HashMap<SmolStr, Arc<Pattern>>,
     slots: Slots,
     sources: Vec<SmolStr>,
 }
@@ -63,15 +63,17 @@ impl Builder {
         self.expr(Expr::Attribute { slot, must_be_present })
     }
 
-    /// A regular expression that stands in a policy, compiled once; `None` where it does not compile: then it fails
-    /// when asked.
-    pub fn pattern(&mut self, text: &str) -> Option<Arc<Pattern>> {
+    /// A regular expression that stands in a policy, compiled once.
+    ///
+    /// # Errors
+    /// The text is none.
+    pub fn pattern(&mut self, text: &str) -> Result<Arc<Pattern>, PatternError> {
         if let Some(known) = self.patterns.get(text) {
-            return known.clone();
+            return Ok(Arc::clone(known));
         }
-        let compiled = Pattern::compile(text).ok().map(Arc::new);
-        self.patterns.insert(SmolStr::new(text), compiled.clone());
-        compiled
+        let compiled = Arc::new(Pattern::compile(text)?);
+        self.patterns.insert(SmolStr::new(text), Arc::clone(&compiled));
+        Ok(compiled)
     }
 
     /// A literal compared with every value of a bag. Where the function is the equality of the literal's type
@@ -83,7 +85,7 @@ impl Builder {
             _ => None,
         };
         let pattern = match function.takes_pattern() {
-            true => self.pattern(&literal.lexical()),
+            true => self.pattern(&literal.lexical()).ok(),
             false => None,
         };
         self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
@@ -100,7 +102,16 @@ impl Builder {
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
-        Program { nodes: self.nodes, exprs: self.exprs, root, slots: self.slots, sources: self.sources }
+        let mut program = Program {
+            nodes: self.nodes,
+            exprs: self.exprs,
+            root,
+            entry: root,
+            slots: self.slots,
+            sources: self.sources,
+        };
+        program.entry = program.find_entry();
+        program
     }
 }
 

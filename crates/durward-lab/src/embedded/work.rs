@@ -43,12 +43,16 @@ pub(super) struct Requests<'t> {
 }
 
 impl<'t> Requests<'t> {
-    pub(super) fn read(texts: &'t [RequestText]) -> Result<Requests<'t>, BenchError> {
+    /// Reads all, and encodes them for this decision point.
+    pub(super) fn read(texts: &'t [RequestText], pdp: &Pdp) -> Result<Requests<'t>, BenchError> {
         if texts.is_empty() {
             return Err(BenchError::NoRequests);
         }
         let read_one = |one: &RequestText| {
-            one.read().map_err(|error| BenchError::Request(one.name.clone(), error.to_string()))
+            let mut request =
+                one.read().map_err(|error| BenchError::Request(one.name.clone(), error.to_string()))?;
+            pdp.encode(&mut request);
+            Ok(request)
         };
         Ok(Requests { texts, read: texts.iter().map(read_one).collect::<Result<_, _>>()? })
     }

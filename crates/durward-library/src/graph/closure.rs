@@ -30,7 +30,7 @@ impl Closures {
     /// # Errors
     /// The closures of all nodes together have more than [`ELEMENTS_MAX`] entries.
     pub(super) fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<Closures> {
-        let nodes = Nodes::of(graph, edge_key);
+        let nodes = Nodes::of(graph, edge_key)?;
         let components = Components::of(&nodes);
         let reached = join(&nodes, &components)?;
         Ok(Closures { nodes, components, reached })
@@ -67,21 +67,22 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(graph: &Object, edge_key: Option<&str>) -> Nodes {
+    fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<Nodes> {
         let mut nodes =
             Nodes { names: Vec::new(), hashes: Vec::new(), numbers: HashMap::new(), next: Vec::new() };
         for key in graph.keys() {
             nodes.number(key.clone());
         }
         for key in graph.keys() {
-            let mut next: Vec<u32> =
-                edges(graph, key, edge_key).iter().map(|edge| nodes.number(node(edge))).collect();
+            let next: Evaluated<Vec<u32>> =
+                edges(graph, key, edge_key).iter().map(|edge| Ok(nodes.number(node(edge)?))).collect();
+            let mut next = next?;
             let mut seen = HashSet::new();
             next.retain(|node| seen.insert(*node));
             hash_table_order(&mut next, |node| nodes.hash(*node));
             nodes.next.push(next);
         }
-        nodes
+        Ok(nodes)
     }
 
     fn number(&mut self, name: SmolStr) -> u32 {
