@@ -18,7 +18,6 @@ mod filter;
 mod fixture;
 mod graph;
 mod graphql;
-mod java;
 mod json;
 pub mod jsonschema;
 mod jvm;

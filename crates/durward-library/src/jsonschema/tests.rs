@@ -1,7 +1,7 @@
 //! Every keyword by cases, and what hostile schemas and values do.
 
 use super::*;
-use crate::fixture::{call, call_with, json, value};
+use crate::fixture::{call, call_with, json};
 
 mod keywords;
 mod limits;

@@ -6,9 +6,11 @@
 mod hash;
 mod number;
 mod text;
+mod wrapping;
 
 pub(crate) use hash::{hash_code, hash_set_order, hash_table_order};
 pub(crate) use number::{checked_int, double, int, long, number, whole};
 pub(crate) use text::{
     compare, cut, equals_ignore_case, is_blank, is_whitespace, length, strip, strip_end, strip_start, trim,
 };
+pub(crate) use wrapping::wrapping_long;

@@ -8,7 +8,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use super::instant::{Instant, Local, LocalTime, WrittenDate, is_date, last_of_day, midnight};
 use super::{scan, shown, timestamp, wrong_timestamp};
 use crate::argument::text;
-use crate::java;
+use crate::jvm;
 
 /// The date and time of the first argument, as written, with its offset.
 fn written(arguments: &[Value]) -> Evaluated<(Local, Option<i32>)> {
@@ -101,7 +101,7 @@ pub(super) fn valid_utc(arguments: &[Value]) -> Evaluated<Value> {
 pub(super) fn valid_rfc3339(arguments: &[Value]) -> Evaluated<Value> {
     let valid = match arguments.first() {
         Some(Value::Text(text)) => {
-            !java::is_blank(text)
+            !jvm::is_blank(text)
                 && scan::instant(text).is_some()
                 && text.contains('T')
                 && (text.ends_with('Z') || ends_with_offset(text))

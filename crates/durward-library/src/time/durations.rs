@@ -9,19 +9,19 @@ use durward_ir::fault::{Evaluated, Fault};
 use super::instant::BILLION;
 use super::shown;
 use crate::argument::{number, text};
-use crate::java;
+use crate::jvm;
 
-/// 365.2425 days.
-const YEAR_MS: i64 = 31_556_952_000;
-/// 30.436875 days, a twelfth of a year.
-const MONTH_MS: i64 = 2_629_746_000;
+/// The days of a year, on the average.
+const YEAR_DAYS: f64 = 365.2425;
+/// The days of a twelfth of a year.
+const MONTH_DAYS: f64 = 30.436_875;
 const DAY_MS: i64 = 86_400_000;
 
 /// Milliseconds as one of the engine's kinds of duration: those with a year, or a month and no time, are periods of
 /// dates, and all others are times of exact length. A period with a time is neither.
 pub(super) fn duration_from_iso(arguments: &[Value]) -> Evaluated<Value> {
     let written = text(arguments, 0)?;
-    if java::is_blank(written) {
+    if jvm::is_blank(written) {
         return Err(Fault::processing("ISO duration parameter cannot be blank."));
     }
     let has_period = written.contains('Y') || (written.contains('M') && !written.contains('T'));
@@ -81,13 +81,12 @@ fn period_ms(text: &str) -> Option<i64> {
     let int = |number: i64| i32::try_from(number).ok().map(i64::from);
     let days = int(int(days.unwrap_or(0))? + int(int(weeks.unwrap_or(0))?.checked_mul(7)?)?)?;
     let (years, months) = (int(years.unwrap_or(0))?, int(months.unwrap_or(0))?);
-    // Java computes these in doubles, which are exact here: below 2^53 no year and no month has a fraction.
-    Some(java_product(years, 365.2425) + java_product(months, 30.436_875) + days * DAY_MS)
+    Some(product_ms(years, YEAR_DAYS) + product_ms(months, MONTH_DAYS) + days * DAY_MS)
 }
 
-/// `(long) (count * days * 24 * 60 * 60 * 1000)`, in doubles as Java computes it.
+/// `(long) (count * days * 24 * 60 * 60 * 1000)`, rounded in doubles where Java rounds: a year is a millisecond short.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "Java's own arithmetic")]
-fn java_product(count: i64, days: f64) -> i64 {
+const fn product_ms(count: i64, days: f64) -> i64 {
     (count as f64 * days * 24.0 * 60.0 * 60.0 * 1000.0) as i64
 }
 
@@ -145,7 +144,7 @@ fn seconds_of(parts: &mut Parts<'_>) -> Option<Option<(i64, i64)>> {
 }
 
 fn millis(arguments: &[Value]) -> Evaluated<i64> {
-    Ok(java::long_value(number(arguments, 0)?))
+    Ok(jvm::wrapping_long(number(arguments, 0)?))
 }
 
 /// `Duration.toString`: hours, minutes and seconds, each with its sign.
@@ -180,8 +179,9 @@ pub(super) fn duration_to_iso_compact(arguments: &[Value]) -> Evaluated<Value> {
 /// are fractions of a second.
 pub(super) fn duration_to_iso_verbose(arguments: &[Value]) -> Evaluated<Value> {
     let millis = millis(arguments)?;
-    let (years, rest) = (millis / YEAR_MS, millis % YEAR_MS);
-    let (months, rest) = (rest / MONTH_MS, rest % MONTH_MS);
+    let (year_ms, month_ms) = (const { product_ms(1, YEAR_DAYS) }, const { product_ms(1, MONTH_DAYS) });
+    let (years, rest) = (millis / year_ms, millis % year_ms);
+    let (months, rest) = (rest / month_ms, rest % month_ms);
     // `Duration.ofMillis` rounds down to seconds before its parts are taken.
     let seconds = rest.div_euclid(1000);
     let dates = [(years, 'Y'), (months, 'M'), (seconds / 86_400, 'D')];

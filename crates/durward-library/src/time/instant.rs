@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use durward_ir::datatype::calendar::{Civil, civil_of, days_of};
 
 use super::scan;
-use crate::java;
+use crate::jvm;
 
 pub(super) const DAY_S: i64 = 86_400;
 pub(super) const BILLION: i64 = 1_000_000_000;
@@ -35,7 +35,7 @@ impl Instant {
 
     /// Reads an instant, or a date for its midnight at UTC, as every function of the library does.
     pub(super) fn read(text: &str) -> Option<Instant> {
-        if java::is_blank(text) {
+        if jvm::is_blank(text) {
             return None;
         }
         scan::instant(text).or_else(|| {

@@ -20,6 +20,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 
 use crate::argument;
+use crate::table::row;
 use instant::Instant;
 
 /// The instant of an argument; `None` when its text is not one.
@@ -59,184 +60,150 @@ const NUMBER: &[Parameter] = &[Parameter::Number];
 const TEXT_AND_NUMBER: &[Parameter] = &[Parameter::Text, Parameter::Number];
 const ANY: &[Parameter] = &[Parameter::Any];
 
-const fn define(
-    name: &'static str,
-    parameters: &'static [Parameter],
-    run: fn(&[Value]) -> Evaluated<Value>,
-    doc: &'static str,
-) -> LibraryFunction {
-    LibraryFunction { name, parameters, rest: None, run, doc }
-}
-
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    define("time.after", TWO_TEXTS, spans::after, "Whether the first time is after the second."),
-    define(
-        "time.ageInMonths",
-        TWO_TEXTS,
-        spans::age_in_months,
-        "Whole months from a date of birth to a date.",
-    ),
-    define("time.ageInYears", TWO_TEXTS, spans::age_in_years, "Whole years from a date of birth to a date."),
-    define("time.before", TWO_TEXTS, spans::before, "Whether the first time is before the second."),
-    define(
+    row("time.after", TWO_TEXTS, spans::after, "Whether the first time is after the second."),
+    row("time.ageInMonths", TWO_TEXTS, spans::age_in_months, "Whole months from a date of birth to a date."),
+    row("time.ageInYears", TWO_TEXTS, spans::age_in_years, "Whole years from a date of birth to a date."),
+    row("time.before", TWO_TEXTS, spans::before, "Whether the first time is before the second."),
+    row(
         "time.between",
         THREE_TEXTS,
         spans::between,
         "Whether the first time lies between the second and the third, or is one of them.",
     ),
-    define("time.dateOf", TEXT, calendar::date_of, "The date of a date and time, as written."),
-    define(
+    row("time.dateOf", TEXT, calendar::date_of, "The date of a date and time, as written."),
+    row(
         "time.dateTimeAtOffset",
         TWO_TEXTS,
         zones::date_time_at_offset,
         "The instant at which clocks of this offset (`+05:00`) show this date and time.",
     ),
-    define(
+    row(
         "time.dateTimeAtZone",
         TWO_TEXTS,
         zones::date_time_at_zone,
         "The instant at which clocks of this zone show this date and time; UTC for a blank name.",
     ),
-    define("time.dayOfWeek", TEXT, calendar::day_of_week, "The weekday of a date and time: `MONDAY`."),
-    define("time.dayOfYear", TEXT, calendar::day_of_year, "The day of the year of a date and time, from 1."),
-    define(
+    row("time.dayOfWeek", TEXT, calendar::day_of_week, "The weekday of a date and time: `MONDAY`."),
+    row("time.dayOfYear", TEXT, calendar::day_of_year, "The day of the year of a date and time, from 1."),
+    row(
         "time.durationFromISO",
         TEXT,
         durations::duration_from_iso,
         "The milliseconds of an ISO 8601 duration of exact units, or of years, months and days of average length.",
     ),
-    define("time.durationOfDays", NUMBER, zones::duration_of_days, "The milliseconds of whole days."),
-    define("time.durationOfHours", NUMBER, zones::duration_of_hours, "The milliseconds of whole hours."),
-    define(
-        "time.durationOfMinutes",
-        NUMBER,
-        zones::duration_of_minutes,
-        "The milliseconds of whole minutes.",
-    ),
-    define(
-        "time.durationOfSeconds",
-        NUMBER,
-        zones::duration_of_seconds,
-        "The milliseconds of whole seconds.",
-    ),
-    define(
+    row("time.durationOfDays", NUMBER, zones::duration_of_days, "The milliseconds of whole days."),
+    row("time.durationOfHours", NUMBER, zones::duration_of_hours, "The milliseconds of whole hours."),
+    row("time.durationOfMinutes", NUMBER, zones::duration_of_minutes, "The milliseconds of whole minutes."),
+    row("time.durationOfSeconds", NUMBER, zones::duration_of_seconds, "The milliseconds of whole seconds."),
+    row(
         "time.durationToISOCompact",
         NUMBER,
         durations::duration_to_iso_compact,
         "Milliseconds as an ISO 8601 duration of hours, minutes and seconds.",
     ),
-    define(
+    row(
         "time.durationToISOVerbose",
         NUMBER,
         durations::duration_to_iso_verbose,
         "Milliseconds as an ISO 8601 duration with years and months of average length.",
     ),
-    define("time.endOfDay", TEXT, calendar::end_of_day, "The last instant of the day at UTC."),
-    define("time.endOfMonth", TEXT, calendar::end_of_month, "The last instant of the month at UTC."),
-    define("time.endOfWeek", TEXT, calendar::end_of_week, "The last instant of the week, a Sunday, at UTC."),
-    define("time.endOfYear", TEXT, calendar::end_of_year, "The last instant of the year at UTC."),
-    define("time.epochMilli", TEXT, spans::epoch_milli, "Milliseconds from 1970-01-01T00:00:00Z to a time."),
-    define("time.epochSecond", TEXT, spans::epoch_second, "Seconds from 1970-01-01T00:00:00Z to a time."),
-    define("time.hourOf", TEXT, calendar::hour_of, "The hour of a date and time, as written."),
-    define(
+    row("time.endOfDay", TEXT, calendar::end_of_day, "The last instant of the day at UTC."),
+    row("time.endOfMonth", TEXT, calendar::end_of_month, "The last instant of the month at UTC."),
+    row("time.endOfWeek", TEXT, calendar::end_of_week, "The last instant of the week, a Sunday, at UTC."),
+    row("time.endOfYear", TEXT, calendar::end_of_year, "The last instant of the year at UTC."),
+    row("time.epochMilli", TEXT, spans::epoch_milli, "Milliseconds from 1970-01-01T00:00:00Z to a time."),
+    row("time.epochSecond", TEXT, spans::epoch_second, "Seconds from 1970-01-01T00:00:00Z to a time."),
+    row("time.hourOf", TEXT, calendar::hour_of, "The hour of a date and time, as written."),
+    row(
         "time.localDin",
         TEXT,
         zones::local_din,
         "The instant of a date and time of DIN 1355 (`08.11.2021 13:00:00`) at UTC.",
     ),
-    define("time.localIso", TEXT, zones::local_iso, "The instant of a date and time without a zone at UTC."),
-    define("time.minusDays", TEXT_AND_NUMBER, spans::minus_days, "The time so many days earlier."),
-    define(
-        "time.minusMillis",
-        TEXT_AND_NUMBER,
-        spans::minus_millis,
-        "The time so many milliseconds earlier.",
-    ),
-    define("time.minusMonths", TEXT_AND_NUMBER, spans::minus_months, "The time so many months earlier."),
-    define("time.minusNanos", TEXT_AND_NUMBER, spans::minus_nanos, "The time so many nanoseconds earlier."),
-    define("time.minusSeconds", TEXT_AND_NUMBER, spans::minus_seconds, "The time so many seconds earlier."),
-    define("time.minusYears", TEXT_AND_NUMBER, spans::minus_years, "The time so many years earlier."),
-    define("time.minuteOf", TEXT, calendar::minute_of, "The minute of a date and time, as written."),
-    define(
+    row("time.localIso", TEXT, zones::local_iso, "The instant of a date and time without a zone at UTC."),
+    row("time.minusDays", TEXT_AND_NUMBER, spans::minus_days, "The time so many days earlier."),
+    row("time.minusMillis", TEXT_AND_NUMBER, spans::minus_millis, "The time so many milliseconds earlier."),
+    row("time.minusMonths", TEXT_AND_NUMBER, spans::minus_months, "The time so many months earlier."),
+    row("time.minusNanos", TEXT_AND_NUMBER, spans::minus_nanos, "The time so many nanoseconds earlier."),
+    row("time.minusSeconds", TEXT_AND_NUMBER, spans::minus_seconds, "The time so many seconds earlier."),
+    row("time.minusYears", TEXT_AND_NUMBER, spans::minus_years, "The time so many years earlier."),
+    row("time.minuteOf", TEXT, calendar::minute_of, "The minute of a date and time, as written."),
+    row(
         "time.ofEpochMilli",
         NUMBER,
         spans::of_epoch_milli,
         "The time so many milliseconds after 1970 began.",
     ),
-    define(
-        "time.ofEpochSecond",
-        NUMBER,
-        spans::of_epoch_second,
-        "The time so many seconds after 1970 began.",
-    ),
-    define(
+    row("time.ofEpochSecond", NUMBER, spans::of_epoch_second, "The time so many seconds after 1970 began."),
+    row(
         "time.offsetDateTime",
         TEXT,
         calendar::offset_date_time,
         "The instant of a date and time with an offset; an error without one.",
     ),
-    define("time.offsetTime", TEXT, zones::offset_time, "The time at UTC of a time of day with an offset."),
-    define("time.plusDays", TEXT_AND_NUMBER, spans::plus_days, "The time so many days later."),
-    define("time.plusMillis", TEXT_AND_NUMBER, spans::plus_millis, "The time so many milliseconds later."),
-    define("time.plusMonths", TEXT_AND_NUMBER, spans::plus_months, "The time so many months later."),
-    define("time.plusNanos", TEXT_AND_NUMBER, spans::plus_nanos, "The time so many nanoseconds later."),
-    define("time.plusSeconds", TEXT_AND_NUMBER, spans::plus_seconds, "The time so many seconds later."),
-    define("time.plusYears", TEXT_AND_NUMBER, spans::plus_years, "The time so many years later."),
-    define("time.secondOf", TEXT, calendar::second_of, "The second of a date and time, as written."),
-    define("time.startOfDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
-    define("time.startOfMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
-    define(
+    row("time.offsetTime", TEXT, zones::offset_time, "The time at UTC of a time of day with an offset."),
+    row("time.plusDays", TEXT_AND_NUMBER, spans::plus_days, "The time so many days later."),
+    row("time.plusMillis", TEXT_AND_NUMBER, spans::plus_millis, "The time so many milliseconds later."),
+    row("time.plusMonths", TEXT_AND_NUMBER, spans::plus_months, "The time so many months later."),
+    row("time.plusNanos", TEXT_AND_NUMBER, spans::plus_nanos, "The time so many nanoseconds later."),
+    row("time.plusSeconds", TEXT_AND_NUMBER, spans::plus_seconds, "The time so many seconds later."),
+    row("time.plusYears", TEXT_AND_NUMBER, spans::plus_years, "The time so many years later."),
+    row("time.secondOf", TEXT, calendar::second_of, "The second of a date and time, as written."),
+    row("time.startOfDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
+    row("time.startOfMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
+    row(
         "time.startOfWeek",
         TEXT,
         calendar::start_of_week,
         "The first instant of the week, a Monday, at UTC.",
     ),
-    define("time.startOfYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
-    define("time.timeAMPM", TEXT, calendar::time_am_pm, "The time of day of a text like `08:12:35 PM`."),
-    define(
+    row("time.startOfYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
+    row("time.timeAMPM", TEXT, calendar::time_am_pm, "The time of day of a text like `08:12:35 PM`."),
+    row(
         "time.timeAtOffset",
         TWO_TEXTS,
         zones::time_at_offset,
         "The time of day at UTC when clocks of this offset show this time.",
     ),
-    define(
+    row(
         "time.timeBetween",
         THREE_TEXTS,
         spans::time_between,
         "How many whole units (`NANOS` to `MILLENNIA`) lie between two times.",
     ),
-    define(
+    row(
         "time.timeInZone",
         THREE_TEXTS,
         zones::time_in_zone,
         "The time of day at UTC when clocks of this zone show this time on this date.",
     ),
-    define(
+    row(
         "time.timeOf",
         TEXT,
         calendar::time_of,
         "The time of day of a date and time, as written, to the second.",
     ),
-    define("time.toOffset", TWO_TEXTS, zones::to_offset, "What clocks of this offset show at a time."),
-    define("time.toZone", TWO_TEXTS, zones::to_zone, "What clocks of this zone show at a time."),
-    define("time.truncateToDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
-    define("time.truncateToHour", TEXT, calendar::truncate_to_hour, "The first instant of the hour at UTC."),
-    define("time.truncateToMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
-    define(
+    row("time.toOffset", TWO_TEXTS, zones::to_offset, "What clocks of this offset show at a time."),
+    row("time.toZone", TWO_TEXTS, zones::to_zone, "What clocks of this zone show at a time."),
+    row("time.truncateToDay", TEXT, calendar::start_of_day, "The first instant of the day at UTC."),
+    row("time.truncateToHour", TEXT, calendar::truncate_to_hour, "The first instant of the hour at UTC."),
+    row("time.truncateToMonth", TEXT, calendar::start_of_month, "The first instant of the month at UTC."),
+    row(
         "time.truncateToWeek",
         TEXT,
         calendar::start_of_week,
         "The first instant of the week, a Monday, at UTC.",
     ),
-    define("time.truncateToYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
-    define(
+    row("time.truncateToYear", TEXT, calendar::start_of_year, "The first instant of the year at UTC."),
+    row(
         "time.validRFC3339",
         ANY,
         calendar::valid_rfc3339,
         "Whether a value is the text of a date and time with `Z` or an offset.",
     ),
-    define("time.validUTC", ANY, calendar::valid_utc, "Whether a value is the text of an instant or a date."),
-    define(
+    row("time.validUTC", ANY, calendar::valid_utc, "Whether a value is the text of an instant or a date."),
+    row(
         "time.weekOfYear",
         TEXT,
         calendar::week_of_year,

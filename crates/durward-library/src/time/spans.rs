@@ -9,7 +9,7 @@ use durward_ir::value::Debugged;
 use super::instant::{BILLION, DAY_S, Instant, Local, day_of};
 use super::{instant_at, shown};
 use crate::argument::{number, text};
-use crate::java;
+use crate::jvm;
 
 fn comparison(arguments: &[Value], holds: fn(Instant, Instant) -> bool) -> Evaluated<Value> {
     let (a, b) = (instant_at(arguments, 0)?, instant_at(arguments, 1)?);
@@ -40,7 +40,7 @@ pub(super) fn between(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 pub(super) fn time_between(arguments: &[Value]) -> Evaluated<Value> {
-    let unit = java::trim(text(arguments, 2)?).to_uppercase();
+    let unit = jvm::trim(text(arguments, 2)?).to_uppercase();
     let (from, to) = (instant_at(arguments, 0)?, instant_at(arguments, 1)?);
     let span = from.zip(to).and_then(|(from, to)| span(from, to, &unit));
     let span = span.ok_or_else(|| {
@@ -105,13 +105,13 @@ pub(super) fn age_in_months(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn age_in_years(arguments: &[Value]) -> Evaluated<Value> {
     let Value::Number(months) = age_in_months(arguments)? else { return Ok(Value::Undefined) };
-    Ok(Value::Number(Decimal::from(java::long_value(&months) / 12)))
+    Ok(Value::Number(Decimal::from(jvm::wrapping_long(&months) / 12)))
 }
 
 /// Adds the number, without its fraction, of some unit to the instant.
 fn shifted(arguments: &[Value], shift: fn(Instant, i64) -> Option<Instant>) -> Evaluated<Value> {
     let amount = number(arguments, 1)?;
-    let moved = instant_at(arguments, 0)?.and_then(|instant| shift(instant, java::long_value(amount)));
+    let moved = instant_at(arguments, 0)?.and_then(|instant| shift(instant, jvm::wrapping_long(amount)));
     let moved = moved.ok_or_else(|| {
         let start = shown(arguments, 0);
         Fault::processing(format!("Temporal arithmetic failed for {start} with amount {amount}."))
@@ -196,13 +196,13 @@ pub(super) fn epoch_milli(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn of_epoch_second(arguments: &[Value]) -> Evaluated<Value> {
     let seconds = number(arguments, 0)?;
-    let instant = Instant::of(java::long_value(seconds), 0)
+    let instant = Instant::of(jvm::wrapping_long(seconds), 0)
         .ok_or_else(|| Fault::processing(format!("Invalid epoch seconds: {seconds}.")))?;
     Ok(Value::Text(instant.to_string().into()))
 }
 
 pub(super) fn of_epoch_milli(arguments: &[Value]) -> Evaluated<Value> {
-    let millis = java::long_value(number(arguments, 0)?);
+    let millis = jvm::wrapping_long(number(arguments, 0)?);
     let instant = Instant::of(millis.div_euclid(1000), millis.rem_euclid(1000) * 1_000_000)
         .ok_or_else(|| Fault::processing(format!("Invalid epoch milliseconds: {}.", shown(arguments, 0))))?;
     Ok(Value::Text(instant.to_string().into()))

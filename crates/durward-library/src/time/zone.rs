@@ -8,7 +8,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
 use super::instant::{DAY_S, Instant, Local};
 use super::scan;
-use crate::java;
+use crate::jvm;
 
 /// A fixed offset from UTC in seconds, or the rules of a region.
 #[derive(Clone, Debug)]
@@ -73,8 +73,8 @@ impl Zone {
     /// The zone of a name as policies write it: with blanks around it, of three letters, or as `ZoneId.of` takes it. No
     /// name is UTC: a policy decision point of Java takes its machine's zone, which would make decisions depend on it.
     pub(super) fn named(text: &str) -> Option<Zone> {
-        let name = java::trim(text);
-        if java::is_blank(name) {
+        let name = jvm::trim(text);
+        if jvm::is_blank(name) {
             return Some(Zone::Offset(0));
         }
         match SHORT.iter().find(|(short, _)| *short == name) {

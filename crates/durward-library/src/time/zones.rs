@@ -8,7 +8,7 @@ use super::instant::{AtOffset, Instant, Local};
 use super::zone::Zone;
 use super::{instant_at, scan, shown};
 use crate::argument::text;
-use crate::java;
+use crate::jvm;
 
 fn written(instant: Option<Instant>, wrong: impl FnOnce() -> String) -> Evaluated<Value> {
     let instant = instant.ok_or_else(|| Fault::processing(wrong()))?;
@@ -107,7 +107,7 @@ pub(super) fn to_offset(arguments: &[Value]) -> Evaluated<Value> {
 
 fn millis_of(arguments: &[Value], unit_ms: i64) -> Evaluated<Value> {
     let amount = crate::argument::number(arguments, 0)?;
-    let millis = java::long_value(amount)
+    let millis = jvm::wrapping_long(amount)
         .checked_mul(unit_ms)
         .ok_or_else(|| Fault::processing(format!("Duration calculation overflowed for amount: {amount}.")))?;
     Ok(Value::Number(Decimal::from(millis)))
