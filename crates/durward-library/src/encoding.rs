@@ -54,6 +54,16 @@ const fn engine(alphabet: &Alphabet) -> GeneralPurpose {
     GeneralPurpose::new(alphabet, config)
 }
 
+/// Octets in Base64, with or without padding.
+pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
+    read(text, &BASE64)
+}
+
+/// Octets in Base64 for URLs, with or without padding.
+pub(crate) fn read_base64_url(text: &str) -> Option<Vec<u8>> {
+    read(text, &BASE64_URL)
+}
+
 /// Padding may be missing, but not in part.
 fn read(text: &str, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     if text.ends_with('=') { read_padded(text, engine) } else { engine.decode(text).ok() }

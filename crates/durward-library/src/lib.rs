@@ -9,14 +9,17 @@ mod bitwise;
 #[cfg(test)]
 mod check;
 mod cidr;
+mod crypto;
 mod csv;
 mod digest;
 mod encoding;
 mod filter;
+#[cfg(test)]
+mod fixture;
 mod graph;
 mod graphql;
 mod json;
-mod jsonschema;
+pub mod jsonschema;
 mod jvm;
 mod keys;
 mod limits;
@@ -39,7 +42,7 @@ mod time;
 mod toml;
 mod units;
 mod uuid;
-mod x509;
+pub mod x509;
 mod xml;
 mod yaml;
 

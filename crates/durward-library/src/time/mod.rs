@@ -42,6 +42,17 @@ fn shown(arguments: &[Value], at: usize) -> String {
     arguments.get(at).map_or_else(String::new, spans::show)
 }
 
+/// Milliseconds since the epoch of an instant, as `Date.from(Instant.parse(..))` has them, saturating.
+pub(crate) fn millis_of_instant(text: &str) -> Option<i64> {
+    let instant = scan::instant(text)?;
+    Some(instant.second.saturating_mul(1000).saturating_add(instant.nano / 1_000_000))
+}
+
+/// A second since the epoch as `Instant.toString` writes it.
+pub(crate) fn text_of_second(second: i64) -> String {
+    Instant::of(second, 0).map_or_else(String::new, |instant| instant.to_string())
+}
+
 const TEXT: &[Parameter] = &[Parameter::Text];
 const TWO_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text];
 const THREE_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text, Parameter::Text];
