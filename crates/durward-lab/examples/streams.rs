@@ -12,7 +12,7 @@ use durward_lab::streams::{Plan, measure};
 use durward_pdp::Value;
 use durward_pdp::ir::json;
 use durward_pdp::stream::{
-    AttributeFinder, Context, Decider, Finder, Invocation, Known, Outcome, Publisher, Reads, Step,
+    Answer, AttributeFinder, Context, Decider, Finder, Invocation, Known, Publisher, Reads, Step,
 };
 
 struct Policies {
@@ -24,7 +24,7 @@ struct Policies {
 #[derive(PartialEq)]
 struct Decision(bool, Option<Box<str>>);
 
-impl Outcome for Decision {
+impl Answer for Decision {
     fn digest(&self) -> u64 {
         let text = self.1.as_deref().unwrap_or_default();
         Value::Text(text.into()).content_hash() ^ u64::from(self.0)
