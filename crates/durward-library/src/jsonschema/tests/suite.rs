@@ -57,7 +57,11 @@ fn run(path: &Path, draft: &str, remotes: &Value, failed: &mut Vec<String>) {
     for case in values(&json(&std::fs::read_to_string(path).unwrap())) {
         let schema = field(case, "schema");
         let Value::Object(_) = schema else { continue };
-        let name = format!("{draft}/{}: {}", path.file_stem().unwrap().display(), field(case, "description").to_json());
+        let name = format!(
+            "{draft}/{}: {}",
+            path.file_stem().unwrap().display(),
+            field(case, "description").to_json()
+        );
         let schema = match Schema::compile(&with_default(schema, "$schema", dialect(draft)), remotes) {
             Ok(schema) => schema,
             Err(fault) => {
@@ -70,7 +74,10 @@ fn run(path: &Path, draft: &str, remotes: &Value, failed: &mut Vec<String>) {
             let answer = schema.is_compliant(data).map(Value::Boolean);
             let reported = schema.violations(data).map(|violations| Value::Boolean(violations.is_empty()));
             let expected = field(test, "valid");
-            if [&answer, &reported].iter().any(|given| !given.as_ref().is_ok_and(|given| given.equals(expected))) {
+            if [&answer, &reported]
+                .iter()
+                .any(|given| !given.as_ref().is_ok_and(|given| given.equals(expected)))
+            {
                 failed.push(format!("{name}: {}: {answer:?}", field(test, "description").to_json()));
             }
         }
@@ -119,8 +126,10 @@ fn remotes(root: &Path, draft: &str) -> Value {
             }
             let schema = json(&std::fs::read_to_string(&path).unwrap());
             let Value::Object(object) = &schema else { continue };
-            let uri =
-                format!("http://localhost:1234/{}", path.strip_prefix(root.join("remotes")).unwrap().display());
+            let uri = format!(
+                "http://localhost:1234/{}",
+                path.strip_prefix(root.join("remotes")).unwrap().display()
+            );
             if !object.get("$id").is_some_and(|id| id.equals(&Value::Text(uri.as_str().into()))) {
                 let others = object.iter().filter(|(key, _)| *key != "$id");
                 let others = others.map(|(key, value)| (key.clone(), value.clone()));
