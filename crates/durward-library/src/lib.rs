@@ -21,6 +21,7 @@ mod graphql;
 mod json;
 pub mod jsonschema;
 mod jvm;
+pub mod jwt;
 mod keys;
 mod limits;
 mod mac;
