@@ -11,6 +11,7 @@ mod check;
 mod cidr;
 mod csv;
 mod digest;
+mod document;
 mod encoding;
 mod filter;
 mod graph;
