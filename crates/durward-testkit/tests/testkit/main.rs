@@ -5,3 +5,4 @@
 mod conformance;
 mod examples;
 mod recorded;
+mod sapl_syntax;
