@@ -7,6 +7,8 @@
 mod certificate;
 mod key;
 mod name;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 pub(crate) use certificate::{AlternativeName, Certificate};

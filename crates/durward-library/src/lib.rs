@@ -12,6 +12,7 @@ mod cidr;
 mod crypto;
 mod csv;
 mod digest;
+mod document;
 mod encoding;
 mod filter;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod graphql;
 mod json;
 pub mod jsonschema;
 mod jvm;
+pub mod jwt;
 mod keys;
 mod limits;
 mod mac;

@@ -58,7 +58,9 @@ pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, Explanation};
-pub use read::{DIRECTORY_DEPTH_MAX, PolicyText, ReadError, read_policies, read_policies_within};
+pub use read::{
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
+};
 pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
 pub use subscription::Attempt;

@@ -109,9 +109,13 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
 }
 
 fn is_policy(path: &Path, depth: usize) -> bool {
-    let is_sapl = Language::of(&path.display().to_string()) != Language::Xacml;
+    is_policy_name(path) && (depth == 0 || Language::of(&path.display().to_string()) == Language::Xacml)
+}
+
+/// Whether a file of this name in a directory of policies may be one of them, or their configuration.
+pub fn is_policy_name(path: &Path) -> bool {
     let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
-    is_xml || (is_sapl && depth == 0)
+    is_xml || Language::of(&path.display().to_string()) != Language::Xacml
 }
 
 /// Reads no more than may be there: what is behind a name need not be a file with an end.

@@ -7,6 +7,7 @@
 
 mod document;
 mod expression;
+mod places;
 
 pub use document::{
     Algorithm, DefaultDecision, Document, Effect, Element, ErrorHandling, Import, Mode, Policy, PolicySet,
