@@ -6,24 +6,20 @@ mod x509;
 
 use durward_ir::Fault;
 
-pub use jwt::{JwtFinder, Token, Trust};
+pub use jwt::JwtFinder;
 pub use time::TimeFinder;
-pub use x509::{Validity, X509Finder};
+pub use x509::X509Finder;
 
-use super::finder::Reading;
+use super::finder::{Finder, Reading};
+
+/// All of them, with local times in UTC.
+pub fn all() -> Vec<Finder> {
+    vec![Finder::timed(TimeFinder::default()), Finder::timed(X509Finder), Finder::timed(JwtFinder::default())]
+}
 
 /// What went wrong with an argument, as the attribute's value.
 fn or_error(reading: Result<Reading, String>) -> Reading {
     reading.unwrap_or_else(|message| Reading::lasting(Err(Fault::processing(message))))
-}
-
-/// The time in seconds since 1970 as ISO 8601 has it, in UTC; `None` outside the years 1970 to 9999.
-fn iso_seconds(seconds: i64) -> Option<String> {
-    const END_OF_9999: i64 = 253_402_300_799;
-    if !(0..=END_OF_9999).contains(&seconds) {
-        return None;
-    }
-    jiff::Timestamp::from_second(seconds).ok().map(|time| time.to_string())
 }
 
 #[cfg(test)]

@@ -241,107 +241,96 @@ fn extreme_numbers_and_clocks_do_no_harm() {
     }
 }
 
+/// What the tests of the library's functions are signed with.
+const CERTIFICATE: &str = include_str!("../../../../durward-library/src/crypto/fixtures/plain.crt");
+const TOKENS: &str = include_str!("../../../../durward-library/src/crypto/fixtures/tokens");
+const KEY: &str = include_str!("../../../../durward-library/src/crypto/fixtures/rsa2048.pub");
+
 #[test]
 fn a_certificate_changes_at_the_ends_of_its_validity() {
-    let finder = X509Finder::new(|text| match text {
-        "good" => Ok(Validity { from_ms: 100, until_ms: 200 }),
-        _ => Err(durward_ir::Fault::processing("no certificate")),
-    });
+    let (from, until) = (ms("2024-02-29T12:00:00Z"), ms("2034-03-01T00:00:00Z"));
     let read = |name: &str, entity: Value, now| {
         let invocation = Invocation::entity(entity, name, []);
-        assert!(finder.serves(&invocation));
-        finder.read(&invocation, &Context::default(), 0, now)
+        assert!(X509Finder.serves(&invocation));
+        X509Finder.read(&invocation, &Context::default(), 0, now)
     };
-    for (now, is_valid, next) in [(99, "false", Some(100)), (100, "true", Some(200)), (200, "false", None)] {
-        let reading = read("x509.isCurrentlyValid", text("good"), now);
+    for (now, is_valid, next) in
+        [(from - 1, "false", Some(from)), (from, "true", Some(until)), (until, "false", None)]
+    {
+        let reading = read("x509.isCurrentlyValid", text(CERTIFICATE), now);
         assert_eq!((reading.value.unwrap().to_json().as_str(), reading.next_ms), (is_valid, next));
-        let is_expired = read("x509.isExpired", text("good"), now).value.unwrap().to_json();
+        let is_expired = read("x509.isExpired", text(CERTIFICATE), now).value.unwrap().to_json();
         assert_ne!(is_expired, is_valid);
     }
     assert!(read("x509.isExpired", text("bad"), 0).value.is_err());
     assert!(read("x509.isExpired", Value::Null, 0).value.is_err());
 }
 
-/// A token is its payload, as the pairs of a claim and a number; the header tells the trust.
-fn token(trust: Trust, claims: &[(&str, i64)]) -> Token {
-    let payload = Value::object(claims.iter().map(|(key, value)| (*key, Value::number(*value))));
-    Token { header: Value::object([("alg", text("none"))]), payload, trust }
-}
-
-/// The state of a token at this second, and when it changes.
-fn state_of(
-    token: Option<Token>,
-    config: &[(&str, Value)],
-    opened_s: i64,
-    now_s: i64,
-) -> (String, Option<i64>) {
-    let finder = JwtFinder::new(move |_, _| token.clone());
-    let config = Value::object(config.iter().map(|(key, value)| (*key, value.clone())));
+/// What `jwt.token` says of the token `rs256` with this configuration.
+fn token(finder: &JwtFinder, config: Value, arguments: &[Value], now_ms: i64) -> Reading {
+    let rs256 = TOKENS.lines().find_map(|line| line.strip_prefix("rs256 ")).unwrap();
+    let secrets = Value::object([("jwt", text(rs256)), ("other", text("a.b.c"))]);
     let surroundings =
         Surroundings { variables: Value::object([("jwt", config)]), ..Surroundings::default() };
-    let context = Context {
-        secrets: Some(Arc::new(Value::object([("jwt", text("a.b.c")), ("other", text("a.b.c"))]))),
-        surroundings: Some(Arc::new(surroundings)),
-    };
-    let invocation = Invocation::environment("jwt.token", []);
-    let reading = finder.read(&invocation, &context, opened_s * 1_000, now_s * 1_000);
-    let Ok(Value::Object(object)) = reading.value else { panic!("{:?}", reading.value) };
-    let Some(Value::Text(state)) = object.get("validity") else { panic!("{object:?}") };
-    let is_valid = matches!(object.get("valid"), Some(Value::Boolean(true)));
-    assert_eq!(is_valid, state == "VALID");
-    (state.to_string(), reading.next_ms.map(|next| next / 1_000))
+    let context = Context { secrets: Some(Arc::new(secrets)), surroundings: Some(Arc::new(surroundings)) };
+    let invocation = Invocation::environment("jwt.token", arguments.to_vec());
+    assert!(finder.serves(&invocation));
+    finder.read(&invocation, &context, 0, now_ms)
+}
+
+fn validity(reading: &Reading) -> String {
+    let value = reading.value.as_ref().unwrap().as_object().unwrap();
+    value.get("validity").and_then(Value::as_text).unwrap().to_owned()
+}
+
+fn whitelist() -> Value {
+    let key: String = KEY.lines().filter(|line| !line.starts_with('-')).collect();
+    Value::object([("rsa2048", text(&key))])
 }
 
 #[test]
-fn a_token_ripens_and_expires() {
-    let given = token(Trust::Trusted, &[("nbf", 100), ("exp", 200)]);
+fn a_token_is_valid_between_its_times_if_its_key_is_trusted() {
+    let (issued, expires) = (1_700_000_000_000, 1_700_003_600_000);
+    let config = Value::object([("whitelist", whitelist())]);
     for (now, state, next) in [
-        (99, "IMMATURE", Some(100)),
-        (100, "VALID", Some(200)),
-        (199, "VALID", Some(200)),
-        (200, "EXPIRED", None),
+        (issued - 1, "IMMATURE", Some(issued)),
+        (issued, "VALID", Some(expires)),
+        (expires + 1, "EXPIRED", None),
     ] {
-        assert_eq!(state_of(Some(given.clone()), &[], 0, now), (state.into(), next), "{now}");
+        let reading = token(&JwtFinder::default(), config.clone(), &[], now);
+        assert_eq!((validity(&reading).as_str(), reading.next_ms), (state, next), "{now}");
     }
-    let skew = [("clockSkewSeconds", Value::number(10))];
-    assert_eq!(state_of(Some(given.clone()), &skew, 0, 90), ("VALID".into(), Some(210)));
-    assert_eq!(state_of(Some(token(Trust::Trusted, &[])), &[], 0, 1), ("VALID".into(), None));
+    let untrusted = token(&JwtFinder::default(), Value::object::<&str>([]), &[], issued);
+    assert_eq!(validity(&untrusted), "UNTRUSTED");
+    assert_eq!(validity(&token(&JwtFinder::default(), Value::Null, &[], issued)), "UNTRUSTED");
 }
 
 #[test]
-fn tokens_that_can_never_be_valid_say_why() {
-    let given = |trust, claims: &[(&str, i64)]| Some(token(trust, claims));
-    let longest = [("maxTokenLifetimeSeconds", Value::number(50))];
-    for (given, config, state) in [
-        (given(Trust::Trusted, &[("nbf", 200), ("exp", 100)]), &[][..], "NEVER_VALID"),
-        (given(Trust::Trusted, &[("iat", 0), ("exp", 51)]), &longest[..], "NEVER_VALID"),
-        (given(Trust::Trusted, &[("exp", 61)]), &longest[..], "NEVER_VALID"),
-        (given(Trust::Trusted, &[("exp", 60)]), &longest[..], "VALID"),
-        (given(Trust::Untrusted, &[("exp", 100)]), &[][..], "UNTRUSTED"),
-        (given(Trust::Incompatible, &[]), &[][..], "INCOMPATIBLE"),
-        (given(Trust::Incomplete, &[]), &[][..], "INCOMPLETE"),
-        (None, &[][..], "MALFORMED"),
-    ] {
-        assert_eq!(state_of(given, config, 10, 20).0, state);
-    }
-    let mut odd = token(Trust::Trusted, &[]);
-    odd.payload = Value::object([("exp", text("tomorrow"))]);
-    assert_eq!(state_of(Some(odd), &[], 10, 20).0, "MALFORMED");
-    assert_eq!(
-        state_of(given(Trust::Trusted, &[]), &[("secretsKey", text("absent"))], 10, 20).0,
-        "MISSING_TOKEN"
-    );
+fn settings_of_tokens_are_variables() {
+    let issued = 1_700_000_000_000;
+    let with = |key: &str, value: Value| {
+        let config = Value::object([("whitelist", whitelist()), (key, value)]);
+        validity(&token(&JwtFinder::default(), config, &[], issued - 10_000))
+    };
+    assert_eq!(with("clockSkewSeconds", Value::number(10)), "VALID");
+    assert_eq!(with("clockSkewSeconds", Value::number(9)), "IMMATURE");
+    assert_eq!(with("maxTokenLifetimeSeconds", Value::number(60)), "NEVER_VALID");
+    assert_eq!(with("secretsKey", text("other")), "MALFORMED");
+    assert_eq!(with("secretsKey", text("missing")), "MISSING_TOKEN");
+    let other = token(&JwtFinder::default(), Value::Null, &[text("other")], issued);
+    assert_eq!(validity(&other), "MALFORMED");
+    assert!(token(&JwtFinder::default(), Value::Null, &[Value::Null], issued).value.is_err());
 }
 
 #[test]
-fn the_times_of_a_token_are_shown_as_dates() {
-    let finder = JwtFinder::new(|_, _| Some(token(Trust::Trusted, &[("exp", 4_102_444_800), ("n", 1)])));
-    let secrets = Some(Arc::new(Value::object([("mine", text("a.b.c"))])));
-    let context = Context { secrets, surroundings: None };
-    let invocation = Invocation::environment("jwt.token", [text("mine")]);
-    let reading = finder.read(&invocation, &context, 0, 0);
-    assert_eq!(
-        reading.value.unwrap().to_json(),
-        r#"{"header":{"alg":"none"},"payload":{"exp":"2100-01-01T00:00:00Z","n":1},"valid":true,"validity":"VALID"}"#
-    );
+fn keys_that_are_not_listed_may_come_from_elsewhere() {
+    let finder = JwtFinder::with_keys(|id, config| {
+        assert_eq!(id, "rsa2048");
+        let key: String = KEY.lines().filter(|line| !line.starts_with('-')).collect();
+        config.contains_key("publicKeyServer").then(|| durward_library::jwt::TrustedKey::read(&key).unwrap())
+    });
+    let issued = 1_700_000_000_000;
+    let config = Value::object([("publicKeyServer", Value::Null)]);
+    assert_eq!(validity(&token(&finder, config, &[], issued)), "VALID");
+    assert_eq!(validity(&token(&finder, Value::object::<&str>([]), &[], issued)), "UNTRUSTED");
 }
