@@ -16,6 +16,7 @@ mod listener;
 mod log;
 mod metrics;
 mod policies;
+pub mod rsocket;
 mod server;
 mod settings;
 mod state;
