@@ -17,6 +17,7 @@ mod log;
 mod metrics;
 mod policies;
 pub mod rsocket;
+pub mod sapl;
 mod server;
 mod settings;
 mod state;

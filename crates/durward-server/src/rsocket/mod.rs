@@ -6,6 +6,7 @@
 pub mod connection;
 mod credentials;
 pub mod frame;
+pub mod protobuf;
 mod streams;
 pub mod write;
 

@@ -9,4 +9,5 @@
 mod connection;
 mod frames;
 mod hostile;
+mod messages;
 mod support;
