@@ -16,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
+use crate::sapl::Decider;
 use crate::settings::{ConfigError, Settings};
 use crate::state::Shared;
 use crate::tls::Acceptor;
@@ -123,7 +124,7 @@ impl Server {
             None => None,
         };
         let listen = settings.server.listen;
-        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics));
+        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics)?);
         let policies = match pdp {
             Some(pdp) => {
                 shared.put_in_place(pdp);
@@ -147,6 +148,12 @@ impl Server {
         self.shared.pdp.get().cloned()
     }
 
+    /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
+    /// there is one already.
+    pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
+        self.shared.sapl.decider.set(decider).is_ok()
+    }
+
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
     /// `server.shutdown_time_ms_max`, and the decision log is written to its end.
     ///
@@ -163,7 +170,7 @@ impl Server {
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let worker_count = shared.settings.server.worker_count(cores);
-        let (stop, stopping) = watch::channel(false);
+        let stopping = shared.stop.subscribe();
         let mut others = Vec::new();
         for number in 1..worker_count {
             let listener = listener.try_clone().map_err(StartError::Thread)?;
@@ -177,7 +184,7 @@ impl Server {
             tracing::info!("stopping");
             shared.is_stopping.store(true, Ordering::Relaxed);
             // Nobody listens any more only if every worker has ended already.
-            let _ = stop.send(true);
+            let _ = shared.stop.send(true);
         };
         let (worked, ()) = tokio::join!(own, stop_when_told);
         worked.map_err(StartError::Thread)?;

@@ -1,5 +1,10 @@
 //! What SAPL clients ask and are told, whichever protocol they speak.
 
+mod decider;
+pub mod json;
 mod question;
+mod state;
 
+pub use decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
 pub use question::{Decision, MultiSubscription, Outcome, Subscription};
+pub(crate) use state::SaplState;
