@@ -45,7 +45,7 @@ impl Refusal {
     }
 
     /// The body that SAPL's server writes.
-    pub(crate) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
+    pub(super) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
         let time = Timestamp::try_from((call.shared.clock)()).unwrap_or_default();
         let text = format!(
             "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",\"path\":{}}}",
@@ -89,7 +89,7 @@ fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
 }
 
 /// Answers one request.
-pub(crate) async fn answer(call: &Call<'_>, ask: Ask, request: hyper::Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(call: &Call<'_>, ask: Ask, request: hyper::Request<Incoming>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     match answered(call, ask, request).await {
         Ok(answer) => answer,

@@ -8,12 +8,15 @@
 )]
 
 mod answers;
+mod auth;
+mod decider;
 mod limits;
 mod logs;
 mod metrics;
 mod operations;
 mod recorded;
 mod routes;
+mod sapl;
 mod settings;
 mod support;
 #[cfg(feature = "tls")]

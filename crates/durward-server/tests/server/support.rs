@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use durward_server::sapl::Decider;
 use durward_server::{Clock, Served, Server, Settings, StartError};
 use tokio::sync::oneshot;
 
@@ -113,6 +114,24 @@ impl TestServer {
     }
 
     pub(crate) fn start_in(directory: Directory, text: &str) -> Result<TestServer, StartError> {
+        TestServer::start_with(directory, text, None)
+    }
+
+    /// With somebody who decides what SAPL's clients ask.
+    pub(crate) fn start_deciding(
+        directory: Directory,
+        text: &str,
+        decider: impl Decider,
+    ) -> Result<TestServer, StartError> {
+        directory.write("policies/doctors.xml", DOCTORS_READ);
+        TestServer::start_with(directory, text, Some(Arc::new(decider)))
+    }
+
+    fn start_with(
+        directory: Directory,
+        text: &str,
+        decider: Option<Arc<dyn Decider>>,
+    ) -> Result<TestServer, StartError> {
         let settings = settings(&directory, text);
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
@@ -126,6 +145,9 @@ impl TestServer {
                         return Ok(Served { connections_cut: 0 });
                     }
                 };
+                if let Some(decider) = decider {
+                    assert!(server.set_decider(decider));
+                }
                 tell.send(Ok(server.address())).unwrap();
                 server.serve(async { drop(stopped.await) }).await
             })
