@@ -16,6 +16,7 @@ mod metrics;
 mod operations;
 mod recorded;
 mod routes;
+mod rsocket;
 mod sapl;
 mod settings;
 mod support;

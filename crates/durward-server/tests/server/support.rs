@@ -85,6 +85,7 @@ impl Drop for Directory {
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
+    pub(crate) rsocket: Option<SocketAddr>,
     pub(crate) directory: Directory,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<Served, StartError>>>,
@@ -148,12 +149,12 @@ impl TestServer {
                 if let Some(decider) = decider {
                     assert!(server.set_decider(decider));
                 }
-                tell.send(Ok(server.address())).unwrap();
+                tell.send(Ok((server.address(), server.rsocket_address()))).unwrap();
                 server.serve(async { drop(stopped.await) }).await
             })
         });
-        let address = told.recv().unwrap()?;
-        Ok(TestServer { address, directory, stop: Some(stop), thread: Some(thread) })
+        let (address, rsocket) = told.recv().unwrap()?;
+        Ok(TestServer { address, rsocket, directory, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Asks it to stop and does not wait.
