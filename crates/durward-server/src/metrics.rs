@@ -203,6 +203,11 @@ impl Metrics {
     /// What never happened is a zero and not a gap: alarms can be written before the first time.
     fn start_at_zero(&self) {
         drop(self.requests.get_or_create(&ByRoute { route: Word("/pdp"), status: 200 }));
+        let (route, result) = (Word("decide-once"), Word("answered"));
+        drop(self.rsocket_requests.get_or_create(&ByRequest { route, result }));
+        for surface in ["sse", "rsocket"] {
+            drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
+        }
         let families: [(&Family<ByResult, Counter>, &[&'static str]); 5] = [
             (&self.authentications, &["ok", "refused", "busy"]),
             (&self.rsocket_connections, &["accepted", "refused", "failed"]),

@@ -10,6 +10,8 @@
 mod answers;
 mod auth;
 mod decider;
+#[cfg(feature = "tls")]
+mod jwt;
 mod limits;
 mod logs;
 mod metrics;

@@ -23,7 +23,12 @@ fn every_route_has_a_row_and_every_row_a_route() {
     let routes: BTreeSet<Vec<String>> = ROUTES
         .iter()
         .map(|route| {
-            vec![route.path.into(), route.methods.join(", "), route.who.into(), route.what.replace('`', "")]
+            vec![
+                route.path.into(),
+                route.methods.join(", "),
+                route.who.replace('`', ""),
+                route.what.replace('`', ""),
+            ]
         })
         .collect();
     let rows = rows().into_iter().map(|row| row.iter().map(|cell| cell.replace('`', "")).collect()).collect();

@@ -79,3 +79,32 @@ impl JwtVerifier for ByRing {
         self.algorithm
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jsonwebtoken::crypto::verify;
+
+    use super::*;
+
+    /// RFC 7515, appendix A.2: signed with RS256.
+    #[test]
+    fn a_signature_out_of_the_standard_is_right_and_a_changed_one_is_wrong() {
+        install();
+        let modulus = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yR\
+                       T-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXB\
+                       dQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9ia\
+                       GNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+        let key = DecodingKey::from_rsa_components(modulus, "AQAB").unwrap();
+        let message = b"eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9\
+                        pc19yb290Ijp0cnVlfQ";
+        let signature = "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9\
+                         uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB\
+                         _eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rq\
+                         VT5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+        assert!(verify(signature, message, &key, Algorithm::RS256).unwrap());
+        assert!(!verify(signature, b"something else", &key, Algorithm::RS256).unwrap());
+        assert!(!verify(signature, message, &key, Algorithm::RS384).unwrap());
+        assert!(verify(signature, message, &key, Algorithm::ES256).is_err());
+        assert!(verify(signature, message, &key, Algorithm::HS256).is_err());
+    }
+}
