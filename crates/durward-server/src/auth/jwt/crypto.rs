@@ -86,22 +86,28 @@ mod tests {
 
     use super::*;
 
-    /// RFC 7515, appendix A.2: signed with RS256.
+    /// Made with another implementation: signed with RS256 and PS384 by a key that is gone.
     #[test]
-    fn a_signature_out_of_the_standard_is_right_and_a_changed_one_is_wrong() {
+    fn signatures_of_rsa_are_told_from_others() {
         install();
-        let modulus = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yR\
-                       T-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXB\
-                       dQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9ia\
-                       GNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
+        let modulus = "1Ozxe3QmKgspuf5TtmbeEr31EVEq47Qg273egcQK_IwVscu3CPRSq2znciJraPfAbuGpbcEyqKqUGhlLl6K53H5SpK1DFQPF\
+                       Zimg7NitLHWTUr5xoxuYssUDQi3RspnhD0iaYhvLWOQTezubiNEIWoq5-ePNvnTQVNjCzPSOiJTxBuVoD9WyRuEoAcF2QUaI\
+                       CfDaMfjQ-KzlKOrWRpd4DqutdX2Sb-7ASkP1HElDxU9ifN6sJxSoycuDb1fkyfKCaKpDIrF7WDRYdMun8b7SW87zhxEioGER\
+                       ouvhiyZ8fVlch4jE0Ky_ei6sO3Hdolbbzpqea4AW7NTdKrhyUGC_xw";
         let key = DecodingKey::from_rsa_components(modulus, "AQAB").unwrap();
         let message = b"eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9\
                         pc19yb290Ijp0cnVlfQ";
-        let signature = "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9\
-                         uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB\
-                         _eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rq\
-                         VT5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+        let signature = "pCnNSCKSAYp7uCiQvkv_LUp4_SiPFDuU4ze9balM6dRaYBOYa-wxnJY3wv20vw0ALLowZLx-jSNbD_sHE2hMJIk7AWvLOTsA\
+                         3AgDrgUJ-friYh_pRtHkEHH3DsbQOu1lnrCI6uvP1OF3fD_ECDgVDFbpKIaKA1IAqIARDDjMeTsiHh-JqSkM2UuzROP5is8p\
+                         RFsNbEyPUbXqqkuggAbk623pDGy63IacCKSPcUeKeAND5f7jnR1PnEjUF3oaauwUbOTtPV_Efex1B75HJtrIoxyU2l1xvCH8\
+                         sFuYUbWD2BoZP2fmznobK406SKVKpDCPKF2dOj92bcliPJjKHKo_Ow";
+        let of_pss = "GFNJQfWjICFsDZB2I_6T30lrvW1Wcr0dP2C5G0hISnmWZlGQj9E3y93JZnIM3fmFZb94vhdf6HEidDLTz_F3oIMVApghMUxJ\
+                      1W_bDBAh-fyiMhNV-TdJ_KE-phMeXJpFHAhN7OzfSuTxMM_E7uexr26dAd_KqtZmbDUiQBQwdJ6soTUKOpxQqDkqvh3uTTZh\
+                      nnpsn-FQQo_u-Z_frNNyLCn9NwaIlkwtbLYLXrXg0S658cdNowiMsEMf5H2ZannIkhLh4h7TZjEPIhaqJ8qwdKiB1rc14RzL\
+                      CLXPQzPdoATQKXud0Pvufi5AAUbH6FLzroaDRgGDWyvxd564hCgciA";
         assert!(verify(signature, message, &key, Algorithm::RS256).unwrap());
+        assert!(verify(of_pss, message, &key, Algorithm::PS384).unwrap());
+        assert!(!verify(of_pss, message, &key, Algorithm::PS256).unwrap());
         assert!(!verify(signature, b"something else", &key, Algorithm::RS256).unwrap());
         assert!(!verify(signature, message, &key, Algorithm::RS384).unwrap());
         assert!(verify(signature, message, &key, Algorithm::ES256).is_err());

@@ -115,7 +115,7 @@ impl Tokens {
     fn tenant(&self, claims: &Map<String, Value>) -> Option<Option<String>> {
         let mut steps = self.settings.tenant_claim.split('.');
         let first = steps.next().and_then(|step| claims.get(step));
-        match steps.try_fold(first?, |value, step| value.get(step)) {
+        match first.and_then(|first| steps.try_fold(first, |value, step| value.get(step))) {
             None | Some(Value::Null) => Some(None),
             Some(Value::String(tenant)) if is_tenant(tenant) => Some(Some(tenant.clone())),
             Some(_) => None,

@@ -71,13 +71,11 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Value, DecodeErr
     let mut depth = 1;
     loop {
         let Some(top) = open.last_mut() else { return error("a value breaks off") };
-        match top.step(budget)? {
+        match top.step(budget, depth)? {
             Step::On => {}
             Step::Into(inner) => {
+                // `inner` has seen to it that there may be one more.
                 depth += usize::from(matches!(inner, Open::Value(..)));
-                if depth > VALUE_DEPTH_MAX {
-                    return error("a value is nested too deeply");
-                }
                 open.push(inner);
             }
             Step::Value(value) => {
@@ -137,7 +135,7 @@ impl<'b> Open<'b> {
         Ok(Open::Value(Reader::new(bytes), Value::Undefined))
     }
 
-    fn step(&mut self, budget: &mut Budget) -> Result<Step<'b>, DecodeError> {
+    fn step(&mut self, budget: &mut Budget, depth: usize) -> Result<Step<'b>, DecodeError> {
         match self {
             Open::Value(reader, value) => match reader.next()? {
                 None => Ok(Step::Value(std::mem::replace(value, Value::Undefined))),
@@ -156,7 +154,7 @@ impl<'b> Open<'b> {
             },
             Open::Array(reader, values) => match reader.next()? {
                 None => Ok(Step::Value(Value::Array(std::mem::take(values).into()))),
-                Some(Field { number: 1, content }) => inner(content, budget, |value| push(values, value)),
+                Some(Field { number: 1, content }) => inner(content, budget, depth, |value| push(values, value)),
                 Some(_) => Ok(Step::On),
             },
             Open::Object(reader, entries) => match reader.next()? {
@@ -173,7 +171,7 @@ impl<'b> Open<'b> {
                     *key = content.text()?.into();
                     Ok(Step::On)
                 }
-                Some(Field { number: 2, content }) => inner(content, budget, |value| *held = value),
+                Some(Field { number: 2, content }) => inner(content, budget, depth, |value| *held = value),
                 Some(_) => Ok(Step::On),
             },
         }
@@ -194,8 +192,12 @@ impl<'b> Open<'b> {
 fn inner<'b>(
     content: Content<'b>,
     budget: &mut Budget,
+    depth: usize,
     take: impl FnOnce(Value),
 ) -> Result<Step<'b>, DecodeError> {
+    if depth >= VALUE_DEPTH_MAX {
+        return error("a value is nested too deeply");
+    }
     let bytes = content.bytes()?;
     match scalar(bytes)? {
         Some(value) => {
