@@ -12,6 +12,7 @@ use crate::datatype::{
     X500Name, XPathExpression, YearMonthDuration,
 };
 
+mod access;
 mod data_type;
 mod object;
 mod text;

@@ -171,6 +171,14 @@ impl Decimal {
         }
     }
 
+    /// The bytes that the number takes beside those of its value: 0 up to 64 bits.
+    pub(crate) fn heap_size(&self) -> usize {
+        match &self.0 {
+            Repr::Small { .. } => 0,
+            Repr::Big(big) => usize::try_from(big.unscaled.bits() / 8).unwrap_or(usize::MAX),
+        }
+    }
+
     /// The same number without zeros at the end of its digits (`1.50` becomes `1.5`, `100` becomes `1E+2`, every
     /// zero 0), as `BigDecimal.stripTrailingZeros`.
     pub fn strip_zeros(&self) -> Decimal {
@@ -339,3 +347,6 @@ impl fmt::Debug for Decimal {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;

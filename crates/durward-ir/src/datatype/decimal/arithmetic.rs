@@ -113,6 +113,22 @@ impl Decimal {
         Ok(divide(self, other, scale))
     }
 
+    /// What a division to a whole number leaves: with the sign of the dividend, but when that is below and the
+    /// divisor above zero, the divisor is added, so that `-7 % 3` is 2 and `-7 % -3` is -1, as in SAPL.
+    ///
+    /// # Errors
+    /// As [`Decimal::div`], and when the whole quotient has more than [`PRECISION`] digits.
+    pub fn rem(&self, other: &Decimal) -> Evaluated<Decimal> {
+        self.check()?;
+        other.check()?;
+        if other.is_zero() {
+            return Err(division_by_zero());
+        }
+        let remainder = truncated_remainder(self, other)
+            .ok_or_else(|| Fault::processing("the quotient has too many digits for a remainder"))?;
+        if remainder.signum() < 0 && other.signum() > 0 { remainder.add(other) } else { Ok(remainder) }
+    }
+
     /// The number with the other sign.
     #[must_use]
     pub fn neg(&self) -> Decimal {
@@ -260,4 +276,41 @@ fn strip_to(mut unscaled: BigInt, mut scale: i32, preferred: i32) -> (BigInt, i3
         scale -= 1;
     }
     (unscaled, scale)
+}
+
+/// The remainder with the sign of the dividend, with the scale that `BigDecimal.remainder` gives it; `None` when the
+/// quotient is too long.
+fn truncated_remainder(a: &Decimal, b: &Decimal) -> Option<Decimal> {
+    if let (Repr::Small { unscaled: x, scale: s }, Repr::Small { unscaled: y, scale: t }) = (&a.0, &b.0)
+        && s == t
+    {
+        return Some(Decimal::from_i128(i128::from(*x) % i128::from(*y), i32::from(*s)));
+    }
+    let (dividend, divisor, scale) = align(a, b);
+    let (quotient, remainder) = divide_big(&dividend, &divisor);
+    if quotient.is_zero() {
+        return Some(a.clone());
+    }
+    let quotient_scale = quotient_scale(quotient, a.scale() - b.scale())?;
+    Some(rescale(remainder, scale, a.scale().max(quotient_scale + b.scale())))
+}
+
+/// The scale of a whole quotient: zeros are added or dropped towards the preferred scale, as far as the digits allow.
+/// `None` when the digits do not suffice for the quotient.
+fn quotient_scale(quotient: BigInt, preferred: i32) -> Option<i32> {
+    let digits = digits_big(&quotient);
+    let Some(excess) = digits.checked_sub(PRECISION + 1).map(|excess| excess + 1) else {
+        let room = i32::try_from(PRECISION - digits).unwrap_or(0);
+        return Some(if preferred > 0 { room.min(preferred) } else { strip_to(quotient, 0, preferred).1 });
+    };
+    let (leading, rest) = divide_big(&quotient, &power_of_ten(excess));
+    let scale = 0_i32.checked_sub_unsigned(excess)?;
+    rest.is_zero().then(|| strip_to(leading, scale, preferred).1)
+}
+
+/// The same number at another scale, which has to suffice for it.
+fn rescale(unscaled: BigInt, scale: i32, wanted: i32) -> Decimal {
+    let power = power_of_ten(scale.abs_diff(wanted));
+    let unscaled = if wanted >= scale { unscaled * power.as_ref() } else { unscaled / power.as_ref() };
+    Decimal::new(unscaled, wanted)
 }

@@ -10,6 +10,9 @@ use crate::datatype::Reason;
 use crate::datatype::lexical::Reader;
 
 pub(super) fn parse(text: &str) -> Result<Decimal, Reason> {
+    if let Some(whole) = parse_whole(text) {
+        return Ok(Decimal::from(whole));
+    }
     if text.len() > DECIMAL_LENGTH_MAX {
         return Err("the number is too long");
     }
@@ -29,6 +32,17 @@ pub(super) fn parse(text: &str) -> Result<Decimal, Reason> {
         return Err("its exponent is out of range");
     }
     join(whole, fraction, negative, scale)
+}
+
+/// The usual number: up to 18 digits, and nothing else but a minus.
+fn parse_whole(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let whole =
+        digits.bytes().try_fold(0, |sum, b| b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0')))?;
+    Some(if digits.len() < text.len() { -whole } else { whole })
 }
 
 fn read_exponent(reader: &mut Reader<'_>) -> Result<i32, Reason> {
@@ -60,7 +74,8 @@ fn join(whole: &[u8], fraction: &[u8], negative: bool, scale: i32) -> Result<Dec
 
 /// By way of the text that Java's `Double.toString` writes: at least one digit after the point, an exponent below
 /// 10^-3 and from 10^7 on. Rust gives the same shortest digits, except where one digit is enough: Java then takes
-/// the best two, which differ only for the smallest doubles (`4.9E-324`).
+/// the best two, which differ only for the smallest doubles (`4.9E-324`). And of two shortest texts that are equally
+/// near, Java takes the even one, as rounding to so many digits does.
 pub(super) fn from_f64(double: f64) -> Option<Decimal> {
     if !double.is_finite() {
         return None;
@@ -73,6 +88,12 @@ pub(super) fn from_f64(double: f64) -> Option<Decimal> {
         }
     }
     let (digits, exponent) = shortest.split_once('e')?;
+    let rounded = format!(
+        "{double:.places$e}",
+        places = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len())
+    );
+    let (digits, exponent) =
+        if rounded.parse() == Ok(double) { rounded.split_once('e')? } else { (digits, exponent) };
     let exponent: i32 = exponent.parse().ok()?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     let unscaled: i64 = format!("{whole}{fraction}").parse().ok()?;
