@@ -142,6 +142,28 @@ pub struct Invocation {
     pub head: bool,
 }
 
+impl Invocation {
+    /// An attribute of the environment, asked for with default options.
+    pub fn environment(name: impl Into<SmolStr>, arguments: impl IntoIterator<Item = Value>) -> Invocation {
+        Invocation {
+            name: name.into(),
+            entity: None,
+            arguments: arguments.into_iter().collect(),
+            options: FinderOptions::default(),
+            head: false,
+        }
+    }
+
+    /// An attribute of an entity, asked for with default options.
+    pub fn entity(
+        entity: Value,
+        name: impl Into<SmolStr>,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Invocation {
+        Invocation { entity: Some(entity), ..Invocation::environment(name, arguments) }
+    }
+}
+
 /// Two are equal when they ask the same in the same way; values are compared as [`Value::equals`] does.
 impl PartialEq for Invocation {
     fn eq(&self, other: &Invocation) -> bool {
