@@ -15,8 +15,11 @@ use jiff::Timestamp;
 use super::events::{Body, Events, Source};
 use super::{Call, body, text_of};
 use crate::auth::{Denied, Identity, Presented};
-use crate::sapl::json::{self, JsonLimits};
-use crate::sapl::{Decider, Decision, Decisions, Full as NoRoom, MultiDecisions, Named, Once};
+use crate::sapl::json;
+use crate::sapl::{
+    Decider, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named, Once, Outcome,
+    Subscription,
+};
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
@@ -157,16 +160,18 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
-    fn limits(&self) -> JsonLimits {
-        let settings = &self.call.shared.settings.sapl;
-        JsonLimits { values_max: settings.values_max, subscriptions_max: settings.multi_subscriptions_max }
+    fn read(&self) -> Result<Subscription, Refusal> {
+        Subscription::from_json(self.text).map_err(|error| self.unreadable(&error))
     }
 
-    fn read<T>(&self, read: fn(&[u8], &JsonLimits) -> Result<T, json::JsonError>) -> Result<T, Refusal> {
-        read(self.text, &self.limits()).map_err(|error| {
-            tracing::debug!(request_id = %self.call.id, %error, "a subscription could not be read");
-            Refusal::new(StatusCode::BAD_REQUEST)
-        })
+    fn read_several(&self) -> Result<MultiSubscription, Refusal> {
+        let subscriptions_max = self.call.shared.settings.sapl.multi_subscriptions_max;
+        json::read_multi_subscription(self.text, subscriptions_max).map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
+        tracing::debug!(request_id = %self.call.id, %error, "a subscription could not be read");
+        Refusal::new(StatusCode::BAD_REQUEST)
     }
 
     /// A mistake of ours costs one decision, not the process.
@@ -186,22 +191,20 @@ impl Question<'_> {
     }
 
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
-        let subscription = self.read(json::read_subscription)?;
+        let subscription = self.read()?;
         let begun = Instant::now();
         let decision = match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
             Ok(Once::Decided(decision)) => Arc::new(decision),
             Ok(Once::Waiting(mut decisions)) => std::future::poll_fn(|task| decisions.poll_next(task)).await,
             Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
-            Err(Refused::Panicked) => Arc::new(Decision::indeterminate()),
+            Err(Refused::Panicked) => Arc::new(Decision::plain(Outcome::Indeterminate)),
         };
         self.call.shared.metrics.told(&decision, begun.elapsed());
-        let mut text = String::with_capacity(64);
-        json::write_decision(&mut text, &decision);
-        Ok(json_answer(text))
+        Ok(json_answer(decision.to_json()))
     }
 
     async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
-        let multi = self.read(json::read_multi_subscription)?;
+        let multi = self.read_several()?;
         if multi.subscriptions.is_empty() {
             return Ok(json_answer(nothing_asked()));
         }
@@ -211,7 +214,7 @@ impl Question<'_> {
             Ok(mut decisions) => std::future::poll_fn(|task| decisions.poll_all(task)).await,
             Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
             Err(Refused::Panicked) => {
-                ids.into_iter().map(|id| (id, Arc::new(Decision::indeterminate()))).collect()
+                ids.into_iter().map(|id| (id, Arc::new(Decision::plain(Outcome::Indeterminate)))).collect()
             }
         };
         for (_, decision) in &named {
@@ -221,7 +224,7 @@ impl Question<'_> {
     }
 
     fn decide(self) -> Result<Response<Body>, Refusal> {
-        let subscription = self.read(json::read_subscription)?;
+        let subscription = self.read()?;
         let place = self.place()?;
         let tenant = &self.identity.tenant;
         match self.guarded(|| self.decider.subscribe(tenant, subscription)) {
@@ -231,11 +234,13 @@ impl Question<'_> {
     }
 
     fn decide_all(self, emit: Emit) -> Result<Response<Body>, Refusal> {
-        let multi = self.read(json::read_multi_subscription)?;
+        let multi = self.read_several()?;
         let place = self.place()?;
         if multi.subscriptions.is_empty() {
             let text = match emit {
-                Emit::Changed => data(|out| json::write_identified(out, "", &Decision::indeterminate())),
+                Emit::Changed => {
+                    data(|out| json::write_identified(out, "", &Decision::plain(Outcome::Indeterminate)))
+                }
                 Emit::All => format!("data:{}\n\n", nothing_asked()),
             };
             return Ok(self.events(Box::new(Said(Some(text))), place));
@@ -299,7 +304,7 @@ fn all(named: &Named) -> String {
 /// The answer to no question: what SAPL's server says.
 fn nothing_asked() -> String {
     let mut text = String::new();
-    json::write_named(&mut text, [("", &Decision::indeterminate())]);
+    json::write_named(&mut text, [("", &Decision::plain(Outcome::Indeterminate))]);
     text
 }
 
@@ -308,7 +313,7 @@ struct One(Box<dyn Decisions>);
 
 impl Source for One {
     fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        self.0.poll_next(task).map(|decision| Some(data(|out| json::write_decision(out, &decision))))
+        self.0.poll_next(task).map(|decision| Some(data(|out| out.push_str(&decision.to_json()))))
     }
 }
 

@@ -16,7 +16,7 @@ use super::connection::{BAD_REQUEST, Connection, Expects};
 use super::frame::ErrorCode;
 use super::protobuf::{self, DecodeError, Limits};
 use crate::auth::Identity;
-use crate::sapl::{Decider, Decision, Decisions, Full, MultiDecisions, Named, Once};
+use crate::sapl::{Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome};
 use crate::state::Shared;
 
 /// What can be asked for.
@@ -352,8 +352,9 @@ fn pairs(named: &Named) -> impl Iterator<Item = (&str, &Decision)> {
 
 impl Asked<'_> {
     fn limits(&self) -> Limits {
-        let settings = &self.shared.settings.sapl;
-        Limits { values_max: settings.values_max, subscriptions_max: settings.multi_subscriptions_max }
+        let settings = &self.shared.settings;
+        let subscriptions_max = settings.sapl.multi_subscriptions_max;
+        Limits { values_max: settings.rsocket.values_max, subscriptions_max }
     }
 
     /// Most requests end here. `None` where the answer was given.
@@ -405,7 +406,7 @@ impl Asked<'_> {
 
     /// The answer to no question: what SAPL's server says.
     fn say_nothing(&mut self, route: Route, stream: u32) -> Went {
-        let decision = Decision::indeterminate();
+        let decision = Decision::plain(Outcome::Indeterminate);
         if route == Route::MultiDecideAllOnce {
             self.connection.respond(stream, |out| protobuf::write_multi_decision(out, [("", &decision)]));
             return Went::Over;
@@ -433,7 +434,9 @@ impl Asked<'_> {
                 tracing::error!("a request ended in a panic; please report it");
                 match route {
                     // A mistake is no permission.
-                    Route::DecideOnce => self.respond(stream, &Decision::indeterminate(), Instant::now()),
+                    Route::DecideOnce => {
+                        self.respond(stream, &Decision::plain(Outcome::Indeterminate), Instant::now())
+                    }
                     Route::Decide
                     | Route::MultiDecide
                     | Route::MultiDecideAll

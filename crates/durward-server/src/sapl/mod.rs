@@ -6,5 +6,6 @@ mod question;
 mod state;
 
 pub use decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
-pub use question::{Decision, MultiSubscription, Outcome, Subscription};
+pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
+pub use question::MultiSubscription;
 pub(crate) use state::SaplState;

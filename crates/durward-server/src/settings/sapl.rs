@@ -26,8 +26,6 @@ pub struct SaplSettings {
     pub body_bytes_max: usize,
     /// Most subscriptions of one multi-subscription. Default: 256, as SAPL has it, and the most there can be.
     pub multi_subscriptions_max: usize,
-    /// Most values in one subscription, those within others included. Default: 100000.
-    pub values_max: usize,
     /// Most streams of events open at once. Default: 10000; each holds a connection as well.
     pub streams_max: usize,
     /// Most requests a second that are looked at, all callers together; 0 means any number. Default: 0.
@@ -54,6 +52,8 @@ pub struct RsocketSettings {
     /// Most bytes of one request. Default: 16777215, the most that a frame can hold; what is being received counts
     /// towards `server.body_memory_bytes_max`.
     pub payload_bytes_max: usize,
+    /// Most values in one request, those within others included. Default: 100000.
+    pub values_max: usize,
     /// How long a client may be silent, whatever it says of itself. Default: 90 s.
     pub lifetime_ms_max: u64,
     /// Most requests a second that are looked at, all connections together; 0 means any number. Default: 0.
@@ -67,7 +67,6 @@ impl Default for SaplSettings {
             keep_alive_ms: 15_000,
             body_bytes_max: 64 * 1024,
             multi_subscriptions_max: MULTI_SUBSCRIPTIONS_CAP,
-            values_max: 100_000,
             streams_max: 10_000,
             requests_per_second_max: 0,
         }
@@ -83,6 +82,7 @@ impl Default for RsocketSettings {
             connections_max: 1_000,
             streams_per_connection_max: 10_000,
             payload_bytes_max: PAYLOAD_BYTES_CAP,
+            values_max: 100_000,
             lifetime_ms_max: 90_000,
             requests_per_second_max: 0,
         }
@@ -97,8 +97,7 @@ impl SaplSettings {
             return Err(ConfigError::of_setting("sapl.keep_alive_ms", message.into()));
         }
         within("sapl.body_bytes_max", self.body_bytes_max, 1, usize::MAX)?;
-        within("sapl.multi_subscriptions_max", self.multi_subscriptions_max, 1, MULTI_SUBSCRIPTIONS_CAP)?;
-        within("sapl.values_max", self.values_max, 1, usize::MAX)
+        within("sapl.multi_subscriptions_max", self.multi_subscriptions_max, 1, MULTI_SUBSCRIPTIONS_CAP)
     }
 
     pub(crate) fn keep_alive(&self) -> Duration {
@@ -120,6 +119,7 @@ impl RsocketSettings {
         within("rsocket.connections_max", self.connections_max, 1, usize::MAX)?;
         within("rsocket.streams_per_connection_max", self.streams_per_connection_max, 1, usize::MAX)?;
         within("rsocket.payload_bytes_max", self.payload_bytes_max, 1, PAYLOAD_BYTES_CAP)?;
+        within("rsocket.values_max", self.values_max, 1, usize::MAX)?;
         let lifetime = usize::try_from(self.lifetime_ms_max).unwrap_or(usize::MAX);
         within("rsocket.lifetime_ms_max", lifetime, 300, usize::MAX)
     }

@@ -3,6 +3,7 @@
 use bytes::BytesMut;
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
+use durward_pdp::ir::path::Element;
 use durward_server::rsocket::protobuf::{
     self, Limits, VALUE_DEPTH_MAX, read_decision, read_multi_subscription, read_subscription, read_value,
 };
@@ -21,15 +22,14 @@ fn text(text: &str) -> Value {
 }
 
 fn alice() -> Subscription {
-    let secrets = Value::object::<&str>([]);
     let (subject, action, resource) = (text("alice"), text("read"), text("document"));
-    Subscription { subject, action, resource, secrets, ..Subscription::default() }
+    Subscription::new(subject, action, resource, Value::Undefined).with_secrets(Value::object::<&str>([]))
 }
 
 /// Everything that can be told apart: the digits of numbers, and undefined from null.
 fn shown(subscription: &Subscription) -> String {
-    let Subscription { subject, action, resource, environment, secrets } = subscription;
-    [subject, action, resource, environment, secrets].map(Value::to_json).join(" ")
+    let elements = Element::ALL.into_iter().map(|element| subscription.element(element));
+    elements.chain([subscription.secrets()]).map(Value::to_json).collect::<Vec<_>>().join(" ")
 }
 
 fn written(decision: &Decision) -> Vec<u8> {
@@ -54,24 +54,24 @@ fn a_measured_subscription_is_read_and_written() {
 #[test]
 fn measured_decisions_are_written_byte_for_byte() {
     let deny = [0x08, 0x02, 0x12, 0x00, 0x1a, 0x00, 0x22, 0x02, 0x38, 0x01];
-    assert_eq!(written(&Decision::of(Outcome::Deny)), deny);
+    assert_eq!(written(&Decision::plain(Outcome::Deny)), deny);
     // The default of the enumeration is written too.
-    assert_eq!(written(&Decision::indeterminate())[..2], [0x08, 0x00]);
+    assert_eq!(written(&Decision::plain(Outcome::Indeterminate))[..2], [0x08, 0x00]);
     for (outcome, code) in
         [(Outcome::Permit, 1), (Outcome::Deny, 2), (Outcome::NotApplicable, 3), (Outcome::Suspend, 4)]
     {
-        assert_eq!(written(&Decision::of(outcome))[..2], [8, code]);
+        assert_eq!(written(&Decision::plain(outcome))[..2], [8, code]);
     }
 }
 
 #[test]
 fn numbers_are_written_without_exponents() {
     let resource = Value::array([number("1.50"), number("1E+3"), number("-0.10")]);
-    let decision = Decision { resource, ..Decision::of(Outcome::Permit) };
+    let decision = Decision::new(Outcome::Permit, [], [], Some(resource));
     let bytes = written(&decision);
     let all = String::from_utf8_lossy(&bytes).into_owned();
     assert!(all.contains("\u{4}1.50") && all.contains("\u{4}1000") && all.contains("\u{5}-0.10"), "{all:?}");
-    assert_eq!(read_decision(&bytes, 100).unwrap().resource.to_json(), "[1.50,1000,-0.10]");
+    assert_eq!(read_decision(&bytes, 100).unwrap().resource().unwrap().to_json(), "[1.50,1000,-0.10]");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn no_bytes_are_a_subscription_in_which_everything_is_undefined() {
 #[test]
 fn of_a_field_that_comes_twice_the_last_counts() {
     let bytes = b"\x0a\x03\x22\x01a\x0a\x03\x22\x01b";
-    assert_eq!(read_subscription(bytes, &LIMITS).unwrap().subject.to_json(), "\"b\"");
+    assert_eq!(read_subscription(bytes, &LIMITS).unwrap().element(Element::Subject).to_json(), "\"b\"");
     let cases: [(&[u8], &str); 6] = [
         (b"\x22\x01a\x10\x01", "true"),
         (b"\x10\x01\x22\x01a", "\"a\""),
@@ -176,10 +176,11 @@ fn values_nested_too_deeply_are_refused_and_others_are_not() {
 #[test]
 fn a_decision_nested_too_deeply_is_indeterminate() {
     let nest = |depth: usize| (1..depth).fold(Value::Null, |value, _| Value::array([value]));
-    let fits = Decision { resource: nest(VALUE_DEPTH_MAX), ..Decision::of(Outcome::Permit) };
-    assert_eq!(read_decision(&written(&fits), 10_000).unwrap(), fits);
-    let too_deep = Decision { resource: nest(VALUE_DEPTH_MAX + 1), ..Decision::of(Outcome::Permit) };
-    assert_eq!(written(&too_deep), written(&Decision::indeterminate()));
+    let with = |depth| Decision::new(Outcome::Permit, [], [], Some(nest(depth)));
+    let fits = with(VALUE_DEPTH_MAX);
+    assert!(read_decision(&written(&fits), 10_000).unwrap().equals(&fits));
+    let too_deep = with(VALUE_DEPTH_MAX + 1);
+    assert_eq!(written(&too_deep), written(&Decision::plain(Outcome::Indeterminate)));
 }
 
 #[test]
@@ -218,7 +219,7 @@ fn several_subscriptions_have_several_ids() {
 #[test]
 fn several_decisions_are_a_map_in_their_order() {
     let mut out = BytesMut::new();
-    let (permit, deny) = (Decision::of(Outcome::Permit), Decision::of(Outcome::Deny));
+    let (permit, deny) = (Decision::plain(Outcome::Permit), Decision::plain(Outcome::Deny));
     protobuf::write_multi_decision(&mut out, [("b", &permit), ("a", &deny)]);
     let entry = |id: u8, outcome: u8| {
         let mut entry = vec![0x0a, 15, 0x0a, 1, id, 0x12, 10];
@@ -252,24 +253,13 @@ fn whatever_is_written_is_read_again() {
     for seed in 0..500 {
         let mut dice = Dice(seed);
         let mut value = || random(&mut dice, 4);
-        let subscription = Subscription {
-            subject: value(),
-            action: value(),
-            resource: value(),
-            environment: value(),
-            secrets: Value::Undefined,
-        };
+        let subscription = Subscription::new(value(), value(), value(), value());
         let mut out = BytesMut::new();
         protobuf::write_subscription(&mut out, &subscription).unwrap();
         let read = read_subscription(&out, &LIMITS).unwrap();
         assert_eq!(shown(&read), shown(&subscription));
-        let decision = Decision {
-            outcome: Outcome::Permit,
-            obligations: [value(), value()].into(),
-            advice: [value()].into(),
-            resource: value(),
-        };
-        assert_eq!(read_decision(&written(&decision), 100_000).unwrap(), decision);
+        let decision = Decision::new(Outcome::Permit, [value(), value()], [value()], Some(value()));
+        assert!(read_decision(&written(&decision), 100_000).unwrap().equals(&decision));
     }
 }
 

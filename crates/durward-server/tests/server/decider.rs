@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 
 use durward_pdp::Value;
 use durward_pdp::ir::datatype::Decimal;
+use durward_pdp::ir::path::Element;
 use durward_server::sapl::{
     Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Outcome, Subscription,
 };
@@ -36,29 +37,25 @@ impl World {
     fn decide(&self, tenant: &str, subscription: &Subscription) -> Decision {
         let is = |value: &Value, text: &str| value.equals(&Value::Text(text.into()));
         let is_closed = self.0.lock().unwrap().is_closed;
-        assert!(!is(&subscription.subject, "panic"), "asked for");
-        if is(&subscription.subject, "tenant") {
-            let resource = Value::Text(tenant.into());
-            return Decision { resource, ..Decision::of(Outcome::Permit) };
+        let subject = subscription.element(Element::Subject);
+        assert!(!is(subject, "panic"), "asked for");
+        if is(subject, "tenant") {
+            return Decision::new(Outcome::Permit, [], [], Some(Value::Text(tenant.into())));
         }
-        if is(&subscription.subject, "secret") {
-            return Decision { resource: subscription.secrets.clone(), ..Decision::of(Outcome::Permit) };
+        if is(subject, "secret") {
+            let secrets = Some(subscription.secrets()).filter(|secrets| !secrets.is_undefined());
+            return Decision::new(Outcome::Permit, [], [], secrets.cloned());
         }
-        if !is(&subscription.subject, "alice") {
-            return Decision::of(Outcome::NotApplicable);
+        if !is(subject, "alice") {
+            return Decision::plain(Outcome::NotApplicable);
         }
         if is_closed {
-            return Decision::of(Outcome::Deny);
+            return Decision::plain(Outcome::Deny);
         }
         let number = Value::Number(Decimal::parse("1.50").unwrap());
         let log = Value::object([("type", Value::Text("log".into())), ("n", number)]);
         let resource = Value::object([("big", Value::Number(Decimal::parse("1E+3").unwrap()))]);
-        Decision {
-            outcome: Outcome::Permit,
-            obligations: [log].into(),
-            advice: [Value::Text("hint".into())].into(),
-            resource,
-        }
+        Decision::new(Outcome::Permit, [log], [Value::Text("hint".into())], Some(resource))
     }
 }
 
@@ -83,8 +80,9 @@ impl Live {
                 (id.clone(), Arc::new(self.world.decide(&self.tenant, subscription)))
             });
         let all: Named = all.collect();
-        let changed: Vec<usize> =
-            (0..all.len()).filter(|at| self.told[*at].as_ref() != Some(&*all[*at].1)).collect();
+        let changed: Vec<usize> = (0..all.len())
+            .filter(|at| !self.told[*at].as_ref().is_some_and(|told| told.equals(&all[*at].1)))
+            .collect();
         if changed.is_empty() {
             self.world.0.lock().unwrap().wakers.push(task.waker().clone());
             return Poll::Pending;

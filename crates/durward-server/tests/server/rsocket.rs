@@ -26,12 +26,7 @@ struct Client<S> {
 
 fn subscription(subject: &str) -> Subscription {
     let text = |text: &str| Value::Text(text.into());
-    Subscription {
-        subject: text(subject),
-        action: text("read"),
-        resource: text("document"),
-        ..Subscription::default()
-    }
+    Subscription::new(text(subject), text("read"), text("document"), Value::Undefined)
 }
 
 fn setup(metadata: Option<&[u8]>) -> Setup {
@@ -143,8 +138,8 @@ fn one_question_gets_one_answer() {
     client.ask(3, Interaction::Response, "decide-once", "alice");
     let decision = protobuf::read_decision(&client.payload(3, true), 100).unwrap();
     assert_eq!(decision.outcome, Outcome::Permit);
-    assert_eq!(decision.obligations[0].to_json(), r#"{"type":"log","n":1.50}"#);
-    assert_eq!(decision.resource.to_json(), r#"{"big":1000}"#);
+    assert_eq!(decision.obligations().next().unwrap().to_json(), r#"{"type":"log","n":1.50}"#);
+    assert_eq!(decision.resource().unwrap().to_json(), r#"{"big":1000}"#);
     // No bytes are a question too.
     client.say(|out| write::request(out, 5, Interaction::Response, 1, b"decide-once", |_| {}));
     assert_eq!(client.outcome(5, true), Outcome::NotApplicable);
@@ -290,7 +285,7 @@ fn credentials_come_with_the_setup_and_name_the_tenant() {
     let tenant = |metadata: &[u8]| {
         let mut client = Client::open(&server, Some(metadata));
         client.ask(1, Interaction::Response, "decide-once", "tenant");
-        protobuf::read_decision(&client.payload(1, true), 100).unwrap().resource.to_json()
+        protobuf::read_decision(&client.payload(1, true), 100).unwrap().resource().unwrap().to_json()
     };
     for _ in 0..2 {
         assert_eq!(tenant(b"\x80\x00\x04annasecret"), "\"plant\"");

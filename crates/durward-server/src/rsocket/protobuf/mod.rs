@@ -18,6 +18,7 @@ mod wire;
 
 use bytes::BytesMut;
 use durward_pdp::ir::Value;
+use durward_pdp::ir::path::Element;
 use smol_str::SmolStr;
 
 use crate::sapl::{Decision, MultiSubscription, Outcome, Subscription};
@@ -42,12 +43,13 @@ pub struct Limits {
 /// Bytes that are not one, or beyond the limits.
 ///
 /// ```
+/// use durward_pdp::ir::path::Element;
 /// use durward_server::rsocket::protobuf::{Limits, read_subscription};
 ///
 /// let bytes = b"\x0a\x07\x22\x05alice\x12\x06\x22\x04read\x1a\x0a\x22\x08document\x22\x02\x38\x01\x2a\x02\x32\x00";
 /// let limits = Limits { values_max: 1000, subscriptions_max: 256 };
 /// let subscription = read_subscription(bytes, &limits)?;
-/// assert_eq!(subscription.subject.to_json(), "\"alice\"");
+/// assert_eq!(subscription.element(Element::Subject).to_json(), "\"alice\"");
 /// # Ok::<(), durward_server::rsocket::protobuf::DecodeError>(())
 /// ```
 pub fn read_subscription(bytes: &[u8], limits: &Limits) -> Result<Subscription, DecodeError> {
@@ -55,20 +57,21 @@ pub fn read_subscription(bytes: &[u8], limits: &Limits) -> Result<Subscription, 
 }
 
 fn subscription(bytes: &[u8], budget: &mut Budget) -> Result<Subscription, DecodeError> {
-    let mut subscription = Subscription::default();
+    let [mut subject, mut action, mut resource, mut environment, mut secrets] =
+        [const { Value::Undefined }; 5];
     let mut reader = Reader::new(bytes);
     while let Some(Field { number, content }) = reader.next()? {
         let place = match number {
-            1 => &mut subscription.subject,
-            2 => &mut subscription.action,
-            3 => &mut subscription.resource,
-            4 => &mut subscription.environment,
-            5 => &mut subscription.secrets,
+            1 => &mut subject,
+            2 => &mut action,
+            3 => &mut resource,
+            4 => &mut environment,
+            5 => &mut secrets,
             _ => continue,
         };
         *place = value::read(content.bytes()?, budget)?;
     }
-    Ok(subscription)
+    Ok(Subscription::new(subject, action, resource, environment).with_secrets(secrets))
 }
 
 /// Reads a `MultiAuthorizationSubscription`.
@@ -118,12 +121,10 @@ fn identified(bytes: &[u8], budget: &mut Budget) -> Result<(SmolStr, Subscriptio
 /// # Errors
 /// A value nested too deeply; `out` then ends with half a message.
 pub fn write_subscription(out: &mut BytesMut, subscription: &Subscription) -> Result<(), TooDeep> {
-    let Subscription { subject, action, resource, environment, secrets } = subscription;
-    value::put(out, 1, subject)?;
-    value::put(out, 2, action)?;
-    value::put(out, 3, resource)?;
-    value::put(out, 4, environment)?;
-    value::put(out, 5, secrets)
+    for (field, element) in (1..).zip(Element::ALL) {
+        value::put(out, field, subscription.element(element))?;
+    }
+    value::put(out, 5, subscription.secrets())
 }
 
 /// Appends a `MultiAuthorizationSubscription`.
@@ -145,7 +146,7 @@ pub fn write_decision(out: &mut BytesMut, decision: &Decision) {
     if put_decision(out, decision).is_err() {
         out.truncate(start);
         // Nothing in it is nested.
-        let _ = put_decision(out, &Decision::indeterminate());
+        let _ = put_decision(out, &Decision::plain(Outcome::Indeterminate));
     }
 }
 
@@ -158,9 +159,9 @@ fn put_decision(out: &mut BytesMut, decision: &Decision) -> Result<(), TooDeep> 
         Outcome::Suspend => 4,
     };
     put_number(out, 1, outcome);
-    value::put_array(out, 2, &decision.obligations)?;
-    value::put_array(out, 3, &decision.advice)?;
-    value::put(out, 4, &decision.resource)
+    value::put_array(out, 2, decision.obligations())?;
+    value::put_array(out, 3, decision.advice())?;
+    value::put(out, 4, decision.resource().unwrap_or(&Value::Undefined))
 }
 
 /// Appends an `IdentifiableAuthorizationDecision`.
@@ -184,13 +185,14 @@ pub fn write_multi_decision<'d>(
 /// # Errors
 /// Bytes that are not one, or with more than `values_max` values.
 pub fn read_decision(bytes: &[u8], values_max: usize) -> Result<Decision, DecodeError> {
-    let mut decision = Decision::indeterminate();
+    let mut outcome = Outcome::Indeterminate;
+    let (mut obligations, mut advice, mut resource) = (Vec::new(), Vec::new(), Value::Undefined);
     let mut budget = Budget(values_max);
     let mut reader = Reader::new(bytes);
     while let Some(Field { number, content }) = reader.next()? {
         match number {
             1 => {
-                decision.outcome = match content.varint()? {
+                outcome = match content.varint()? {
                     1 => Outcome::Permit,
                     2 => Outcome::Deny,
                     3 => Outcome::NotApplicable,
@@ -199,13 +201,14 @@ pub fn read_decision(bytes: &[u8], values_max: usize) -> Result<Decision, Decode
                     _ => Outcome::Indeterminate,
                 }
             }
-            2 => decision.obligations = value::read_array(content.bytes()?, &mut budget)?.into(),
-            3 => decision.advice = value::read_array(content.bytes()?, &mut budget)?.into(),
-            4 => decision.resource = value::read(content.bytes()?, &mut budget)?,
+            2 => obligations = value::read_array(content.bytes()?, &mut budget)?,
+            3 => advice = value::read_array(content.bytes()?, &mut budget)?,
+            4 => resource = value::read(content.bytes()?, &mut budget)?,
             _ => {}
         }
     }
-    Ok(decision)
+    let resource = Some(resource).filter(|resource| !matches!(resource, Value::Undefined));
+    Ok(Decision::new(outcome, obligations, advice, resource))
 }
 
 /// Reads a `Value`.

@@ -154,7 +154,9 @@ impl<'b> Open<'b> {
             },
             Open::Array(reader, values) => match reader.next()? {
                 None => Ok(Step::Value(Value::Array(std::mem::take(values).into()))),
-                Some(Field { number: 1, content }) => inner(content, budget, depth, |value| push(values, value)),
+                Some(Field { number: 1, content }) => {
+                    inner(content, budget, depth, |value| push(values, value))
+                }
                 Some(_) => Ok(Step::On),
             },
             Open::Object(reader, entries) => match reader.next()? {
@@ -275,8 +277,12 @@ fn write(out: &mut BytesMut, value: &Value, depth: usize) -> Result<(), TooDeep>
 }
 
 /// Appends an `ArrayValue` as the given field.
-pub(super) fn put_array(out: &mut BytesMut, field: u64, values: &[Value]) -> Result<(), TooDeep> {
-    put_array_within(out, field, values, VALUE_DEPTH_MAX)
+pub(super) fn put_array(
+    out: &mut BytesMut,
+    field: u64,
+    mut values: impl Iterator<Item = Value>,
+) -> Result<(), TooDeep> {
+    put_message(out, field, |out| values.try_for_each(|value| put(out, 1, &value)))
 }
 
 fn put_array_within(out: &mut BytesMut, field: u64, values: &[Value], depth: usize) -> Result<(), TooDeep> {
