@@ -56,7 +56,7 @@ impl Pdp {
     }
 
     #[inline]
-    fn attempt(&self, snapshot: &Snapshot, known: &dyn Attributes) -> Attempt {
+    pub(crate) fn attempt(&self, snapshot: &Snapshot, known: &dyn Attributes) -> Attempt {
         match &snapshot.index {
             Index::Scan(everything) => self.attempt_by(snapshot, known, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, bloom),

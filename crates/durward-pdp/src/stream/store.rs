@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::broker::{Action, Broker};
-use super::decider::{Decider, Step, attempt};
+use super::decider::{Answer, Decider, Step, attempt};
 use super::entry::{ALONE, Entry, Group, Use};
 use super::finder::Finder;
 use super::interner::Interner;
@@ -316,13 +316,13 @@ impl<P: Decider> Store<P> {
     /// A subscription has this decision now. One that it had before is no news, and keeps its text.
     fn decided(&mut self, id: u32, decision: P::Decision) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        if entry.decision.as_deref().is_some_and(|known| *known == decision) {
+        if entry.decision.as_deref().is_some_and(|known| known.equals(&decision)) {
             return;
         }
         let is_first = entry.decision.is_none();
         self.undecided -= usize::from(is_first);
         self.changed += 1;
-        let back = entry.given.as_ref().filter(|given| ***given == decision);
+        let back = entry.given.as_ref().filter(|given| given.equals(&decision));
         entry.decision = Some(match back {
             Some(given) => Arc::clone(given),
             None => self.decisions.intern(decision),

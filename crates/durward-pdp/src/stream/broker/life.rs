@@ -9,7 +9,7 @@ use durward_ir::{Fault, Value};
 use super::stream::Source;
 use super::{Action, Broker, Finder, Late, Stage, Timer, after};
 use crate::stream::finder::Reading;
-use crate::stream::identical::identical;
+use crate::stream::identical::identical_results;
 use crate::stream::invocation::{BACKOFF_MS_MIN, POLL_INTERVAL_MS_MIN};
 use crate::stream::publisher::{End, Said, Slot};
 
@@ -190,7 +190,7 @@ impl Broker {
     /// A stream has this value now. One that it had before is no news.
     fn publish(&mut self, id: u32, value: Evaluated<Value>) {
         let Some(stream) = self.streams.get_mut(id) else { return };
-        if stream.value.as_ref().is_some_and(|known| identical(known, &value)) {
+        if stream.value.as_ref().is_some_and(|known| identical_results(known, &value)) {
             return;
         }
         stream.value = Some(value);
