@@ -60,6 +60,10 @@ fn shown(input: &str, diagnostics: &[Diagnostic]) {
     let lines = LineIndex::new(input);
     for diagnostic in diagnostics {
         placed(input, diagnostic.span);
-        diagnostic.render("x", input, &lines);
+        let shown = diagnostic.render("x", input, &lines);
+        assert!(
+            !shown.contains(|one: char| (one.is_control() && one != '\n') || one == '\u{202E}'),
+            "{shown:?}"
+        );
     }
 }

@@ -104,7 +104,7 @@ fn excerpt(span: Span, text: &str, lines: &LineIndex) -> (String, String) {
 fn harmless(character: char) -> char {
     if character.is_control() {
         ' '
-    } else if turns_direction(character) {
+    } else if turns_direction(character) || matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}') {
         char::REPLACEMENT_CHARACTER
     } else {
         character

@@ -157,7 +157,7 @@ fn expressions() {
         ),
         ("|- f.g", "|-", "expected an expression, found `|-`", "the value to filter stands before `|-`"),
         ("<>", ">", "expected the name of an attribute, found `>`", ""),
-        ("'a'", "'a'", "texts stand in double quotation marks", "write \"a\""),
+        ("'a'", "'a'", "texts stand in double quotation marks", "write `\"a\"`"),
         (
             "\"a\\q\"",
             "\\q",
