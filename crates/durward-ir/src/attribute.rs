@@ -25,6 +25,12 @@ pub struct AttributeName {
 pub struct NameKey(pub u64);
 
 impl NameKey {
+    /// Half of the key: enough to tell most names apart before their texts are compared.
+    #[inline]
+    pub const fn half(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// The key of an attribute `id` in a `category`.
     pub fn of(category: &str, id: &str) -> NameKey {
         use std::hash::{BuildHasher, Hasher};

@@ -9,8 +9,12 @@ pub mod datatype;
 pub mod evaluate;
 pub mod fault;
 pub mod function;
+pub mod json;
+pub mod library;
+pub mod path;
 pub mod program;
 pub mod question;
+pub mod structure;
 pub mod value;
 
 pub use attribute::AttributeName;

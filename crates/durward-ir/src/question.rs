@@ -2,15 +2,20 @@
 //!
 //! Nothing is encoded ahead. A slot is looked up in the request when it is first read, and policies that are indexed
 //! read few: what is touched per slot read is the keys of the request's attributes, one comparison of a name, one
-//! entry of the table of atoms and one comparison of a value.
+//! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
+//! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
+use smallvec::SmallVec;
+
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
+use crate::path::{Path, UNDEFINED};
 use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
+use smol_str::SmolStr;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +112,80 @@ pub trait Attributes {
     /// What is known of an attribute: its values of the name's data type and, where the name asks for one, of its
     /// issuer, in the order given. `key` is the name's [`NameKey`].
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
+
+    /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        let _ = path;
+        Reading::Absent
+    }
+
+    /// What an attribute finder says; `None` where it has not said anything yet. By default nobody has anything to
+    /// say: undefined.
+    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
+        let _ = invocation;
+        Some(Ok(Value::Undefined))
+    }
+}
+
+/// What a policy asks an attribute finder.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The finder and its attribute: `time.now`.
+    pub name: SmolStr,
+    /// What the attribute is about; `None` for one of the environment.
+    pub entity: Option<Value>,
+    /// The arguments, in order.
+    pub arguments: Box<[Value]>,
+    /// How it is to be asked.
+    pub options: FinderOptions,
+    /// Whether only its first value counts.
+    pub head: bool,
+}
+
+/// Two are equal when they ask the same in the same way; values are compared as [`Value::equals`] does.
+impl PartialEq for Invocation {
+    fn eq(&self, other: &Invocation) -> bool {
+        let is_same_entity = match (&self.entity, &other.entity) {
+            (Some(one), Some(other)) => one.equals(other),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.name == other.name
+            && self.head == other.head
+            && self.options == other.options
+            && is_same_entity
+            && self.arguments.len() == other.arguments.len()
+            && self.arguments.iter().zip(&other.arguments).all(|(one, other)| one.equals(other))
+    }
+}
+
+impl Eq for Invocation {}
+
+/// How an attribute finder is to be asked. SAPL's defaults.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FinderOptions {
+    /// How long to wait for the first value before it counts as undefined.
+    pub initial_timeout_ms: u64,
+    /// How long after its end a finder is asked again.
+    pub poll_interval_ms: u64,
+    /// How often a finder that failed is asked again.
+    pub retries: u64,
+    /// How long to wait before that, at first.
+    pub backoff_ms: u64,
+    /// Whether not to share what others have already asked.
+    pub fresh: bool,
+}
+
+impl Default for FinderOptions {
+    fn default() -> FinderOptions {
+        FinderOptions {
+            initial_timeout_ms: 3000,
+            poll_interval_ms: 30_000,
+            retries: 3,
+            backoff_ms: 1000,
+            fresh: false,
+        }
+    }
 }
 
 /// What is known of an attribute.
@@ -117,6 +196,8 @@ pub enum Reading<'a> {
     /// One value, with its [`Value::content_hash`]: computed where the request was read, not where it is decided.
     /// The hash of a value that is not [`Value::is_internable`] does not matter.
     One(&'a Value, u64),
+    /// One value that is not there as such, but was put together.
+    Made(Value),
     /// Several values.
     Many(Cow<'a, [Value]>),
 }
@@ -136,6 +217,7 @@ impl<'a> Reading<'a> {
         match self {
             Reading::Absent => Cow::Borrowed(&[]),
             Reading::One(value, _) => Cow::Borrowed(std::slice::from_ref(value)),
+            Reading::Made(value) => Cow::Owned(vec![value]),
             Reading::Many(values) => values,
         }
     }
@@ -151,6 +233,51 @@ impl Attributes for NoAttributes {
     }
 }
 
+/// What the slots of one program hold of one request, looked up ahead: all that indexes, and most that policies, want
+/// to know of it, in a few neighbouring words.
+#[derive(Clone, Debug, Default)]
+pub struct Encoding {
+    /// The program's [`Slots::id`]; 0 of none.
+    program: u64,
+    /// The slots that hold something, each once.
+    numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]>,
+}
+
+/// So many numbers stand in an encoding itself; more need memory of their own. Requests carry ten attributes or so.
+const ENCODED_INLINE: usize = 12;
+
+impl Encoding {
+    /// Of nothing, for no program.
+    pub const fn none() -> Encoding {
+        Encoding { program: 0, numbers: SmallVec::new_const() }
+    }
+
+    /// Looks up what `attributes` has for every slot that may read an attribute with one of these halves of a key.
+    pub fn of(slots: &Slots, attributes: &dyn Attributes, halves: &[u32]) -> Encoding {
+        let mut numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]> = SmallVec::new();
+        for slot in halves.iter().flat_map(|half| slots.with_half(*half)) {
+            if numbers.iter().any(|(known, _)| *known == slot) {
+                continue;
+            }
+            let number = match attributes.read(slots.name(slot), slots.key(slot)) {
+                Reading::Absent => continue,
+                Reading::One(value, digest) => number_of(slots, slot, value, digest),
+                Reading::Made(value) => number_of(slots, slot, &value, value.content_hash()),
+                // Which values they are is looked up when asked.
+                Reading::Many(_) => UNREAD,
+            };
+            numbers.push((slot, number));
+        }
+        Encoding { program: slots.id(), numbers }
+    }
+
+    /// Whether it was made for this program.
+    #[inline]
+    pub fn is_for(&self, slots: &Slots) -> bool {
+        self.program != 0 && self.program == slots.id()
+    }
+}
+
 /// One question. Lives as long as the request it borrows from.
 pub struct Question<'r> {
     slots: &'r Slots,
@@ -161,57 +288,98 @@ pub struct Question<'r> {
     /// What sources and the clock gave; comes before what `attributes` says.
     supplied: Vec<(SlotId, &'r [Value])>,
     /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
-    numbers: Vec<Cell<Number>>,
+    numbers: Numbers,
     /// The atoms of slots with several values.
     many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
+    invocations: RefCell<Vec<Invocation>>,
+}
+
+/// The numbers of all slots. Most programs read few attributes, and need no memory for them.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and what spares the memory")]
+enum Numbers {
+    Few([Cell<Number>; FEW]),
+    Many(Vec<Cell<Number>>),
+}
+
+/// Up to so many slots have their numbers in the question itself: four cache lines.
+const FEW: usize = 64;
+
+impl Numbers {
+    #[inline(always)]
+    fn of(number: Number, count: usize) -> Numbers {
+        if count <= FEW {
+            Numbers::Few([number; FEW].map(Cell::new))
+        } else {
+            Numbers::Many(vec![Cell::new(number); count])
+        }
+    }
+
+    #[inline]
+    fn all(&self) -> &[Cell<Number>] {
+        match self {
+            Numbers::Few(few) => few,
+            Numbers::Many(many) => many,
+        }
+    }
+
+    /// # Panics
+    /// Never for slots of the program.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
+    fn get(&self, slot: SlotId) -> Number {
+        self.all()[slot.0 as usize].get()
+    }
+
+    #[inline]
+    fn set(&self, slot: SlotId, number: Number) {
+        if let Some(cell) = self.all().get(slot.0 as usize) {
+            cell.set(number);
+        }
+    }
 }
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Question")
-            .field("numbers", &self.numbers)
+            .field("numbers", &self.numbers.all())
             .field("supplied", &self.supplied)
             .finish_non_exhaustive()
     }
 }
 
-/// The memory of a finished question, to be used for the next one.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    numbers: Vec<Cell<Number>>,
-    many: Vec<(SlotId, Atom)>,
-}
-
-impl Scratch {
-    /// No memory yet.
-    pub const fn new() -> Scratch {
-        Scratch { numbers: Vec::new(), many: Vec::new() }
-    }
-}
-
 impl<'r> Question<'r> {
     /// A question nothing has been asked of yet. `is_sourced` says for which slots an attribute source may be asked;
-    /// it may be shorter than there are slots.
+    /// it may be shorter than there are slots. `encoding` is of these very attributes; one for another program says
+    /// nothing.
     #[inline(always)]
     pub fn new(
-        scratch: Scratch,
         slots: &'r Slots,
         attributes: &'r dyn Attributes,
         surroundings: &'r dyn Surroundings,
         is_sourced: &'r [bool],
+        encoding: &Encoding,
     ) -> Question<'r> {
-        let Scratch { mut numbers, mut many } = scratch;
-        numbers.clear();
-        numbers.resize(slots.len(), Cell::new(UNREAD));
-        many.clear();
-        let (supplied, many, needs) = (Vec::new(), RefCell::new(many), RefCell::default());
-        Question { slots, attributes, surroundings, is_sourced, supplied, numbers, many, needs }
-    }
-
-    /// Gives back the memory.
-    pub fn recycle(self) -> Scratch {
-        Scratch { numbers: self.numbers, many: self.many.into_inner() }
+        // What is not encoded is absent; where there are sources, reading it says whether one may be asked.
+        let is_encoded = encoding.is_for(slots);
+        let rest = if is_encoded && is_sourced.is_empty() { Number::ABSENT } else { UNREAD };
+        let question = Question {
+            slots,
+            attributes,
+            surroundings,
+            is_sourced,
+            supplied: Vec::new(),
+            numbers: Numbers::of(rest, slots.len()),
+            many: RefCell::default(),
+            needs: RefCell::default(),
+            invocations: RefCell::default(),
+        };
+        if is_encoded {
+            for (slot, number) in &encoding.numbers {
+                question.numbers.set(*slot, *number);
+            }
+        }
+        question
     }
 
     /// Supplies a slot with values from elsewhere than the request; they must be of the slot's data type, and the
@@ -219,6 +387,7 @@ impl<'r> Question<'r> {
     /// absent, and no longer asked for.
     pub fn supply(&mut self, slot: SlotId, values: &'r [Value]) {
         self.supplied.push((slot, values));
+        self.numbers.set(slot, UNREAD);
     }
 
     /// The slot's bag; empty where nothing is known.
@@ -228,6 +397,48 @@ impl<'r> Question<'r> {
             Number::ABSENT => Cow::Borrowed(&[]),
             _ => self.look_up(slot).values(),
         }
+    }
+
+    /// The value of a slot that stands for a part of a subscription.
+    #[inline]
+    pub fn part(&self, slot: SlotId) -> Cow<'_, Value> {
+        match self.look_up(slot) {
+            Reading::One(value, _) => Cow::Borrowed(value),
+            Reading::Made(value) => Cow::Owned(value),
+            Reading::Absent | Reading::Many(_) => Cow::Borrowed(&UNDEFINED),
+        }
+    }
+
+    /// What an attribute finder says. One that has not said anything yet is noted as needed and counts as undefined
+    /// for now, as a slot does: [`Question::invocations`] says at the end that the answer does not stand.
+    ///
+    /// # Errors
+    /// The finder failed.
+    pub fn found(&self, invocation: Invocation) -> Evaluated<Value> {
+        if let Some(found) = self.attributes.found(&invocation) {
+            return found;
+        }
+        let mut asked = self.invocations.borrow_mut();
+        if !asked.contains(&invocation) {
+            asked.push(invocation);
+        }
+        Ok(Value::Undefined)
+    }
+
+    /// The attribute finders that were asked and have not said anything yet. If there are any, what was decided does
+    /// not stand.
+    pub fn invocations(&self) -> Vec<Invocation> {
+        self.invocations.borrow().clone()
+    }
+
+    /// How many attribute finders have not said anything yet, so far.
+    pub(crate) fn open_invocations(&self) -> usize {
+        self.invocations.borrow().len()
+    }
+
+    /// Forgets those finders that were noted after the first `count`: it turned out that they do not matter.
+    pub(crate) fn forget_invocations(&self, count: usize) {
+        self.invocations.borrow_mut().truncate(count);
     }
 
     /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for
@@ -245,31 +456,33 @@ impl<'r> Question<'r> {
     /// The slot's number without asking anybody: [`Number::UNASKED`] where a source might know more. For indexes,
     /// which may look at slots that the plain evaluator would not read.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     pub fn peek(&self, slot: SlotId) -> Number {
-        let number = self.numbers[slot.0 as usize].get();
+        let number = self.numbers.get(slot);
         if number == UNREAD { self.read(slot) } else { number }
     }
 
-    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
     fn read(&self, slot: SlotId) -> Number {
         let number = match self.look_up(slot) {
-            Reading::One(value, digest) => self.number_of(slot, value, digest),
+            Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
+            Reading::Made(value) => number_of(self.slots, slot, &value, value.content_hash()),
             Reading::Absent if self.may_be_asked(slot) => Number::UNASKED,
             Reading::Absent => Number::ABSENT,
             Reading::Many(values) => {
-                let number_of = |value: &Value| self.number_of(slot, value, value.content_hash());
+                let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }
         };
-        self.numbers[slot.0 as usize].set(number);
+        self.numbers.set(slot, number);
         number
     }
 
     #[inline]
     fn look_up(&self, slot: SlotId) -> Reading<'_> {
+        if let Some(path) = self.slots.path(slot) {
+            return self.attributes.part(path);
+        }
         match self.supplied(slot) {
             Some(values) => Reading::of(values),
             None => self.attributes.read(self.slots.name(slot), self.slots.key(slot)),
@@ -285,14 +498,6 @@ impl<'r> Question<'r> {
     #[inline]
     fn may_be_asked(&self, slot: SlotId) -> bool {
         self.is_sourced.get(slot.0 as usize) == Some(&true) && self.supplied(slot).is_none()
-    }
-
-    #[inline]
-    fn number_of(&self, slot: SlotId, value: &Value, digest: u64) -> Number {
-        if !value.is_internable() {
-            return Number::OTHER;
-        }
-        self.slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
     }
 
     #[cold]
@@ -329,4 +534,12 @@ impl<'r> Question<'r> {
     pub fn surroundings(&self) -> &'r dyn Surroundings {
         self.surroundings
     }
+}
+
+#[inline]
+fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number {
+    if !value.is_internable() {
+        return Number::OTHER;
+    }
+    slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
 }

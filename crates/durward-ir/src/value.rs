@@ -8,14 +8,19 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use crate::datatype::{
-    self, Date, DateTime, DayTimeDuration, DnsName, Integer, IpAddress, Opaque, Rfc822Name, Time, X500Name,
-    XPathExpression, YearMonthDuration,
+    self, Date, DateTime, DayTimeDuration, Decimal, DnsName, Integer, IpAddress, Opaque, Rfc822Name, Time,
+    X500Name, XPathExpression, YearMonthDuration,
 };
 
+mod access;
 mod data_type;
+mod object;
+mod text;
 
 pub use crate::datatype::LexicalError;
 pub use data_type::DataType;
+pub use object::{Key, Object, ObjectBuilder};
+pub use text::{Debugged, write_json_text};
 
 /// One value. Cloning is cheap: short texts are inline, everything long is shared.
 #[derive(Clone, Debug)]
@@ -56,6 +61,16 @@ pub enum Value {
     XPathExpression(Arc<XPathExpression>),
     /// See [`DataType::Opaque`].
     Opaque(Arc<Opaque>),
+    /// See [`DataType::Null`].
+    Null,
+    /// See [`DataType::Undefined`].
+    Undefined,
+    /// See [`DataType::Number`].
+    Number(Decimal),
+    /// See [`DataType::Array`].
+    Array(Arc<[Value]>),
+    /// See [`DataType::Object`].
+    Object(Arc<Object>),
 }
 
 // Bags are arrays of values: two of them share a cache line.
@@ -70,6 +85,21 @@ impl Value {
     /// An integer value.
     pub fn integer(integer: impl Into<Integer>) -> Value {
         Value::Integer(integer.into())
+    }
+
+    /// A decimal number.
+    pub fn number(number: impl Into<Decimal>) -> Value {
+        Value::Number(number.into())
+    }
+
+    /// An array of these values.
+    pub fn array(values: impl IntoIterator<Item = Value>) -> Value {
+        Value::Array(values.into_iter().collect())
+    }
+
+    /// An object of these keys and values, in this order; of several equal keys the last value counts.
+    pub fn object<K: Into<SmolStr>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
+        Value::Object(Arc::new(Object::from_iter(entries)))
     }
 
     /// The type of this value.
@@ -93,6 +123,11 @@ impl Value {
             Value::DnsName(_) => DataType::DnsName,
             Value::XPathExpression(_) => DataType::XPathExpression,
             Value::Opaque(_) => DataType::Opaque,
+            Value::Null => DataType::Null,
+            Value::Undefined => DataType::Undefined,
+            Value::Number(_) => DataType::Number,
+            Value::Array(_) => DataType::Array,
+            Value::Object(_) => DataType::Object,
         }
     }
 
@@ -102,8 +137,8 @@ impl Value {
     ///
     /// # Errors
     /// The text is not in the lexical form of the type, or goes beyond a limit named in [`crate::datatype`].
-    /// `xpathExpression` and unknown types are always refused: their values are more than text and are made by
-    /// whoever reads policies and requests.
+    /// `xpathExpression`, unknown types and those of JSON are always refused: their values are more than text and are
+    /// made by whoever reads policies and requests.
     pub fn parse(data_type: DataType, text: &str) -> Result<Value, LexicalError> {
         let normal = datatype::normalize(text);
         if data_type == DataType::Text {
@@ -140,6 +175,9 @@ impl Value {
             DataType::DnsName => Value::DnsName(DnsName::parse(text)?.into()),
             DataType::XPathExpression => return Err("its category and namespaces cannot be told from text"),
             DataType::Opaque => return Err("the data type is not supported"),
+            DataType::Null | DataType::Undefined | DataType::Number | DataType::Array | DataType::Object => {
+                return Err("values of JSON cannot be written in XACML");
+            }
         })
     }
 
@@ -156,6 +194,7 @@ impl Value {
             Value::DateTime(date_time) => drop(write!(out, "{date_time}")),
             Value::DayTimeDuration(duration) => drop(write!(out, "{duration}")),
             Value::YearMonthDuration(duration) => drop(write!(out, "{duration}")),
+            Value::Number(_) | Value::Array(_) | Value::Object(_) => self.write_json(out),
             Value::Boolean(_)
             | Value::Text(_)
             | Value::AnyUri(_)
@@ -164,12 +203,14 @@ impl Value {
             | Value::IpAddress(_)
             | Value::DnsName(_)
             | Value::XPathExpression(_)
-            | Value::Opaque(_) => out.push_str(self.held_text().unwrap_or_default()),
+            | Value::Opaque(_)
+            | Value::Null
+            | Value::Undefined => out.push_str(self.held_text().unwrap_or_default()),
         }
     }
 
     /// The text of this value, readable by [`Value::parse`]: in canonical form, except that times and dates keep
-    /// their zone and names and addresses are given back as written.
+    /// their zone and names and addresses are given back as written. What only JSON has is written as in JSON.
     pub fn lexical(&self) -> Cow<'_, str> {
         if let Some(text) = self.held_text() {
             return Cow::Borrowed(text);
@@ -191,6 +232,8 @@ impl Value {
             Value::DnsName(name) => Some(name.as_str()),
             Value::XPathExpression(expression) => Some(&expression.path),
             Value::Opaque(opaque) => Some(&opaque.text),
+            Value::Null => Some("null"),
+            Value::Undefined => Some("undefined"),
             Value::Integer(_)
             | Value::Double(_)
             | Value::Time(_)
@@ -199,7 +242,10 @@ impl Value {
             | Value::DayTimeDuration(_)
             | Value::YearMonthDuration(_)
             | Value::HexBinary(_)
-            | Value::Base64Binary(_) => None,
+            | Value::Base64Binary(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => None,
         }
     }
 
@@ -224,13 +270,21 @@ impl Value {
             | Value::IpAddress(_)
             | Value::DnsName(_)
             | Value::XPathExpression(_)
-            | Value::Opaque(_) => Cow::Borrowed(self),
+            | Value::Opaque(_)
+            | Value::Null
+            | Value::Undefined
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => Cow::Borrowed(self),
         }
     }
 
     /// Equality as the standard's `T-equal` function of the type defines it. Values of different types are never
     /// equal. `NaN` equals itself: IEEE 754, which A.3.1 names, says otherwise, but the conformance suite (IIC350,
     /// IIC358) and every engine that passes it want this.
+    ///
+    /// Values of JSON are equal as in SAPL: numbers as numbers, arrays element by element, objects whatever the order
+    /// of their keys, `undefined` only to itself.
     #[inline]
     pub fn equals(&self, other: &Value) -> bool {
         match (self, other) {
@@ -253,6 +307,10 @@ impl Value {
             (Value::DnsName(a), Value::DnsName(b)) => a == b,
             (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
             (Value::Opaque(a), Value::Opaque(b)) => a == b,
+            (Value::Null, Value::Null) | (Value::Undefined, Value::Undefined) => true,
+            (Value::Number(a), Value::Number(b)) => a == b,
+            (Value::Array(a), Value::Array(b)) => same_values(a, b),
+            (Value::Object(a), Value::Object(b)) => a.equals(b),
             _ => false,
         }
     }
@@ -295,8 +353,19 @@ impl Value {
             Value::DnsName(name) => name.hash(state),
             Value::XPathExpression(expression) => expression.hash(state),
             Value::Opaque(opaque) => opaque.hash(state),
+            Value::Null | Value::Undefined => {}
+            Value::Number(number) => number.hash(state),
+            Value::Array(values) => {
+                state.write_usize(values.len());
+                values.iter().for_each(|value| value.hash_content(state));
+            }
+            Value::Object(object) => object.hash_content(state),
         }
     }
+}
+
+fn same_values(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
 }
 
 /// Whether two texts are the same. Most texts of policies and requests have up to 16 bytes, which two words hold:

@@ -1,24 +1,25 @@
 //! One request, answered: attributes into slots, evaluation, sources asked where needed, the vote as a result.
 //!
 //! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
-//! the evaluator touch; the result. Memory for the question is kept by each thread.
+//! the evaluator touch; the result.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 
 use durward_index::Index;
-use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
+use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Question, Reading, Scratch, Surroundings};
+use durward_ir::question::{Attributes, Question, Reading, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
-    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Results, Status,
+    Decision, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Results, Status,
 };
 
 use crate::Pdp;
+use crate::duty;
 use crate::snapshot::Snapshot;
 use crate::surroundings::RequestSurroundings;
 use crate::time::Moment;
@@ -37,10 +38,6 @@ pub(crate) const NESTED_DECISIONS_MAX: u32 = 32;
 
 /// How deep such decisions may nest: each level needs the stack of a whole decision.
 pub(crate) const NESTED_DEPTH_MAX: u32 = 4;
-
-thread_local! {
-    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch::new()) };
-}
 
 /// What goes along with one request through all its individual decisions.
 pub(crate) struct Asking<'p> {
@@ -62,11 +59,20 @@ pub(crate) struct Asking<'p> {
 type Fetched = Vec<(SlotId, Vec<Value>)>;
 
 impl Pdp {
+    /// Looks up ahead what the policies in force want to know of a request, and keeps it in the request: deciding is
+    /// then about twice as fast. Worth it for a request that is asked more than once, or read where there is time.
+    /// The answer is the same with and without; after the policies were replaced the request is looked up anew.
+    pub fn encode(&self, request: &mut Request) {
+        request.categories.encode(&self.snapshot.load().program.slots);
+    }
+
     /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
     /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
     pub fn decide(&self, request: &Request) -> Response {
-        request.categories.touch();
         let snapshot = self.snapshot.load();
+        if !request.categories.encoding().is_for(&snapshot.program.slots) {
+            request.categories.touch();
+        }
         let asking = Asking::new(self, &snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
@@ -194,7 +200,6 @@ impl<'p> Asking<'p> {
             }
             let applicable = evaluator.into_applicable();
             let needs = question.needs();
-            SCRATCH.set(question.recycle());
             if needs.is_empty() {
                 return Ok((vote, applicable));
             }
@@ -217,9 +222,9 @@ impl<'p> Asking<'p> {
     ) -> Question<'r> {
         let snapshot = self.snapshot;
         let slots = &snapshot.program.slots;
-        let scratch = SCRATCH.take();
-        let mut question =
-            Question::new(scratch, slots, &request.categories, surroundings, &snapshot.is_sourced);
+        let attributes = &request.categories;
+        let encoding = attributes.encoding();
+        let mut question = Question::new(slots, attributes, surroundings, &snapshot.is_sourced, encoding);
         if let Some(moment) = &self.moment {
             for (slot, values) in snapshot.time.with(moment) {
                 if matches!(request.categories.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
@@ -253,15 +258,16 @@ impl<'p> Asking<'p> {
             Verdict::Permit => Decision::Permit,
             Verdict::Deny => Decision::Deny,
             Verdict::NotApplicable => Decision::NotApplicable,
-            Verdict::Indeterminate(_) => Decision::Indeterminate,
+            // XACML has no word for it, and it is no Permit.
+            Verdict::Suspend | Verdict::Indeterminate(_) => Decision::Indeterminate,
         };
         let mut result = match &vote.fault {
             Some(fault) => ResultOf::with_status(decision, Status::from(&**fault)),
             None => ResultOf::new(decision),
         };
         if let Some(duties) = vote.duties {
-            result.obligations = duties.obligations.into_iter().map(duty).collect();
-            result.advice = duties.advice.into_iter().map(duty).collect();
+            result.obligations = duties.obligations.into_iter().map(duty::to_xacml).collect();
+            result.advice = duties.advice.into_iter().map(duty::to_xacml).collect();
         }
         if request.categories.has_echoes() {
             result.attributes = Echoes::of(request.categories.included());
@@ -282,13 +288,4 @@ impl<'p> Asking<'p> {
         };
         Some(PolicyIdentifier { kind, id: set.id.clone(), version: Some(set.version.clone()) })
     }
-}
-
-fn duty(duty: IrDuty) -> Duty {
-    let assignments = duty
-        .assignments
-        .into_iter()
-        .map(|one| Assignment { id: one.id, category: one.category, issuer: one.issuer, value: one.value })
-        .collect();
-    Duty { id: duty.id, assignments }
 }

@@ -31,10 +31,13 @@
 
 mod builder;
 mod decide;
+mod documents;
+mod duty;
 mod explain;
 mod read;
 mod snapshot;
 mod source;
+mod subscription;
 mod surroundings;
 mod time;
 
@@ -44,7 +47,9 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
-pub use durward_index::{Index, IndexKind, Settings as IndexSettings};
+pub use durward_index::{
+    Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
+};
 pub use durward_ir::combine::Algorithm;
 pub use durward_ir::{AttributeName, DataType, Value};
 pub use durward_xacml::multiple::ResourceHierarchy;
@@ -52,9 +57,12 @@ pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, Explanation};
-pub use read::{DIRECTORY_DEPTH_MAX, PolicyText, ReadError, read_policies, read_policies_within};
+pub use read::{
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
+};
 pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
+pub use subscription::Attempt;
 
 pub use durward_index as index;
 pub use durward_ir as ir;
@@ -92,6 +100,11 @@ impl Pdp {
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()
+    }
+
+    /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
+    pub fn index_statistics(&self) -> IndexStatistics {
+        self.snapshot.load().index.statistics()
     }
 
     /// Puts other policies in force, for every decision that begins after this returns. Decisions under way finish

@@ -56,7 +56,14 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
     let expected = Response::from_xml(&expected)
         .map_err(|error| format!("cannot read the expected response: {error}"))?;
     let found = match (build(case, index), Request::from_xml(&request)) {
-        (Ok(pdp), Ok(request)) => pdp.decide(&request),
+        (Ok(pdp), Ok(mut request)) => {
+            let response = pdp.decide(&request);
+            pdp.encode(&mut request);
+            if pdp.decide(&request).to_json() != response.to_json() {
+                return Err("answered otherwise once encoded".into());
+            }
+            response
+        }
         (Ok(_), Err(error)) => Response::indeterminate(error.status()),
         (Err(errors), _) => return Err(format!("the policy was refused: {}", errors.join("\n  "))),
     };

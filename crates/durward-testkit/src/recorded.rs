@@ -51,7 +51,8 @@ pub fn decisions(path: &Path) -> std::io::Result<HashMap<String, String>> {
     Ok(decisions)
 }
 
-/// Decides every recorded request and lists what differs from the record: `id: expected ..., found ...`.
+/// Decides every recorded request, as read and once more encoded, and lists what differs from the record:
+/// `id: expected ..., found ...`.
 pub fn differences(pdp: &Pdp, requests: &[Recorded], decisions: &HashMap<String, String>) -> Vec<String> {
     let mut differences = Vec::new();
     for recorded in requests {
@@ -59,14 +60,16 @@ pub fn differences(pdp: &Pdp, requests: &[Recorded], decisions: &HashMap<String,
         let json = recorded.json.as_deref().map(|text| Request::from_json(text.as_bytes()));
         for request in [xml, json].into_iter().flatten() {
             let found = match request {
-                Ok(request) => {
+                Ok(mut request) => {
                     let response = pdp.decide(&request);
-                    response
-                        .results
-                        .iter()
-                        .map(|result| result.decision.as_str())
-                        .collect::<Vec<_>>()
-                        .join(",")
+                    pdp.encode(&mut request);
+                    let encoded = pdp.decide(&request);
+                    if response.to_json() != encoded.to_json() {
+                        differences.push(format!("{}: answered otherwise once encoded", recorded.id));
+                    }
+                    let decisions: Vec<_> =
+                        response.results.iter().map(|result| result.decision.as_str()).collect();
+                    decisions.join(",")
                 }
                 Err(error) => error.to_string(),
             };

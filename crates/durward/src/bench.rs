@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::embedded::{BenchError, Measurement, Mode, Plan, RequestText, Subject};
-use durward_pdp::IndexKind;
+use durward_lab::embedded::{BenchError, Measurement, Mode, Plan, RequestText, Subject, index_work};
+use durward_pdp::{IndexKind, IndexSettings};
 use serde_json::{Value as Json, json};
 
 use crate::decide::read_request_texts;
@@ -60,6 +60,15 @@ struct Embedded {
     /// What counts as one decision
     #[arg(long, value_enum, default_value_t = ModeName::Decide)]
     mode: ModeName,
+    /// The length of a Bloom filter in bits (m in the literature)
+    #[arg(long, value_name = "BITS", default_value_t = IndexSettings::default().bloom_bits)]
+    bloom_bits: usize,
+    /// How many bits a value sets in a Bloom filter (k), 1 to 16
+    #[arg(long, value_name = "N", default_value_t = IndexSettings::default().bloom_hashes)]
+    bloom_hashes: u32,
+    /// Also ask every request once while the index counts, and say how many targets it rejected, and falsely let pass
+    #[arg(long)]
+    statistics: bool,
     /// Print an array of measurements instead of a table
     #[arg(long)]
     json: bool,
@@ -73,7 +82,7 @@ enum Choice {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ModeName {
-    /// A request that was read before, to a decision
+    /// A request that was read and encoded before, to a decision
     Decide,
     /// The text of a request, to the text of the response
     Text,
@@ -96,12 +105,23 @@ fn run_embedded(arguments: &Embedded) -> Outcome {
     };
     let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
-        let prepare = || arguments.policies.prepare().policies(texts.clone()).index(kind);
+        let settings = arguments.index_settings();
+        let prepare = || {
+            let builder = arguments.policies.prepare().policies(texts.clone());
+            builder.index(kind).index_settings(settings.clone())
+        };
         subjects.push((kind, Subject::build(&prepare).map_err(failure)?));
     }
     let mut measured = Vec::new();
     for (kind, subject) in &subjects {
         measured.push((*kind, subject.measure(&requests, &plan).map_err(failure)?));
+    }
+    if arguments.statistics {
+        for (kind, one) in &mut measured {
+            let builder = arguments.policies.prepare().policies(texts.clone()).index(*kind);
+            let counted = index_work(builder, arguments.index_settings(), &requests).map_err(failure)?;
+            one.index = counted.to_string();
+        }
     }
     to_stdout(&if arguments.json {
         let rows = measured.iter().map(|(kind, one)| row(*kind, one, arguments)).collect();
@@ -110,6 +130,16 @@ fn run_embedded(arguments: &Embedded) -> Outcome {
         table(&measured, &requests, arguments)
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl Embedded {
+    fn index_settings(&self) -> IndexSettings {
+        IndexSettings {
+            bloom_bits: self.bloom_bits,
+            bloom_hashes: self.bloom_hashes,
+            ..IndexSettings::default()
+        }
+    }
 }
 
 fn failure(error: BenchError) -> Failure {
@@ -122,7 +152,7 @@ fn failure(error: BenchError) -> Failure {
 }
 
 fn row(kind: IndexKind, measured: &Measurement, arguments: &Embedded) -> Json {
-    json!({
+    let mut row = json!({
         "index": kind.name(),
         "mode": arguments.mode.name(),
         "threads": arguments.threads,
@@ -133,7 +163,13 @@ fn row(kind: IndexKind, measured: &Measurement, arguments: &Embedded) -> Json {
         "build_ms": (measured.build_ms.median * 1_000.0).round() / 1_000.0,
         "bytes_per_policy": measured.bytes_per_policy,
         "policies": measured.policies,
-    })
+    });
+    if arguments.statistics
+        && let Json::Object(row) = &mut row
+    {
+        row.insert("statistics".to_owned(), measured.index.clone().into());
+    }
+    row
 }
 
 fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Embedded) -> String {

@@ -1,10 +1,12 @@
-//! The data types of XACML 3.0 that need more than a Rust primitive: lexical forms, comparison, arithmetic.
+//! The data types of XACML 3.0, and the numbers of SAPL, that need more than a Rust primitive: lexical forms,
+//! comparison, arithmetic.
 //!
 //! One file per kind. Every `parse` takes text whose surrounding white space has been removed already
 //! ([`crate::Value::parse`] does that) and says in a few words why it refuses.
 
 mod binary;
-mod calendar;
+pub mod calendar;
+mod decimal;
 mod duration;
 mod integer;
 mod lexical;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+pub use decimal::{DECIMAL_LENGTH_MAX, DECIMAL_SCALE_MAX, Decimal, PRECISION as DECIMAL_PRECISION};
 pub use duration::{DayTimeDuration, YearMonthDuration};
 pub use integer::{INTEGER_BITS_MAX, INTEGER_DIGITS_MAX, Integer};
 pub use lexical::LexicalError;

@@ -6,23 +6,26 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::fold::Folding;
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
+use crate::combine::Effects;
 use crate::function::Function;
-use crate::function::pattern::Pattern;
+use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
 
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
     nodes: Vec<Node>,
-    exprs: Vec<Expr>,
+    pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
-    /// Compiled regular expressions by their text; `None` where it does not compile.
-    patterns: HashMap<SmolStr, Option<Arc<Pattern>>>,
-    slots: Slots,
+    /// Compiled regular expressions by their text.
+    patterns: HashMap<SmolStr, Arc<Pattern>>,
+    pub(super) slots: Slots,
     sources: Vec<SmolStr>,
+    pub(super) folding: Folding,
 }
 
 impl Builder {
@@ -63,15 +66,17 @@ impl Builder {
         self.expr(Expr::Attribute { slot, must_be_present })
     }
 
-    /// A regular expression that stands in a policy, compiled once; `None` where it does not compile: then it fails
-    /// when asked.
-    pub fn pattern(&mut self, text: &str) -> Option<Arc<Pattern>> {
+    /// A regular expression that stands in a policy, compiled once.
+    ///
+    /// # Errors
+    /// The text is none.
+    pub fn pattern(&mut self, text: &str) -> Result<Arc<Pattern>, PatternError> {
         if let Some(known) = self.patterns.get(text) {
-            return known.clone();
+            return Ok(Arc::clone(known));
         }
-        let compiled = Pattern::compile(text).ok().map(Arc::new);
-        self.patterns.insert(SmolStr::new(text), compiled.clone());
-        compiled
+        let compiled = Arc::new(Pattern::compile(text)?);
+        self.patterns.insert(SmolStr::new(text), Arc::clone(&compiled));
+        Ok(compiled)
     }
 
     /// A literal compared with every value of a bag. Where the function is the equality of the literal's type
@@ -83,10 +88,18 @@ impl Builder {
             _ => None,
         };
         let pattern = match function.takes_pattern() {
-            true => self.pattern(&literal.lexical()),
+            true => self.pattern(&literal.lexical()).ok(),
             false => None,
         };
         self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
+    }
+
+    /// The effects that an element might have, if there is such an element.
+    pub fn effects(&self, id: NodeId) -> Option<Effects> {
+        self.nodes.get(id.0 as usize).map(|node| match node {
+            Node::Rule(rule) => Effects::only(rule.effect),
+            Node::Set(set) => set.effects,
+        })
     }
 
     /// The expression with this number, if there is one.
@@ -100,7 +113,16 @@ impl Builder {
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
-        Program { nodes: self.nodes, exprs: self.exprs, root, slots: self.slots, sources: self.sources }
+        let mut program = Program {
+            nodes: self.nodes,
+            exprs: self.exprs,
+            root,
+            entry: root,
+            slots: self.slots,
+            sources: self.sources,
+        };
+        program.entry = program.find_entry();
+        program
     }
 }
 
@@ -109,7 +131,7 @@ fn is_equality_of(function: &Function, data_type: DataType) -> bool {
     function.short_name().strip_suffix("-equal").is_some_and(|name| name == data_type.short_name())
 }
 
-fn digest(expr: &Expr) -> u64 {
+pub(super) fn digest(expr: &Expr) -> u64 {
     let mut hasher = foldhash::fast::FixedState::with_seed(1).build_hasher();
     std::mem::discriminant(expr).hash(&mut hasher);
     match expr {
@@ -132,6 +154,10 @@ fn digest(expr: &Expr) -> u64 {
             (matching.function.id, matching.bag).hash(&mut hasher);
             hash_value(&matching.literal, &mut hasher);
         }
+        Expr::Failed(fault) => fault.message.hash(&mut hasher),
+        Expr::Part(slot) => slot.hash(&mut hasher),
+        Expr::IsOneOf(slot, atoms) => (slot, atoms).hash(&mut hasher),
+        Expr::Structured(structured) => structured.hash(&mut hasher),
     }
     hasher.finish()
 }
@@ -141,7 +167,7 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
 }
 
 /// Whether two expressions are interchangeable.
-fn same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Constant(Operand::One(a)), Expr::Constant(Operand::One(b))) => same_value(a, b),
         (Expr::Constant(Operand::Bag(a)), Expr::Constant(Operand::Bag(b))) => {
@@ -162,6 +188,10 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::Match(a), Expr::Match(b)) => {
             a.function.id == b.function.id && a.bag == b.bag && same_value(&a.literal, &b.literal)
         }
+        (Expr::Failed(a), Expr::Failed(b)) => a == b,
+        (Expr::Part(a), Expr::Part(b)) => a == b,
+        (Expr::IsOneOf(a, some), Expr::IsOneOf(b, others)) => (a, some) == (b, others),
+        (Expr::Structured(a), Expr::Structured(b)) => a == b,
         _ => false,
     }
 }

@@ -1,9 +1,11 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::attribute::{AttributeName, NameKey};
-use crate::value::Value;
+use crate::path::Path;
+use crate::value::{DataType, Value};
 
 /// The number of an attribute that some expression reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -18,12 +20,29 @@ pub struct Atom(pub u32);
 /// [`Slots::seal`] makes the tables that questions are answered with.
 #[derive(Debug, Default)]
 pub struct Slots {
+    /// See [`Slots::id`].
+    id: u64,
     names: Vec<AttributeName>,
     keys: Vec<NameKey>,
     by_name: HashMap<AttributeName, SlotId>,
+    /// By slot; empty while there is no path.
+    paths: Vec<Option<Path>>,
+    by_path: HashMap<Path, SlotId>,
     atoms: Vec<(SlotId, Value)>,
     by_digest: HashMap<u64, Vec<Atom>>,
     atom_table: Vec<AtomEntry>,
+    key_table: Vec<KeyEntry>,
+}
+
+/// Counts the programs of this process.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// One entry of the open-addressing table of slots by half their key; `slot` is one more than the slot's number, 0 is
+/// empty.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeyEntry {
+    half: u32,
+    slot: u32,
 }
 
 /// One entry of the open-addressing table of atoms; `atom` is one more than the atom's number, 0 is empty.
@@ -46,6 +65,30 @@ impl Slots {
         slot
     }
 
+    /// The slot of this part of the subscription, made if new. Its name is only for people.
+    pub fn path_slot(&mut self, path: &Path) -> SlotId {
+        if let Some(slot) = self.by_path.get(path) {
+            return *slot;
+        }
+        let slot = SlotId(self.names.len() as u32);
+        let category = path.element().as_str().into();
+        let id = path.keys().join(".").into();
+        self.keys.push(NameKey::of("", ""));
+        self.names.push(AttributeName { category, id, data_type: DataType::Undefined, issuer: None });
+        self.paths.resize(self.names.len(), None);
+        if let Some(last) = self.paths.last_mut() {
+            *last = Some(path.clone());
+        }
+        self.by_path.insert(path.clone(), slot);
+        slot
+    }
+
+    /// The part of the subscription that a slot stands for; `None` where it stands for an attribute.
+    #[inline]
+    pub fn path(&self, slot: SlotId) -> Option<&Path> {
+        self.paths.get(slot.0 as usize)?.as_ref()
+    }
+
     /// The atom "`slot` holds `value`", made if new; `None` for types whose equality is not that of their text.
     pub fn atom_for(&mut self, slot: SlotId, value: &Value) -> Option<Atom> {
         if !value.is_internable() {
@@ -66,7 +109,37 @@ impl Slots {
     /// Makes the lookup tables. Called once, by the builder.
     pub(super) fn seal(&mut self) {
         self.seal_atoms();
+        self.seal_keys();
         self.by_digest = HashMap::new();
+        self.by_path = HashMap::new();
+        self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
+    fn seal_keys(&mut self) {
+        self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
+        for (number, key) in self.keys.iter().enumerate() {
+            if self.path(SlotId(number as u32)).is_some() {
+                continue;
+            }
+            let entry = KeyEntry { half: key.half(), slot: number as u32 + 1 };
+            place(&mut self.key_table, u64::from(entry.half), entry, |entry| entry.slot == 0);
+        }
+    }
+
+    /// A number no other program of this process has; 0 before the program is built.
+    #[inline]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The slots whose attribute's key has this half; others may be among them no more often than halves clash.
+    pub fn with_half(&self, half: u32) -> impl Iterator<Item = SlotId> {
+        let mask = self.key_table.len().wrapping_sub(1);
+        let first = half as usize & mask;
+        let entries =
+            (0..self.key_table.len()).map_while(move |step| self.key_table.get((first + step) & mask));
+        let chain = entries.take_while(|entry| entry.slot != 0);
+        chain.filter(move |entry| entry.half == half).map(|entry| SlotId(entry.slot - 1))
     }
 
     fn seal_atoms(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The type of a [`Value`](super::Value): the data types of XACML 3.0 (section 10.2.7).
+/// The type of a [`Value`](super::Value): the data types of XACML 3.0 (section 10.2.7), and what JSON has beyond them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DataType {
     /// `xs:string`
@@ -41,6 +41,16 @@ pub enum DataType {
     XPathExpression,
     /// A data type durward does not know; carried in requests and echoed, never computed with.
     Opaque,
+    /// The `null` of JSON.
+    Null,
+    /// SAPL's value of what is not there.
+    Undefined,
+    /// A number of JSON: a decimal of any precision.
+    Number,
+    /// An array of JSON.
+    Array,
+    /// An object of JSON.
+    Object,
 }
 
 const XML_SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
@@ -49,7 +59,8 @@ const DEPRECATED_DURATIONS: &str = "http://www.w3.org/TR/2002/WD-xquery-operator
 const XACML: &str = "urn:oasis:names:tc:xacml:";
 
 impl DataType {
-    /// Every data type but [`DataType::Opaque`], in the order of the standard.
+    /// Every data type of XACML but [`DataType::Opaque`], in the order of the standard. What only JSON has is not among
+    /// them: it has no identifier, is no parameter of XACML's functions and cannot be written in its documents.
     pub const ALL: [DataType; 17] = [
         DataType::Text,
         DataType::Boolean,
@@ -70,10 +81,16 @@ impl DataType {
         DataType::XPathExpression,
     ];
 
-    /// The standard identifier; empty for [`DataType::Opaque`], whose values carry their own.
+    /// The standard identifier; empty for [`DataType::Opaque`], whose values carry their own. What only JSON has is
+    /// written into XACML as text, see [`Value::lexical`](super::Value::lexical), and has the identifier of that.
     pub const fn uri(self) -> &'static str {
         match self {
-            DataType::Text => "http://www.w3.org/2001/XMLSchema#string",
+            DataType::Text
+            | DataType::Null
+            | DataType::Undefined
+            | DataType::Number
+            | DataType::Array
+            | DataType::Object => "http://www.w3.org/2001/XMLSchema#string",
             DataType::Boolean => "http://www.w3.org/2001/XMLSchema#boolean",
             DataType::Integer => "http://www.w3.org/2001/XMLSchema#integer",
             DataType::Double => "http://www.w3.org/2001/XMLSchema#double",
@@ -157,12 +174,17 @@ impl DataType {
             DataType::DnsName => "dnsName",
             DataType::XPathExpression => "xpathExpression",
             DataType::Opaque => "value of an unknown data type",
+            DataType::Null => "null",
+            DataType::Undefined => "undefined",
+            DataType::Number => "number",
+            DataType::Array => "array",
+            DataType::Object => "object",
         }
     }
 
     /// The indefinite article of [`DataType::short_name`], with a space after it.
     pub(crate) fn article(self) -> &'static str {
-        if self.short_name().starts_with(['a', 'i', 'x']) { "an " } else { "a " }
+        if self.short_name().starts_with(['a', 'i', 'o', 'u', 'x']) { "an " } else { "a " }
     }
 
     /// The data type that the JSON profile abbreviates so.
@@ -189,6 +211,8 @@ impl DataType {
                 | DataType::Integer
                 | DataType::HexBinary
                 | DataType::Base64Binary
+                | DataType::Null
+                | DataType::Number
         )
     }
 }

@@ -31,7 +31,7 @@ mod work;
 use std::fmt;
 use std::time::Duration;
 
-use durward_pdp::PolicyError;
+use durward_pdp::{Counting, IndexSettings, IndexStatistics, PdpBuilder, PolicyError};
 
 use crate::Spread;
 pub use build::Subject;
@@ -41,7 +41,7 @@ pub use work::{Form, RequestText};
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A request that was read before, to a decision.
+    /// A request that was read and encoded ([`durward_pdp::Pdp::encode`]) before, to a decision.
     Decide,
     /// The text of a request, to the text of the response in the same form.
     Text,
@@ -110,13 +110,30 @@ impl fmt::Display for BenchError {
 
 impl std::error::Error for BenchError {}
 
+/// What an index does to find the policies for all these requests, each asked once: not timed, since counting takes
+/// time of its own.
+///
+/// # Errors
+/// Policies or requests that cannot be used.
+pub fn index_work(
+    builder: PdpBuilder,
+    settings: IndexSettings,
+    requests: &[RequestText],
+) -> Result<IndexStatistics, BenchError> {
+    let settings = IndexSettings { counting: Counting::On, ..settings };
+    let pdp = builder.index_settings(settings).build().map_err(BenchError::Policies)?;
+    let work = work::Requests::read(requests, &pdp)?;
+    (0..work.len()).for_each(|at| work.decide(&pdp, at));
+    Ok(pdp.index_statistics())
+}
+
 impl Subject {
     /// Measures.
     ///
     /// # Errors
     /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
     pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
-        let work = work::Requests::read(requests)?;
+        let work = work::Requests::read(requests, &self.pdp)?;
         let pdp = &self.pdp;
         let run = |at: usize| match plan.mode {
             Mode::Decide => work.decide(pdp, at),

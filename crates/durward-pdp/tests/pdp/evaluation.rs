@@ -177,6 +177,29 @@ fn ill_typed_policies_are_refused_with_the_place() {
     }
 }
 
+/// A literal that is no regular expression, wherever one may stand.
+#[test]
+fn a_broken_regular_expression_is_refused_with_the_place() {
+    let function = r#"<Function FunctionId="urn:oasis:names:tc:xacml:1.0:function:string-regexp-match"/>"#;
+    let bag = designator("role", STRING, "false");
+    let one = apply("1.0 string-one-and-only", &bag);
+    for inside in [
+        target(&is("role", "(a").replace("string-equal", "string-regexp-match")),
+        condition(&apply("1.0 string-regexp-match", &(text("(a") + &one))),
+        condition(&apply("3.0 any-of", &format!("{function}{}{bag}", text("(a")))),
+    ] {
+        let policies = [policy("p", "3.0 deny-overrides", "", &rule("Permit", &inside))];
+        let errors = try_pdp(&policies).unwrap_err();
+        assert!(
+            errors.iter().any(|error| error.contains("`(a` is not a regular") && error.starts_with("0.xml:")),
+            "{errors:?}"
+        );
+        let mended = [policies[0].replace("(a", "(a)")];
+        let nurse = Request::builder().subject("role", "nuase").build();
+        assert_eq!(decide(&pdp(&mended), &nurse).decision, Decision::Permit);
+    }
+}
+
 #[test]
 fn one_decision_does_only_so_much_work() {
     let bag = designator("many", INTEGER, "false");
@@ -190,7 +213,7 @@ fn one_decision_does_only_so_much_work() {
     }
     let result = decide(&pdp(&policies), &request.build());
     assert_eq!(result.decision, Decision::Indeterminate);
-    assert!(result.status.message.unwrap_or_default().contains("steps"));
+    assert!(result.status.message.as_deref().unwrap_or_default().contains("steps"));
 }
 
 /// A subject that has the role `boss`, or may do it with the attributes `given`.

@@ -7,6 +7,7 @@
 )]
 
 mod duties;
+mod encoding;
 mod evaluation;
 mod hostile;
 mod references;

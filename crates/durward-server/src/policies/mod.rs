@@ -167,6 +167,7 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
     let mut builder = Pdp::builder()
         .combining(settings.policies.combining)
         .index(settings.policies.index)
+        .index_settings(settings.policies.index_settings())
         .limits(settings.limits.of_policies())
         .clock(move || clock());
     if let Some(root) = &settings.policies.root {

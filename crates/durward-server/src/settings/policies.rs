@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use durward_pdp::xacml::policy;
 use durward_pdp::xacml::request;
-use durward_pdp::{Algorithm, IndexKind};
+use durward_pdp::{Algorithm, IndexKind, IndexSettings};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, names};
@@ -27,6 +27,10 @@ pub struct PolicySettings {
     /// The index that finds the policies a request can concern. Default: `auto`. None changes a decision.
     #[serde(with = "names::index")]
     pub index: IndexKind,
+    /// The length in bits of the Bloom filter of one target, for the index `bloom`. Default: 128.
+    pub bloom_bits: usize,
+    /// How many bits a value sets in it, 1 to 16. Default: 4.
+    pub bloom_hashes: u32,
     /// Whether changed files are put in force while serving. Default: true.
     pub watch: bool,
     /// How often files are looked at for changes, where the file system does not report them itself. Default:
@@ -66,6 +70,8 @@ impl Default for PolicySettings {
             root: None,
             combining: Algorithm::DenyOverrides,
             index: IndexKind::default(),
+            bloom_bits: IndexSettings::default().bloom_bits,
+            bloom_hashes: IndexSettings::default().bloom_hashes,
             watch: true,
             poll_ms: 400,
             settle_ms: 50,
@@ -95,11 +101,23 @@ impl PolicySettings {
             let message = "is 0; the least is 1, and `watch = false` turns watching off".into();
             return Err(ConfigError::of_setting("policies.poll_ms", message));
         }
+        if !(1..=16).contains(&self.bloom_hashes) {
+            let message = format!("is {}; a value sets 1 to 16 bits", self.bloom_hashes);
+            return Err(ConfigError::of_setting("policies.bloom_hashes", message));
+        }
         if self.path.as_os_str().is_empty() {
             let message = "is empty; name a policy file or a directory of them".into();
             return Err(ConfigError::of_setting("policies.path", message));
         }
         Ok(())
+    }
+
+    pub(crate) fn index_settings(&self) -> IndexSettings {
+        IndexSettings {
+            bloom_bits: self.bloom_bits,
+            bloom_hashes: self.bloom_hashes,
+            ..IndexSettings::default()
+        }
     }
 
     pub(crate) fn poll_time(&self) -> Duration {

@@ -117,7 +117,12 @@ fn infers_back(value: &Value) -> bool {
         | DataType::IpAddress
         | DataType::DnsName
         | DataType::XPathExpression
-        | DataType::Opaque => false,
+        | DataType::Opaque
+        | DataType::Null
+        | DataType::Undefined
+        | DataType::Number
+        | DataType::Array
+        | DataType::Object => false,
     }
 }
 
@@ -146,7 +151,12 @@ fn write_scalar(out: &mut String, value: &Value) {
         | Value::X500Name(_)
         | Value::IpAddress(_)
         | Value::DnsName(_)
-        | Value::Opaque(_) => text(out, &value.lexical()),
+        | Value::Opaque(_)
+        | Value::Null
+        | Value::Undefined
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_) => text(out, &value.lexical()),
     }
 }
 

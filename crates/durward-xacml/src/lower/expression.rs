@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use durward_ir::attribute::AttributeName;
 use durward_ir::datatype::XPathExpression;
-use durward_ir::function::{self, Argument, Body, Function, Type};
+use durward_ir::function::pattern::Pattern;
+use durward_ir::function::{self, Argument, Body, Function, HigherOrder, Type};
 use durward_ir::program::{Expr, ExprId, Selector};
 use durward_ir::value::{DataType, Operand, Value};
 use smol_str::SmolStr;
@@ -62,7 +63,7 @@ impl<'t> Variables<'t> {
     }
 }
 
-impl<'t> Lowering<'t> {
+impl<'t> Lowering<'t, '_> {
     /// Lowers every variable, used or not: a broken one is an error of the policy.
     pub(super) fn all_variables(&mut self, policy: &'t Policy, scope: &Variables<'t>) {
         for variable in &policy.variables {
@@ -103,6 +104,9 @@ impl<'t> Lowering<'t> {
         let function = self.function(&matching.function, matching.place);
         let _ = scope;
         let (literal, bag, function) = (literal?, bag?, function?);
+        if function.takes_pattern() {
+            self.pattern(&literal, matching.value.place)?;
+        }
         let element = match bag.of {
             Type::Bag(element) | Type::One(element) => element,
         };
@@ -248,8 +252,36 @@ impl<'t> Lowering<'t> {
             self.too_deep(apply.place);
             return None;
         }
-        let expr = self.call(function, inner, exprs);
-        Some(Typed { expr: self.builder.expr(expr), of, size, depth: depth + 1 })
+        let first = exprs.first().and_then(|first| self.constant(*first)).cloned();
+        if let Some(literal) = first
+            && inner.unwrap_or(function).takes_pattern()
+        {
+            self.pattern(&literal, apply.place)?;
+        }
+        let expr = match self.any_of_literal(function, inner, &exprs) {
+            Some(expr) => expr,
+            None => {
+                let call = self.call(function, inner, exprs);
+                self.builder.expr(call)
+            }
+        };
+        Some(Typed { expr, of, size, depth: depth + 1 })
+    }
+
+    /// `any-of` of a function, a literal and a bag asks what a `Match` asks (A.3.12 and 7.6), which indexes know how to
+    /// work with.
+    fn any_of_literal(
+        &mut self,
+        function: &'static Function,
+        inner: Option<&'static Function>,
+        args: &[ExprId],
+    ) -> Option<ExprId> {
+        let (Body::HigherOrder(HigherOrder::AnyOf), [literal, bag]) = (&function.body, args) else {
+            return None;
+        };
+        let inner = inner.filter(|inner| matches!(inner.body, Body::Strict(..)))?;
+        let literal = self.constant(*literal)?.clone();
+        Some(self.builder.match_any(inner, literal, *bag))
     }
 
     fn too_deep(&mut self, place: Place) {
@@ -322,14 +354,25 @@ impl<'t> Lowering<'t> {
         run(&constants?).ok().map(Expr::Constant)
     }
 
-    /// A regular expression that is a literal is compiled once, here. One that does not compile fails when asked.
+    /// A regular expression that is a literal is compiled once.
     fn fixed_pattern(&mut self, function: &'static Function, args: &[ExprId]) -> Option<Expr> {
         let [pattern, text] = args else { return None };
         if !function.takes_pattern() {
             return None;
         }
         let pattern = self.constant(*pattern)?.lexical().into_owned();
-        Some(Expr::Matches(self.builder.pattern(&pattern)?, *text))
+        Some(Expr::Matches(self.builder.pattern(&pattern).ok()?, *text))
+    }
+
+    /// Refuses a regular expression that stands in the policy and is none: nobody's request can make it one.
+    fn pattern(&mut self, literal: &Value, place: Place) -> Option<Arc<Pattern>> {
+        match self.builder.pattern(&literal.lexical()) {
+            Ok(pattern) => Some(pattern),
+            Err(error) => {
+                self.error(place, error.to_string(), None);
+                None
+            }
+        }
     }
 
     fn designator(&mut self, designator: &'t AttributeDesignator) -> Option<Typed> {

@@ -4,7 +4,8 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
-use durward_ir::question::{Attributes, Reading};
+use durward_ir::program::Slots;
+use durward_ir::question::{Attributes, Encoding, Reading};
 use durward_ir::value::same_text;
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
@@ -34,6 +35,8 @@ pub struct Categories {
     may_mean_several: bool,
     /// Whether any attribute is to be echoed.
     has_echoes: bool,
+    /// INVARIANT: of these very attributes, or none: whatever changes them clears it.
+    encoding: Encoding,
 }
 
 /// Up to this many categories are compared with each other; a request with more is looked at closely when decided.
@@ -95,6 +98,7 @@ impl Categories {
             digests: Vec::new(),
             may_mean_several: false,
             has_echoes: false,
+            encoding: Encoding::none(),
         }
     }
 
@@ -121,6 +125,17 @@ impl Categories {
                 attributes.fold(0, |all, one| all ^ one) ^ values.fold(0, |all, one| all ^ one),
             );
         }
+    }
+
+    /// Looks up ahead what the slots of a program hold of these attributes. Changing the attributes forgets it.
+    pub fn encode(&mut self, slots: &Slots) {
+        self.encoding = Encoding::of(slots, &*self, &self.keys);
+    }
+
+    /// What was looked up ahead.
+    #[inline]
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// Whether any attribute is to be echoed in the result; if not, [`Categories::included`] is empty.
@@ -242,12 +257,13 @@ impl Categories {
     /// Starts an attribute of the category begun last; the values that follow belong to it. Nothing happens
     /// where no category was begun.
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
+        self.encoding = Encoding::none();
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
         let key = NameKey::of(&category.category, &id);
-        self.has_repeated_keys |= self.key_bits & bit(key) != 0 && self.keys.contains(&half(key));
+        self.has_repeated_keys |= self.key_bits & bit(key) != 0 && self.keys.contains(&key.half());
         self.key_bits |= bit(key);
-        self.keys.push(half(key));
+        self.keys.push(key.half());
         let start = position(self.values.len());
         self.has_echoes |= include_in_result;
         self.may_mean_several |= identifiers::asks_for_several(&id);
@@ -263,6 +279,7 @@ impl Categories {
 
     /// Adds a value to the attribute begun last. Nothing happens where none was begun.
     pub fn push_value(&mut self, value: Value) {
+        self.encoding = Encoding::none();
         if let Some(attribute) = self.attributes.last_mut() {
             self.digests.push(if value.is_internable() { value.content_hash() } else { 0 });
             self.values.push(value);
@@ -302,7 +319,7 @@ impl Categories {
     /// All values of this name and type, wherever they stand.
     #[cold]
     fn read_all(&self, name: &AttributeName, key: NameKey) -> Reading<'_> {
-        let keys = self.keys.iter().zip(&self.attributes).filter(|(known, _)| **known == half(key));
+        let keys = self.keys.iter().zip(&self.attributes).filter(|(known, _)| **known == key.half());
         let attributes =
             keys.map(|(_, attribute)| attribute).filter(|attribute| self.is_named(attribute, name));
         let values = attributes.flat_map(|attribute| part(&self.values, &attribute.values));
@@ -323,7 +340,7 @@ impl Attributes for Categories {
         if self.key_bits & bit(key) == 0 {
             return Reading::Absent;
         }
-        let wanted = half(key);
+        let wanted = key.half();
         let Some(at) = self.keys.iter().position(|known| *known == wanted) else { return Reading::Absent };
         if self.has_repeated_keys {
             return self.read_all(name, key);
@@ -346,12 +363,6 @@ impl Attributes for Categories {
 #[inline]
 fn bit(key: NameKey) -> u64 {
     1 << (key.0 & 63)
-}
-
-/// Half of a key: enough to tell most attributes apart before their names are compared.
-#[inline]
-fn half(key: NameKey) -> u32 {
-    (key.0 >> 32) as u32
 }
 
 /// Well-known categories are one text in memory, so that most comparisons end at the address.

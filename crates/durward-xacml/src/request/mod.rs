@@ -117,12 +117,12 @@ impl Request {
 
     /// What a result of XACML 1.x and 2.0 names as its `ResourceId`: the first `resource-id` of such a request;
     /// `None` for 3.0, which echoes attributes instead.
-    pub fn resource_id(&self) -> Option<SmolStr> {
+    pub fn resource_id(&self) -> Option<Box<str>> {
         if self.version == Version::V3 {
             return None;
         }
         let resource = self.categories.find(identifiers::RESOURCE)?;
         let value = resource.named(identifiers::RESOURCE_ID).flat_map(AttributeView::values).next()?;
-        Some(SmolStr::new(value.lexical()))
+        Some(value.lexical().into())
     }
 }

@@ -18,7 +18,7 @@ use crate::request::Categories;
 pub use difference::differences;
 pub(crate) use xml::{data_type_uri, write_attributes};
 
-pub use status::{MissingAttribute, Status, StatusCode, StatusDetail};
+pub use status::{MissingAttribute, Status, StatusCode, StatusDetail, StatusParts};
 
 /// What the policies say (XACML 3.0, section 5.53). The finer kinds of Indeterminate never leave the decider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +59,11 @@ pub struct ResultOf {
     /// The policies that applied; `None` where the request did not ask for them.
     pub policy_ids: Option<Vec<PolicyIdentifier>>,
     /// The resource the result is about (XACML 1.x and 2.0, `ResourceId`).
-    pub resource_id: Option<SmolStr>,
+    pub resource_id: Option<Box<str>>,
 }
+
+// Up to two cache lines are moved without calling anybody, and responses are handed on.
+const _: () = assert!(size_of::<Response>() <= 128);
 
 /// The attributes echoed in a result; reads and writes like [`Categories`]. Most results echo nothing, and so carry
 /// a pointer to nothing instead of room for it.

@@ -1,5 +1,7 @@
 //! The status of a result: a standard code, a message for people, and details for programs.
 
+use std::ops::{Deref, DerefMut};
+
 use durward_ir::{AttributeName, Fault, FaultCode, Value};
 use smol_str::SmolStr;
 
@@ -12,9 +14,14 @@ pub const SYNTAX_ERROR: &str = "urn:oasis:names:tc:xacml:1.0:status:syntax-error
 /// Status code: something went wrong while computing.
 pub const PROCESSING_ERROR: &str = "urn:oasis:names:tc:xacml:1.0:status:processing-error";
 
-/// How a decision came about (XACML 3.0, section 5.54).
+/// How a decision came about; reads and writes like [`StatusParts`]. Nearly every decision went well, and so carries a
+/// pointer to nothing instead of room for the parts.
+#[derive(Clone, Debug, Default)]
+pub struct Status(Option<Box<StatusParts>>);
+
+/// What a status consists of (XACML 3.0, section 5.54).
 #[derive(Clone, Debug)]
-pub struct Status {
+pub struct StatusParts {
     /// The code.
     pub code: StatusCode,
     /// A sentence for people.
@@ -52,20 +59,42 @@ pub struct MissingAttribute {
     pub values: Vec<Value>,
 }
 
+static WENT_WELL: StatusParts = StatusParts::standard(OK);
+
+impl Deref for Status {
+    type Target = StatusParts;
+
+    fn deref(&self) -> &StatusParts {
+        self.0.as_deref().unwrap_or(&WENT_WELL)
+    }
+}
+
+impl DerefMut for Status {
+    fn deref_mut(&mut self) -> &mut StatusParts {
+        self.0.get_or_insert_with(|| Box::new(StatusParts::standard(OK)))
+    }
+}
+
+impl From<StatusParts> for Status {
+    fn from(parts: StatusParts) -> Status {
+        Status(Some(Box::new(parts)))
+    }
+}
+
 impl Status {
     /// No error.
-    pub fn ok() -> Status {
-        Status::standard(OK)
+    pub const fn ok() -> Status {
+        Status(None)
     }
 
     /// Something is written wrongly.
     pub fn syntax_error(message: impl Into<String>) -> Status {
-        Status { message: Some(message.into()), ..Status::standard(SYNTAX_ERROR) }
+        StatusParts { message: Some(message.into()), ..StatusParts::standard(SYNTAX_ERROR) }.into()
     }
 
     /// Something went wrong while computing.
     pub fn processing_error(message: impl Into<String>) -> Status {
-        Status { message: Some(message.into()), ..Status::standard(PROCESSING_ERROR) }
+        StatusParts { message: Some(message.into()), ..StatusParts::standard(PROCESSING_ERROR) }.into()
     }
 
     /// These attributes were needed and not there.
@@ -73,21 +102,24 @@ impl Status {
         let named = |name| MissingAttribute { name, data_type_uri: None, values: Vec::new() };
         let detail = (!missing.is_empty())
             .then(|| StatusDetail::MissingAttributes(missing.into_iter().map(named).collect()));
-        Status { message: Some(message.into()), detail, ..Status::standard(MISSING_ATTRIBUTE) }
+        StatusParts { message: Some(message.into()), detail, ..StatusParts::standard(MISSING_ATTRIBUTE) }
+            .into()
     }
 
     /// Whether there was no error.
     pub fn is_ok(&self) -> bool {
         self.code.value == OK
     }
+}
 
-    fn standard(code: &'static str) -> Status {
-        Status { code: StatusCode::standard(code), message: None, detail: None }
+impl StatusParts {
+    const fn standard(code: &'static str) -> StatusParts {
+        StatusParts { code: StatusCode::standard(code), message: None, detail: None }
     }
 }
 
 impl StatusCode {
-    fn standard(code: &'static str) -> StatusCode {
+    const fn standard(code: &'static str) -> StatusCode {
         StatusCode { value: SmolStr::new_static(code), minor: None }
     }
 }

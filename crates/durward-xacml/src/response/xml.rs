@@ -4,7 +4,7 @@ use durward_ir::Value;
 
 use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
-    StatusCode, StatusDetail,
+    StatusCode, StatusDetail, StatusParts,
 };
 use crate::request::{AttributeView, Categories, Version};
 use crate::xml::{CONTEXT1, CONTEXT2, CORE3, POLICY1, POLICY2, write};
@@ -71,7 +71,7 @@ impl Response {
 impl ResultOf {
     /// Whether there is nothing to say but the decision.
     pub(super) fn is_plain(&self) -> bool {
-        let Status { code, message, detail } = &self.status;
+        let StatusParts { code, message, detail } = &*self.status;
         self.obligations.is_empty()
             && self.advice.is_empty()
             && self.attributes.is_empty()

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::Results;
 use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
-    StatusCode, StatusDetail,
+    StatusCode, StatusDetail, StatusParts,
 };
 use crate::request::identifiers::shared;
 use crate::request::{Limits, RequestErrorKind, ResponseError, read_category, read_value};
@@ -86,7 +86,7 @@ fn read_result(xml: &mut XmlReader<'_>, element: &Element<'_>, limits: &Limits) 
         let [] = xml.take(element, [])?;
     } else {
         let [resource] = xml.take(element, ["ResourceId"])?;
-        result.resource_id = xml.optional(resource)?.map(SmolStr::new);
+        result.resource_id = xml.optional(resource)?.map(Into::into);
     }
     let mut last = None;
     while let Some(child) = xml.child()? {
@@ -125,8 +125,8 @@ fn read_decision(xml: &mut XmlReader<'_>, element: &Element<'_>) -> Read<Decisio
 
 fn read_status(xml: &mut XmlReader<'_>, element: &Element<'_>) -> Read<Status> {
     let [] = xml.take(element, [])?;
-    let mut status =
-        Status { code: StatusCode { value: SmolStr::default(), minor: None }, message: None, detail: None };
+    let code = StatusCode { value: SmolStr::default(), minor: None };
+    let mut status = Status::from(StatusParts { code, message: None, detail: None });
     let mut step = 0;
     while let Some(child) = xml.child()? {
         let here = match child.local {
@@ -242,7 +242,7 @@ fn read_duty(xml: &mut XmlReader<'_>, element: &Element<'_>, id_name: &str) -> R
         let [id, category, issuer, data_type] = xml.pick(["AttributeId", "Category", "Issuer", "DataType"]);
         let id = shared(&xml.required(&child, "AttributeId", id)?);
         let category = xml.optional(category)?.map(|category| shared(&category));
-        let issuer = xml.optional(issuer)?.map(SmolStr::new);
+        let issuer = xml.optional(issuer)?.map(Into::into);
         let data_type = xml.required(&child, "DataType", data_type)?;
         let value = read_value(xml, &child, &data_type)?;
         assignments.push(Assignment { id, category, issuer, value });
@@ -260,7 +260,7 @@ fn read_policy_ids(xml: &mut XmlReader<'_>, element: &Element<'_>) -> Read<Vec<P
             _ => return Err(xml.unexpected(&child, element)),
         };
         let [version, _, _] = xml.take(&child, ["Version", "EarliestVersion", "LatestVersion"])?;
-        let version = xml.optional(version)?.map(SmolStr::new);
+        let version = xml.optional(version)?.map(Into::into);
         let id = SmolStr::new(xml.text(&child)?.trim());
         policies.push(PolicyIdentifier { kind, id, version });
     }

@@ -47,6 +47,18 @@ fn json_has_what_the_documentation_says() {
     }
 }
 
+/// Filters of one word with one bit a value are mistaken where those of the default are not.
+#[test]
+fn what_bloom_filters_did_is_counted_when_asked() {
+    let bloom = ["--index", "bloom", "--statistics", "--bloom-bits", "64", "--bloom-hashes", "1"];
+    let ran = durward(&[&BENCH[..], &bloom].concat()).exits(0);
+    for part in
+        [" filters of 64 bits with 1 hashes", " targets tested, ", " rejected, ", " of them falsely ("]
+    {
+        assert!(ran.stdout.contains(part), "{}", ran.stdout);
+    }
+}
+
 #[test]
 fn only_requests_that_can_be_read_are_measured() {
     let ran = durward(&["bench", "embedded", "--policies", "hospital", "--requests", "bad.jsonl"]).exits(2);
