@@ -314,9 +314,16 @@ impl Program {
         self.nodes.iter().enumerate().map(|(number, node)| (NodeId(number as u32), node))
     }
 
-    /// How many policies there are (sets of kind [`SetKind::Policy`]).
+    /// How many policies there are: sets of kind [`SetKind::Policy`], and rules that stand in no such set, as those of
+    /// SAPL do.
     pub fn policy_count(&self) -> usize {
-        self.nodes.iter().filter(|node| matches!(node, Node::Set(set) if set.kind == SetKind::Policy)).count()
+        let is_rule = |child: &&NodeId| matches!(self.node(**child), Node::Rule(_));
+        let counted = self.nodes.iter().map(|node| match node {
+            Node::Set(set) if set.kind == SetKind::Policy => 1,
+            Node::Set(set) => set.children.iter().filter(is_rule).count(),
+            Node::Rule(_) => 0,
+        });
+        counted.sum()
     }
 }
 
