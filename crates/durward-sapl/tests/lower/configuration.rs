@@ -37,7 +37,8 @@ fn an_algorithm_is_written_whole_or_not_at_all() {
 
 #[test]
 fn documents_have_no_order() {
-    let first = r#"{"algorithm": {"votingMode": "FIRST", "defaultDecision": "DENY", "errorHandling": "ABSTAIN"}}"#;
+    let first =
+        r#"{"algorithm": {"votingMode": "FIRST", "defaultDecision": "DENY", "errorHandling": "ABSTAIN"}}"#;
     assert!(refused(first).contains("only sets can combine by `first`"));
 }
 

@@ -10,19 +10,25 @@ fn check(text: &str, problem: &str) {
 
 #[test]
 fn outcomes_that_always_fail_are_refused() {
-    check(
-        "policy \"p\" permit obligation 1/0",
-        "0.sapl:1:30: the obligation always fails: division by zero",
-    );
+    check("policy \"p\" permit obligation 1/0", "0.sapl:1:30: the obligation always fails: division by zero");
     check("policy \"p\" permit advice [1, 2/0]", "0.sapl:1:26: the advice always fails");
     check("policy \"p\" permit\ntransform string.length(1)", "0.sapl:2:11: the transform always fails");
-    check("policy \"p\" permit transform nope.nope()", "0.sapl:1:29: the transform always fails: there is no");
+    check(
+        "policy \"p\" permit transform nope.nope()",
+        "0.sapl:1:29: the transform always fails: there is no",
+    );
 }
 
 #[test]
 fn outcomes_without_an_element_to_stand_for_are_refused() {
-    check("policy \"p\" permit obligation @", "0.sapl:1:30: `@` and `#` mean nothing in the obligation itself");
-    check("policy \"p\" permit transform [#]", "0.sapl:1:29: `@` and `#` mean nothing in the transform itself");
+    check(
+        "policy \"p\" permit obligation @",
+        "0.sapl:1:30: `@` and `#` mean nothing in the obligation itself",
+    );
+    check(
+        "policy \"p\" permit transform [#]",
+        "0.sapl:1:29: `@` and `#` mean nothing in the transform itself",
+    );
     assert_eq!(problems(&["policy \"p\" permit transform subject :: @"]), "");
 }
 
@@ -32,7 +38,8 @@ fn variables_are_defined_once() {
     check("policy \"p\" permit var x = 1; var x = 2; x == 2;", again);
     let of_set = "set \"s\" first or deny var x = 1; policy \"p\" permit var x = 2; x == 2;";
     check(of_set, "0.sapl:1:56: there is a variable `x` already");
-    let in_two = "set \"s\" first or deny policy \"p\" permit var x = 1; x == 1; policy \"q\" deny var x = 2; x == 2;";
+    let in_two =
+        "set \"s\" first or deny policy \"p\" permit var x = 1; x == 1; policy \"q\" deny var x = 2; x == 2;";
     assert_eq!(problems(&[in_two]), "");
 }
 
@@ -74,12 +81,18 @@ fn options_of_attributes_are_constants_of_the_right_kind() {
     let asked = |options: &str| format!("policy \"p\" permit <a.b[{options}]> == 1;");
     check(&asked("{\"retries\": subject}"), "0.sapl:1:24: options of an attribute cannot depend");
     check(&asked("1"), "0.sapl:1:24: options of an attribute must be an object, not a number");
-    check(&asked("{\"backoffMs\": 49}"), "0.sapl:1:24: the option `backoffMs` must be a whole number from 50");
+    check(
+        &asked("{\"backoffMs\": 49}"),
+        "0.sapl:1:24: the option `backoffMs` must be a whole number from 50",
+    );
     check(&asked("{\"fresh\": 1}"), "0.sapl:1:24: the option `fresh` must be true or false");
     assert_eq!(problems(&[asked("{\"backoffMs\": 50, \"colour\": 1}").as_str()]), "");
 }
 
 #[test]
 fn names_of_functions_have_letters_and_digits() {
-    check("policy \"p\" permit graph.reachable_paths(1, 2);", "0.sapl:1:19: `graph.reachable_paths` is no name");
+    check(
+        "policy \"p\" permit graph.reachable_paths(1, 2);",
+        "0.sapl:1:19: `graph.reachable_paths` is no name",
+    );
 }

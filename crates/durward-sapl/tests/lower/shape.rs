@@ -28,7 +28,8 @@ fn alternatives_of_one_part_are_one_comparison() {
 /// False wins over an error, so the comparisons within may go first.
 #[test]
 fn what_must_hold_for_a_condition_that_may_fail_is_in_the_target_too() {
-    let text = "policy \"p\" permit (action == \"r\" && subject.x > 1) || (action == \"w\" && subject.y > 1);";
+    let text =
+        "policy \"p\" permit (action == \"r\" && subject.x > 1) || (action == \"w\" && subject.y > 1);";
     let program = lowered(&[text]).unwrap();
     let rule = rules(&program)[0];
     let target = rule.target.map(|target| program.expr(target));
@@ -50,8 +51,7 @@ fn equal_conditions_are_one_expression_in_all_documents() {
 
 #[test]
 fn what_is_the_same_for_every_question_votes_first() {
-    let texts =
-        ["policy \"a\" permit subject == 1;", "policy \"b\" permit", "policy \"c\" deny 1/0 == 1;"];
+    let texts = ["policy \"a\" permit subject == 1;", "policy \"b\" permit", "policy \"c\" deny 1/0 == 1;"];
     let program = lowered(&texts).unwrap();
     let names: Vec<_> = rules(&program).iter().map(|rule| rule.id.as_str()).collect();
     assert_eq!(names, ["b", "c", "a"]);
