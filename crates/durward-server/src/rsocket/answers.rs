@@ -413,7 +413,9 @@ impl Asked<'_> {
         }
         let is_said = self.connection.send(stream, |out| match route {
             Route::MultiDecide => protobuf::write_identifiable_decision(out, "", &decision),
-            _ => protobuf::write_multi_decision(out, [("", &decision)]),
+            Route::DecideOnce | Route::Decide | Route::MultiDecideAll | Route::MultiDecideAllOnce => {
+                protobuf::write_multi_decision(out, [("", &decision)])
+            }
         });
         if !is_said {
             return Went::On;
