@@ -12,6 +12,11 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use durward_pdp::Pdp;
+use durward_pdp::ir::Value;
+use durward_pdp::ir::attribute::{AttributeName, NameKey};
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::path::Path;
+use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::stream::{
     self, BrokerSettings, Finder, PackedSubscription, PoliciesInForce, Streams, SubscribeError,
 };
@@ -185,7 +190,7 @@ fn drive(inner: &Weak<Inner>, signal: &Signal) {
 impl Decider for Tenants {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
         if let Some(Tenant { pdp: Some(pdp), .. }) = self.0.tenants.load().get(tenant) {
-            let attempt = pdp.decide_known(&subscription);
+            let attempt = pdp.decide_known(&Alone(&subscription));
             if attempt.needs.is_empty() {
                 return Ok(Once::Decided(attempt.decision));
             }
@@ -211,6 +216,23 @@ impl Decider for Tenants {
             .map(|(id, subscription)| (id.clone(), PackedSubscription::from(subscription)));
         let subscribed = streams.subscribe_all(packed.collect(), self.0.now_ms());
         Ok(Box::new(subscribed.map_err(full)?))
+    }
+}
+
+/// A subscription of which no attribute finder has said anything yet.
+struct Alone<'a>(&'a Subscription);
+
+impl Attributes for Alone<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        self.0.read(name, key)
+    }
+
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.0.part(path)
+    }
+
+    fn found(&self, _: &Invocation) -> Option<Evaluated<Value>> {
+        None
     }
 }
 
