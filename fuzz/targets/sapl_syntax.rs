@@ -2,6 +2,7 @@
 //! what was read without an error prints and lays out as texts that say the same, the layout once and for all.
 #![no_main]
 
+use durward_sapl::syntax::sapltest::parse_tests;
 use durward_sapl::syntax::tree::Document;
 use durward_sapl::syntax::{
     Diagnostic, LineIndex, Names, Parsed, Span, format, parse, parse_expression, print, print_expression,
@@ -11,6 +12,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|input: &str| {
     document(input);
     expression(input);
+    shown(input, &parse_tests(input).diagnostics);
 });
 
 fn document(input: &str) {
@@ -58,6 +60,10 @@ fn shown(input: &str, diagnostics: &[Diagnostic]) {
     let lines = LineIndex::new(input);
     for diagnostic in diagnostics {
         placed(input, diagnostic.span);
-        diagnostic.render("x", input, &lines);
+        let shown = diagnostic.render("x", input, &lines);
+        assert!(
+            !shown.contains(|one: char| (one.is_control() && one != '\n') || one == '\u{202E}'),
+            "{shown:?}"
+        );
     }
 }
