@@ -2,7 +2,7 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::{check, demo, fuzz, readme, recorded, release};
+use crate::{check, clients, demo, fuzz, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -16,6 +16,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
+    report.step("clients: Python", clients::python);
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);
     report.close()

@@ -29,6 +29,10 @@ pub(crate) const JAVA: Tool =
 pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines" };
 
+/// What runs the Python client packages.
+pub(crate) const PYTHON: Tool =
+    Tool { names: &["python3"], package: "python3-venv", purpose: "the Python clients" };
+
 impl Tool {
     /// Finds the program; on the build machine it is installed when missing.
     ///

@@ -1,12 +1,12 @@
-//! The network surface of the decision point: the REST profile of XACML 3.0, health, metrics, the decision log and
-//! policies that are watched while they serve.
+//! The network surface of the decision point: the REST profile of XACML 3.0, SAPL's decisions over HTTP and RSocket,
+//! health, metrics, the decision log and policies that are watched while they serve.
 //!
 //! [`Server::bind`] reads the policies, opens the socket and starts nothing yet; [`Server::serve`] answers until it
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
-//! the binary), and nobody is authenticated except by TLS client certificates.
+//! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates.
 
 mod attributes;
 mod auth;

@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use durward_pdp::stream::Finder;
+use durward_pdp::stream::finders::TimeFinder;
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
@@ -17,7 +19,7 @@ use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::rsocket::serve;
-use crate::sapl::Decider;
+use crate::sapl::{Decider, Tenants};
 use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
@@ -180,6 +182,7 @@ impl Server {
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
+        decide_by_policies(&shared).map_err(StartError::Thread)?;
         let _watch =
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -219,6 +222,20 @@ impl Server {
         tracing::info!(connections_cut, "stopped");
         Ok(Served { connections_cut })
     }
+}
+
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
+fn decide_by_policies(shared: &Arc<Shared>) -> io::Result<()> {
+    let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
+    if !is_asked || shared.sapl.decider.get().is_some() {
+        return Ok(());
+    }
+    let tenants = Tenants::new(Arc::clone(&shared.clock), vec![Finder::timed(TimeFinder::default())])?;
+    // Only this place fills them, once.
+    let _ = shared.sapl.tenants.set(tenants.clone());
+    shared.policies_changed();
+    let _ = shared.sapl.decider.set(Arc::new(tenants));
+    Ok(())
 }
 
 /// What a worker accepts connections from.

@@ -52,7 +52,10 @@ fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerif
         Algorithm::ES256 => Way::Raw(&signature::ECDSA_P256_SHA256_FIXED),
         Algorithm::ES384 => Way::Raw(&signature::ECDSA_P384_SHA384_FIXED),
         Algorithm::EdDSA => Way::Raw(&signature::ED25519),
-        _ => return Err(ErrorKind::InvalidAlgorithm.into()),
+        // Shared secrets verify nothing here, nor do algorithms yet to come.
+        Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 | _ => {
+            return Err(ErrorKind::InvalidAlgorithm.into());
+        }
     };
     if key.family() != algorithm.family() {
         return Err(ErrorKind::InvalidKeyFormat.into());
