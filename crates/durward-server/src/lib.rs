@@ -18,6 +18,7 @@ mod metrics;
 mod policies;
 mod server;
 mod settings;
+pub mod sources;
 mod state;
 mod tls;
 mod wire;
@@ -29,8 +30,9 @@ pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, ConfigError, DecisionLogSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
-    PolicySettings, Redaction, ServerSettings, Settings, TlsSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AttributeSourceSettings, ConfigError, DecisionLogSettings, LimitSettings, LogFormat,
+    LogLevel, LogSettings, PolicySettings, Redaction, ServerSettings, Settings, SourceSettings, TlsSettings,
+    WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -9,6 +9,7 @@ mod names;
 mod policies;
 mod read;
 mod server;
+mod sources;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use policies::{LimitSettings, PolicySettings};
 pub use read::ConfigError;
 pub use server::{ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
+pub use sources::{AttributeSourceSettings, SourceSettings};
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// Attributes that every request has unless it brings its own.
     pub attributes: Vec<AttributeSettings>,
+    /// Where policies get attributes from over the network.
+    pub sources: SourceSettings,
 }
 
 impl Settings {
@@ -47,6 +51,7 @@ impl Settings {
         self.limits.check()?;
         self.policies.check()?;
         self.decision_log.check()?;
+        self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
     }
 

@@ -3,9 +3,13 @@
 #[cfg(not(feature = "tls"))]
 mod absent;
 #[cfg(feature = "tls")]
+mod connector;
+#[cfg(feature = "tls")]
 mod present;
 
 #[cfg(not(feature = "tls"))]
-pub(crate) use absent::Acceptor;
+pub(crate) use absent::{Acceptor, Connector};
+#[cfg(feature = "tls")]
+pub(crate) use connector::Connector;
 #[cfg(feature = "tls")]
 pub(crate) use present::Acceptor;

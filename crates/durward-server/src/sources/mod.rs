@@ -1,0 +1,70 @@
+//! Where policies get attributes from over the network: `http`, `mqtt`, `jwt`, and services of one's own.
+//!
+//! ```text
+//!   broker (durward-pdp) --open--> finder --spawns--> task on a runtime --publishes--> broker
+//!                          drop of the handle --stops--^
+//! ```
+//!
+//! The finders keep no values: what is true now is the broker's to know. Secrets are read here, put into header fields and
+//! logins, and into nothing else: no value, no error and no line of a log has them.
+
+mod connect;
+mod custom;
+mod driver;
+mod http;
+mod task;
+mod template;
+
+use std::sync::Arc;
+
+use durward_pdp::stream::Finder;
+use tokio::runtime::Handle;
+
+pub(crate) use custom::check;
+pub use driver::drive;
+
+use crate::Clock;
+use crate::settings::{ConfigError, SourceSettings};
+use connect::Connector;
+use custom::CustomFinder;
+use http::{Client, HttpFinder};
+
+/// The attribute finders that need the network.
+///
+/// Tenants share them: what differs between tenants, variables and secrets, comes with every question.
+pub struct Sources {
+    finders: Vec<Finder>,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources").field("finders", &self.finders.len()).finish()
+    }
+}
+
+impl Sources {
+    /// Finders whose tasks run on `runtime`, which needs I/O and time.
+    ///
+    /// # Errors
+    /// A setting that is wrong, or authorities that cannot be read.
+    pub fn new(settings: &SourceSettings, runtime: &Handle, clock: &Clock) -> Result<Sources, ConfigError> {
+        let connector = Connector::new(settings.authorities.as_deref(), settings.connect_time_max());
+        let connector =
+            connector.map_err(|message| ConfigError::of_setting("sources.authorities", message))?;
+        let client = Arc::new(Client::new(connector.clone(), settings));
+        let bytes_max = settings.answer_bytes_max;
+        let _ = clock;
+        let mut finders =
+            vec![Finder::outside(HttpFinder::new(Arc::clone(&client), runtime.clone(), bytes_max))];
+        for (name, attribute) in &settings.attributes {
+            let finder = CustomFinder::new(name, attribute, Arc::clone(&client), runtime.clone(), bytes_max)?;
+            finders.push(Finder::outside(custom::Shared(Arc::new(finder))));
+        }
+        Ok(Sources { finders })
+    }
+
+    /// The finders, to be given to streams beside those that need nothing but the time.
+    pub fn finders(&self) -> Vec<Finder> {
+        self.finders.clone()
+    }
+}

@@ -1,0 +1,16 @@
+//! Attribute sources against real services: an HTTP server, a WebSocket server, an MQTT broker.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "tests stop at what they did not expect"
+)]
+
+mod custom;
+mod http;
+mod service;
+mod websocket;
+mod world;
