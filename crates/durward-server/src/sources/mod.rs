@@ -12,6 +12,7 @@ mod connect;
 mod custom;
 mod driver;
 mod http;
+mod mqtt;
 mod task;
 mod template;
 
@@ -28,6 +29,7 @@ use crate::settings::{ConfigError, SourceSettings};
 use connect::Connector;
 use custom::CustomFinder;
 use http::{Client, HttpFinder};
+use mqtt::MqttFinder;
 
 /// The attribute finders that need the network.
 ///
@@ -54,8 +56,10 @@ impl Sources {
         let client = Arc::new(Client::new(connector.clone(), settings));
         let bytes_max = settings.answer_bytes_max;
         let _ = clock;
-        let mut finders =
-            vec![Finder::outside(HttpFinder::new(Arc::clone(&client), runtime.clone(), bytes_max))];
+        let mut finders = vec![
+            Finder::outside(HttpFinder::new(Arc::clone(&client), runtime.clone(), bytes_max)),
+            Finder::outside(MqttFinder::new(connector, runtime.clone())),
+        ];
         for (name, attribute) in &settings.attributes {
             let finder = CustomFinder::new(name, attribute, Arc::clone(&client), runtime.clone(), bytes_max)?;
             finders.push(Finder::outside(custom::Shared(Arc::new(finder))));

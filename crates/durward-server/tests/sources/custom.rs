@@ -30,14 +30,17 @@ async fn an_attribute_of_a_service_is_a_part_of_its_answer() {
         service.url()
     );
     let world = World::with(&settings, surroundings("{}", &secrets));
-    let mut asked = world.ask(attribute(Some(r#""alice/../bob""#), "hr.department", &["7"]));
+    let mut asked = world.ask(attribute(Some(r#""alice/bob?""#), "hr.department", &["7"]));
     assert_eq!(asked.next().await, r#""R&D""#);
     let seen = &service.seen()[0];
-    assert_eq!(seen.target, "/people/alice%2F..%2Fbob/at/7?active=true");
+    assert_eq!(seen.target, "/people/alice%2Fbob%3F/at/7?active=true");
     assert_eq!(
         (seen.header("authorization"), seen.header("x-caller")),
         (vec!["Bearer SECRET"], vec!["durward"])
     );
+    // What a server could take for a way up is not sent along with credentials.
+    let message = world.ask(attribute(Some(r#""alice/../bob""#), "hr.department", &["7"])).next().await;
+    assert!(message.contains("the secret `hr` may not be sent"), "{message}");
     // With another number of arguments, or of nobody, it is another attribute.
     for (entity, arguments) in [(Some(r#""a""#), &[][..]), (None, &["7"][..])] {
         assert_eq!(world.ask(attribute(entity, "hr.department", arguments)).next().await, "undefined");
