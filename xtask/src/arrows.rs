@@ -8,7 +8,8 @@ use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates that decide: no clock, no socket, no runtime.
-const KERNEL: [&str; 5] = ["durward-ir", "durward-xacml", "durward-sapl", "durward-index", "durward-pdp"];
+const KERNEL: [&str; 6] =
+    ["durward-ir", "durward-library", "durward-xacml", "durward-sapl", "durward-index", "durward-pdp"];
 
 /// What the kernel must not be built from, at any distance.
 const KEPT_OUT: [&str; 10] =

@@ -7,6 +7,7 @@
 mod membership;
 mod operators;
 mod paths;
+pub mod regex;
 mod steps;
 mod templates;
 

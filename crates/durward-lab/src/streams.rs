@@ -186,7 +186,7 @@ impl fmt::Display for Measurement {
 mod tests {
     use super::*;
     use durward_pdp::Value;
-    use durward_pdp::stream::{Invocation, Known, Outcome, Step};
+    use durward_pdp::stream::{Answer, Invocation, Known, Step};
 
     /// Permits by number.
     struct Numbers(u64);
@@ -194,9 +194,12 @@ mod tests {
     #[derive(PartialEq)]
     struct Permit(bool);
 
-    impl Outcome for Permit {
-        fn digest(&self) -> u64 {
-            u64::from(self.0)
+    impl Answer for Permit {
+        fn equals(&self, other: &Permit) -> bool {
+            self == other
+        }
+        fn hash(&self, state: &mut dyn std::hash::Hasher) {
+            state.write_u8(u8::from(self.0));
         }
         fn is_identical(&self, other: &Permit) -> bool {
             self == other

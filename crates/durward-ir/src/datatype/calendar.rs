@@ -5,10 +5,13 @@
 
 /// A day of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Civil {
-    pub(crate) year: i64,
-    pub(crate) month: u32,
-    pub(crate) day: u32,
+pub struct Civil {
+    /// The year, counted astronomically: 0 is 1 BCE.
+    pub year: i64,
+    /// 1 to 12.
+    pub month: u32,
+    /// 1 to 31.
+    pub day: u32,
 }
 
 const DAYS_PER_ERA: i64 = 146_097;
@@ -18,7 +21,7 @@ const EPOCH_DAYS: i64 = 719_468;
 
 /// Days since 1970-01-01. Years are counted from March, so that the leap day is a year's last; the calendar
 /// repeats every 400 years (an era).
-pub(crate) fn days_of(civil: Civil) -> i64 {
+pub fn days_of(civil: Civil) -> i64 {
     let year = if civil.month <= 2 { civil.year - 1 } else { civil.year };
     let era = year.div_euclid(YEARS_PER_ERA);
     let year_of_era = year.rem_euclid(YEARS_PER_ERA);
@@ -30,7 +33,7 @@ pub(crate) fn days_of(civil: Civil) -> i64 {
 
 /// The inverse of [`days_of`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "months and days are 1..=31")]
-pub(crate) fn civil_of(days: i64) -> Civil {
+pub fn civil_of(days: i64) -> Civil {
     let shifted = days + EPOCH_DAYS;
     let era = shifted.div_euclid(DAYS_PER_ERA);
     let day_of_era = shifted.rem_euclid(DAYS_PER_ERA);
@@ -44,7 +47,7 @@ pub(crate) fn civil_of(days: i64) -> Civil {
 }
 
 /// The number of days of a month.
-pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
+pub fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
         2 if is_leap(year) => 29,
         2 => 28,
@@ -53,6 +56,7 @@ pub(crate) fn days_in_month(year: i64, month: u32) -> u32 {
     }
 }
 
-fn is_leap(year: i64) -> bool {
+/// Whether a year has 366 days.
+pub const fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }

@@ -5,7 +5,7 @@
 //! ([`crate::Value::parse`] does that) and says in a few words why it refuses.
 
 mod binary;
-mod calendar;
+pub mod calendar;
 mod decimal;
 mod duration;
 mod integer;

@@ -1,5 +1,6 @@
 //! Deciding, as streams see it: a function of a subscription and the attribute values that are known.
 
+use std::hash::Hasher;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use durward_ir::Value;
@@ -24,14 +25,16 @@ pub enum Step<D> {
 }
 
 /// A decision, as far as streams look into it.
-///
-/// Equality decides what is a change: it is SAPL's, deep, with the order of obligations counting and `1` being `1.0`.
-pub trait Outcome: PartialEq + Send + Sync + 'static {
-    /// A digest of everything that can be seen of the decision.
-    fn digest(&self) -> u64;
+pub trait Answer: Send + Sync + 'static {
+    /// Whether giving the one after the other would tell the subscriber nothing new. SAPL's equality: deep, with the
+    /// order of obligations counting and `1` being `1.0`.
+    fn equals(&self, other: &Self) -> bool;
 
-    /// Whether nothing could tell the two apart: then they are kept once. Stricter than equality.
+    /// Whether nothing could tell the two apart: then they are kept once. Stricter than [`Answer::equals`].
     fn is_identical(&self, other: &Self) -> bool;
+
+    /// Feeds the decision to a hasher: identical ones alike.
+    fn hash(&self, state: &mut dyn Hasher);
 }
 
 /// Policies in force, as streams see them: never changed, but replaced as a whole.
@@ -39,7 +42,7 @@ pub trait Decider: Send + Sync + 'static {
     /// A subscription: what is asked. It is kept for as long as the stream lives, so it should be small.
     type Subscription: Send + 'static;
     /// A decision.
-    type Decision: Outcome;
+    type Decision: Answer;
 
     /// Decides, or says what is missing.
     fn step(&self, subscription: &Self::Subscription, known: &dyn Known) -> Step<Self::Decision>;

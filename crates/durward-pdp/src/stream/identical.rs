@@ -3,29 +3,30 @@
 use durward_ir::Value;
 use durward_ir::fault::Evaluated;
 
-/// Whether nothing could tell the two apart.
-pub(crate) fn identical(a: &Evaluated<Value>, b: &Evaluated<Value>) -> bool {
-    match (a, b) {
-        (Ok(a), Ok(b)) => same(a, b),
-        (Err(a), Err(b)) => a == b,
-        (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
-    }
-}
-
-/// Values that only XACML has may be called different though they are the same: that costs a decision, no more.
-fn same(a: &Value, b: &Value) -> bool {
+/// Whether nothing could tell the two apart. Values that only XACML has may be called different though they are the same:
+/// that costs a decision, no more.
+pub(crate) fn identical(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Null, Value::Null) | (Value::Undefined, Value::Undefined) => true,
         (Value::Boolean(a), Value::Boolean(b)) => a == b,
         (Value::Text(a), Value::Text(b)) => a == b,
         (Value::Number(a), Value::Number(b)) => a == b && a.scale() == b.scale(),
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| same(a, b))
+            a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| identical(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && same(a.1, b.1))
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.0 == b.0 && identical(a.1, b.1))
         }
         _ => false,
+    }
+}
+
+/// As [`identical`], errors included.
+pub(crate) fn identical_results(a: &Evaluated<Value>, b: &Evaluated<Value>) -> bool {
+    match (a, b) {
+        (Ok(a), Ok(b)) => identical(a, b),
+        (Err(a), Err(b)) => a == b,
+        (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
     }
 }
 
@@ -51,9 +52,9 @@ mod tests {
             (Value::array([number("1")]), Value::array([number("1.0")]), false),
             (Value::Null, Value::Undefined, false),
         ] {
-            assert_eq!(identical(&Ok(a.clone()), &Ok(b.clone())), are_same, "{a:?} {b:?}");
+            assert_eq!(identical(&a, &b), are_same, "{a:?} {b:?}");
         }
-        assert!(identical(&Err(Fault::processing("a")), &Err(Fault::processing("a"))));
-        assert!(!identical(&Err(Fault::processing("a")), &Ok(Value::Null)));
+        assert!(identical_results(&Err(Fault::processing("a")), &Err(Fault::processing("a"))));
+        assert!(!identical_results(&Err(Fault::processing("a")), &Ok(Value::Null)));
     }
 }

@@ -19,14 +19,18 @@ pub mod finders;
 mod identical;
 mod interner;
 mod invocation;
+mod policies;
 mod publisher;
 mod store;
 mod streams;
 
 pub use broker::{BrokerSettings, Late};
-pub use decider::{Decider, Known, NothingKnown, Outcome, Step};
+pub use decider::{Answer, Decider, Known, NothingKnown, Step};
 pub use finder::{AttributeFinder, Finder, Reading, Reads, TimedFinder};
-pub use invocation::{BACKOFF_MS_MIN, Context, Invocation, Options, POLL_INTERVAL_MS_MIN, Surroundings};
+pub use invocation::{
+    BACKOFF_MS_MIN, Context, FinderOptions, Invocation, POLL_INTERVAL_MS_MIN, Surroundings,
+};
+pub use policies::{PackedSubscription, PoliciesInForce};
 pub use publisher::Publisher;
 pub use store::{MULTI_SUBSCRIPTION_MAX, Named, StreamsInfo, SubscribeError};
 pub use streams::{MultiSubscription, Once, Streams, Subscription};

@@ -12,12 +12,13 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::vec;
 
 use smallvec::SmallVec;
 
 use super::arena::Arena;
 use super::broker::{Action, Broker};
-use super::decider::{Decider, Step, attempt};
+use super::decider::{Answer, Decider, Step, attempt};
 use super::entry::{ALONE, Entry, Group, Use};
 use super::finder::Finder;
 use super::interner::Interner;
@@ -26,12 +27,15 @@ use super::publisher::{Inbox, Note};
 pub use multi::{MULTI_SUBSCRIPTION_MAX, Named, SubscribeError};
 use view::View;
 
+/// How many notes, and how many timers, one slice handles at most: about a millisecond each.
+const EVENTS_PER_SLICE: usize = 2_048;
+
 /// How often one decision may go on because what became known made further attributes matter. Each time at least one is
 /// asked for that was not before; real policies need one or two.
-const ROUNDS_MAX: usize = 64;
+const DECISION_ROUNDS_MAX: usize = 64;
 
 /// How many attributes one decision may use. They are looked up one by one.
-const USES_MAX: usize = 1_000;
+const DECISION_ATTRIBUTES_MAX: usize = 1_000;
 
 /// What there is, for operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +62,8 @@ pub(crate) struct Store<P: Decider> {
     pub(super) broker: Broker,
     entries: Arena<Entry<P::Subscription, P::Decision>>,
     groups: Arena<Group>,
+    /// What has happened and was not handled yet.
+    notes: vec::IntoIter<Note>,
     queue: VecDeque<u32>,
     decisions: Interner<P::Decision>,
     wakers: Vec<Waker>,
@@ -86,6 +92,7 @@ impl<P: Decider> Store<P> {
             broker,
             entries: Arena::default(),
             groups: Arena::default(),
+            notes: Vec::new().into_iter(),
             queue: VecDeque::new(),
             decisions: Interner::default(),
             wakers: Vec::new(),
@@ -107,7 +114,7 @@ impl<P: Decider> Store<P> {
 
     /// Does what is due, so that newcomers do not see yesterday's values.
     fn catch_up(&mut self, now_ms: i64) {
-        self.broker.advance(now_ms);
+        self.broker.advance(now_ms, EVENTS_PER_SLICE);
         self.queue_changed();
     }
 
@@ -169,10 +176,13 @@ impl<P: Decider> Store<P> {
         &self.policies
     }
 
-    /// One slice: takes what has happened, then decides up to `most` subscriptions (and the rest of a group begun).
+    /// One slice: handles what has happened, and when all that is done decides up to `most` subscriptions (and the rest
+    /// of a group begun).
     pub(crate) fn slice(&mut self, now_ms: i64, most: usize) {
-        self.take_notes(now_ms);
-        self.catch_up(now_ms);
+        if !self.take_notes(now_ms) || !self.broker.advance(now_ms, EVENTS_PER_SLICE) {
+            return;
+        }
+        self.queue_changed();
         let mut left = most;
         while left > 0
             && let Some(id) = self.queue.pop_front()
@@ -188,18 +198,24 @@ impl<P: Decider> Store<P> {
     }
 
     fn next_ms(&self, now_ms: i64) -> Option<i64> {
-        let has_work = !self.queue.is_empty() || !self.inbox.is_empty();
-        if has_work { Some(now_ms) } else { self.broker.next_ms() }
+        let has_work = !self.queue.is_empty() || self.notes.len() > 0 || !self.inbox.is_empty();
+        if has_work { Some(now_ms) } else { self.broker.next_ms().map(|next| next.max(now_ms)) }
     }
 
-    fn take_notes(&mut self, now_ms: i64) {
-        for note in self.inbox.take() {
+    /// Handles notes. Whether those are done that were there when the last of those before were.
+    fn take_notes(&mut self, now_ms: i64) -> bool {
+        if self.notes.len() == 0 {
+            self.notes = self.inbox.take().into_iter();
+        }
+        for _ in 0..EVENTS_PER_SLICE {
+            let Some(note) = self.notes.next() else { break };
             match note {
                 Note::Source(slot) => self.broker.hear(&slot, slot.hear(), now_ms),
                 Note::Gone(id) => self.remove(id),
                 Note::GroupGone(group) => self.remove_group(group),
             }
         }
+        self.notes.len() == 0
     }
 
     fn queue_changed(&mut self) {
@@ -234,7 +250,7 @@ impl<P: Decider> Store<P> {
     fn decide(&mut self, id: u32, now_ms: i64) {
         let policies = Arc::clone(&self.policies);
         self.decided += 1;
-        for _ in 0..ROUNDS_MAX {
+        for _ in 0..DECISION_ROUNDS_MAX {
             let Some(entry) = self.entries.get(id) else { return };
             let view = View::new(&self.broker, &entry.uses);
             match attempt(&*policies, &entry.subscription, &view) {
@@ -248,14 +264,15 @@ impl<P: Decider> Store<P> {
                     Acquired::News => {}
                     Acquired::Waiting => return,
                     Acquired::TooMany => {
-                        let reason = format!("the decision needs more than {USES_MAX} attributes");
+                        let reason =
+                            format!("the decision needs more than {DECISION_ATTRIBUTES_MAX} attributes");
                         self.decided(id, policies.indeterminate(&reason));
                         return;
                     }
                 },
             }
         }
-        let reason = format!("the decision asked for attributes more than {ROUNDS_MAX} times");
+        let reason = format!("the decision asked for attributes more than {DECISION_ROUNDS_MAX} times");
         self.decided(id, policies.indeterminate(&reason));
     }
 
@@ -267,7 +284,7 @@ impl<P: Decider> Store<P> {
             let held = entry.uses.iter().find(|used| self.broker.answers(used.stream, invocation));
             let stream = match held {
                 Some(held) => held.stream,
-                None if entry.uses.len() >= USES_MAX => return Acquired::TooMany,
+                None if entry.uses.len() >= DECISION_ATTRIBUTES_MAX => return Acquired::TooMany,
                 None => {
                     let secrets = || self.policies.secrets(&entry.subscription);
                     let Some(stream) = self.broker.stream(invocation, secrets, now_ms) else {
@@ -299,13 +316,13 @@ impl<P: Decider> Store<P> {
     /// A subscription has this decision now. One that it had before is no news, and keeps its text.
     fn decided(&mut self, id: u32, decision: P::Decision) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        if entry.decision.as_deref().is_some_and(|known| *known == decision) {
+        if entry.decision.as_deref().is_some_and(|known| known.equals(&decision)) {
             return;
         }
         let is_first = entry.decision.is_none();
         self.undecided -= usize::from(is_first);
         self.changed += 1;
-        let back = entry.given.as_ref().filter(|given| ***given == decision);
+        let back = entry.given.as_ref().filter(|given| given.equals(&decision));
         entry.decision = Some(match back {
             Some(given) => Arc::clone(given),
             None => self.decisions.intern(decision),

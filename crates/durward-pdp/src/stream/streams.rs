@@ -18,7 +18,7 @@ use super::store::{Aftermath, Named, Store, StreamsInfo, SubscribeError};
 const SLICE: usize = 1_024;
 
 /// How often a new subscription waits for sources that publish while they are being opened.
-const SYNCHRONOUS_MAX: usize = 4;
+const SYNCHRONOUS_ROUNDS: usize = 4;
 
 /// Streaming decisions: subscriptions, the attribute streams they use, and the policies in force.
 ///
@@ -163,7 +163,7 @@ impl<P: Decider> Streams<P> {
 
     /// Sources may publish while they are being opened: the first decision need not wait for the driver then.
     fn await_synchronous(&self, now_ms: i64, is_decided: impl Fn(&Store<P>) -> bool) {
-        for _ in 0..SYNCHRONOUS_MAX {
+        for _ in 0..SYNCHRONOUS_ROUNDS {
             if self.0.inbox.is_empty() || is_decided(&self.lock()) {
                 return;
             }

@@ -2,11 +2,11 @@
 
 use durward_pdp::Value;
 use durward_pdp::stream::finders::TimeFinder;
-use durward_pdp::stream::{BrokerSettings, Finder, Invocation, Late, Options};
+use durward_pdp::stream::{BrokerSettings, Finder, FinderOptions, Invocation, Late};
 
 use crate::world::{Ask, Question, World, attribute, number, take, text, value, values};
 
-fn with(name: &str, options: Options) -> Ask {
+fn with(name: &str, options: FinderOptions) -> Ask {
     Ask::Value(Invocation { options, ..attribute(name) })
 }
 
@@ -44,7 +44,7 @@ fn other_options_entities_or_arguments_are_other_streams() {
     let world = World::new();
     let asks = [
         value("src.a"),
-        with("src.a", Options { retries: 0, ..Options::default() }),
+        with("src.a", FinderOptions { retries: 0, ..FinderOptions::default() }),
         Ask::Value(Invocation::environment("src.a", [number(1)])),
         Ask::Value(Invocation::entity(Value::Null, "src.a", [])),
         Ask::Value(Invocation::entity(number(1), "src.a", [])),
@@ -57,7 +57,7 @@ fn other_options_entities_or_arguments_are_other_streams() {
 #[test]
 fn a_fresh_stream_is_shared_with_nobody() {
     let mut world = World::new();
-    let fresh = with("src.a", Options { fresh: true, ..Options::default() });
+    let fresh = with("src.a", FinderOptions { fresh: true, ..FinderOptions::default() });
     let mut subscriptions: Vec<_> = [fresh.clone(), fresh.clone(), Ask::All(vec![fresh.clone(), fresh])]
         .map(|ask| world.subscribe(ask))
         .into();
@@ -200,7 +200,8 @@ fn the_pauses_of_sources_that_fail_together_differ() {
 #[test]
 fn without_retries_a_failure_is_an_error_at_once() {
     let mut world = World::new();
-    let mut failing = world.subscribe(with("src.a", Options { retries: 0, ..Options::default() }));
+    let mut failing =
+        world.subscribe(with("src.a", FinderOptions { retries: 0, ..FinderOptions::default() }));
     world.sources.publisher("src.a").fail("down");
     world.settle();
     assert!(take(&mut failing).unwrap().starts_with("error("));
@@ -219,7 +220,8 @@ fn an_error_may_be_a_value() {
 #[test]
 fn a_finder_that_panics_has_failed() {
     let mut world = World::new();
-    let mut failing = world.subscribe(with("src.panic", Options { retries: 0, ..Options::default() }));
+    let mut failing =
+        world.subscribe(with("src.panic", FinderOptions { retries: 0, ..FinderOptions::default() }));
     world.settle();
     assert!(take(&mut failing).unwrap().contains("panicked"));
 }
@@ -249,7 +251,7 @@ fn what_a_source_says_after_it_was_closed_is_not_heard() {
 #[test]
 fn a_source_without_pause_cannot_keep_the_driver_busy() {
     let mut world = World::new();
-    let options = Options { poll_interval_ms: 0, backoff_ms: 0, ..Options::default() };
+    let options = FinderOptions { poll_interval_ms: 0, backoff_ms: 0, ..FinderOptions::default() };
     let _polled = world.subscribe(with("src.a", options));
     for _ in 0..20 {
         world.sources.publisher("src.a").complete();

@@ -152,3 +152,20 @@ fn equal_decisions_of_many_are_kept_once() {
     let first = many[0].take().unwrap();
     assert!(many[1..].iter_mut().all(|one| std::sync::Arc::ptr_eq(&one.take().unwrap(), &first)));
 }
+
+#[test]
+fn what_happens_together_is_decided_together_however_much_it_is() {
+    let world = World::new();
+    let names: Vec<String> = (0..5_000).map(|n| format!("src.n{n}")).collect();
+    let _others: Vec<_> = names.iter().map(|name| world.subscribe(value(name))).collect();
+    // The first and the last of those that publish.
+    let mut subscription = world.subscribe(values(&[&names[0], &names[4_999]]));
+    for n in [1, 2] {
+        names.iter().for_each(|name| world.sources.publish(name, number(n)));
+        let mut seen = Vec::new();
+        while world.streams.tick(0) == Some(0) {
+            seen.extend(take(&mut subscription));
+        }
+        assert_eq!(seen, [format!("{n} {n}")]);
+    }
+}

@@ -1,6 +1,6 @@
 //! The head of a stream: `|<`.
 
-use durward_pdp::stream::{Finder, Invocation, Options, finders::TimeFinder};
+use durward_pdp::stream::{Finder, FinderOptions, Invocation, finders::TimeFinder};
 
 use crate::world::{Ask, World, attribute, number, take, value};
 
@@ -64,7 +64,7 @@ fn nobody_waiting_for_a_head_closes_its_source() {
 #[test]
 fn a_fresh_head_has_a_source_of_its_own() {
     let mut world = World::new();
-    let fresh = Options { fresh: true, ..Options::default() };
+    let fresh = FinderOptions { fresh: true, ..FinderOptions::default() };
     let ask = || Ask::Value(Invocation { head: true, options: fresh, ..attribute("src.a") });
     let _both = [world.subscribe(ask()), world.subscribe(ask())];
     assert_eq!(world.sources.count("src.a"), (2, 2));

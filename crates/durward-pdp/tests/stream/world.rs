@@ -1,14 +1,14 @@
 //! A small world: questions instead of policies, sources that say what a test tells them, a clock that it moves.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{
-    AttributeFinder, BrokerSettings, Context, Decider, Finder, Invocation, Known, Outcome, Publisher, Step,
+    Answer, AttributeFinder, BrokerSettings, Context, Decider, Finder, Invocation, Known, Publisher, Step,
     Streams, Subscription, Surroundings,
 };
 
@@ -45,20 +45,15 @@ impl Ask {
 #[derive(Clone, Debug)]
 pub(crate) struct Found(pub(crate) String);
 
-impl PartialEq for Found {
-    fn eq(&self, other: &Found) -> bool {
+impl Answer for Found {
+    fn equals(&self, other: &Found) -> bool {
         self.0.eq_ignore_ascii_case(&other.0)
-    }
-}
-
-impl Outcome for Found {
-    fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.finish()
     }
     fn is_identical(&self, other: &Found) -> bool {
         self.0 == other.0
+    }
+    fn hash(&self, state: &mut dyn Hasher) {
+        state.write(self.0.as_bytes());
     }
 }
 

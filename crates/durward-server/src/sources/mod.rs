@@ -12,6 +12,7 @@ mod connect;
 mod custom;
 mod driver;
 mod http;
+mod jwt;
 mod mqtt;
 mod task;
 mod template;
@@ -29,6 +30,7 @@ use crate::settings::{ConfigError, SourceSettings};
 use connect::Connector;
 use custom::CustomFinder;
 use http::{Client, HttpFinder};
+use jwt::JwtFinder;
 use mqtt::MqttFinder;
 
 /// The attribute finders that need the network.
@@ -55,9 +57,9 @@ impl Sources {
             connector.map_err(|message| ConfigError::of_setting("sources.authorities", message))?;
         let client = Arc::new(Client::new(connector.clone(), settings));
         let bytes_max = settings.answer_bytes_max;
-        let _ = clock;
         let mut finders = vec![
             Finder::outside(HttpFinder::new(Arc::clone(&client), runtime.clone(), bytes_max)),
+            Finder::outside(JwtFinder::new(Arc::clone(&client), runtime.clone(), Arc::clone(clock))),
             Finder::outside(MqttFinder::new(connector, runtime.clone())),
         ];
         for (name, attribute) in &settings.attributes {

@@ -11,6 +11,8 @@
 
 mod custom;
 mod http;
+mod jwt;
+mod mqtt;
 mod service;
 mod websocket;
 mod world;

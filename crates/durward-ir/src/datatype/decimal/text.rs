@@ -74,7 +74,8 @@ fn join(whole: &[u8], fraction: &[u8], negative: bool, scale: i32) -> Result<Dec
 
 /// By way of the text that Java's `Double.toString` writes: at least one digit after the point, an exponent below
 /// 10^-3 and from 10^7 on. Rust gives the same shortest digits, except where one digit is enough: Java then takes
-/// the best two, which differ only for the smallest doubles (`4.9E-324`).
+/// the best two, which differ only for the smallest doubles (`4.9E-324`). And of two shortest texts that are equally
+/// near, Java takes the even one, as rounding to so many digits does.
 pub(super) fn from_f64(double: f64) -> Option<Decimal> {
     if !double.is_finite() {
         return None;
@@ -87,6 +88,12 @@ pub(super) fn from_f64(double: f64) -> Option<Decimal> {
         }
     }
     let (digits, exponent) = shortest.split_once('e')?;
+    let rounded = format!(
+        "{double:.places$e}",
+        places = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len())
+    );
+    let (digits, exponent) =
+        if rounded.parse() == Ok(double) { rounded.split_once('e')? } else { (digits, exponent) };
     let exponent: i32 = exponent.parse().ok()?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     let unscaled: i64 = format!("{whole}{fraction}").parse().ok()?;

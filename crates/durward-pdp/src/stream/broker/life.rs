@@ -9,12 +9,12 @@ use durward_ir::{Fault, Value};
 use super::stream::Source;
 use super::{Action, Broker, Finder, Late, Stage, Timer, after};
 use crate::stream::finder::Reading;
-use crate::stream::identical::identical;
+use crate::stream::identical::identical_results;
 use crate::stream::invocation::{BACKOFF_MS_MIN, POLL_INTERVAL_MS_MIN};
 use crate::stream::publisher::{End, Said, Slot};
 
 /// The longest pause before a failed source is opened again, before chance is added: an hour.
-const BACKOFF_MS_MAX: u64 = 3_600_000;
+const RETRY_PAUSE_MS_MAX: u64 = 3_600_000;
 
 impl Broker {
     /// Begins a stream.
@@ -138,13 +138,14 @@ impl Broker {
     /// The pause before retry number `retry`, from 0: doubled each time, give or take half of it.
     fn pause(&mut self, backoff_ms: u64, retry: u64) -> u64 {
         let factor = 1_u64.checked_shl(u32::try_from(retry).unwrap_or(u32::MAX)).unwrap_or(u64::MAX);
-        let pause = backoff_ms.max(BACKOFF_MS_MIN).saturating_mul(factor).min(BACKOFF_MS_MAX);
+        let pause = backoff_ms.max(BACKOFF_MS_MIN).saturating_mul(factor).min(RETRY_PAUSE_MS_MAX);
         pause / 2 + self.chance.up_to(pause)
     }
 
-    /// Does what is due.
-    pub(crate) fn advance(&mut self, now_ms: i64) {
-        while let Some((id, timer)) = self.timers.due(now_ms) {
+    /// Does what is due, up to `most` things. Whether that was all.
+    pub(crate) fn advance(&mut self, now_ms: i64, most: usize) -> bool {
+        for _ in 0..most {
+            let Some((id, timer)) = self.timers.due(now_ms) else { return true };
             match timer {
                 Timer::Grace => {
                     self.set_grace(id, None);
@@ -156,6 +157,7 @@ impl Broker {
                 }
             }
         }
+        self.timers.due(now_ms).is_none()
     }
 
     fn stage_over(&mut self, id: u32, now_ms: i64) {
@@ -188,7 +190,7 @@ impl Broker {
     /// A stream has this value now. One that it had before is no news.
     fn publish(&mut self, id: u32, value: Evaluated<Value>) {
         let Some(stream) = self.streams.get_mut(id) else { return };
-        if stream.value.as_ref().is_some_and(|known| identical(known, &value)) {
+        if stream.value.as_ref().is_some_and(|known| identical_results(known, &value)) {
             return;
         }
         stream.value = Some(value);

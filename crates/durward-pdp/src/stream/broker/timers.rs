@@ -33,7 +33,7 @@ impl Timers {
     }
 
     /// The earliest timer, if it is due.
-    pub(crate) fn due(&mut self, now_ms: i64) -> Option<(u32, Timer)> {
+    pub(crate) fn due(&self, now_ms: i64) -> Option<(u32, Timer)> {
         let (_, stream, timer) = *self.0.first().filter(|(at, _, _)| *at <= now_ms)?;
         Some((stream, timer))
     }

@@ -28,7 +28,7 @@ fn number(text: &str) -> Value {
 
 fn read(name: &str, arguments: &[Value], opened: &str, now: &str) -> Reading {
     let finder = TimeFinder::default();
-    let invocation = Invocation::environment(&format!("time.{name}"), arguments.to_vec());
+    let invocation = Invocation::environment(format!("time.{name}"), arguments.to_vec());
     assert!(finder.serves(&invocation), "{name}");
     finder.read(&invocation, &Context::default(), ms(opened), ms(now))
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use durward_pdp::Value;
 use durward_pdp::stream::{
-    BrokerSettings, Finder, Invocation, MultiSubscription, Options, Publisher, Streams, Subscription,
+    BrokerSettings, Finder, FinderOptions, Invocation, MultiSubscription, Publisher, Streams, Subscription,
     Surroundings,
 };
 
@@ -250,7 +250,7 @@ impl Life {
     /// An attribute, whose name says its options.
     fn invocation(&mut self) -> Invocation {
         let n = self.chance.below(ATTRIBUTES);
-        let options = Options {
+        let options = FinderOptions {
             initial_timeout_ms: 200 + 100 * n,
             poll_interval_ms: 300 * n,
             retries: n % 3,

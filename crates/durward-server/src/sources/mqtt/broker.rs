@@ -81,7 +81,12 @@ impl Brokers {
 }
 
 /// Connects, and connects again, until nobody listens any more.
-async fn live(connector: Connector, key: BrokerKey, members: Arc<Members>, mut leaving: oneshot::Receiver<()>) {
+async fn live(
+    connector: Connector,
+    key: BrokerKey,
+    members: Arc<Members>,
+    mut leaving: oneshot::Receiver<()>,
+) {
     let mut pause = PAUSE_MIN;
     loop {
         let mut was_connected = false;

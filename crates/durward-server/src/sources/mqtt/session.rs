@@ -169,7 +169,7 @@ impl Session<'_> {
         let read = || Packet::read(&mut self.incoming, Some(PACKET_BYTES_MAX));
         match catch_unwind(AssertUnwindSafe(read)) {
             Ok(Ok(packet)) => Ok(Some(packet)),
-            Ok(Err(mqttbytes::v5::Error::InsufficientBytes(_))) => Ok(None),
+            Ok(Err(mqttbytes::Error::InsufficientBytes(_))) => Ok(None),
             Ok(Err(error)) => Err(format!("the broker sends what is no MQTT: {error}")),
             Err(_) => Err("the broker sends what is no MQTT".into()),
         }
@@ -219,7 +219,8 @@ impl Session<'_> {
         let is_first = publish.qos != QoS::ExactlyOnce || self.unreleased.insert(publish.pkid);
         if is_first && let Ok(topic) = std::str::from_utf8(&publish.topic) {
             let properties = publish.properties.as_ref();
-            let is_text = properties.and_then(|properties| properties.payload_format_indicator).map(|it| it == 1);
+            let is_text =
+                properties.and_then(|properties| properties.payload_format_indicator).map(|it| it == 1);
             let content_type = properties.and_then(|properties| properties.content_type.as_deref());
             let value = || payload::value(&publish.payload, is_text, content_type);
             self.members.deliver(topic, publish.retain, value);
@@ -248,11 +249,13 @@ impl Session<'_> {
             let pkid = self.next_id();
             self.asked.insert(pkid, filters.iter().map(|(filter, _)| filter.clone()).collect());
             let filter = |(filter, qos): &(String, u8)| Filter::new(filter.as_str(), quality(*qos));
-            let subscribe = Subscribe { pkid, filters: filters.iter().map(filter).collect(), properties: None };
+            let subscribe =
+                Subscribe { pkid, filters: filters.iter().map(filter).collect(), properties: None };
             self.say(&Packet::Subscribe(subscribe)).await?;
         }
         for filters in difference.unsubscribe.chunks(FILTERS_AT_ONCE) {
-            let unsubscribe = Unsubscribe { pkid: self.next_id(), filters: filters.to_vec(), properties: None };
+            let unsubscribe =
+                Unsubscribe { pkid: self.next_id(), filters: filters.to_vec(), properties: None };
             self.say(&Packet::Unsubscribe(unsubscribe)).await?;
         }
         Ok(())

@@ -52,7 +52,8 @@ impl Wanted {
         let surroundings = context.surroundings.as_deref();
         let variables = surroundings.and_then(|surroundings| surroundings.variables.as_object());
         let empty = Arc::default();
-        let config = variables.and_then(|variables| variables.get("mqttPipConfig")).and_then(Value::as_object);
+        let config =
+            variables.and_then(|variables| variables.get("mqttPipConfig")).and_then(Value::as_object);
         let config = config.unwrap_or(&empty);
         let entity = invocation.entity.as_ref().ok_or("there is no topic")?;
         let filters = topics::filters(entity)?;
@@ -69,7 +70,9 @@ impl Wanted {
         };
         let default_after = match setting("defaultResponseTimeout") {
             None => DEFAULT_AFTER_MS,
-            Some(value) => whole(value).ok_or("`defaultResponseTimeout` is not a whole number of milliseconds")?,
+            Some(value) => {
+                whole(value).ok_or("`defaultResponseTimeout` is not a whole number of milliseconds")?
+            }
         };
         Ok(Wanted {
             broker,
@@ -107,12 +110,14 @@ fn broker(config: &Object, wish: Option<&Value>, secrets: Option<&Value>) -> Res
         },
         Some(Value::Text(name)) => (named(known, name).ok_or_else(|| missing(name))?, false),
         Some(Value::Object(broker)) => (broker, true),
-        Some(brokers) => {
-            (named(Some(brokers), default).ok_or("the argument is neither a broker nor the name of one")?, true)
-        }
+        Some(brokers) => (
+            named(Some(brokers), default).ok_or("the argument is neither a broker nor the name of one")?,
+            true,
+        ),
     };
     let endpoint = endpoint(broker, config)?;
-    let is_known = !is_written || all(known).any(|known| self::endpoint(known, config).as_ref() == Ok(&endpoint));
+    let is_known =
+        !is_written || all(known).any(|known| self::endpoint(known, config).as_ref() == Ok(&endpoint));
     let login = if is_known { login(secrets, text(broker, "name")?) } else { None };
     let part = |key: &str| {
         let part = login.and_then(|login| login.get(key)).and_then(Value::as_text);
@@ -183,7 +188,8 @@ mod tests {
     const CONFIG: &str = r#"{"mqttPipConfig": {"defaultBrokerConfigName": "a", "brokerConfig": [
         {"name": "a", "brokerAddress": "one", "brokerPort": 1, "clientId": "me"},
         {"name": "b", "brokerAddress": "two", "tls": true}]}}"#;
-    const SECRETS: &str = r#"{"mqtt": {"a": {"username": "u", "password": "p"}, "username": "all", "password": "q"}}"#;
+    const SECRETS: &str =
+        r#"{"mqtt": {"a": {"username": "u", "password": "p"}, "username": "all", "password": "q"}}"#;
 
     /// Host and port, client and login of the broker that comes of a variable, secrets and an argument.
     fn resolved(variables: &str, argument: &str) -> Result<String, String> {

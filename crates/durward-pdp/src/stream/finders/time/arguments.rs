@@ -26,7 +26,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The furthest that a zone may be from UTC, in seconds: 18 hours, as in Java.
-const OFFSET_S_MAX: i32 = 18 * 3_600;
+const ZONE_OFFSET_S_MAX: i32 = 18 * 3_600;
 
 /// A set of days or months: bit 0 is Monday or January.
 pub(super) type Set = u16;
@@ -125,7 +125,7 @@ fn read_offset(text: &str) -> Option<Offset> {
     let part = |at: usize| digits(plain.get(at..at + 2)?).and_then(|part| i32::try_from(part).ok());
     let (hours, minutes, seconds) = (part(0)?, part(2)?, part(4)?);
     let distance = hours * 3_600 + minutes * 60 + seconds;
-    if plain.len() != 6 || minutes > 59 || seconds > 59 || distance > OFFSET_S_MAX {
+    if plain.len() != 6 || minutes > 59 || seconds > 59 || distance > ZONE_OFFSET_S_MAX {
         return None;
     }
     Offset::from_seconds(if sign == "-" { -distance } else { distance }).ok()

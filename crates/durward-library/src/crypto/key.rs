@@ -1,0 +1,234 @@
+//! Public keys: from and to DER, with the checks Java makes.
+
+use num_bigint::BigUint;
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, UintRef};
+use x509_cert::der::{Decode, Encode};
+use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
+
+use super::Reason;
+
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+const ED448: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.113");
+
+/// The smallest and largest RSA keys Java reads, in bits.
+const RSA_BITS: std::ops::RangeInclusive<u64> = 512..=16_384;
+/// Above so many bits the exponent may have [`RSA_EXPONENT_BITS_MAX`], as in Java: verifying must not take forever.
+const RSA_SMALL_BITS_MAX: u64 = 3072;
+const RSA_EXPONENT_BITS_MAX: u64 = 64;
+
+/// A curve that Java knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Curve {
+    P256,
+    P384,
+    P521,
+}
+
+impl Curve {
+    const ALL: [Curve; 3] = [Curve::P256, Curve::P384, Curve::P521];
+
+    const fn oid(self) -> ObjectIdentifier {
+        match self {
+            Curve::P256 => ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7"),
+            Curve::P384 => ObjectIdentifier::new_unwrap("1.3.132.0.34"),
+            Curve::P521 => ObjectIdentifier::new_unwrap("1.3.132.0.35"),
+        }
+    }
+
+    /// The name that Java and SAPL use.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Curve::P256 => "secp256r1",
+            Curve::P384 => "secp384r1",
+            Curve::P521 => "secp521r1",
+        }
+    }
+
+    /// The name in JSON Web Keys.
+    pub(crate) const fn jwk_name(self) -> &'static str {
+        match self {
+            Curve::P256 => "P-256",
+            Curve::P384 => "P-384",
+            Curve::P521 => "P-521",
+        }
+    }
+
+    pub(crate) fn of_jwk(name: &str) -> Option<Curve> {
+        Curve::ALL.into_iter().find(|curve| curve.jwk_name() == name)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            Curve::P256 => 256,
+            Curve::P384 => 384,
+            Curve::P521 => 521,
+        }
+    }
+
+    /// How many octets a coordinate takes.
+    pub(crate) const fn octets(self) -> usize {
+        match self {
+            Curve::P256 => 32,
+            Curve::P384 => 48,
+            Curve::P521 => 66,
+        }
+    }
+}
+
+/// A public key of a kind that Java's `RSA`, `EC` and `EdDSA` key factories make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PublicKey {
+    Rsa {
+        modulus: BigUint,
+        exponent: BigUint,
+    },
+    /// A point, which nobody checked to be on the curve, as its two coordinates.
+    Ec {
+        curve: Curve,
+        x: Vec<u8>,
+        y: Vec<u8>,
+    },
+    Ed25519([u8; 32]),
+    /// It can be named but not used.
+    Ed448,
+}
+
+impl PublicKey {
+    /// Reads a `SubjectPublicKeyInfo` (RFC 5280, section 4.1).
+    pub(crate) fn from_der(der: &[u8]) -> Result<PublicKey, Reason> {
+        let unreadable = |_| unsupported();
+        let info = SubjectPublicKeyInfoRef::from_der(der).map_err(unreadable)?;
+        PublicKey::from_info(&info)?.ok_or_else(unsupported)
+    }
+
+    /// `None` for another kind of key.
+    pub(crate) fn from_info(info: &SubjectPublicKeyInfoRef<'_>) -> Result<Option<PublicKey>, Reason> {
+        let octets = info.subject_public_key.as_bytes().ok_or_else(unsupported)?;
+        let parameters = info.algorithm.parameters;
+        Ok(Some(match info.algorithm.oid {
+            RSA if parameters.is_none_or(|parameters| parameters.is_null()) => read_rsa(octets)?,
+            EC => read_ec(parameters, octets)?,
+            ED25519 if parameters.is_none() => {
+                PublicKey::Ed25519(octets.try_into().map_err(|_| unsupported())?)
+            }
+            ED448 if parameters.is_none() && octets.len() == 57 => PublicKey::Ed448,
+            RSA | ED25519 | ED448 => return Err(unsupported()),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// An RSA key, if it has a size that Java accepts.
+    pub(crate) fn rsa(modulus: BigUint, exponent: BigUint) -> Result<PublicKey, Reason> {
+        if !RSA_BITS.contains(&modulus.bits()) {
+            let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
+            return Err(format!("RSA keys must be {least} to {most} bits long"));
+        }
+        if exponent < BigUint::from(3_u32) || exponent >= modulus {
+            return Err(
+                "the exponent of an RSA key must be at least 3 and smaller than the modulus".to_owned()
+            );
+        }
+        if modulus.bits() > RSA_SMALL_BITS_MAX && exponent.bits() > RSA_EXPONENT_BITS_MAX {
+            return Err(
+                "RSA exponents can be no longer than 64 bits if the modulus is longer than 3072".to_owned()
+            );
+        }
+        Ok(PublicKey::Rsa { modulus, exponent })
+    }
+
+    /// An elliptic curve key of these coordinates.
+    pub(crate) fn ec(curve: Curve, x: &[u8], y: &[u8]) -> Result<PublicKey, Reason> {
+        let fit = |octets: &[u8]| {
+            let significant = octets.iter().position(|octet| *octet != 0).unwrap_or(octets.len());
+            let octets = octets.get(significant..).unwrap_or_default();
+            let zeros = curve
+                .octets()
+                .checked_sub(octets.len())
+                .ok_or("Point coordinates do not match field size")?;
+            Ok::<_, Reason>([vec![0; zeros].as_slice(), octets].concat())
+        };
+        Ok(PublicKey::Ec { curve, x: fit(x)?, y: fit(y)? })
+    }
+
+    /// The name of the algorithm in Java.
+    pub(crate) const fn algorithm(&self) -> &'static str {
+        match self {
+            PublicKey::Rsa { .. } => "RSA",
+            PublicKey::Ec { .. } => "EC",
+            PublicKey::Ed25519(_) | PublicKey::Ed448 => "EdDSA",
+        }
+    }
+
+    /// The size in bits; SAPL says 256 for every EdDSA key.
+    pub(crate) fn bits(&self) -> i64 {
+        match self {
+            PublicKey::Rsa { modulus, .. } => i64::try_from(modulus.bits()).unwrap_or(i64::MAX),
+            PublicKey::Ec { curve, .. } => curve.bits().into(),
+            PublicKey::Ed25519(_) | PublicKey::Ed448 => 256,
+        }
+    }
+
+    /// The `SubjectPublicKeyInfo`.
+    pub(crate) fn to_der(&self) -> Result<Vec<u8>, Reason> {
+        let failed = |_| "the key cannot be encoded".to_owned();
+        let curve_oid;
+        let (oid, parameters, octets) = match self {
+            PublicKey::Rsa { modulus, exponent } => {
+                (RSA, Some(AnyRef::NULL), encode_rsa(modulus, exponent).map_err(failed)?)
+            }
+            PublicKey::Ec { curve, .. } => {
+                curve_oid = curve.oid();
+                (EC, Some(AnyRef::from(&curve_oid)), self.point())
+            }
+            PublicKey::Ed25519(octets) => (ED25519, None, octets.to_vec()),
+            PublicKey::Ed448 => return Err(unsupported()),
+        };
+        let info = SubjectPublicKeyInfo {
+            algorithm: AlgorithmIdentifierRef { oid, parameters },
+            subject_public_key: BitStringRef::from_bytes(&octets).map_err(failed)?,
+        };
+        info.to_der().map_err(failed)
+    }
+
+    /// An elliptic curve point, uncompressed (SEC 1, section 2.3.3); empty for other keys.
+    pub(crate) fn point(&self) -> Vec<u8> {
+        let PublicKey::Ec { x, y, .. } = self else { return Vec::new() };
+        [&[4], x.as_slice(), y.as_slice()].concat()
+    }
+}
+
+fn unsupported() -> Reason {
+    "Unsupported key type or invalid key format. Tried algorithms: RSA, EC, EdDSA".to_owned()
+}
+
+fn read_rsa(octets: &[u8]) -> Result<PublicKey, Reason> {
+    let (modulus, exponent) = read_pair(octets).ok_or_else(unsupported)?;
+    PublicKey::rsa(BigUint::from_bytes_be(modulus), BigUint::from_bytes_be(exponent))
+}
+
+/// The two positive numbers of a DER sequence, without zeros in front.
+pub(super) fn read_pair(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    match Vec::<UintRef<'_>>::from_der(der).ok()?.as_slice() {
+        [first, second] => Some((first.as_bytes(), second.as_bytes())),
+        _ => None,
+    }
+}
+
+fn encode_rsa(modulus: &BigUint, exponent: &BigUint) -> x509_cert::der::Result<Vec<u8>> {
+    let (modulus, exponent) = (modulus.to_bytes_be(), exponent.to_bytes_be());
+    vec![UintRef::new(&modulus)?, UintRef::new(&exponent)?].to_der()
+}
+
+fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<PublicKey, Reason> {
+    let oid = parameters.and_then(|parameters| parameters.decode_as::<ObjectIdentifier>().ok());
+    let curve = oid
+        .and_then(|oid| Curve::ALL.into_iter().find(|curve| curve.oid() == oid))
+        .ok_or_else(unsupported)?;
+    let Some((4, coordinates)) = octets.split_first() else { return Err(unsupported()) };
+    match coordinates.split_at_checked(curve.octets()) {
+        Some((x, y)) if y.len() == x.len() => Ok(PublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() }),
+        Some(_) | None => Err(unsupported()),
+    }
+}

@@ -1,0 +1,104 @@
+//! The functions policies can call: 32 libraries of SAPL, each a table of pure functions from values to a value.
+//!
+//! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
+//! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
+
+mod argument;
+mod array;
+mod bitwise;
+#[cfg(test)]
+mod check;
+mod cidr;
+mod crypto;
+mod csv;
+mod digest;
+mod document;
+mod encoding;
+mod filter;
+#[cfg(test)]
+mod fixture;
+mod graph;
+mod graphql;
+mod json;
+pub mod jsonschema;
+mod jvm;
+pub mod jwt;
+mod keys;
+mod limits;
+mod mac;
+mod math;
+mod numeral;
+mod object;
+mod patterns;
+mod permissions;
+mod reflect;
+mod sanitize;
+mod sapl;
+mod semver;
+mod set;
+mod signature;
+mod standard;
+mod string;
+mod table;
+mod time;
+mod toml;
+mod units;
+mod uuid;
+pub mod x509;
+mod xml;
+mod yaml;
+
+use durward_ir::library::LibraryFunction;
+
+/// Every library in the order of its name.
+const LIBRARIES: &[&[LibraryFunction]] = &[
+    array::FUNCTIONS,
+    bitwise::FUNCTIONS,
+    cidr::FUNCTIONS,
+    csv::FUNCTIONS,
+    digest::FUNCTIONS,
+    encoding::FUNCTIONS,
+    filter::FUNCTIONS,
+    graph::FUNCTIONS,
+    graphql::FUNCTIONS,
+    json::FUNCTIONS,
+    jsonschema::FUNCTIONS,
+    keys::FUNCTIONS,
+    mac::FUNCTIONS,
+    math::FUNCTIONS,
+    numeral::FUNCTIONS,
+    object::FUNCTIONS,
+    patterns::FUNCTIONS,
+    permissions::FUNCTIONS,
+    reflect::FUNCTIONS,
+    sanitize::FUNCTIONS,
+    sapl::FUNCTIONS,
+    semver::FUNCTIONS,
+    signature::FUNCTIONS,
+    standard::FUNCTIONS,
+    string::FUNCTIONS,
+    time::FUNCTIONS,
+    toml::FUNCTIONS,
+    units::FUNCTIONS,
+    uuid::FUNCTIONS,
+    x509::FUNCTIONS,
+    xml::FUNCTIONS,
+    yaml::FUNCTIONS,
+];
+
+/// Every function of every library, overloads one by one.
+pub fn all() -> impl Iterator<Item = &'static LibraryFunction> {
+    LIBRARIES.iter().copied().flatten()
+}
+
+/// The function of this full name (`string.length`) that takes this many arguments.
+///
+/// Gives nothing for an unknown name and for a known one with another number of arguments; [`is_known`] tells which.
+pub fn find(name: &str, arity: usize) -> Option<&'static LibraryFunction> {
+    all().find(|function| function.name == name && function.takes_count(arity))
+}
+
+/// Whether any function has this full name, whatever it takes.
+pub fn is_known(name: &str) -> bool {
+    all().any(|function| function.name == name)
+}

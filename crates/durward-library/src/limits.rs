@@ -1,0 +1,75 @@
+//! How large results may become. Policies call functions on what requests and attribute sources bring, and feed
+//! results into further calls, so that without limits a short policy could ask for any amount of memory.
+
+use std::fmt;
+
+use durward_ir::fault::{Evaluated, Fault};
+
+use crate::jvm;
+
+/// The longest text a function may make, in UTF-16 code units. SAPL has this limit where it has one, for
+/// `filter.blacken`, `json.valToJson` and the encodings; here it holds for every text that is made.
+pub(crate) const TEXT_LENGTH_MAX: usize = 10_000_000;
+
+/// The largest number of elements an array may be made of: some 32 MB. SAPL has this limit for the closures of graphs.
+pub(crate) const ELEMENTS_MAX: usize = 1_000_000;
+
+/// The largest number of digits, and the largest scale without its sign, of exact sums and products: what is
+/// written in full stays short, and multiplying stays fast. SAPL has no limit here.
+pub(crate) const DIGITS_MAX: u32 = 10_000;
+
+/// # Errors
+/// A text of this many UTF-16 code units is too long.
+pub(crate) fn check_text_length(length: usize) -> Evaluated<()> {
+    if length > TEXT_LENGTH_MAX { Err(too_long()) } else { Ok(()) }
+}
+
+/// A text would be too long.
+pub(crate) fn too_long() -> Box<Fault> {
+    Fault::processing(format!("the text would be longer than {TEXT_LENGTH_MAX} characters"))
+}
+
+/// A text that does not become too long: writing to it fails before.
+#[derive(Default)]
+pub(crate) struct Limited {
+    text: String,
+    length: usize,
+}
+
+impl Limited {
+    /// The text.
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+}
+
+impl fmt::Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        append(&mut self.text, &mut self.length, text).map_err(|_| fmt::Error)
+    }
+}
+
+/// # Errors
+/// An array of this many elements is too long.
+pub(crate) fn check_elements(count: usize) -> Evaluated<()> {
+    if count > ELEMENTS_MAX {
+        return Err(Fault::processing(format!("the array would have more than {ELEMENTS_MAX} elements")));
+    }
+    Ok(())
+}
+
+/// A text in an error message: its start is enough to find it.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
+/// Appends to a text that is being made and is this many UTF-16 code units long.
+///
+/// # Errors
+/// The text would become too long.
+pub(crate) fn append(out: &mut String, length: &mut usize, text: &str) -> Evaluated<()> {
+    *length = length.saturating_add(jvm::length(text));
+    check_text_length(*length)?;
+    out.push_str(text);
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The library `sapl`: which engine this is.
+//!
+//! The Java engine tells its build, its JVM and its system. Here the version is that of the SAPL language whose functions
+//! these are; there is no JVM, and functions do not look at the system they run on: what is not known when durward is
+//! built is `unknown`, the word the Java engine has for that.
+
+use durward_ir::library::LibraryFunction;
+use durward_ir::value::Value;
+
+use crate::table::row;
+
+/// The version of SAPL that the libraries follow.
+const VERSION: &str = "4.2.0";
+
+const UNKNOWN: &str = "unknown";
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("sapl.info", &[], |_| Ok(info()), "The version of SAPL and the kind of system, and `unknown` for the rest."),
+];
+
+fn info() -> Value {
+    let entries = [
+        ("saplVersion", VERSION),
+        ("gitCommitId", UNKNOWN),
+        ("gitBranch", UNKNOWN),
+        ("gitBuildTime", UNKNOWN),
+        ("jdkVersion", UNKNOWN),
+        ("javaVersion", UNKNOWN),
+        ("javaVendor", UNKNOWN),
+        ("osName", system()),
+        ("osVersion", UNKNOWN),
+        ("osArch", architecture()),
+    ];
+    Value::object(entries.map(|(key, text)| (key, Value::Text(text.into()))))
+}
+
+/// As the JVM names it.
+fn system() -> &'static str {
+    match std::env::consts::OS {
+        "linux" => "Linux",
+        "macos" => "Mac OS X",
+        "windows" => "Windows",
+        other => other,
+    }
+}
+
+/// As the JVM names it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        other => other,
+    }
+}

@@ -1,0 +1,76 @@
+//! The library `signature`: whether a text was signed with the private key of a public one.
+//!
+//! As in the Java engine, the ECDSA functions take a key on any of the three curves: their names tell the digest.
+//! What differs from it:
+//! - RSA keys of 1024 to 8192 bits are supported, those below 2048 not with SHA-384; Java has 512 to 16384;
+//! - 64 octets that cannot be an Ed25519 signature at all are simply no valid one, where Java gives an error.
+
+use durward_ir::fault::{Evaluated, Fault};
+use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::Text;
+use durward_ir::value::Value;
+
+use crate::crypto::{Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, rsa};
+use crate::encoding::{read_base64, read_hex};
+use crate::jvm::strip;
+use crate::table::{row, unchecked};
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("signature.isValidRsaSha256", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha256)),
+        "Whether the signature of the message is by this RSA key, with SHA-256 and PKCS #1 v1.5."),
+    row("signature.isValidRsaSha384", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha384)),
+        "Whether the signature of the message is by this RSA key, with SHA-384 and PKCS #1 v1.5."),
+    row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha512)),
+        "Whether the signature of the message is by this RSA key, with SHA-512 and PKCS #1 v1.5."),
+    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha256)),
+        "Whether the signature of the message, in DER, is by this EC key, with SHA-256."),
+    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha384)),
+        "Whether the signature of the message, in DER, is by this EC key, with SHA-384."),
+    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha512)),
+        "Whether the signature of the message, in DER, is by this EC key, with SHA-512."),
+    row("signature.isValidEd25519", &[Text, Text, Text], |a| verify(a, Algorithm::Ed25519),
+        "Whether the signature of the message is by this Ed25519 key."),
+];
+
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Rsa(Digest),
+    Ecdsa(Digest),
+    Ed25519,
+}
+
+/// Message, signature in hexadecimal or Base64, public key in PEM.
+fn verify(arguments: &[Value], algorithm: Algorithm) -> Evaluated<Value> {
+    let [Value::Text(message), Value::Text(signature), Value::Text(key)] = arguments else {
+        return unchecked();
+    };
+    let answer = is_valid(algorithm, message.as_bytes(), signature, key);
+    answer
+        .map(Value::Boolean)
+        .map_err(|reason| Fault::processing(format!("Failed to verify signature: {reason}")))
+}
+
+fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) -> Result<bool, Reason> {
+    let key = PublicKey::from_der(&key_octets(key)?)?;
+    let signature = read_signature(signature)?;
+    match (algorithm, &key) {
+        (Algorithm::Rsa(digest), PublicKey::Rsa { modulus, exponent }) => {
+            rsa(RsaPadding::Pkcs1, digest, (modulus, exponent), message, &signature)
+        }
+        (Algorithm::Ecdsa(digest), PublicKey::Ec { .. }) => ecdsa_der(digest, &key, message, &signature),
+        (Algorithm::Ed25519, PublicKey::Ed25519(key)) => ed25519(key, message, &signature),
+        (Algorithm::Rsa(_) | Algorithm::Ecdsa(_) | Algorithm::Ed25519, other) => {
+            Err(format!("the key is of the wrong kind: {}", other.algorithm()))
+        }
+    }
+}
+
+/// Hexadecimal digits, or else Base64.
+fn read_signature(text: &str) -> Result<Vec<u8>, Reason> {
+    let text = strip(text);
+    let hex = if text.contains('_') { None } else { read_hex(text) };
+    // No digits at all are hexadecimal too, of nothing.
+    hex.or_else(|| read_base64(text))
+        .ok_or_else(|| "Signature must be in hexadecimal or Base64 format".to_owned())
+}

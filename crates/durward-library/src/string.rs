@@ -1,0 +1,251 @@
+//! The library `string`: texts, as `java.lang.String` has them.
+//!
+//! Lengths and places count UTF-16 code units. Where the Java engine would give half of a character (`substring` into
+//! an emoji), which no text here can hold, the function fails. Its texts have no limit but memory; here a result has
+//! at most 10,000,000 code units. Letters follow the Unicode version of Rust's standard library, not the JVM's.
+
+use durward_ir::fault::{Evaluated, Fault};
+use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::{Array, Number, Text};
+use durward_ir::value::Value;
+
+use crate::jvm::{self, whole};
+use crate::limits::{append, check_text_length};
+use crate::table::{row, row_of_any_number, unchecked};
+
+/// How often `repeat` repeats at most, as SAPL has it.
+const REPEAT_MAX: i32 = 10_000;
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("string.toLowerCase", &[Text], |a| map(a, str::to_lowercase), "The text in lower case, whatever the language."),
+    row("string.toUpperCase", &[Text], |a| map(a, str::to_uppercase), "The text in upper case, whatever the language."),
+    row("string.equalsIgnoreCase", &[Text, Text], |a| test(a, jvm::equals_ignore_case),
+        "Whether both texts are the same but for upper and lower case, letter by letter."),
+    row("string.trim", &[Text], |a| map(a, |text| jvm::trim(text).to_owned()),
+        "The text without blanks and control characters at both ends."),
+    row("string.trimStart", &[Text], |a| map(a, |text| jvm::strip_start(text).to_owned()),
+        "The text without white space at its start."),
+    row("string.trimEnd", &[Text], |a| map(a, |text| jvm::strip_end(text).to_owned()),
+        "The text without white space at its end."),
+    row("string.isBlank", &[Text], |a| of(a, |text| Value::Boolean(jvm::is_blank(text))),
+        "Whether the text is empty or white space alone."),
+    row("string.contains", &[Text, Text], |a| test(a, |text, part| text.contains(part)),
+        "Whether the second text is part of the first."),
+    row("string.startsWith", &[Text, Text], |a| test(a, |text, part| text.starts_with(part)),
+        "Whether the first text starts with the second."),
+    row("string.endsWith", &[Text, Text], |a| test(a, |text, part| text.ends_with(part)),
+        "Whether the first text ends with the second."),
+    row("string.length", &[Text], |a| of(a, |text| place(jvm::length(text))),
+        "The length of the text in UTF-16 code units."),
+    row("string.isEmpty", &[Text], |a| of(a, |text| Value::Boolean(text.is_empty())), "Whether the text is empty."),
+    row("string.substring", &[Text, Number], substring,
+        "The text from a place on, counted from 0; an error outside the text and inside a character."),
+    row("string.substringRange", &[Text, Number, Number], substring_range,
+        "The text from one place to before another; an error outside the text and inside a character."),
+    row("string.indexOf", &[Text, Text], |a| find(a, |text, part| text.find(part)),
+        "The place of the first occurrence of the second text in the first, or -1."),
+    row("string.lastIndexOf", &[Text, Text], |a| find(a, |text, part| text.rfind(part)),
+        "The place of the last occurrence of the second text in the first, or -1."),
+    row("string.join", &[Array, Text], join,
+        "The texts of an array, with a delimiter between them; an error when an element is no text."),
+    row_of_any_number("string.concat", Text, concat, "The texts one after the other."),
+    row("string.replace", &[Text, Text, Text], replace,
+        "The text with every occurrence of the second replaced by the third; an error when the second is empty."),
+    row("string.replaceFirst", &[Text, Text, Text], replace_first,
+        "The text with the first occurrence of the second replaced by the third, in which `$0` stands for what was \
+         found and `\\` makes the next character plain; an error when the second is empty."),
+    row("string.leftPad", &[Text, Number, Text], |a| pad(a, Side::Left),
+        "The text with as many of the given character before it as make it so long; an error unless it is one."),
+    row("string.rightPad", &[Text, Number, Text], |a| pad(a, Side::Right),
+        "The text with as many of the given character behind it as make it so long; an error unless it is one."),
+    row("string.repeat", &[Text, Number], repeat,
+        "The text so many times; an error below 0 and above 10,000 times."),
+    row("string.reverse", &[Text], |a| map(a, |text| text.chars().rev().collect()), "The text backwards."),
+];
+
+fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+/// A length or place as a number.
+fn place(units: usize) -> Value {
+    whole(i64::try_from(units).unwrap_or(i64::MAX))
+}
+
+fn of(arguments: &[Value], value: impl Fn(&str) -> Value) -> Evaluated<Value> {
+    match arguments {
+        [Value::Text(text)] => Ok(value(text)),
+        _ => unchecked(),
+    }
+}
+
+fn map(arguments: &[Value], change: impl Fn(&str) -> String) -> Evaluated<Value> {
+    of(arguments, |before| Value::Text(change(before).into()))
+}
+
+fn test(arguments: &[Value], holds: impl Fn(&str, &str) -> bool) -> Evaluated<Value> {
+    match arguments {
+        [Value::Text(a), Value::Text(b)] => Ok(Value::Boolean(holds(a, b))),
+        _ => unchecked(),
+    }
+}
+
+fn find(arguments: &[Value], find: impl Fn(&str, &str) -> Option<usize>) -> Evaluated<Value> {
+    let [Value::Text(text), Value::Text(part)] = arguments else { return unchecked() };
+    Ok(match find(text, part).and_then(|at| text.get(..at)) {
+        Some(before) => place(jvm::length(before)),
+        None => whole(-1),
+    })
+}
+
+fn substring(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(whole), Value::Number(start)] = arguments else { return unchecked() };
+    part(whole, jvm::checked_int(start)?, None)
+}
+
+fn substring_range(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(whole), Value::Number(start), Value::Number(end)] = arguments else {
+        return unchecked();
+    };
+    part(whole, jvm::checked_int(start)?, Some(jvm::checked_int(end)?))
+}
+
+fn part(whole: &str, start: i32, end: Option<i32>) -> Evaluated<Value> {
+    let length = jvm::length(whole);
+    let within = |at: i32, least: usize| usize::try_from(at).ok().filter(|at| (least..=length).contains(at));
+    let start = within(start, 0).ok_or_else(|| {
+        Fault::processing(format!("the start {start} is outside the text of length {length}"))
+    })?;
+    let end = match end {
+        None => length,
+        Some(end) => within(end, start).ok_or_else(|| {
+            Fault::processing(format!(
+                "the end {end} is not between the start {start} and the length {length}"
+            ))
+        })?,
+    };
+    jvm::cut(whole, start, end).map(text)
+}
+
+/// A delimiter goes before every text but those that come while there is nothing yet, as in the Java engine: joining
+/// `["", "a"]` gives `a`.
+fn join(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Array(elements), Value::Text(delimiter)] = arguments else { return unchecked() };
+    let (mut joined, mut length) = (String::new(), 0);
+    for element in elements.iter() {
+        let Value::Text(next) = element else {
+            return Err(Fault::processing("all elements of the array must be texts"));
+        };
+        if !joined.is_empty() {
+            append(&mut joined, &mut length, delimiter)?;
+        }
+        append(&mut joined, &mut length, next)?;
+    }
+    Ok(Value::Text(joined.into()))
+}
+
+fn concat(arguments: &[Value]) -> Evaluated<Value> {
+    let (mut joined, mut length) = (String::new(), 0);
+    for argument in arguments {
+        let Value::Text(next) = argument else { return unchecked() };
+        append(&mut joined, &mut length, next)?;
+    }
+    Ok(Value::Text(joined.into()))
+}
+
+fn check_target(target: &str) -> Evaluated<()> {
+    if target.is_empty() {
+        return Err(Fault::processing("the text to replace is empty"));
+    }
+    Ok(())
+}
+
+fn replace(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(whole), Value::Text(target), Value::Text(replacement)] = arguments else {
+        return unchecked();
+    };
+    check_target(target)?;
+    let (mut replaced, mut length) = (String::new(), 0);
+    for (count, part) in whole.split(target.as_str()).enumerate() {
+        if count > 0 {
+            append(&mut replaced, &mut length, replacement)?;
+        }
+        append(&mut replaced, &mut length, part)?;
+    }
+    Ok(Value::Text(replaced.into()))
+}
+
+/// The target is plain text, but the replacement is read as `java.util.regex.Matcher` reads one.
+fn replace_first(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(whole), Value::Text(target), Value::Text(replacement)] = arguments else {
+        return unchecked();
+    };
+    check_target(target)?;
+    let Some((before, after)) = whole.split_once(target.as_str()) else { return Ok(text(whole)) };
+    let (mut replaced, mut length) = (String::new(), 0);
+    append(&mut replaced, &mut length, before)?;
+    expand(replacement, |part| append(&mut replaced, &mut length, part.unwrap_or(target)))?;
+    append(&mut replaced, &mut length, after)?;
+    Ok(Value::Text(replaced.into()))
+}
+
+/// Shows the parts of a replacement: plain text, or `None` for what was found.
+fn expand(replacement: &str, mut show: impl FnMut(Option<&str>) -> Evaluated<()>) -> Evaluated<()> {
+    let mut rest = replacement;
+    while let Some(at) = rest.find(['$', '\\']) {
+        let (plain, special) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        show(Some(plain))?;
+        let mut after = special.chars();
+        match (after.next(), after.next()) {
+            (Some('\\'), Some(next)) => show(Some(next.encode_utf8(&mut [0; 4])))?,
+            (Some('\\'), None) => {
+                return Err(Fault::processing("the replacement ends in `\\`: write `\\\\`"));
+            }
+            (_, Some('0')) => show(None)?,
+            (Some(_) | None, Some(_) | None) => {
+                return Err(Fault::processing(
+                    "`$` in the replacement must be followed by `0`: write `\\$` for a plain one",
+                ));
+            }
+        }
+        rest = after.as_str();
+    }
+    show(Some(rest))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
+    let [Value::Text(whole), Value::Number(wanted), Value::Text(padding)] = arguments else {
+        return unchecked();
+    };
+    let wanted = jvm::checked_int(wanted)?;
+    if jvm::length(padding) != 1 {
+        return Err(Fault::processing("the padding must be exactly one character"));
+    }
+    let (wanted, length) = (usize::try_from(wanted).unwrap_or_default(), jvm::length(whole));
+    if length >= wanted {
+        return Ok(text(whole));
+    }
+    check_text_length(wanted)?;
+    let padding = padding.repeat(wanted - length);
+    Ok(Value::Text(match side {
+        Side::Left => (padding + whole).into(),
+        Side::Right => (whole.to_string() + &padding).into(),
+    }))
+}
+
+fn repeat(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(once), Value::Number(count)] = arguments else { return unchecked() };
+    let count = jvm::checked_int(count)?;
+    let Some(times) = usize::try_from(count).ok().filter(|_| count <= REPEAT_MAX) else {
+        return Err(Fault::processing(format!("cannot repeat a text {count} times, only 0 to {REPEAT_MAX}")));
+    };
+    check_text_length(jvm::length(once).saturating_mul(times))?;
+    Ok(Value::Text(once.repeat(times).into()))
+}

@@ -1,0 +1,200 @@
+//! The library `x509`: what certificates say. Nothing here checks who signed them, or whether they were revoked.
+//!
+//! What differs from the Java engine: alternative names of the kinds `otherName`, `x400Address` and `ediPartyName` are
+//! given as the hexadecimal digits of their DER, where Java gives an address in memory; the digest MD2 is missing; DER
+//! is read strictly, where Java takes some BER.
+
+use durward_ir::fault::{Evaluated, Fault};
+use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::Text;
+use durward_ir::value::Value;
+use sha2::Digest;
+
+use crate::crypto::{AlternativeName, Certificate};
+use crate::digest::hex;
+use crate::jvm::{equals_ignore_case, trim};
+use crate::table::{row, unchecked};
+use crate::time::{millis_of_instant, text_of_second};
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("x509.parseCertificate", &[Text], |a| give(a, "Failed to parse certificate", |c, _| Ok(described(c))),
+        "`{version, serialNumber, subject, issuer, notBefore, notAfter, signatureAlgorithm, publicKey}` of a \
+         certificate in PEM or Base64."),
+    row("x509.extractSubjectDn", &[Text], |a| give(a, "Failed to extract subject DN", |c, _| Ok(text(c.subject()))),
+        "The distinguished name of the subject (RFC 2253)."),
+    row("x509.extractIssuerDn", &[Text], |a| give(a, "Failed to extract issuer DN", |c, _| Ok(text(c.issuer()))),
+        "The distinguished name of the issuer (RFC 2253)."),
+    row("x509.extractCommonName", &[Text], |a| give(a, "Failed to extract common name", |c, _| common_name(c)),
+        "The first common name of the subject; an error when it has none."),
+    row("x509.extractSerialNumber", &[Text],
+        |a| give(a, "Failed to extract serial number", |c, _| Ok(text(c.serial_number()))),
+        "The serial number as a text of decimal digits."),
+    row("x509.extractNotBefore", &[Text],
+        |a| give(a, "Failed to extract notBefore date", |c, _| Ok(text(text_of_second(c.not_before())))),
+        "From when on the certificate is valid (ISO 8601)."),
+    row("x509.extractNotAfter", &[Text],
+        |a| give(a, "Failed to extract notAfter date", |c, _| Ok(text(text_of_second(c.not_after())))),
+        "Until when the certificate is valid (ISO 8601)."),
+    row("x509.extractFingerprint", &[Text, Text],
+        |a| give(a, "Failed to extract fingerprint", |c, more| fingerprint(c, one(more)?).map(text)),
+        "The digest of the certificate by this algorithm (`SHA-256`, ...), in hexadecimal."),
+    row("x509.matchesFingerprint", &[Text, Text, Text],
+        |a| give(a, "Failed to match fingerprint", matches_fingerprint),
+        "Whether the certificate has this fingerprint by this algorithm."),
+    row("x509.extractSubjectAltNames", &[Text],
+        |a| give(a, "Failed to extract subject alternative names", |c, _| alternative_names(c)),
+        "The alternative names of the subject, each as `{type, value}`."),
+    row("x509.hasDnsName", &[Text, Text],
+        |a| give(a, "Failed to check DNS name", |c, more| has_dns_name(c, one(more)?).map(Value::Boolean)),
+        "Whether the certificate's common name or an alternative DNS name is this one; `*.` stands for one label."),
+    row("x509.hasIpAddress", &[Text, Text],
+        |a| give(a, "Failed to check IP address", |c, more| has_address(c, one(more)?).map(Value::Boolean)),
+        "Whether an alternative name of the certificate is this IP address, to the letter."),
+    row("x509.isValidAt", &[Text, Text], |a| give(a, "Failed to check validity", |c, more| is_valid_at(c, one(more)?)),
+        "Whether the certificate is valid at an instant (ISO 8601)."),
+];
+
+/// When a certificate is valid, both bounds included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    /// The first second, since 1970 in UTC.
+    pub not_before_s: i64,
+    /// The last second, since 1970 in UTC.
+    pub not_after_s: i64,
+}
+
+/// When a certificate, in PEM or Base64, is valid: what sources of attributes need that watch one.
+///
+/// # Errors
+/// The text is no certificate.
+pub fn validity(certificate: &str) -> Evaluated<Validity> {
+    let certificate = Certificate::read(certificate)
+        .map_err(|reason| Fault::processing(format!("Failed to parse certificate: {reason}")))?;
+    Ok(Validity { not_before_s: certificate.not_before(), not_after_s: certificate.not_after() })
+}
+
+/// The certificate in the first argument, and the others.
+fn give(
+    arguments: &[Value],
+    failed: &str,
+    give: impl Fn(&Certificate, &[Value]) -> Evaluated<Value>,
+) -> Evaluated<Value> {
+    let Some((Value::Text(certificate), more)) = arguments.split_first() else { return unchecked() };
+    let certificate =
+        Certificate::read(certificate).map_err(|reason| Fault::processing(format!("{failed}: {reason}")))?;
+    give(&certificate, more)
+}
+
+fn one(more: &[Value]) -> Evaluated<&str> {
+    match more {
+        [Value::Text(text)] => Ok(text),
+        _ => unchecked().map(|_| ""),
+    }
+}
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::Text(text.as_ref().into())
+}
+
+fn described(certificate: &Certificate) -> Value {
+    Value::object([
+        ("version", Value::number(certificate.version())),
+        ("serialNumber", text(certificate.serial_number())),
+        ("subject", text(certificate.subject())),
+        ("issuer", text(certificate.issuer())),
+        ("notBefore", text(text_of_second(certificate.not_before()))),
+        ("notAfter", text(text_of_second(certificate.not_after()))),
+        ("signatureAlgorithm", text(certificate.signature_algorithm())),
+        (
+            "publicKey",
+            Value::object([("algorithm", text(certificate.key_algorithm())), ("format", text("X.509"))]),
+        ),
+    ])
+}
+
+fn common_name(certificate: &Certificate) -> Evaluated<Value> {
+    let subject = certificate.subject();
+    let name = common_name_of(&subject)
+        .ok_or_else(|| Fault::processing("Certificate subject does not contain a Common Name."))?;
+    Ok(text(name))
+}
+
+/// What stands behind `CN=` up to the next comma. The Java engine does not look for `\` either.
+fn common_name_of(subject: &str) -> Option<&str> {
+    subject.split(',').find_map(|part| trim(part).strip_prefix("CN="))
+}
+
+/// The digest by the name that Java's provider has for it.
+fn fingerprint(certificate: &Certificate, algorithm: &str) -> Evaluated<String> {
+    fn of<D: Digest>(octets: &[u8]) -> String {
+        hex(&D::digest(octets))
+    }
+    let digest: fn(&[u8]) -> String = match algorithm.to_ascii_uppercase().as_str() {
+        "MD5" => of::<md5::Md5>,
+        "SHA" | "SHA1" | "SHA-1" => of::<sha1::Sha1>,
+        "SHA-224" => of::<sha2::Sha224>,
+        "SHA-256" => of::<sha2::Sha256>,
+        "SHA-384" => of::<sha2::Sha384>,
+        "SHA-512" => of::<sha2::Sha512>,
+        "SHA-512/224" => of::<sha2::Sha512_224>,
+        "SHA-512/256" => of::<sha2::Sha512_256>,
+        "SHA3-224" => of::<sha3::Sha3_224>,
+        "SHA3-256" => of::<sha3::Sha3_256>,
+        "SHA3-384" => of::<sha3::Sha3_384>,
+        "SHA3-512" => of::<sha3::Sha3_512>,
+        _ => return Err(Fault::processing(format!("Hash algorithm not supported: {algorithm}."))),
+    };
+    Ok(digest(certificate.der()))
+}
+
+fn matches_fingerprint(certificate: &Certificate, more: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(expected), Value::Text(algorithm)] = more else { return unchecked() };
+    Ok(Value::Boolean(equals_ignore_case(&fingerprint(certificate, algorithm)?, expected)))
+}
+
+fn names(certificate: &Certificate) -> Evaluated<Vec<AlternativeName>> {
+    certificate.alternative_names().map_err(|reason| {
+        Fault::processing(format!("Failed to extract subject alternative names: {reason}."))
+    })
+}
+
+fn alternative_names(certificate: &Certificate) -> Evaluated<Value> {
+    let names = names(certificate)?;
+    let described = names
+        .iter()
+        .map(|name| Value::object([("type", text(name.kind_name())), ("value", text(&name.text))]));
+    Ok(Value::array(described))
+}
+
+fn has_dns_name(certificate: &Certificate, wanted: &str) -> Evaluated<bool> {
+    if common_name_of(&certificate.subject()).is_some_and(|name| matches_dns_name(name, wanted)) {
+        return Ok(true);
+    }
+    let names = names(certificate)?;
+    let mut dns_names = names.iter().filter(|name| name.kind == AlternativeName::DNS_NAME);
+    Ok(dns_names.any(|name| matches_dns_name(&name.text, wanted)))
+}
+
+/// Without regard to case; `*.a.b` in the certificate is any label in front of `.a.b`.
+fn matches_dns_name(certified: &str, wanted: &str) -> bool {
+    let (certified, wanted) = (certified.to_lowercase(), wanted.to_lowercase());
+    if certified == wanted {
+        return true;
+    }
+    let Some(base) = certified.strip_prefix("*.") else { return false };
+    wanted.split_once('.').is_some_and(|(_, rest)| rest == base)
+}
+
+fn has_address(certificate: &Certificate, wanted: &str) -> Evaluated<bool> {
+    let names = names(certificate)?;
+    Ok(names.iter().any(|name| name.kind == AlternativeName::ADDRESS && name.text == wanted))
+}
+
+fn is_valid_at(certificate: &Certificate, instant: &str) -> Evaluated<Value> {
+    let millis = millis_of_instant(instant).ok_or_else(|| {
+        Fault::processing(format!("Invalid timestamp: Invalid ISO 8601 timestamp format: {instant}."))
+    })?;
+    let (first, last) = (certificate.not_before(), certificate.not_after());
+    Ok(Value::Boolean(first.saturating_mul(1000) <= millis && millis <= last.saturating_mul(1000)))
+}

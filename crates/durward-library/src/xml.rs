@@ -1,0 +1,5 @@
+//! The library `xml`.
+
+use durward_ir::library::LibraryFunction;
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];

@@ -1,0 +1,5 @@
+//! The library `yaml`.
+
+use durward_ir::library::LibraryFunction;
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];
