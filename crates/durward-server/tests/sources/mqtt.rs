@@ -52,9 +52,9 @@ impl Broker {
             .unwrap();
         if more.contains("password_file") {
             let passwords = folder.join("passwords");
-            let made =
-                Command::new("mosquitto_passwd").arg("-b").arg("-c").arg(&passwords).args(["u", "SECRET"]);
-            assert!(made.status().unwrap().success());
+            let mut make = Command::new("mosquitto_passwd");
+            make.arg("-b").arg("-c").arg(&passwords).args(["u", "SECRET"]);
+            assert!(make.status().unwrap().success());
         }
         let child = Command::new("mosquitto")
             .arg("-c")

@@ -1,12 +1,13 @@
 //! Streams of decisions whose decision is the value of one attribute, driven as the server drives them.
 
+use std::hash::Hasher;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use durward_pdp::Value;
 use durward_pdp::ir::json;
 use durward_pdp::stream::{
-    BrokerSettings, Decider, Finder, Invocation, Known, Options, Outcome, Step, Streams, Subscription,
+    Answer, BrokerSettings, Decider, Finder, FinderOptions, Invocation, Known, Step, Streams, Subscription,
     Surroundings,
 };
 use durward_server::sources::{Sources, drive};
@@ -25,15 +26,19 @@ pub(crate) struct Question {
 
 /// The attribute's value as JSON, or `ERROR: ` and the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer(pub(crate) String);
+pub(crate) struct Said(pub(crate) String);
 
-impl Outcome for Answer {
-    fn digest(&self) -> u64 {
-        self.0.len() as u64
+impl Answer for Said {
+    fn equals(&self, other: &Said) -> bool {
+        self == other
     }
 
-    fn is_identical(&self, other: &Answer) -> bool {
+    fn is_identical(&self, other: &Said) -> bool {
         self == other
+    }
+
+    fn hash(&self, state: &mut dyn Hasher) {
+        state.write(self.0.as_bytes());
     }
 }
 
@@ -42,19 +47,19 @@ pub(crate) struct Echo(pub(crate) Surroundings);
 
 impl Decider for Echo {
     type Subscription = Question;
-    type Decision = Answer;
+    type Decision = Said;
 
-    fn step(&self, question: &Question, known: &dyn Known) -> Step<Answer> {
+    fn step(&self, question: &Question, known: &dyn Known) -> Step<Said> {
         match known.get(&question.invocation) {
             None => Step::Needs(vec![question.invocation.clone()]),
-            Some(Ok(Value::Undefined)) => Step::Decided(Answer("undefined".into())),
-            Some(Ok(value)) => Step::Decided(Answer(value.to_json())),
-            Some(Err(fault)) => Step::Decided(Answer(format!("ERROR: {}", fault.message))),
+            Some(Ok(Value::Undefined)) => Step::Decided(Said("undefined".into())),
+            Some(Ok(value)) => Step::Decided(Said(value.to_json())),
+            Some(Err(fault)) => Step::Decided(Said(format!("ERROR: {}", fault.message))),
         }
     }
 
-    fn indeterminate(&self, reason: &str) -> Answer {
-        Answer(format!("PANIC: {reason}"))
+    fn indeterminate(&self, reason: &str) -> Said {
+        Said(format!("PANIC: {reason}"))
     }
 
     fn surroundings(&self) -> Surroundings {
@@ -147,13 +152,13 @@ pub(crate) fn now_ms() -> i64 {
 }
 
 /// Options with which a source is asked again soon.
-pub(crate) fn often() -> Options {
-    Options {
+pub(crate) fn often() -> FinderOptions {
+    FinderOptions {
         poll_interval_ms: 50,
         initial_timeout_ms: 10_000,
         retries: 0,
         backoff_ms: 50,
-        ..Options::default()
+        ..FinderOptions::default()
     }
 }
 
