@@ -20,7 +20,8 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 8] = [
+const WITHOUT_DEFAULT: [&str; 9] = [
+    "sources.authorities",
     "policies.root",
     "server.tls.certificate",
     "server.tls.key",

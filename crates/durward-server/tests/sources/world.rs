@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime};
 use durward_pdp::Value;
 use durward_pdp::ir::json;
 use durward_pdp::stream::{
-    Answer, BrokerSettings, Decider, Finder, FinderOptions, Invocation, Known, Step, Streams, Subscription,
+    Answer, BrokerSettings, Decider, FinderOptions, Invocation, Known, Step, Streams, Subscription,
     Surroundings,
 };
-use durward_server::sources::{Sources, drive};
+use durward_server::sources::Sources;
 use durward_server::{Clock, SourceSettings};
-use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// How long a test waits for what must come.
@@ -83,6 +83,7 @@ pub(crate) fn surroundings(variables: &str, secrets: &str) -> Surroundings {
 pub(crate) struct World {
     pub(crate) streams: Streams<Echo>,
     driver: tokio::task::JoinHandle<()>,
+    _sources: Sources,
 }
 
 impl Drop for World {
@@ -97,14 +98,14 @@ impl World {
     }
 
     pub(crate) fn with(settings: &SourceSettings, surroundings: Surroundings) -> World {
-        let sources = Sources::new(settings, &Handle::current(), &clock()).unwrap();
-        World::of(sources.finders(), surroundings)
-    }
-
-    pub(crate) fn of(finders: Vec<Finder>, surroundings: Surroundings) -> World {
-        let (streams, driver) = drive(Arc::new(Echo(surroundings)), BrokerSettings::default(), 7, clock());
-        streams.set_finders(finders, now_ms());
-        World { streams, driver: tokio::spawn(driver) }
+        let sources = Sources::start(settings, &clock()).unwrap();
+        let awake = Arc::new(Notify::new());
+        let wake = Arc::clone(&awake);
+        let policies = Arc::new(Echo(surroundings));
+        let streams = Streams::new(policies, BrokerSettings::default(), 7, move || wake.notify_one());
+        streams.set_finders(sources.finders(), now_ms());
+        let driver = tokio::spawn(drive(streams.clone(), awake));
+        World { streams, driver, _sources: sources }
     }
 
     pub(crate) fn ask(&self, invocation: Invocation) -> Asked {
@@ -113,6 +114,15 @@ impl World {
 
     pub(crate) fn ask_with(&self, invocation: Invocation, secrets: &str) -> Asked {
         Asked(self.streams.subscribe(Question { invocation, secrets: value(secrets) }, now_ms()).unwrap())
+    }
+}
+
+/// Calls the streams when something has happened and when a time has come.
+async fn drive(streams: Streams<Echo>, awake: Arc<Notify>) {
+    loop {
+        let next_ms = streams.tick(now_ms()).unwrap_or(i64::MAX);
+        let nap_ms = u64::try_from(next_ms.saturating_sub(now_ms())).unwrap_or(0).min(10_000);
+        let _ = timeout(Duration::from_millis(nap_ms), awake.notified()).await;
     }
 }
 

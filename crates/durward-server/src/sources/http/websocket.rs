@@ -111,9 +111,11 @@ impl Silence {
 }
 
 fn reason(error: &Error, bytes_max: usize) -> String {
-    match error {
-        Error::Http(answer) => format!("HTTP {}", answer.status().as_u16()),
-        Error::Capacity(CapacityError::MessageTooLong { .. }) => super::client::too_large(bytes_max),
-        error => told(error),
+    if let Error::Http(answer) = error {
+        return format!("HTTP {}", answer.status().as_u16());
     }
+    if let Error::Capacity(CapacityError::MessageTooLong { .. }) = error {
+        return super::client::too_large(bytes_max);
+    }
+    told(error)
 }

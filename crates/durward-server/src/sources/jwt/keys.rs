@@ -13,7 +13,7 @@ use durward_pdp::stream::Context;
 
 use super::settings::KeyServer;
 use crate::Clock;
-use crate::sources::driver::milliseconds;
+use crate::sources::clock::milliseconds;
 use crate::sources::http::{Client, Request};
 
 /// How long it is believed that a key cannot be had, in milliseconds.

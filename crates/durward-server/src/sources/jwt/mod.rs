@@ -14,7 +14,7 @@ use durward_pdp::ir::Fault;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
 use tokio::runtime::Handle;
 
-use super::driver::{milliseconds, sleep_until};
+use super::clock::{milliseconds, sleep_until};
 use super::http::Client;
 use super::task::Task;
 use crate::Clock;

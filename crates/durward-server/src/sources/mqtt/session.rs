@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use rumqttc::v5::mqttbytes::v5::{
-    ConnAck, Connect, ConnectProperties, ConnectReturnCode, Disconnect, DisconnectReasonCode, Filter, Login,
-    Packet, PingReq, PubAck, PubComp, PubRec, Publish, SubAck, Subscribe, SubscribeReasonCode, Unsubscribe,
+    Connect, ConnectProperties, ConnectReturnCode, Disconnect, DisconnectReasonCode, Filter, Login, Packet,
+    PingReq, PubAck, PubComp, PubRec, Publish, SubAck, Subscribe, SubscribeReasonCode, Unsubscribe,
 };
 use rumqttc::v5::mqttbytes::{self, QoS};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -119,11 +119,12 @@ impl Session<'_> {
         self.say(&Packet::Connect(connect, None, login)).await?;
         loop {
             if let Some(packet) = self.read()? {
-                return match packet {
-                    Packet::ConnAck(ConnAck { code: ConnectReturnCode::Success, .. }) => Ok(()),
-                    Packet::ConnAck(ConnAck { code, .. }) => Err(format!("the broker refuses us: {code:?}")),
-                    _ => Err("the broker speaks out of turn".into()),
+                let Packet::ConnAck(answer) = packet else {
+                    return Err("the broker speaks out of turn".into());
                 };
+                let is_in = answer.code == ConnectReturnCode::Success;
+                let refused = || format!("the broker refuses us: {:?}", answer.code);
+                return if is_in { Ok(()) } else { Err(refused()) };
             }
             self.receive().await?;
         }
