@@ -97,6 +97,9 @@ impl Settings {
             tls.key = directory.join(&tls.key);
             tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
         }
+        if let Some(path) = self.sources.authorities.take() {
+            self.sources.authorities = Some(directory.join(path));
+        }
     }
 }
 

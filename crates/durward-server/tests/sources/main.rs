@@ -14,5 +14,7 @@ mod http;
 mod jwt;
 mod mqtt;
 mod service;
+#[cfg(feature = "tls")]
+mod tls;
 mod websocket;
 mod world;
