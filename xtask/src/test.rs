@@ -2,6 +2,7 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
+use crate::tools::{MOSQUITTO, MOSQUITTO_PUB};
 use crate::{check, clients, demo, fuzz, readme, recorded, release};
 use std::process::ExitCode;
 
@@ -24,6 +25,12 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// `cargo test` over everything, documentation examples included, counting what it says.
 fn tests() -> Outcome {
+    for tool in [MOSQUITTO, MOSQUITTO_PUB] {
+        // The tests that want it say so themselves: passed over here, a failure on the build machine.
+        if let Err(missing) = tool.get() {
+            println!("{missing}");
+        }
+    }
     let mut tally = Tally::default();
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
     let ended = run_seeing(command.args(locked()), Stream::Output, |line| {

@@ -22,6 +22,7 @@ pub mod rsocket;
 pub mod sapl;
 mod server;
 mod settings;
+pub mod sources;
 mod state;
 mod tls;
 mod wire;
@@ -33,9 +34,9 @@ pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings, LimitSettings, LogFormat,
-    LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings, SaplSettings, ServerSettings,
-    Settings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AttributeSourceSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings,
+    LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings,
+    SaplSettings, ServerSettings, Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.
