@@ -83,7 +83,14 @@ impl Sources {
             |error: io::Error| ConfigError::of_setting("sources", format!("cannot be started: {error}"));
         let runtime =
             runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;
-        let sources = Sources::new(settings, runtime.handle(), clock)?;
+        let sources = match Sources::new(settings, runtime.handle(), clock) {
+            Ok(sources) => sources,
+            Err(error) => {
+                // Dropping it would wait for its threads, which nobody may do who starts a server from within another.
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
         let (handle, stop) = oneshot::channel::<()>();
         let run = move || {
             // The error is what is waited for: the other end was dropped.

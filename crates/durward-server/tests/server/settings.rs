@@ -36,7 +36,7 @@ const WITHOUT_DEFAULT: [&str; 11] = [
 
 /// Tables of what has no default list several in a row.
 fn has_no_default(name: &str) -> bool {
-    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt."];
+    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt.", "sources.attributes."];
     WITHOUT_DEFAULT.contains(&name) || sections.iter().any(|section| name.starts_with(section))
 }
 

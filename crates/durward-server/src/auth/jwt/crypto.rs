@@ -37,7 +37,7 @@ struct ByRing {
     key: DecodingKey,
 }
 
-#[expect(
+#[allow(
     clippy::wildcard_enum_match_arm,
     reason = "the library may learn of algorithms; all but these are refused"
 )]
