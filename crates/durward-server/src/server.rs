@@ -21,6 +21,7 @@ use crate::policies::Policies;
 use crate::rsocket::serve;
 use crate::sapl::{Decider, Tenants};
 use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::sources::Sources;
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
 use crate::{Clock, listener};
@@ -182,7 +183,7 @@ impl Server {
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
-        decide_by_policies(&shared).map_err(StartError::Thread)?;
+        decide_by_policies(&shared)?;
         let _watch =
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -225,13 +226,17 @@ impl Server {
 }
 
 /// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
-fn decide_by_policies(shared: &Arc<Shared>) -> io::Result<()> {
+fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
     let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
     if !is_asked || shared.sapl.decider.get().is_some() {
         return Ok(());
     }
-    let tenants = Tenants::new(Arc::clone(&shared.clock), vec![Finder::timed(TimeFinder::default())])?;
+    let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
+    let mut finders = vec![Finder::timed(TimeFinder::default())];
+    finders.extend(sources.finders());
+    let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
     // Only this place fills them, once.
+    let _ = shared.sapl.sources.set(sources);
     let _ = shared.sapl.tenants.set(tenants.clone());
     shared.policies_changed();
     let _ = shared.sapl.decider.set(Arc::new(tenants));
