@@ -9,7 +9,7 @@ use super::{LineIndex, Span};
 const QUOTE_LENGTH_MAX: usize = 40;
 
 /// Most characters of a source line shown below a message.
-const LINE_LENGTH_MAX: usize = 120;
+const LINE_LENGTH_SHOWN: usize = 120;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -90,13 +90,13 @@ fn excerpt(span: Span, text: &str, lines: &LineIndex) -> (String, String) {
     let line = whole.text(text).trim_end_matches(['\r', '\n']);
     let before = text.get(whole.start as usize..span.start as usize).unwrap_or_default().chars().count();
     let marked = span.text(text).lines().next().unwrap_or_default().chars().count().max(1);
-    let skipped = before.saturating_sub(LINE_LENGTH_MAX / 2);
-    let mut shown: String = line.chars().skip(skipped).take(LINE_LENGTH_MAX).map(harmless).collect();
+    let skipped = before.saturating_sub(LINE_LENGTH_SHOWN / 2);
+    let mut shown: String = line.chars().skip(skipped).take(LINE_LENGTH_SHOWN).map(harmless).collect();
     if skipped > 0 {
         shown.insert_str(0, "... ");
     }
     let indent = before - skipped + if skipped > 0 { 4 } else { 0 };
-    let marks = " ".repeat(indent) + &"^".repeat(marked.min(LINE_LENGTH_MAX / 2));
+    let marks = " ".repeat(indent) + &"^".repeat(marked.min(LINE_LENGTH_SHOWN / 2));
     (shown.trim_end().to_owned(), marks)
 }
 
@@ -104,7 +104,7 @@ fn excerpt(span: Span, text: &str, lines: &LineIndex) -> (String, String) {
 fn harmless(character: char) -> char {
     if character.is_control() {
         ' '
-    } else if turns_direction(character) {
+    } else if turns_direction(character) || matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}') {
         char::REPLACEMENT_CHARACTER
     } else {
         character
@@ -222,7 +222,7 @@ mod tests {
         let text = format!("{}!{}", "a".repeat(1000), "b".repeat(1000));
         let shown = rendered(Span::new(1000, 1001), &text);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[2].len(), "1 | ... ".len() + LINE_LENGTH_MAX);
+        assert_eq!(lines[2].len(), "1 | ... ".len() + LINE_LENGTH_SHOWN);
         assert_eq!(lines[2].find('!'), lines[3].find('^'));
     }
 

@@ -172,7 +172,7 @@ impl<'s> Lexer<'s, '_> {
     fn unknown(&mut self, rest: &str, first: char) -> (TokenKind, usize) {
         let after = rest.get(1..).filter(|_| first == '\'');
         if let Some(end) = after.and_then(|after| end_on_line(after, '\'')) {
-            let help = format!("write \"{}\"", rest.get(1..=end).unwrap_or_default());
+            let help = format!("write {}", quote(&format!("\"{}\"", rest.get(1..=end).unwrap_or_default())));
             self.report(0, end + 2, "texts stand in double quotation marks", Some(help));
             return (TokenKind::Invalid, end + 2);
         }

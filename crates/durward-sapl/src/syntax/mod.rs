@@ -12,6 +12,7 @@ mod names;
 #[expect(clippy::wildcard_enum_match_arm, reason = "what the grammar does not name is refused")]
 mod parser;
 mod print;
+pub mod sapltest;
 mod span;
 mod token;
 pub mod tree;

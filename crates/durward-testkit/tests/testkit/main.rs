@@ -12,4 +12,5 @@ mod conformance;
 mod examples;
 mod recorded;
 mod sapl;
+mod sapl_syntax;
 mod voting;

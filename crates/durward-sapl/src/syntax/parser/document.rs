@@ -200,7 +200,7 @@ impl Parser<'_> {
     }
 
     /// `priority deny or abstain, errors propagate.`
-    fn algorithm(&mut self) -> Part<Algorithm> {
+    pub(in crate::syntax) fn algorithm(&mut self) -> Part<Algorithm> {
         let start = self.next().span;
         let mode = self.mode()?;
         self.expect_word("or", "the algorithm")?;

@@ -108,7 +108,7 @@ impl Parser<'_> {
     }
 
     /// Reads a text in quotation marks.
-    pub(super) fn quoted_text(&mut self, what: &str) -> Part<Text> {
+    pub(in crate::syntax) fn quoted_text(&mut self, what: &str) -> Part<Text> {
         if !self.is(K::Text) {
             return self.expected(what);
         }
@@ -117,7 +117,7 @@ impl Parser<'_> {
     }
 
     /// Reads `library.function`, with as many segments as there are.
-    pub(super) fn function_name(&mut self, used: NameUse) -> Part<FunctionName> {
+    pub(in crate::syntax) fn function_name(&mut self, used: NameUse) -> Part<FunctionName> {
         let first = self.name(used)?;
         let mut span = first.span;
         let mut segments = vec![first];

@@ -47,7 +47,7 @@ impl Parser<'_> {
     }
 
     /// Skips up to a word that a condition holds for, or to the end.
-    pub(super) fn skip_to(&mut self, stop: impl Fn(&Self) -> bool) {
+    pub(in crate::syntax) fn skip_to(&mut self, stop: impl Fn(&Self) -> bool) {
         while !self.is(K::End) && !stop(self) {
             self.take();
         }
@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 
     /// A way out where one of some keywords should stand.
-    pub(super) fn keyword_hint(&self, words: &[&str]) -> Option<String> {
+    pub(in crate::syntax) fn keyword_hint(&self, words: &[&str]) -> Option<String> {
         let token = self.next();
         let word = self.text(token.span);
         if token.kind != K::Word || words.contains(&word) {
@@ -89,7 +89,7 @@ impl Parser<'_> {
     }
 
     /// The way out of an algorithm written as in SAPL 3.
-    pub(super) fn algorithm_hint(&self) -> Option<String> {
+    pub(in crate::syntax) fn algorithm_hint(&self) -> Option<String> {
         let start = self.next().span.start as usize;
         let rest = self.source.get(start..).unwrap_or_default();
         let found = OLD_ALGORITHMS.iter().find(|(old, _)| rest.starts_with(old));

@@ -1,141 +1,152 @@
-//! Trees without places: two texts say the same if these are equal.
+//! The places in a tree: changed all at once, or forgotten, for two texts say the same if their trees without places
+//! are equal.
 
 use super::{
     AttributeCall, Document, Expr, ExprKind, Filter, FilterCall, FunctionName, Import, Name, Policy,
     PolicySet, Root, SchemaStatement, Span, Statement, Step, StepKind, Variable,
 };
 
-/// What forgets where it was written.
-pub(in crate::syntax) trait Forget {
-    /// Sets every place to the start of the text.
-    fn forget(&mut self);
+/// What knows where it was written.
+trait Placed {
+    /// Changes every place.
+    fn change(&mut self, change: &mut impl FnMut(&mut Span));
 }
 
 impl Document {
     /// The same document with every place at the start of the text.
-    pub fn without_places(mut self) -> Document {
-        self.forget();
+    pub fn without_places(self) -> Document {
+        self.with_places(|_| Span::default())
+    }
+
+    /// The same document with other places.
+    pub fn with_places(mut self, mut place: impl FnMut(Span) -> Span) -> Document {
+        self.change(&mut |span| *span = place(*span));
         self
     }
 }
 
 impl Expr {
     /// The same expression with every place at the start of the text.
-    pub fn without_places(mut self) -> Expr {
-        self.forget();
+    pub fn without_places(self) -> Expr {
+        self.with_places(|_| Span::default())
+    }
+
+    /// The same expression with other places.
+    pub fn with_places(mut self, mut place: impl FnMut(Span) -> Span) -> Expr {
+        self.change(&mut |span| *span = place(*span));
         self
     }
 }
 
-impl<T: Forget> Forget for Vec<T> {
-    fn forget(&mut self) {
-        self.iter_mut().for_each(T::forget);
+impl<T: Placed> Placed for Vec<T> {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.iter_mut().for_each(|one| one.change(change));
     }
 }
 
-impl<T: Forget> Forget for Option<T> {
-    fn forget(&mut self) {
-        self.iter_mut().for_each(T::forget);
+impl<T: Placed> Placed for Option<T> {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.iter_mut().for_each(|one| one.change(change));
     }
 }
 
-impl<T: Forget> Forget for Box<T> {
-    fn forget(&mut self) {
-        T::forget(self);
+impl<T: Placed> Placed for Box<T> {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        T::change(self, change);
     }
 }
 
-impl Forget for Span {
-    fn forget(&mut self) {
-        *self = Span::default();
+impl Placed for Span {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        change(self);
     }
 }
 
-impl Forget for Name {
-    fn forget(&mut self) {
-        self.span.forget();
+impl Placed for Name {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
     }
 }
 
-impl Forget for FunctionName {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.segments.forget();
+impl Placed for FunctionName {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.segments.change(change);
     }
 }
 
-impl Forget for Document {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.imports.forget();
-        self.schemas.forget();
+impl Placed for Document {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.imports.change(change);
+        self.schemas.change(change);
         match &mut self.root {
-            Some(Root::Policy(policy)) => policy.forget(),
-            Some(Root::Set(set)) => set.forget(),
+            Some(Root::Policy(policy)) => policy.change(change),
+            Some(Root::Set(set)) => set.change(change),
             None => {}
         }
     }
 }
 
-impl Forget for Import {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.library.forget();
-        self.function.forget();
-        self.alias.forget();
+impl Placed for Import {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.library.change(change);
+        self.function.change(change);
+        self.alias.change(change);
     }
 }
 
-impl Forget for SchemaStatement {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.schema.forget();
+impl Placed for SchemaStatement {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.schema.change(change);
     }
 }
 
-impl Forget for PolicySet {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.name.span.forget();
-        self.algorithm.span.forget();
-        self.target.forget();
-        self.variables.forget();
-        self.policies.forget();
+impl Placed for PolicySet {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.name.span.change(change);
+        self.algorithm.span.change(change);
+        self.target.change(change);
+        self.variables.change(change);
+        self.policies.change(change);
     }
 }
 
-impl Forget for Policy {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.name.span.forget();
-        self.body.forget();
-        self.obligations.forget();
-        self.advice.forget();
-        self.transform.forget();
+impl Placed for Policy {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.name.span.change(change);
+        self.body.change(change);
+        self.obligations.change(change);
+        self.advice.change(change);
+        self.transform.change(change);
     }
 }
 
-impl Forget for Statement {
-    fn forget(&mut self) {
+impl Placed for Statement {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
         match self {
-            Statement::Variable(variable) => variable.forget(),
-            Statement::Condition(condition) => condition.forget(),
+            Statement::Variable(variable) => variable.change(change),
+            Statement::Condition(condition) => condition.change(change),
         }
     }
 }
 
-impl Forget for Variable {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.name.forget();
-        self.value.forget();
-        self.schemas.forget();
+impl Placed for Variable {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.name.change(change);
+        self.value.change(change);
+        self.schemas.change(change);
     }
 }
 
-impl Forget for Expr {
-    fn forget(&mut self) {
-        self.span.forget();
+impl Placed for Expr {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
         match &mut self.kind {
             ExprKind::Null
             | ExprKind::Undefined
@@ -146,86 +157,86 @@ impl Forget for Expr {
             | ExprKind::RelativeValue
             | ExprKind::RelativeLocation
             | ExprKind::Error => {}
-            ExprKind::Array(items) => items.forget(),
+            ExprKind::Array(items) => items.change(change),
             ExprKind::Object(entries) => {
                 for entry in entries {
-                    entry.span.forget();
-                    entry.key_span.forget();
-                    entry.value.forget();
+                    entry.span.change(change);
+                    entry.key_span.change(change);
+                    entry.value.change(change);
                 }
             }
             ExprKind::Call(call) => {
-                call.name.forget();
-                call.arguments.forget();
+                call.name.change(change);
+                call.arguments.change(change);
             }
-            ExprKind::Attribute(call) => call.forget(),
+            ExprKind::Attribute(call) => call.change(change),
             ExprKind::Steps { base, steps } => {
-                base.forget();
-                steps.forget();
+                base.change(change);
+                steps.change(change);
             }
             ExprKind::Unary { operator_span, operand, .. } => {
-                operator_span.forget();
-                operand.forget();
+                operator_span.change(change);
+                operand.change(change);
             }
             ExprKind::Comparison(comparison) => {
-                comparison.left.forget();
-                comparison.operator_span.forget();
-                comparison.right.forget();
+                comparison.left.change(change);
+                comparison.operator_span.change(change);
+                comparison.right.change(change);
             }
             ExprKind::Chain(chain) => {
-                chain.first.forget();
+                chain.first.change(change);
                 for link in &mut chain.rest {
-                    link.operator_span.forget();
-                    link.operand.forget();
+                    link.operator_span.change(change);
+                    link.operand.change(change);
                 }
             }
             ExprKind::Filter { base, filter } => {
-                base.forget();
-                filter.forget();
+                base.change(change);
+                filter.change(change);
             }
             ExprKind::Subtemplate { base, template } => {
-                base.forget();
-                template.forget();
+                base.change(change);
+                template.change(change);
             }
         }
     }
 }
 
-impl Forget for AttributeCall {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.name.forget();
-        self.arguments.forget();
-        self.options.forget();
+impl Placed for AttributeCall {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.name.change(change);
+        self.arguments.change(change);
+        self.options.change(change);
     }
 }
 
-impl Forget for Filter {
-    fn forget(&mut self) {
+impl Placed for Filter {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
         match self {
-            Filter::Simple(call) => call.forget(),
+            Filter::Simple(call) => call.change(change),
             Filter::Extended(statements) => {
                 for statement in statements {
-                    statement.span.forget();
-                    statement.target.forget();
-                    statement.call.forget();
+                    statement.span.change(change);
+                    statement.target.change(change);
+                    statement.call.change(change);
                 }
             }
         }
     }
 }
 
-impl Forget for FilterCall {
-    fn forget(&mut self) {
-        self.span.forget();
-        self.name.forget();
-        self.arguments.forget();
+impl Placed for FilterCall {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
+        self.name.change(change);
+        self.arguments.change(change);
     }
 }
 
-impl Forget for Step {
-    fn forget(&mut self) {
-        self.span.forget();
+impl Placed for Step {
+    fn change(&mut self, change: &mut impl FnMut(&mut Span)) {
+        self.span.change(change);
         match &mut self.kind {
             StepKind::Key(_)
             | StepKind::Wildcard
@@ -236,8 +247,8 @@ impl Forget for Step {
             | StepKind::RecursiveKey(_)
             | StepKind::RecursiveWildcard
             | StepKind::RecursiveIndex(_) => {}
-            StepKind::Expression(inner) | StepKind::Condition(inner) => inner.forget(),
-            StepKind::Attribute(call) => call.forget(),
+            StepKind::Expression(inner) | StepKind::Condition(inner) => inner.change(change),
+            StepKind::Attribute(call) => call.change(change),
         }
     }
 }
