@@ -5,9 +5,12 @@
 //! back-references, atomic groups and possessive quantifiers go to `fancy-regex`, which tries ways as Java does, up to
 //! [`BACKTRACKS_MAX`].
 //!
-//! Refused, because neither engine can say it: grapheme clusters (`\X`, `\b{g}`), names of characters (`\N{..}`),
-//! canonical equivalence, and back-references that ignore the case of ASCII letters only (`(?i)` without `u`) to groups that
-//! may match other letters, or by a group to itself. What is looked for behind may be of any length, where Java wants an obvious limit.
+//! Refused, because neither engine can be relied on to say it: grapheme clusters (`\X`, `\b{g}`), names of characters
+//! (`\N{..}`), canonical equivalence, back-references that ignore the case of ASCII letters only (`(?i)` without `u`) to
+//! groups that may match other letters, references by a group to itself, and look-behind of varying length with look-around,
+//! back-references, possessive quantifiers or captured groups inside. Plain look-behind may be of any length, where Java
+//! wants an obvious limit. Loops whose body may match nothing go on as long as the whole can match, where Java stops after
+//! a round of nothing.
 
 mod class;
 mod parse;
@@ -196,13 +199,13 @@ impl Regex {
 
 impl Engine {
     fn build(pattern: &Arc<str>, parsed: &parse::Parsed, usage: Use) -> Result<Engine, RegexError> {
-        let written = write::write(&parsed.node, usage);
+        let refuse = |reason| RegexError { pattern: Arc::clone(pattern), position: None, reason };
+        let written = write::write(&parsed.node, usage).map_err(refuse)?;
         let engine = if written.needs_backtracking {
             Engine::backtracking(&written.pattern)
         } else {
             Engine::linear(&written.pattern)
         };
-        let refuse = |reason| RegexError { pattern: Arc::clone(pattern), position: None, reason };
         engine.map_err(refuse)
     }
 

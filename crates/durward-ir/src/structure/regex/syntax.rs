@@ -156,6 +156,27 @@ impl Node {
         }
     }
 
+    /// How many characters it matches, when it is always as many.
+    pub(super) fn length(&self) -> Option<u32> {
+        match self {
+            Node::Empty | Node::Edge(_) | Node::Around { .. } => Some(0),
+            Node::Char(_) | Node::Set(_) => Some(1),
+            Node::Concat(nodes) => nodes.iter().try_fold(0_u32, |sum, node| sum.checked_add(node.length()?)),
+            Node::Either(nodes) => {
+                let first = nodes.first().map_or(Some(0), Node::length)?;
+                nodes.iter().all(|node| node.length() == Some(first)).then_some(first)
+            }
+            Node::Capture(_, node) | Node::Atomic(node) => node.length(),
+            Node::Repeat { node, min, max, .. } if *max == Some(*min) => node.length()?.checked_mul(*min),
+            Node::Repeat { .. } | Node::Never | Node::Back { .. } => None,
+        }
+    }
+
+    /// Whether there is a back-reference.
+    pub(super) fn refers_back(&self) -> bool {
+        matches!(self, Node::Back { .. }) || self.children().iter().any(Node::refers_back)
+    }
+
     /// The parts.
     pub(super) fn children(&self) -> &[Node] {
         match self {

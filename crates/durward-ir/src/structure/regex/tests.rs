@@ -124,6 +124,7 @@ fn groups_look_around_and_refer_back() {
     matches("(?i)(\\w)\\1", &["aA", "Aa"], &["ab"]);
     matches("(?iu)(.)\\1", &["éÉ"], &["ab"]);
     matches("(?<=a|bc)d|.(?<!b).*", &["ad", "x"], &["d\n", "bx"]);
+    matches("(?<=(a|bc)+)d|..?(?<=(a|bc))", &["a", "bc"], &["d", "ad"]);
     matches("(?>a+)a|a++b", &["aab"], &["aa"]);
     matches("a*+a", &[], &["aaa"]);
     matches("(?:.{1,}| ){2}+c", &[], &["ab_ba_c"]);
@@ -204,6 +205,8 @@ fn what_is_wrong_is_said_with_its_place() {
         ("(?c)a", "canonical equivalence is not supported"),
         ("(?i)(.)\\1", "a back-reference that ignores case needs the flag `u` when its group is not ASCII"),
         ("(a\\1)", "a group cannot refer to itself"),
+        ("(?<!.b|c++)d", "what is looked for behind is too complex"),
+        ("(a)(?<=b*\\1)", "what is looked for behind is too complex"),
     ] {
         assert_eq!(Regex::compile(pattern).unwrap_err().reason, reason, "{pattern:?}");
     }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::Reason;
 use super::set::{self, Set};
 use super::syntax::{Edge, Fold, Lines, Mode, Node, Words};
 
@@ -34,11 +35,17 @@ struct Touches {
 
 const NOWHERE: Touches = Touches { start: false, end: false };
 
-pub(super) fn write(node: &Node, usage: Use) -> Written {
+/// # Errors
+/// What is looked for behind is of a kind on which the engine cannot be relied.
+pub(super) fn write(node: &Node, usage: Use) -> Result<Written, Reason> {
     let whole = usage == Use::Whole;
+    let keeps_groups = usage == Use::Find || node.refers_back();
+    if !looks_behind_simply(node, keeps_groups) {
+        return Err("what is looked for behind is too complex");
+    }
     let touches = Touches { start: whole, end: whole };
     let needs_backtracking = is_hard(node, touches);
-    let mut writer = Writer { out: String::new(), hard: needs_backtracking };
+    let mut writer = Writer { out: String::new(), hard: needs_backtracking, keeps_groups };
     if whole {
         writer.out.push_str(r"\A(?:");
         writer.node(node, touches);
@@ -46,7 +53,27 @@ pub(super) fn write(node: &Node, usage: Use) -> Written {
     } else {
         writer.node(node, touches);
     }
-    Written { pattern: writer.out, needs_backtracking }
+    Ok(Written { pattern: writer.out, needs_backtracking })
+}
+
+/// Whether every branch of what is looked for behind has a fixed length, or is regular and captures nothing: the engine
+/// answers wrongly, or not at all, for some others.
+fn looks_behind_simply(node: &Node, keeps_groups: bool) -> bool {
+    if let Node::Around { node, behind: true, .. } = node {
+        let branches =
+            if let Node::Either(branches) = node.as_ref() { branches } else { std::slice::from_ref(&**node) };
+        let is_simple = |branch: &Node| {
+            branch.length().is_some() || !(is_hard(branch, NOWHERE) || (keeps_groups && captures(branch)))
+        };
+        if !branches.iter().all(is_simple) {
+            return false;
+        }
+    }
+    node.children().iter().all(|child| looks_behind_simply(child, keeps_groups))
+}
+
+fn captures(node: &Node) -> bool {
+    matches!(node, Node::Capture(..)) || node.children().iter().any(captures)
 }
 
 /// What each of these parts in turn touches.
@@ -91,6 +118,8 @@ fn plain_edge(edge: Edge, touches: Touches) -> Option<&'static str> {
 struct Writer {
     out: String,
     hard: bool,
+    /// Whether it matters what groups capture.
+    keeps_groups: bool,
 }
 
 impl Writer {
@@ -112,7 +141,7 @@ impl Writer {
                     self.node(node, touches);
                 }
             }
-            Node::Capture(_, node) => self.within("(", node, touches),
+            Node::Capture(_, node) => self.within(if self.keeps_groups { "(" } else { "(?:" }, node, touches),
             Node::Atomic(node) => self.within("(?>", node, NOWHERE),
             Node::Around { node, behind, negative } => {
                 let opening = match (behind, negative) {
