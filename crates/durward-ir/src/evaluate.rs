@@ -4,9 +4,12 @@
 //! children that certainly do not apply and answer targets it is certain of; [`Everything`] leaves out nothing.
 
 mod expression;
+mod memory;
 mod structured;
 mod unknown;
 
+pub use memory::Memory;
+pub(crate) use memory::Remembering;
 pub(crate) use structured::Reckoner;
 
 use std::cell::{Cell, RefCell};
@@ -122,6 +125,7 @@ pub struct Evaluator<'a, S, T> {
     steps: Cell<u64>,
     steps_max: u64,
     applicable: Option<RefCell<Vec<NodeId>>>,
+    remembering: Option<Remembering<'a>>,
 }
 
 /// Whether the policies that applied are to be listed in the answer.
@@ -155,7 +159,18 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             steps: Cell::new(0),
             steps_max: STEPS_MAX,
             applicable,
+            remembering: None,
         }
+    }
+
+    /// The same, not evaluating again what several policies share. No answer depends on it.
+    #[must_use]
+    #[inline]
+    pub fn remembering(mut self, memory: &'a Memory<'a>) -> Evaluator<'a, S, T> {
+        if self.program.has_shared() {
+            self.remembering = Some(Remembering { program: self.program, memory });
+        }
+        self
     }
 
     /// The same, with no more than this many steps: what is left to a request that asks for several decisions.

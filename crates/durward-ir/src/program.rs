@@ -5,13 +5,17 @@
 
 mod build;
 mod fold;
+mod shared;
 mod slots;
 mod structured;
 
 pub use build::Builder;
 pub use fold::Facts;
+pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};
-pub use structured::{BinaryOperator, Compiled, EditPath, Finder, Library, Step, Structured, UnaryOperator};
+pub use structured::{
+    BinaryOperator, Compiled, EditPath, Finder, Library, Lookup, Step, Structured, UnaryOperator,
+};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -59,6 +63,7 @@ pub struct Program {
     /// Policy elements. A set stands behind its children, so a later index is never a descendant.
     nodes: Vec<Node>,
     exprs: Vec<Expr>,
+    shared: shared::Shared,
     /// The set of all root documents.
     root: NodeId,
     entry: NodeId,
@@ -274,6 +279,18 @@ impl Program {
         &self.exprs[id.0 as usize]
     }
 
+    /// Where an expression is remembered while a question is decided, if it is: a place below [`SHARED_MAX`].
+    #[inline]
+    pub(crate) fn shared_place(&self, id: ExprId) -> Option<usize> {
+        self.shared.place(id)
+    }
+
+    /// Whether any expression is remembered.
+    #[inline]
+    pub(crate) fn has_shared(&self) -> bool {
+        !self.shared.is_empty()
+    }
+
     /// All expressions, in order of their numbers.
     pub fn exprs(&self) -> &[Expr] {
         &self.exprs
@@ -314,9 +331,17 @@ impl Program {
         self.nodes.iter().enumerate().map(|(number, node)| (NodeId(number as u32), node))
     }
 
-    /// How many policies there are (sets of kind [`SetKind::Policy`]).
+    /// How many policies there are: sets of kind [`SetKind::Policy`], and rules that stand in a set of another kind, as
+    /// policies of SAPL do.
     pub fn policy_count(&self) -> usize {
-        self.nodes.iter().filter(|node| matches!(node, Node::Set(set) if set.kind == SetKind::Policy)).count()
+        let count = |node: &Node| match node {
+            Node::Set(set) if set.kind == SetKind::Policy => 1,
+            Node::Set(set) => {
+                set.children.iter().filter(|child| matches!(self.node(**child), Node::Rule(_))).count()
+            }
+            Node::Rule(_) => 0,
+        };
+        self.nodes.iter().map(count).sum()
     }
 }
 

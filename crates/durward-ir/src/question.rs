@@ -142,6 +142,28 @@ pub struct Invocation {
     pub head: bool,
 }
 
+impl Invocation {
+    /// An attribute of the environment, asked for with default options.
+    pub fn environment(name: impl Into<SmolStr>, arguments: impl IntoIterator<Item = Value>) -> Invocation {
+        Invocation {
+            name: name.into(),
+            entity: None,
+            arguments: arguments.into_iter().collect(),
+            options: FinderOptions::default(),
+            head: false,
+        }
+    }
+
+    /// An attribute of an entity, asked for with default options.
+    pub fn entity(
+        entity: Value,
+        name: impl Into<SmolStr>,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Invocation {
+        Invocation { entity: Some(entity), ..Invocation::environment(name, arguments) }
+    }
+}
+
 /// Two are equal when they ask the same in the same way; values are compared as [`Value::equals`] does.
 impl PartialEq for Invocation {
     fn eq(&self, other: &Invocation) -> bool {
@@ -271,10 +293,31 @@ impl Encoding {
         Encoding { program: slots.id(), numbers }
     }
 
+    /// Looks up what `attributes` has for every slot.
+    pub fn of_all(slots: &Slots, attributes: &dyn Attributes) -> Encoding {
+        let number = |slot: SlotId| match look_up(slots, attributes, slot) {
+            Reading::Absent => None,
+            Reading::One(value, digest) => Some(number_of(slots, slot, value, digest)),
+            Reading::Made(value) => Some(number_of(slots, slot, &value, value.content_hash())),
+            // Which values they are is looked up when asked.
+            Reading::Many(_) => Some(UNREAD),
+        };
+        let numbers = slots.names().filter_map(|(slot, _)| Some((slot, number(slot)?))).collect();
+        Encoding { program: slots.id(), numbers }
+    }
+
     /// Whether it was made for this program.
     #[inline]
     pub fn is_for(&self, slots: &Slots) -> bool {
         self.program != 0 && self.program == slots.id()
+    }
+}
+
+#[inline]
+fn look_up<'a>(slots: &Slots, attributes: &'a dyn Attributes, slot: SlotId) -> Reading<'a> {
+    match slots.path(slot) {
+        Some(path) => attributes.part(path),
+        None => attributes.read(slots.name(slot), slots.key(slot)),
     }
 }
 
@@ -293,6 +336,8 @@ pub struct Question<'r> {
     many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
     invocations: RefCell<Vec<Invocation>>,
+    /// How many there are of those.
+    open_invocations: Cell<usize>,
 }
 
 /// The numbers of all slots. Most programs read few attributes, and need no memory for them.
@@ -373,6 +418,7 @@ impl<'r> Question<'r> {
             many: RefCell::default(),
             needs: RefCell::default(),
             invocations: RefCell::default(),
+            open_invocations: Cell::new(0),
         };
         if is_encoded {
             for (slot, number) in &encoding.numbers {
@@ -421,6 +467,7 @@ impl<'r> Question<'r> {
         let mut asked = self.invocations.borrow_mut();
         if !asked.contains(&invocation) {
             asked.push(invocation);
+            self.open_invocations.set(asked.len());
         }
         Ok(Value::Undefined)
     }
@@ -432,13 +479,18 @@ impl<'r> Question<'r> {
     }
 
     /// How many attribute finders have not said anything yet, so far.
+    #[inline]
     pub(crate) fn open_invocations(&self) -> usize {
-        self.invocations.borrow().len()
+        self.open_invocations.get()
     }
 
     /// Forgets those finders that were noted after the first `count`: it turned out that they do not matter.
+    #[inline]
     pub(crate) fn forget_invocations(&self, count: usize) {
-        self.invocations.borrow_mut().truncate(count);
+        if self.open_invocations.get() > count {
+            self.invocations.borrow_mut().truncate(count);
+            self.open_invocations.set(count);
+        }
     }
 
     /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for
@@ -480,12 +532,9 @@ impl<'r> Question<'r> {
 
     #[inline]
     fn look_up(&self, slot: SlotId) -> Reading<'_> {
-        if let Some(path) = self.slots.path(slot) {
-            return self.attributes.part(path);
-        }
         match self.supplied(slot) {
             Some(values) => Reading::of(values),
-            None => self.attributes.read(self.slots.name(slot), self.slots.key(slot)),
+            None => look_up(self.slots, self.attributes, slot),
         }
     }
 

@@ -4,9 +4,11 @@
 //! anything else XACML. Where there is any SAPL, its algorithm combines all documents: SAPL's first, then XACML's.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, Place, Program, Set, SetKind};
+use durward_ir::value::Object;
 use durward_sapl::{Configuration, Document, Problem};
 use durward_xacml::lower::lower_into;
 use durward_xacml::policy::{PolicyError, read_policy};
@@ -21,6 +23,8 @@ pub(crate) struct Lowered {
     pub(crate) program: Program,
     /// How many there were, configurations not counted.
     pub(crate) documents: usize,
+    /// SAPL's variables, which attribute finders may read.
+    pub(crate) variables: Arc<Object>,
 }
 
 /// What a document is.
@@ -56,7 +60,9 @@ pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Ve
     let mut children = Vec::new();
     let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering);
     let mut algorithm = recipe.lowering.combining;
+    let mut variables = Arc::default();
     if let Some(configuration) = &read.configuration {
+        variables = Arc::clone(configuration.variables());
         algorithm = Algorithm::Voting(configuration.voting);
         match durward_sapl::lower::lower(&read.sapl, configuration, &mut builder) {
             Ok(roots) => children.extend(roots),
@@ -82,7 +88,7 @@ pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Ve
         duties: Vec::new(),
         place: Place::default(),
     };
-    Ok(Lowered { program: builder.finish(root), documents: read.xacml.len() + read.sapl.len() })
+    Ok(Lowered { program: builder.finish(root), documents: read.xacml.len() + read.sapl.len(), variables })
 }
 
 struct Documents {

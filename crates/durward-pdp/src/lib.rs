@@ -37,6 +37,7 @@ mod explain;
 mod read;
 mod snapshot;
 mod source;
+pub mod stream;
 mod subscription;
 mod surroundings;
 mod time;

@@ -18,6 +18,13 @@ pub struct PolicyText {
     pub text: Vec<u8>,
 }
 
+impl PolicyText {
+    /// Whether this is a document of SAPL or its configuration, by its name.
+    pub fn is_sapl(&self) -> bool {
+        Language::of(&self.name) != Language::Xacml
+    }
+}
+
 /// How deeply directories of policies may nest; deeper is a link that leads back to itself.
 pub const DIRECTORY_DEPTH_MAX: usize = 16;
 

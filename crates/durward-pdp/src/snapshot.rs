@@ -1,7 +1,10 @@
 //! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
 
+use std::sync::Arc;
+
 use durward_index::{Index, IndexKind, Settings};
 use durward_ir::program::{Node, Program, SlotId};
+use durward_ir::value::Object;
 use durward_sapl as sapl;
 use durward_xacml::lower;
 use durward_xacml::policy::{Limits, PolicyError};
@@ -46,6 +49,8 @@ pub(crate) struct Snapshot {
     pub(crate) time: TimeSlots,
     /// The answer to every subscription, where it does not depend on what is asked.
     pub(crate) constant: Option<sapl::Decision>,
+    /// SAPL's variables, which attribute finders may read.
+    pub(crate) variables: Arc<Object>,
     pub(crate) info: SnapshotInfo,
 }
 
@@ -60,7 +65,7 @@ impl Snapshot {
         recipe: &Recipe,
         sources: &[Box<dyn AttributeSource>],
     ) -> Result<Snapshot, Vec<PolicyError>> {
-        let Lowered { program, documents } = lower(texts, recipe)?;
+        let Lowered { program, documents, variables } = lower(texts, recipe)?;
         let is_sourced: Vec<bool> = match sources {
             [] => Vec::new(),
             _ => {
@@ -85,6 +90,7 @@ impl Snapshot {
             },
         };
         let constant = always(&program);
-        Ok(Snapshot { is_sourced, time: TimeSlots::of(&program.slots), program, index, constant, info })
+        let time = TimeSlots::of(&program.slots);
+        Ok(Snapshot { is_sourced, time, program, index, constant, variables, info })
     }
 }

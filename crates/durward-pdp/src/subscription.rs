@@ -6,7 +6,7 @@
 
 use durward_index::Index;
 use durward_ir::combine::Vote;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading};
 use durward_sapl::{Decision, Subscription};
@@ -46,21 +46,32 @@ impl Pdp {
         let snapshot = self.snapshot.load();
         match &snapshot.constant {
             Some(decision) => decision.clone(),
-            None => self.attempt(&snapshot, subscription).decision,
+            None => self.attempt(&snapshot, subscription, subscription.encoding()).decision,
         }
+    }
+
+    /// Looks up what the policies in force will ask for, for those who ask a subscription more than once. The answer is
+    /// the same without; after other policies came into force, it is looked up as it is asked for again.
+    pub fn encode_subscription(&self, subscription: &mut Subscription) {
+        subscription.encode(&self.snapshot.load().program.slots);
     }
 
     /// Answers with what `known` has, the values of attribute finders included, and says which of those it lacks.
     pub fn decide_known(&self, known: &dyn Attributes) -> Attempt {
-        self.attempt(&self.snapshot.load(), known)
+        self.attempt(&self.snapshot.load(), known, &Encoding::none())
     }
 
     #[inline]
-    fn attempt(&self, snapshot: &Snapshot, known: &dyn Attributes) -> Attempt {
+    pub(crate) fn attempt(
+        &self,
+        snapshot: &Snapshot,
+        known: &dyn Attributes,
+        encoding: &Encoding,
+    ) -> Attempt {
         match &snapshot.index {
-            Index::Scan(everything) => self.attempt_by(snapshot, known, everything),
-            Index::Bloom(bloom) => self.attempt_by(snapshot, known, bloom),
-            Index::Diagram(diagram) => self.attempt_by(snapshot, known, diagram),
+            Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
+            Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
+            Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, diagram),
         }
     }
 
@@ -69,6 +80,7 @@ impl Pdp {
         &self,
         snapshot: &Snapshot,
         known: &dyn Attributes,
+        encoding: &Encoding,
         shortlist: &S,
     ) -> Attempt {
         let moment = match &self.clock {
@@ -76,7 +88,7 @@ impl Pdp {
             Some(_) | None => None,
         };
         let slots = &snapshot.program.slots;
-        let mut question = Question::new(slots, known, &NoContent, &[], &Encoding::none());
+        let mut question = Question::new(slots, known, &NoContent, &[], encoding);
         for (slot, values) in moment.iter().flat_map(|moment| snapshot.time.with(moment)) {
             if matches!(known.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
                 question.supply(slot, values);
@@ -90,7 +102,8 @@ impl Pdp {
 
 #[inline]
 fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
-    Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).decide()
+    let memory = Memory::new();
+    Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).remembering(&memory).decide()
 }
 
 /// What a program says to everything, if that does not depend on what is asked.

@@ -54,6 +54,11 @@ impl Configuration {
         Configuration { voting, flags: Flags::default(), variables: Arc::new(variables) }
     }
 
+    /// All variables.
+    pub fn variables(&self) -> &Arc<Object> {
+        &self.variables
+    }
+
     /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<&Value> {
         self.variables.get(name)

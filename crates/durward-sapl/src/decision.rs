@@ -67,6 +67,21 @@ impl Decision {
         Decision { outcome, constraints: None }
     }
 
+    /// A decision with what goes along with it, as a client reads it.
+    pub fn new(
+        outcome: Outcome,
+        obligations: impl IntoIterator<Item = Value>,
+        advice: impl IntoIterator<Item = Value>,
+        resource: Option<Value>,
+    ) -> Decision {
+        let obligations: Vec<Duty> = obligations.into_iter().map(Duty::Plain).collect();
+        let advice: Vec<Duty> = advice.into_iter().map(Duty::Plain).collect();
+        if obligations.is_empty() && advice.is_empty() && resource.is_none() {
+            return Decision::plain(outcome);
+        }
+        Decision { outcome, constraints: Some(Box::new(Duties { obligations, advice, resource })) }
+    }
+
     /// What must be done.
     pub fn obligations(&self) -> impl ExactSizeIterator<Item = Value> {
         values(self.constraints.as_deref().map_or(&[], |constraints| &constraints.obligations))

@@ -3,7 +3,8 @@
 use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::json::{self, JsonError};
 use durward_ir::path::{Element, FieldKey, Path, value_at};
-use durward_ir::question::{Attributes, Reading};
+use durward_ir::program::Slots;
+use durward_ir::question::{Attributes, Encoding, Reading};
 use durward_ir::value::Value;
 use std::fmt;
 
@@ -11,16 +12,19 @@ use std::fmt;
 /// policies is computed once, when it is made.
 #[derive(Clone, Debug)]
 pub struct Subscription {
+    /// What the fields are looked up by, in the same order: close together, since looking is all that most do.
+    keys: Vec<FieldKey>,
     /// The four values, and of those that are objects the value of each key.
     fields: Vec<Field>,
     /// What attribute finders may know besides; policies never see it.
     secrets: Value,
+    /// What some program makes of it, if it was encoded for one.
+    encoding: Encoding,
 }
 
-/// One value and what it is looked up by.
+/// One value and its name.
 #[derive(Clone, Debug)]
 struct Field {
-    key: FieldKey,
     element: Element,
     /// The key within the element; `None` for the element itself.
     name: Option<smol_str::SmolStr>,
@@ -45,7 +49,8 @@ impl Subscription {
             let inner = object.iter().map(|(name, value)| Field::new(element, Some(name), value.clone()));
             fields.extend(inner.collect::<Vec<_>>());
         }
-        Subscription { fields, secrets: Value::Undefined }
+        let keys = fields.iter().map(Field::key).collect();
+        Subscription { keys, fields, secrets: Value::Undefined, encoding: Encoding::none() }
     }
 
     /// The same, with secrets for attribute finders.
@@ -81,10 +86,28 @@ impl Subscription {
         Ok(Subscription::new(subject, action, resource, environment).with_secrets(secrets))
     }
 
+    #[inline]
+    fn field(&self, path: &Path) -> Option<&Field> {
+        let at = self.keys.iter().position(|key| *key == path.field())?;
+        let field = self.fields.get(at).filter(|field| field.is(path));
+        // Two keys with one digest are as good as never: then the object itself is asked.
+        field
+    }
+
     /// One of its four values; undefined if it is not there.
     pub fn element(&self, element: Element) -> &Value {
         let at = Element::ALL.into_iter().position(|other| other == element);
         at.and_then(|at| self.fields.get(at)).map_or(&Value::Undefined, |field| &field.value)
+    }
+
+    /// Looks up ahead what a program with these slots will ask for. It can be asked of any other one as before.
+    pub fn encode(&mut self, slots: &Slots) {
+        self.encoding = Encoding::of_all(slots, self);
+    }
+
+    /// What was looked up ahead.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// What attribute finders may know besides; undefined if there is nothing.
@@ -95,9 +118,12 @@ impl Subscription {
 
 impl Field {
     fn new(element: Element, name: Option<&smol_str::SmolStr>, value: Value) -> Field {
-        let key = FieldKey::of(element, name.map(smol_str::SmolStr::as_str));
         let hash = if value.is_internable() { value.content_hash() } else { 0 };
-        Field { key, element, name: name.cloned(), value, hash }
+        Field { element, name: name.cloned(), value, hash }
+    }
+
+    fn key(&self) -> FieldKey {
+        FieldKey::of(self.element, self.name.as_ref().map(smol_str::SmolStr::as_str))
     }
 
     fn as_small_object(&self) -> Option<(Element, std::sync::Arc<durward_ir::value::Object>)> {
@@ -107,8 +133,7 @@ impl Field {
 
     #[inline]
     fn is(&self, path: &Path) -> bool {
-        self.key == path.field()
-            && self.element == path.element()
+        self.element == path.element()
             && match (&self.name, path.keys().first()) {
                 (Some(name), Some(key)) => durward_ir::value::same_text(name, key),
                 (None, None) => true,
@@ -130,8 +155,7 @@ impl Attributes for Subscription {
 
     #[inline]
     fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        let field = self.fields.iter().find(|field| field.is(path));
-        match (field, path.keys()) {
+        match (self.field(path), path.keys()) {
             (Some(field), [] | [_]) => field.reading(),
             (Some(field), [_, rest @ ..]) => made(value_at(&field.value, rest)),
             (None, keys) => made(value_at(self.element(path.element()), keys)),

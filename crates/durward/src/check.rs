@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
+use durward_pdp::{Pdp, PolicyText};
 use serde_json::{Value as Json, json};
 
 use crate::failure::{DIFFERENT, Outcome, SUCCESS};
@@ -27,7 +28,7 @@ Exit codes: 0 no errors (warnings and hints may be there), 1 errors, 2 bad input
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Policy files, or directories with everything below them (*.xml)
+    /// Policy files, or directories with everything below them (*.xml; in a directory itself *.sapl and pdp.json)
     #[arg(value_name = "DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
     /// The policy or policy set decisions start at; without it, all that no other refers to
@@ -60,13 +61,19 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let texts = read_all(&arguments.paths)?;
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
-    for text in &texts {
+    let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
+        texts.iter().cloned().partition(PolicyText::is_sapl);
+    if !sapl.is_empty() {
+        errors.extend(Pdp::builder().policies(sapl).build().err().unwrap_or_default());
+    }
+    let errors_of_sapl = errors.len();
+    for text in &xacml {
         match read_policy(&text.name, &text.text, &Limits::default()) {
             Ok(document) => documents.push(document),
             Err(found) => errors.extend(found),
         }
     }
-    let is_incomplete = !errors.is_empty();
+    let is_incomplete = errors.len() > errors_of_sapl;
     let found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
     if !is_incomplete {
         let options =

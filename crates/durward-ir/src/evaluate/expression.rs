@@ -77,6 +77,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             question: self.question,
             steps: &self.steps,
             steps_max: self.steps_max,
+            remembering: self.remembering,
         }
     }
 
@@ -98,11 +99,16 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// False wins over an error wherever it stands. For targets that is section 7.7; for the function `and` it is
     /// the letter of A.3.5 ("SHALL return False if any of its arguments evaluates to False").
     fn all(&self, parts: &[ExprId]) -> Evaluated<bool> {
+        let open = self.question.open_invocations();
         let mut unknown = Unknown::new();
         for part in parts {
             match self.truth(*part) {
                 Ok(true) => {}
-                Ok(false) => return Ok(false),
+                Ok(false) => {
+                    // What finders have yet to say before this makes no difference.
+                    self.question.forget_invocations(open);
+                    return Ok(false);
+                }
                 Err(fault) => unknown.note(fault),
             }
         }
@@ -111,10 +117,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// True wins over an error, as above.
     fn any(&self, parts: &[ExprId]) -> Evaluated<bool> {
+        let open = self.question.open_invocations();
         let mut unknown = Unknown::new();
         for part in parts {
             match self.truth(*part) {
-                Ok(true) => return Ok(true),
+                Ok(true) => {
+                    self.question.forget_invocations(open);
+                    return Ok(true);
+                }
                 Ok(false) => {}
                 Err(fault) => unknown.note(fault),
             }

@@ -6,13 +6,17 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+
+use super::memory::{Place, Remembering};
 use super::too_many_steps;
 use super::unknown::Unknown;
 use crate::fault::{Evaluated, Fault};
 use crate::path::{UNDEFINED, key_of};
 use crate::program::{
-    Atom, BinaryOperator, Compiled, EditPath, Expr, ExprId, Finder, Library, SlotId, Step, Structured,
-    UnaryOperator,
+    Atom, BinaryOperator, Compiled, EditPath, Expr, ExprId, Finder, Library, Lookup, SlotId, Step,
+    Structured, UnaryOperator,
 };
 use crate::question::{Invocation, Question};
 use crate::structure::{self, Comparison, Numeric, Relative, kind_of};
@@ -27,6 +31,7 @@ pub(crate) struct Reckoner<'a, 's> {
     pub(crate) question: &'a Question<'a>,
     pub(crate) steps: &'s Cell<u64>,
     pub(crate) steps_max: u64,
+    pub(crate) remembering: Option<Remembering<'a>>,
 }
 
 /// Whether the slot, which stands for a part of a subscription, holds one of these.
@@ -52,7 +57,10 @@ impl<'a> Reckoner<'a, '_> {
         match self.expr(id)? {
             Expr::Constant(Operand::One(value)) => Ok(Cow::Borrowed(value.as_ref())),
             Expr::Part(slot) => Ok(self.question.part(*slot)),
-            Expr::Structured(structured) => self.structured(structured, here),
+            Expr::Structured(structured) => match self.place(id) {
+                Some(place) => self.remembered(structured, place),
+                None => self.structured(structured, here),
+            },
             Expr::Failed(fault) => Err(fault.clone()),
             Expr::All(_) | Expr::Any(_) | Expr::IsOneOf(..) => {
                 Ok(Cow::Owned(Value::Boolean(self.truth(id, here)?)))
@@ -69,8 +77,31 @@ impl<'a> Reckoner<'a, '_> {
         }
     }
 
+    #[inline]
+    fn place(&self, id: ExprId) -> Option<Place<'a>> {
+        self.remembering?.place(id)
+    }
+
+    /// The value of an expression that other expressions need, too.
+    fn remembered(&self, structured: &'a Structured, place: Place<'a>) -> Evaluated<Cow<'a, Value>> {
+        if let Some(value) = place.value() {
+            return Ok(value);
+        }
+        self.structured(structured, None).map(|value| place.keep(value))
+    }
+
     /// The value of an expression that must be true or false.
     pub(crate) fn truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        let Some(place) = self.place(id) else { return self.new_truth(id, here) };
+        if let Some(truth) = place.truth() {
+            return Ok(truth);
+        }
+        let truth = self.new_truth(id, here)?;
+        place.keep_truth(truth);
+        Ok(truth)
+    }
+
+    fn new_truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
         match self.expr(id)? {
             Expr::IsOneOf(slot, atoms) => Ok(is_one_of(self.question, *slot, atoms)),
             Expr::All(parts) => self.junction(parts, here, false),
@@ -118,6 +149,14 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        if let (Test::In, Expr::Structured(Structured::Object(entries))) = (test, self.expr(left)?) {
+            let mut literal = Literal { entries: SmallVec::new() };
+            if self.fill(&mut literal, entries, here)?
+                && let Some(found) = literal.is_in(&*self.value(right, here)?)
+            {
+                return Ok(found);
+            }
+        }
         let (left, right) = (self.value(left, here)?, self.value(right, here)?);
         let (left, right) = (&*left, &*right);
         match test {
@@ -151,6 +190,7 @@ impl<'a> Reckoner<'a, '_> {
                 let matches = self.matches(pattern, *operand, here)?;
                 Ok(Cow::Owned(Value::Boolean(matches)))
             }
+            Structured::Lookup(lookup) => self.lookup(lookup, here),
             Structured::Chain(first, rest) => self.chain(*first, rest, here),
             Structured::Steps(base, steps) => {
                 let base = self.value(*base, here)?;
@@ -185,22 +225,45 @@ impl<'a> Reckoner<'a, '_> {
         let mut values = Vec::with_capacity(elements.len());
         for element in elements {
             let value = self.value(*element, here)?;
-            if !is_undefined(&value) {
+            if !value.is_undefined() {
                 values.push(value.into_owned());
             }
         }
         structure::limited(Value::Array(values.into()))
     }
 
-    fn object(&self, entries: &[(smol_str::SmolStr, ExprId)], here: Here<'_>) -> Evaluated<Value> {
+    fn object(&self, entries: &[(SmolStr, ExprId)], here: Here<'_>) -> Evaluated<Value> {
         let mut object = ObjectBuilder::with_capacity(entries.len());
         for (key, value) in entries {
             let value = self.value(*value, here)?;
-            if !is_undefined(&value) {
+            if !value.is_undefined() {
                 object.insert(key.clone(), value.into_owned());
             }
         }
         structure::limited(Value::Object(object.finish().into()))
+    }
+
+    /// Evaluates the entries of an object that is only compared. False where it has to be put together.
+    fn fill<'h>(
+        &self,
+        literal: &mut Literal<'h>,
+        entries: &'h [(SmolStr, ExprId)],
+        here: Here<'h>,
+    ) -> Evaluated<bool>
+    where
+        'a: 'h,
+    {
+        for (key, value) in entries {
+            if literal.entries.len() == LITERAL_MAX || literal.entries.iter().any(|(known, _)| *known == key)
+            {
+                return Ok(false);
+            }
+            let value = self.value(*value, here)?;
+            if !value.is_undefined() {
+                literal.entries.push((key, value));
+            }
+        }
+        Ok(true)
     }
 
     fn unary(&self, operator: UnaryOperator, operand: ExprId, here: Here<'_>) -> Evaluated<Value> {
@@ -246,6 +309,18 @@ impl<'a> Reckoner<'a, '_> {
         if let Value::Text(text) = &*value { pattern.is_match(text) } else { Ok(false) }
     }
 
+    #[inline]
+    fn lookup<'h>(&self, lookup: &'a Lookup, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        if let Some(value) = self.question.number(lookup.slot).atom().and_then(|atom| lookup.get(atom)) {
+            return Ok(Cow::Borrowed(value));
+        }
+        let at = self.value(lookup.key, here)?;
+        by_value(self.value(lookup.base, here)?, &at)
+    }
+
     /// A step from a value; what is borrowed stays borrowed where it can.
     fn take<'h>(&self, base: Cow<'h, Value>, step: &'a Step, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
     where
@@ -273,7 +348,7 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     fn call(&self, Library(function): Library, arguments: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
-        let mut values = smallvec::SmallVec::<[Value; 4]>::new();
+        let mut values = SmallVec::<[Value; 4]>::new();
         for argument in arguments {
             values.push(self.value(*argument, here)?.into_owned());
         }
@@ -293,7 +368,7 @@ impl<'a> Reckoner<'a, '_> {
             Some(entity) => Some(self.value(entity, here)?.into_owned()),
             None => None,
         };
-        if entity.as_ref().is_some_and(is_undefined) {
+        if entity.as_ref().is_some_and(Value::is_undefined) {
             return Err(Fault::processing(format!("`<{}>` is asked of an undefined value", finder.name)));
         }
         let arguments = finder.arguments.iter().map(|argument| Ok(self.value(*argument, here)?.into_owned()));
@@ -304,6 +379,34 @@ impl<'a> Reckoner<'a, '_> {
             options: finder.options,
             head: finder.head,
         })
+    }
+}
+
+/// The entries of an object that is never put together: none is undefined, and no two have the same key.
+struct Literal<'h> {
+    entries: SmallVec<[(&'h SmolStr, Cow<'h, Value>); LITERAL_MAX]>,
+}
+
+/// Objects with more entries are put together to be compared.
+const LITERAL_MAX: usize = 4;
+
+impl Literal<'_> {
+    /// Whether an array has such an element, or an object such a value; `None` for anything else.
+    fn is_in(&self, haystack: &Value) -> Option<bool> {
+        match (haystack.as_array(), haystack.as_object()) {
+            (Some(values), _) => Some(values.iter().any(|value| self.equals(value))),
+            (None, Some(object)) => Some(object.values().any(|value| self.equals(value))),
+            (None, None) => None,
+        }
+    }
+
+    fn equals(&self, value: &Value) -> bool {
+        let Some(object) = value.as_object() else { return false };
+        object.len() == self.entries.len()
+            && self
+                .entries
+                .iter()
+                .all(|(key, value)| object.get(key).is_some_and(|found| found.equals(value)))
     }
 }
 
@@ -370,11 +473,6 @@ fn computed(operator: BinaryOperator, left: &Value, right: &Value) -> Evaluated<
         | BinaryOperator::HasAny
         | BinaryOperator::HasAll => Err(Fault::processing("an operator that does not chain")),
     }
-}
-
-#[inline]
-fn is_undefined(value: &Value) -> bool {
-    matches!(value, Value::Undefined)
 }
 
 #[inline]

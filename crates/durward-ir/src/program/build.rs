@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::fold::Folding;
+use super::shared::Shared;
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
 use crate::combine::Effects;
@@ -17,7 +18,7 @@ use crate::value::{DataType, Operand, Value};
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
@@ -110,12 +111,14 @@ impl Builder {
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.node(Node::Set(root));
+        let shared = Shared::of(&self);
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
         let mut program = Program {
             nodes: self.nodes,
             exprs: self.exprs,
+            shared,
             root,
             entry: root,
             slots: self.slots,

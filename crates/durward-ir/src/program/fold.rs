@@ -8,7 +8,9 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::build::{digest, same};
-use super::{Atom, BinaryOperator, Builder, Expr, ExprId, SlotId, Slots, Step, Structured, UnaryOperator};
+use super::{
+    Atom, BinaryOperator, Builder, Expr, ExprId, Lookup, SlotId, Slots, Step, Structured, UnaryOperator,
+};
 use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::fault::Fault;
 use crate::path::Path;
@@ -37,7 +39,12 @@ pub(super) struct Folding {
     facts: Vec<Facts>,
     /// Digest of an expression to those with that digest and what they come to.
     known: HashMap<u64, Vec<(Expr, ExprId)>>,
+    /// Lookups by object and key; `None` where there is no table.
+    lookups: HashMap<(ExprId, ExprId), Option<ExprId>>,
 }
+
+/// Objects with more keys are not given a table of places.
+const LOOKUP_KEYS_MAX: usize = 1 << 16;
 
 impl Builder {
     /// What is known of an expression.
@@ -244,8 +251,13 @@ impl Builder {
         let slots = Slots::default();
         let question = Question::new(&slots, &NoAttributes, &NoContent, &[], &Encoding::default());
         let steps = Cell::new(0);
-        let reckoner =
-            Reckoner { exprs: &self.exprs, question: &question, steps: &steps, steps_max: STEPS_MAX };
+        let reckoner = Reckoner {
+            exprs: &self.exprs,
+            question: &question,
+            steps: &steps,
+            steps_max: STEPS_MAX,
+            remembering: None,
+        };
         let result = reckoner.value(id, None).map(std::borrow::Cow::into_owned);
         self.exprs.pop();
         result
@@ -299,6 +311,27 @@ impl Builder {
         }
     }
 
+    /// The value of a constant object under a key that is a part of the subscription, with a place for every key.
+    fn lookup(&mut self, base: ExprId, key: ExprId) -> Option<ExprId> {
+        let Some(Expr::Part(slot)) = self.get(key) else { return None };
+        let (slot, object) = (*slot, self.value_of(base)?.as_object()?.clone());
+        if object.len() > LOOKUP_KEYS_MAX {
+            return None;
+        }
+        let known = (base, key);
+        if let Some(lookup) = self.folding.lookups.get(&known) {
+            return *lookup;
+        }
+        let atoms: Option<Vec<(Atom, Value)>> = object
+            .iter()
+            .map(|(key, value)| Some((self.slots.atom_for(slot, &Value::Text(key.clone()))?, value.clone())))
+            .collect();
+        let lookup = Lookup::new(base, key, slot, &atoms?);
+        let id = lookup.map(|lookup| self.composite(Structured::Lookup(Box::new(lookup))));
+        self.folding.lookups.insert(known, id);
+        id
+    }
+
     /// One step; `None` where it cannot be taken now, or would be by computing all of them ahead.
     fn take(&mut self, base: ExprId, step: &Step) -> Option<ExprId> {
         match (self.get(base)?, step) {
@@ -314,8 +347,11 @@ impl Builder {
                     let part = self.facts(id);
                     is_known &= !(part.depends || part.is_relative && is_same_scope);
                 });
-                let steps = Structured::Steps(base, [step.clone()].into());
-                is_known.then(|| self.composite(steps))
+                if is_known {
+                    return Some(self.composite(Structured::Steps(base, [step.clone()].into())));
+                }
+                let Step::Computed(key) = step else { return None };
+                self.lookup(base, *key)
             }
             _ => None,
         }

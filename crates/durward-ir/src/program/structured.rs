@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
-use super::ExprId;
+use super::{Atom, ExprId, SlotId};
 use crate::fault::Evaluated;
 use crate::library::LibraryFunction;
 use crate::question::FinderOptions;
 use crate::structure::{PathStep, Slice};
-use crate::value::Key;
+use crate::value::{Key, Value};
 
 /// An expression over values of JSON.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +36,8 @@ pub enum Structured {
     Chain(ExprId, Box<[(BinaryOperator, ExprId)]>),
     /// Steps from a value to a part of it; at least one.
     Steps(ExprId, Box<[Step]>),
+    /// The value of a constant object under a key that is a part of the subscription: `[(expression)]`.
+    Lookup(Box<Lookup>),
     /// A template applied to every element of an array or object, or once to anything else.
     Template {
         /// What it is applied to.
@@ -274,6 +276,64 @@ impl Hash for Compiled {
     }
 }
 
+/// A constant object with a place for every key, by the number of the atom that a part of the subscription holds.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// The object.
+    pub base: ExprId,
+    /// The part.
+    pub key: ExprId,
+    /// Its slot.
+    pub slot: SlotId,
+    /// The atom that the first place is for.
+    low: u32,
+    /// What is not here is looked up in the object.
+    values: Box<[Option<Value>]>,
+}
+
+impl Lookup {
+    /// A place for each of these atoms; `None` where that would be mostly empty places.
+    pub(super) fn new(base: ExprId, key: ExprId, slot: SlotId, atoms: &[(Atom, Value)]) -> Option<Lookup> {
+        let low = atoms.iter().map(|(atom, _)| atom.0).min()?;
+        let high = atoms.iter().map(|(atom, _)| atom.0).max()?;
+        let span = (high - low) as usize + 1;
+        if span > atoms.len() * SPREAD_MAX {
+            return None;
+        }
+        let mut values = vec![None; span];
+        for (atom, value) in atoms {
+            if let Some(place) = values.get_mut((atom.0 - low) as usize) {
+                *place = Some(value.clone());
+            }
+        }
+        Some(Lookup { base, key, slot, low, values: values.into() })
+    }
+
+    /// The value for this atom, if it is one of the object's keys.
+    #[inline]
+    pub fn get(&self, atom: Atom) -> Option<&Value> {
+        self.values.get(atom.0.wrapping_sub(self.low) as usize)?.as_ref()
+    }
+}
+
+/// A table of places may be this many times longer than there are keys.
+const SPREAD_MAX: usize = 4;
+
+/// The places follow from the object and the part.
+impl PartialEq for Lookup {
+    fn eq(&self, other: &Lookup) -> bool {
+        (self.base, self.key) == (other.base, other.key)
+    }
+}
+
+impl Eq for Lookup {}
+
+impl Hash for Lookup {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.base, self.key).hash(state);
+    }
+}
+
 /// A function of a library; the same when it is the very same function.
 #[derive(Clone, Copy, Debug)]
 pub struct Library(pub &'static LibraryFunction);
@@ -314,6 +374,10 @@ impl Structured {
     pub fn parts(&self, show: &mut dyn FnMut(ExprId, bool)) {
         match self {
             Structured::Here | Structured::Location => {}
+            Structured::Lookup(lookup) => {
+                show(lookup.base, true);
+                show(lookup.key, true);
+            }
             Structured::Array(elements) => elements.iter().for_each(|element| show(*element, true)),
             Structured::Object(entries) => entries.iter().for_each(|(_, value)| show(*value, true)),
             Structured::Unary(_, operand) | Structured::Matches(_, operand) => show(*operand, true),

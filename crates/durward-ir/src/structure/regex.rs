@@ -55,8 +55,7 @@ pub struct RegexError {
 
 impl fmt::Display for RegexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = super::shown(&Value::Text(self.pattern.as_ref().into()));
-        write!(f, "{shown} is not a regular expression: {}", self.reason)?;
+        write!(f, "`{}` is no regular expression: {}", super::cut(&self.pattern), self.reason)?;
         match self.position {
             Some(position) => write!(f, " (after {position} characters)"),
             None => Ok(()),
@@ -138,21 +137,36 @@ impl Regex {
         }
     }
 
+    /// Whether it matches any part of the text.
+    ///
+    /// # Errors
+    /// As [`Regex::find_at`].
+    pub fn is_found(&self, text: &str) -> Evaluated<bool> {
+        match self.find_engine()? {
+            Engine::Linear(regex) => Ok(regex.is_match(text)),
+            Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| self.takes_too_long()),
+        }
+    }
+
+    fn find_engine(&self) -> Evaluated<&Engine> {
+        let engine = self.0.find.get_or_init(|| Engine::build(&self.0.pattern, &self.0.parsed, Use::Find));
+        engine.as_ref().map_err(|error| Fault::processing(error.to_string()))
+    }
+
     /// The first match that begins at this byte or behind it, as `java.util.regex.Matcher.find` would find it.
     ///
     /// # Errors
     /// More than [`BACKTRACKS_MAX`] ways were tried, or the expression, which matches whole texts, takes too much memory
     /// to be looked for.
     pub fn find_at(&self, text: &str, start: usize) -> Evaluated<Option<Found>> {
-        let engine = self.0.find.get_or_init(|| Engine::build(&self.0.pattern, &self.0.parsed, Use::Find));
         if !text.is_char_boundary(start) {
             return Ok(None);
         }
-        match engine {
-            Ok(Engine::Linear(regex)) => Ok(regex.captures_at(text, start).map(|captures| Found {
+        match self.find_engine()? {
+            Engine::Linear(regex) => Ok(regex.captures_at(text, start).map(|captures| Found {
                 spans: captures.iter().map(|group| group.map(|group| (group.start(), group.end()))).collect(),
             })),
-            Ok(Engine::Backtracking(regex)) => {
+            Engine::Backtracking(regex) => {
                 let captures = regex.captures_from_pos(text, start).map_err(|_| self.takes_too_long())?;
                 Ok(captures.map(|captures| Found {
                     spans: captures
@@ -161,7 +175,6 @@ impl Regex {
                         .collect(),
                 }))
             }
-            Err(error) => Err(Fault::processing(error.to_string())),
         }
     }
 
@@ -177,8 +190,7 @@ impl Regex {
 
     #[cold]
     fn takes_too_long(&self) -> Box<Fault> {
-        let shown = super::shown(&Value::Text(self.as_str().into()));
-        Fault::processing(format!("matching {shown} takes too long on this text"))
+        Fault::processing(format!("matching `{}` takes too long on this text", super::cut(self.as_str())))
     }
 }
 

@@ -49,14 +49,15 @@ impl RequestText {
             }
             Form::Subscription => {
                 let subscription = Subscription::from_json(&self.text);
-                Ok(Question::Subscription(subscription.map_err(|error| failed(error.to_string()))?))
+                let mut subscription = subscription.map_err(|error| failed(error.to_string()))?;
+                pdp.encode_subscription(&mut subscription);
+                Ok(Question::Subscription(subscription))
             }
         }
     }
 }
 
 /// A question of either language, read.
-#[expect(clippy::large_enum_variant, reason = "they are in lists of one kind")]
 enum Question {
     Request(Request),
     Subscription(Subscription),

@@ -12,4 +12,5 @@ mod evaluation;
 mod hostile;
 mod references;
 mod sources;
+mod subscriptions;
 mod write;

@@ -87,8 +87,13 @@ impl<'t> Lowering<'t, '_> {
         if let Some(variable) = self.variables.get(name) {
             return *variable;
         }
+        if let Some(variable) = self.configured.get(name) {
+            return *variable;
+        }
         let value = self.configuration.variable(name).cloned();
-        self.builder.constant(value.unwrap_or(Value::Undefined))
+        let id = self.builder.constant(value.unwrap_or(Value::Undefined));
+        self.configured.insert(name.clone(), id);
+        id
     }
 
     fn comparison(&mut self, comparison: &'t Comparison) -> ExprId {

@@ -48,9 +48,18 @@ pub fn lower(
     let mut problems = Vec::new();
     let mut names: HashMap<&str, &Document> = HashMap::new();
     let mut votes = Votes::default();
+    let mut configured = HashMap::new();
     for document in documents {
         let source = builder.source(&document.source);
-        let mut lowering = Lowering::new(document, configuration, builder, source, &mut problems);
+        let mut lowering = Lowering {
+            document,
+            configuration,
+            configured: &mut configured,
+            builder,
+            source,
+            problems: &mut problems,
+            variables: HashMap::new(),
+        };
         lowering.document(&mut names, &mut votes);
     }
     if problems.is_empty() { Ok(votes.in_order()) } else { Err(problems) }
@@ -75,6 +84,8 @@ impl Votes {
 struct Lowering<'t, 'b> {
     document: &'t Document,
     configuration: &'b Configuration,
+    /// The variables of the configuration that any document used so far: they may be large.
+    configured: &'b mut HashMap<SmolStr, ExprId>,
     builder: &'b mut Builder,
     source: u32,
     problems: &'b mut Vec<Problem>,
@@ -82,17 +93,7 @@ struct Lowering<'t, 'b> {
     variables: HashMap<SmolStr, ExprId>,
 }
 
-impl<'t, 'b> Lowering<'t, 'b> {
-    fn new(
-        document: &'t Document,
-        configuration: &'b Configuration,
-        builder: &'b mut Builder,
-        source: u32,
-        problems: &'b mut Vec<Problem>,
-    ) -> Lowering<'t, 'b> {
-        Lowering { document, configuration, builder, source, problems, variables: HashMap::new() }
-    }
-
+impl<'t> Lowering<'t, '_> {
     fn document(&mut self, names: &mut HashMap<&'t str, &'t Document>, votes: &mut Votes) {
         let schemas = schema::conditions(self, &self.document.tree.schemas);
         let (name, span) = match &self.document.tree.root {

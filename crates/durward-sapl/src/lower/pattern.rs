@@ -6,13 +6,11 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 use durward_ir::program::{Compiled, ExprId, Library, Structured};
 use durward_ir::structure::kind_of;
+use durward_ir::structure::regex::{self, Regex};
 use durward_ir::value::Value;
 
 use super::Lowering;
 use crate::syntax::tree::Comparison;
-
-/// How often a search may go back before it is given up: some hundred milliseconds, whatever the pattern.
-const BACKTRACKS_MAX: usize = 1_000_000;
 
 /// `=~` with a regular expression that is not known when the policy is read.
 static MATCHES: LibraryFunction = LibraryFunction {
@@ -27,9 +25,7 @@ fn run(arguments: &[Value]) -> Evaluated<Value> {
     let [value, pattern] = arguments else {
         return Err(Fault::processing("`=~` needs two operands"));
     };
-    let Some(pattern) = pattern.as_text() else { return Err(no_text(pattern)) };
-    let Some(text) = value.as_text() else { return Ok(Value::Boolean(false)) };
-    compile(pattern)?.is_match(text).map(Value::Boolean)
+    regex::matches(value, pattern).map(Value::Boolean)
 }
 
 fn no_text(pattern: &Value) -> Box<Fault> {
@@ -61,14 +57,6 @@ pub(super) fn matches<'t>(
 }
 
 fn compile(text: &str) -> Evaluated<Compiled> {
-    let whole = format!(r"\A(?:{text})\z");
-    let regex = fancy_regex::RegexBuilder::new(&whole).backtrack_limit(BACKTRACKS_MAX).build();
-    let regex =
-        regex.map_err(|error| Fault::processing(format!("`{text}` is no regular expression: {error}")))?;
-    let pattern = smol_str::SmolStr::new(text);
-    let name = pattern.clone();
-    let matcher = move |text: &str| {
-        regex.is_match(text).map_err(|_| Fault::processing(format!("matching `{name}` takes too long")))
-    };
-    Ok(Compiled::new(pattern, Arc::new(matcher)))
+    let regex = Regex::compile(text).map_err(|error| Fault::processing(error.to_string()))?;
+    Ok(Compiled::new(text.into(), Arc::new(move |text: &str| regex.matches(text))))
 }

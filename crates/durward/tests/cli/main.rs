@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod decide;
 mod lines;
+mod sapl;
 mod serve;
 mod usage;
 

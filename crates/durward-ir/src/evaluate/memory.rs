@@ -1,0 +1,88 @@
+//! What was evaluated for a question already: expressions that several others are made of ([`Program`] chooses them).
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use crate::program::{ExprId, Program, SHARED_MAX};
+use crate::value::Value;
+
+/// Room for what one evaluation remembers.
+#[derive(Debug)]
+pub struct Memory<'a> {
+    places: [Cell<Remembered<'a>>; SHARED_MAX],
+}
+
+/// Truths, and values that are part of the program or the question; others are not worth a copy.
+#[derive(Clone, Copy, Debug)]
+enum Remembered<'a> {
+    Nothing,
+    Value(&'a Value),
+    Truth(bool),
+}
+
+impl Memory<'_> {
+    /// Nothing is remembered yet.
+    #[inline]
+    pub fn new() -> Self {
+        Memory { places: [const { Cell::new(Remembered::Nothing) }; SHARED_MAX] }
+    }
+}
+
+impl Default for Memory<'_> {
+    fn default() -> Self {
+        Memory::new()
+    }
+}
+
+/// The memory with what says where in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remembering<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) memory: &'a Memory<'a>,
+}
+
+impl<'a> Remembering<'a> {
+    /// The place of an expression, if it is one to be remembered.
+    #[inline]
+    pub(super) fn place(self, id: ExprId) -> Option<Place<'a>> {
+        self.memory.places.get(self.program.shared_place(id)?).map(Place)
+    }
+}
+
+/// Where one expression is remembered.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a>(&'a Cell<Remembered<'a>>);
+
+impl<'a> Place<'a> {
+    #[inline]
+    pub(super) fn value(self) -> Option<Cow<'a, Value>> {
+        match self.0.get() {
+            Remembered::Nothing => None,
+            Remembered::Value(value) => Some(Cow::Borrowed(value)),
+            Remembered::Truth(truth) => Some(Cow::Owned(Value::Boolean(truth))),
+        }
+    }
+
+    #[inline]
+    pub(super) fn truth(self) -> Option<bool> {
+        match self.0.get() {
+            Remembered::Nothing | Remembered::Value(_) => None,
+            Remembered::Truth(truth) => Some(truth),
+        }
+    }
+
+    #[inline]
+    pub(super) fn keep(self, value: Cow<'a, Value>) -> Cow<'a, Value> {
+        match &value {
+            Cow::Borrowed(value) => self.0.set(Remembered::Value(value)),
+            Cow::Owned(Value::Boolean(truth)) => self.0.set(Remembered::Truth(*truth)),
+            Cow::Owned(_) => {}
+        }
+        value
+    }
+
+    #[inline]
+    pub(super) fn keep_truth(self, truth: bool) {
+        self.0.set(Remembered::Truth(truth));
+    }
+}

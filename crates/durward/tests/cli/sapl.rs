@@ -1,0 +1,36 @@
+//! Policies and questions of SAPL on the command line.
+
+use crate::durward;
+
+const ADA: &str = r#"{"name": "ada", "role": "doctor", "wards": [3, 4]}"#;
+
+#[test]
+fn a_subscription_in_parts_is_decided() {
+    let ask = ["decide", "--policies", "wards", "-s", ADA, "-a", "\"read\"", "-r"];
+    let ran = durward(&[&ask[..], &[r#"{"ward": 3}"#]].concat()).exits(0);
+    assert_eq!(
+        ran.stdout,
+        "{\"decision\":\"PERMIT\",\"obligations\":[{\"type\":\"log\",\"who\":\"ada\"}]}\n"
+    );
+    let ran = durward(&[&ask[..], &[r#"{"ward": 5}"#]].concat()).exits(0);
+    assert_eq!(ran.stdout, "{\"decision\":\"DENY\"}\n");
+    durward(&[&ask[..], &["{ward"]].concat()).exits(2);
+}
+
+#[test]
+fn subscriptions_in_lines_are_decided_in_order() {
+    let ran = durward(&["decide", "--policies", "wards", "--requests", "wards.jsonl"]).exits(0);
+    let decisions: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();
+    for (line, expected) in decisions.iter().zip(["PERMIT", "DENY", "INDETERMINATE"]) {
+        assert!(line.contains(&format!(r#""decision":"{expected}""#)), "{line}");
+    }
+    assert_eq!(decisions.len(), 3);
+}
+
+#[test]
+fn mistakes_are_found_with_their_place_and_a_way_out() {
+    let ran = durward(&["check", "wards-broken"]).exits(1);
+    assert!(ran.stdout.contains("doctors.sapl:3:14: error: `policy` is a keyword"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("  help: write"), "{}", ran.stdout);
+    assert_eq!(durward(&["check", "wards"]).exits(0).stdout, "2 documents: 0 errors, 0 warnings, 0 hints\n");
+}
