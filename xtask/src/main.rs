@@ -4,6 +4,7 @@
 
 mod arrows;
 mod check;
+mod clients;
 mod demo;
 mod fuzz;
 mod generate;
@@ -27,6 +28,7 @@ cargo xtask <command>
 
   check                  formatting, lints, arrows between crates, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
+  clients                ask `durward serve` with the client packages of others
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
@@ -50,6 +52,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
     match words {
         ["check"] => Ok(check::run_alone()),
         ["test"] => Ok(test::run_alone()),
+        ["clients"] => Ok(clients::run_alone()),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),

@@ -2,7 +2,8 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::{check, demo, fuzz, readme, recorded, release};
+use crate::tools::{MOSQUITTO, MOSQUITTO_PUB};
+use crate::{check, clients, demo, fuzz, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -16,6 +17,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
+    report.step("clients: Python", clients::python);
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);
     report.close()
@@ -23,6 +25,12 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// `cargo test` over everything, documentation examples included, counting what it says.
 fn tests() -> Outcome {
+    for tool in [MOSQUITTO, MOSQUITTO_PUB] {
+        // The tests that want it say so themselves: passed over here, a failure on the build machine.
+        if let Err(missing) = tool.get() {
+            println!("{missing}");
+        }
+    }
     let mut tally = Tally::default();
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
     let ended = run_seeing(command.args(locked()), Stream::Output, |line| {

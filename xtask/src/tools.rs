@@ -29,6 +29,17 @@ pub(crate) const JAVA: Tool =
 pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines" };
 
+/// What runs the Python client packages.
+pub(crate) const PYTHON: Tool =
+    Tool { names: &["python3"], package: "python3-venv", purpose: "the Python clients" };
+/// A broker of MQTT that attribute sources listen to.
+pub(crate) const MOSQUITTO: Tool =
+    Tool { names: &["mosquitto"], package: "mosquitto", purpose: "the tests of `mqtt.messages`" };
+
+/// What publishes to it.
+pub(crate) const MOSQUITTO_PUB: Tool =
+    Tool { names: &["mosquitto_pub"], package: "mosquitto-clients", purpose: "the tests of `mqtt.messages`" };
+
 impl Tool {
     /// Finds the program; on the build machine it is installed when missing.
     ///

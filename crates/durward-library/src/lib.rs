@@ -3,6 +3,12 @@
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
 
+#![cfg_attr(test, allow(clippy::useless_vec, reason = "tests write arguments with one macro, few and many"))]
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "functions look for one or two kinds of value among two dozen; to them all others are alike, and none is a decision"
+)]
+
 mod argument;
 mod array;
 mod bitwise;

@@ -1,12 +1,12 @@
-//! The network surface of the decision point: the REST profile of XACML 3.0, health, metrics, the decision log and
-//! policies that are watched while they serve.
+//! The network surface of the decision point: the REST profile of XACML 3.0, SAPL's decisions over HTTP and RSocket,
+//! health, metrics, the decision log and policies that are watched while they serve.
 //!
 //! [`Server::bind`] reads the policies, opens the socket and starts nothing yet; [`Server::serve`] answers until it
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
-//! the binary), and nobody is authenticated except by TLS client certificates.
+//! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates.
 
 mod attributes;
 mod auth;
@@ -22,6 +22,7 @@ pub mod rsocket;
 pub mod sapl;
 mod server;
 mod settings;
+pub mod sources;
 mod state;
 mod tls;
 mod wire;
@@ -33,9 +34,9 @@ pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings, LimitSettings, LogFormat,
-    LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings, SaplSettings, ServerSettings,
-    Settings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AttributeSourceSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings,
+    LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings,
+    SaplSettings, ServerSettings, Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use durward_pdp::stream::Finder;
+use durward_pdp::stream::finders::TimeFinder;
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
@@ -17,8 +19,9 @@ use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::rsocket::serve;
-use crate::sapl::Decider;
+use crate::sapl::{Decider, Tenants};
 use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::sources::Sources;
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
 use crate::{Clock, listener};
@@ -180,6 +183,7 @@ impl Server {
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
+        decide_by_policies(&shared)?;
         let _watch =
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -219,6 +223,24 @@ impl Server {
         tracing::info!(connections_cut, "stopped");
         Ok(Served { connections_cut })
     }
+}
+
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
+fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
+    let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
+    if !is_asked || shared.sapl.decider.get().is_some() {
+        return Ok(());
+    }
+    let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
+    let mut finders = vec![Finder::timed(TimeFinder::default())];
+    finders.extend(sources.finders());
+    let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
+    // Only this place fills them, once.
+    let _ = shared.sapl.sources.set(sources);
+    let _ = shared.sapl.tenants.set(tenants.clone());
+    shared.policies_changed();
+    let _ = shared.sapl.decider.set(Arc::new(tenants));
+    Ok(())
 }
 
 /// What a worker accepts connections from.

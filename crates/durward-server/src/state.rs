@@ -119,6 +119,13 @@ impl Shared {
         !self.policies.load().problems.is_empty()
     }
 
+    /// Tells the streams of decisions that other policies are in force.
+    pub(crate) fn policies_changed(&self) {
+        if let (Some(tenants), Some(pdp)) = (self.sapl.tenants.get(), self.pdp.get()) {
+            tenants.put(&self.settings.auth.default_tenant, Some(pdp));
+        }
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }

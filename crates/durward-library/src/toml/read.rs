@@ -190,7 +190,7 @@ impl<I: Iterator<Item = Event>> Reader<'_, I> {
         check_escapes(event, raw.as_str())?;
         let mut error: Option<ParseError> = None;
         let mut text = Cow::Borrowed("");
-        raw.decode_scalar(&mut text, &mut error);
+        let _ = raw.decode_scalar(&mut text, &mut error);
         match error {
             Some(error) => Err(of_error(&error)),
             None => Ok(Value::Text(text.into())),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use durward_ir::Value;
 use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::fault::Evaluated;
+use durward_ir::json;
 use durward_ir::path::{Element, Path};
 use durward_ir::question::{Attributes, Encoding, Reading};
 use durward_ir::value::ObjectBuilder;
@@ -32,8 +33,13 @@ impl PackedSubscription {
         Subscription::from_json(text).map(|subscription| PackedSubscription::from(&subscription))
     }
 
-    fn unpack(&self) -> Result<Subscription, SubscriptionError> {
-        Subscription::from_json(&self.0)
+    /// Not by [`Subscription::from_json`]: over RSocket, a subject may be undefined too.
+    fn unpack(&self) -> Option<Subscription> {
+        let value = json::read(&self.0).ok()?;
+        let object = value.as_object()?;
+        let named = |name: &str| object.get(name).cloned().unwrap_or(Value::Undefined);
+        let [subject, action, resource, environment] = Element::ALL.map(|element| named(element.as_str()));
+        Some(Subscription::new(subject, action, resource, environment).with_secrets(named("secrets")))
     }
 }
 
@@ -99,7 +105,7 @@ impl Decider for PoliciesInForce {
             return Step::Decided(decision.clone());
         }
         // What was packed can be unpacked.
-        let Ok(subscription) = packed.unpack() else {
+        let Some(subscription) = packed.unpack() else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
         let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &Encoding::none());

@@ -1,6 +1,6 @@
 //! Documents as elements of a program: what is refused and where, what is shared, what indexes can work with.
 
-#![expect(
+#![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,

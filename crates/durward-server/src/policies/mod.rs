@@ -76,6 +76,7 @@ impl Policies {
         match loaded {
             Ok(Loaded::New) => {
                 shared.metrics.policies_loaded("ok");
+                shared.policies_changed();
                 if let Some(info) = shared.pdp.get().map(|pdp| pdp.snapshot()) {
                     let (id, documents, policies) = (info.id, info.documents, info.policies);
                     tracing::info!(snapshot = id, documents, policies, rules = info.rules, index = %info.index, "policies in force");

@@ -411,9 +411,12 @@ impl Asked<'_> {
             self.connection.respond(stream, |out| protobuf::write_multi_decision(out, [("", &decision)]));
             return Went::Over;
         }
-        let is_said = self.connection.send(stream, |out| match route {
-            Route::MultiDecide => protobuf::write_identifiable_decision(out, "", &decision),
-            _ => protobuf::write_multi_decision(out, [("", &decision)]),
+        let is_said = self.connection.send(stream, |out| {
+            if route == Route::MultiDecide {
+                protobuf::write_identifiable_decision(out, "", &decision);
+            } else {
+                protobuf::write_multi_decision(out, [("", &decision)]);
+            }
         });
         if !is_said {
             return Went::On;

@@ -3,17 +3,22 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::Decider;
+use super::{Decider, Tenants};
 use crate::auth::Authenticator;
 use crate::limits::{Places, Rate};
 use crate::metrics::Metrics;
 use crate::settings::{ConfigError, Settings};
+use crate::sources::Sources;
 
 /// Who may ask, who decides, and how much of it.
 pub(crate) struct SaplState {
     pub(crate) authenticator: Authenticator,
     /// Empty until there is one.
     pub(crate) decider: OnceLock<Arc<dyn Decider>>,
+    /// The same, where it decides by the policies of `[policies]`.
+    pub(crate) tenants: OnceLock<Tenants>,
+    /// Where its attributes come from; they end with the server.
+    pub(crate) sources: OnceLock<Sources>,
     pub(crate) http_rate: Rate,
     pub(crate) rsocket_rate: Rate,
     /// Streams of events.
@@ -30,6 +35,8 @@ impl SaplState {
         Ok(SaplState {
             authenticator: Authenticator::new(&settings.auth)?,
             decider: OnceLock::new(),
+            tenants: OnceLock::new(),
+            sources: OnceLock::new(),
             http_rate: Rate::new(settings.sapl.requests_per_second_max, now),
             rsocket_rate: Rate::new(settings.rsocket.requests_per_second_max, now),
             streams: Places::new(settings.sapl.streams_max, metrics.streams_open("sse")),

@@ -11,6 +11,7 @@ mod policies;
 mod read;
 mod sapl;
 mod server;
+mod sources;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ pub use policies::{LimitSettings, PolicySettings};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
+pub use sources::{AttributeSourceSettings, SourceSettings};
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,6 +48,8 @@ pub struct Settings {
     pub log: LogSettings,
     /// Attributes that every request has unless it brings its own.
     pub attributes: Vec<AttributeSettings>,
+    /// Where policies get attributes from over the network.
+    pub sources: SourceSettings,
 }
 
 impl Settings {
@@ -62,6 +66,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.check_callers()?;
+        self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
     }
 

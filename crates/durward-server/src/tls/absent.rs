@@ -1,6 +1,8 @@
 //! A build without TLS: nothing can be accepted, because nothing can be set up.
 
+use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use tokio::net::TcpStream;
 
@@ -24,5 +26,28 @@ impl Acceptor {
 
     pub(crate) async fn accept(&self, _: TcpStream, _: SocketAddr, _: &Shared) -> Option<TcpStream> {
         match *self {}
+    }
+}
+
+/// Encrypts nothing.
+pub(crate) struct Connector;
+
+impl Connector {
+    /// # Errors
+    /// Authorities: they would be of no use.
+    pub(crate) fn new(authorities: Option<&Path>) -> Result<Connector, String> {
+        match authorities {
+            None => Ok(Connector),
+            Some(_) => Err(
+                "`sources.authorities` is set, and this build has no TLS; build it with the feature `tls`"
+                    .into(),
+            ),
+        }
+    }
+
+    /// # Errors
+    /// Always: what is to be encrypted must not be sent unencrypted.
+    pub(crate) async fn connect(&self, _: TcpStream, _: &str) -> io::Result<TcpStream> {
+        Err(io::Error::other("this build has no TLS; build it with the feature `tls`"))
     }
 }

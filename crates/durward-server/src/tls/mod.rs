@@ -22,9 +22,13 @@ impl Purpose {
 #[cfg(not(feature = "tls"))]
 mod absent;
 #[cfg(feature = "tls")]
+mod connector;
+#[cfg(feature = "tls")]
 mod present;
 
 #[cfg(not(feature = "tls"))]
-pub(crate) use absent::Acceptor;
+pub(crate) use absent::{Acceptor, Connector};
+#[cfg(feature = "tls")]
+pub(crate) use connector::Connector;
 #[cfg(feature = "tls")]
 pub(crate) use present::Acceptor;

@@ -134,7 +134,7 @@ fn config(settings: &TlsSettings, purpose: Purpose) -> Result<ServerConfig, Stri
     Ok(config)
 }
 
-fn certificates(path: &Path, setting: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(super) fn certificates(path: &Path, setting: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
         Ok(certificates) if certificates.is_empty() => Err(told(path, setting, &"no certificate in it")),

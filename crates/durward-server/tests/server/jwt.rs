@@ -147,9 +147,10 @@ fn now() -> u64 {
 }
 
 fn with(mut claims: Value, name: &str, value: Value) -> Value {
-    match value {
-        Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
-        value => claims[name] = value,
+    if value.is_null() {
+        claims.as_object_mut().unwrap().remove(name);
+    } else {
+        claims[name] = value;
     }
     claims
 }

@@ -20,6 +20,7 @@ mod recorded;
 mod routes;
 mod rsocket;
 mod sapl;
+mod sapl_policies;
 mod settings;
 mod support;
 #[cfg(feature = "tls")]

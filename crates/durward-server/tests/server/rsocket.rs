@@ -19,7 +19,7 @@ use crate::support::{PATIENCE, TestServer};
 const OPEN: &str = "rsocket.listen = '127.0.0.1:0'\nauth.danger_allow_no_auth = true\n";
 
 /// A client that speaks one word at a time.
-struct Client<S> {
+pub(crate) struct Client<S> {
     stream: S,
     input: BytesMut,
 }
@@ -49,13 +49,13 @@ fn connect(server: &TestServer) -> TcpStream {
 }
 
 impl Client<TcpStream> {
-    fn open(server: &TestServer, metadata: Option<&[u8]>) -> Client<TcpStream> {
+    pub(crate) fn open(server: &TestServer, metadata: Option<&[u8]>) -> Client<TcpStream> {
         Client::over(connect(server), metadata)
     }
 }
 
 impl<S: Read + Write> Client<S> {
-    fn over(stream: S, metadata: Option<&[u8]>) -> Client<S> {
+    pub(crate) fn over(stream: S, metadata: Option<&[u8]>) -> Client<S> {
         let mut client = Client { stream, input: BytesMut::new() };
         client.say(|out| write::setup(out, &setup(metadata)));
         client
@@ -67,7 +67,7 @@ impl<S: Read + Write> Client<S> {
         self.stream.write_all(&out).unwrap();
     }
 
-    fn ask(&mut self, stream: u32, interaction: Interaction, route: &str, subject: &str) {
+    pub(crate) fn ask(&mut self, stream: u32, interaction: Interaction, route: &str, subject: &str) {
         self.say(|out| {
             write::request(out, stream, interaction, UNBOUNDED, route.as_bytes(), |out| {
                 protobuf::write_subscription(out, &subscription(subject)).unwrap();
@@ -113,8 +113,16 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    fn outcome(&mut self, stream: u32, is_last: bool) -> Outcome {
+    pub(crate) fn outcome(&mut self, stream: u32, is_last: bool) -> Outcome {
         protobuf::read_decision(&self.payload(stream, is_last), 100).unwrap().outcome
+    }
+
+    /// It is closed without anything that is a frame of this protocol.
+    pub(crate) fn expect_no_frame(&mut self) {
+        let mut rest = Vec::new();
+        // A reset is an end too.
+        let _ = self.stream.read_to_end(&mut rest);
+        assert_ne!(rest.first(), Some(&0), "{rest:?}");
     }
 
     fn expect_error(&mut self, stream: u32, code: ErrorCode, message: &str) {

@@ -18,15 +18,15 @@ pub(crate) fn start(text: &str) -> (TestServer, World) {
     (server, world)
 }
 
-fn ask(server: &TestServer, path: &str, body: &str) -> Reply {
+pub(crate) fn ask(server: &TestServer, path: &str, body: &str) -> Reply {
     server.send("POST", &format!("/api/pdp/{path}"), &[], body.as_bytes())
 }
 
 /// A connection that has asked for a stream of events.
-struct Stream(Raw);
+pub(crate) struct Stream(Raw);
 
 impl Stream {
-    fn open(server: &TestServer, path: &str, headers: &str, body: &str) -> Stream {
+    pub(crate) fn open(server: &TestServer, path: &str, headers: &str, body: &str) -> Stream {
         let mut raw = server.connect();
         raw.send(&format!(
             "POST /api/pdp/{path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -55,8 +55,16 @@ impl Stream {
         String::from_utf8(text).unwrap()
     }
 
+    /// Nothing comes for a while.
+    pub(crate) fn stays_silent(&mut self, time: Duration) {
+        self.0.0.set_read_timeout(Some(time)).unwrap();
+        let read = self.0.0.read(&mut [0]);
+        assert!(read.is_err(), "something came");
+        self.0.0.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+
     /// The next chunk.
-    fn next(&mut self) -> String {
+    pub(crate) fn next(&mut self) -> String {
         let length = self.until("\r\n");
         let mut chunk = vec![0; usize::from_str_radix(length.trim_end(), 16).unwrap()];
         self.0.0.read_exact(&mut chunk).unwrap();
@@ -150,13 +158,6 @@ fn without_the_setting_there_is_nothing() {
     let server = TestServer::start("");
     assert_eq!(ask(&server, "decide-once", ALICE).status, 404);
     assert_eq!(server.get("/api/pdp/decide-once").status, 404);
-}
-
-#[test]
-fn without_a_decision_point_callers_are_told_to_come_back() {
-    let server = TestServer::start(OPEN);
-    let reply = ask(&server, "decide-once", ALICE);
-    assert_eq!((reply.status, reply.header("retry-after")), (503, "1"));
 }
 
 #[test]

@@ -20,7 +20,8 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 10] = [
+const WITHOUT_DEFAULT: [&str; 11] = [
+    "sources.authorities",
     "policies.root",
     "rsocket.listen",
     "rsocket.socket",
@@ -35,7 +36,7 @@ const WITHOUT_DEFAULT: [&str; 10] = [
 
 /// Tables of what has no default list several in a row.
 fn has_no_default(name: &str) -> bool {
-    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt."];
+    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt.", "sources.attributes."];
     WITHOUT_DEFAULT.contains(&name) || sections.iter().any(|section| name.starts_with(section))
 }
 

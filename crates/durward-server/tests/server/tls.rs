@@ -10,7 +10,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::support::{DOCTORS_READ, Directory, TestServer, request_xml};
+use durward_server::rsocket::frame::Interaction;
+use durward_server::sapl::Outcome;
+
+use crate::rsocket::Client;
+use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};
 
 /// Runs openssl in the directory; false where there is none.
 #[expect(clippy::print_stdout, reason = "a skipped test says so")]
@@ -49,6 +53,44 @@ fn certificates() -> Option<Directory> {
 fn settings(directory: &Directory, more: &str) -> String {
     let path = |name: &str| directory.path(name).display().to_string();
     format!("[server.tls]\ncertificate = '{}'\nkey = '{}'\n{more}", path("server.pem"), path("server.key"))
+}
+
+/// What a client without a certificate of its own believes.
+fn client_of(authority: &Path) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    builder.with_root_certificates(roots).with_no_client_auth()
+}
+
+#[test]
+fn rsocket_is_encrypted_where_it_is_asked_for() {
+    let Some(directory) = certificates() else { return };
+    let path = |name: &str| directory.path(name).display().to_string();
+    let text = format!(
+        "auth.danger_allow_no_auth = true\nrsocket.listen = '127.0.0.1:0'\n[rsocket.tls]\ncertificate = '{}'\n\
+         key = '{}'",
+        path("server.pem"),
+        path("server.key")
+    );
+    let (server, _) = crate::sapl::start(&text);
+    let connection = ClientConnection::new(
+        Arc::new(client_of(&directory.path("ca.pem"))),
+        "localhost".try_into().unwrap(),
+    );
+    let stream = TcpStream::connect(server.rsocket.unwrap()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut client = Client::over(StreamOwned::new(connection.unwrap(), stream), None);
+    client.ask(1, Interaction::Response, "decide-once", "alice");
+    assert_eq!(client.outcome(1, true), Outcome::Permit);
+    // Whoever speaks in clear is not understood.
+    let mut clear = Client::open(&server, None);
+    clear.expect_no_frame();
+    let broken = text.replace("server.key", "missing.key");
+    let refused = TestServer::start_deciding(Directory::new(), &broken, crate::decider::World::default());
+    assert!(refused.is_err_and(|error| error.to_string().contains("rsocket.tls.key")));
 }
 
 /// Asks over TLS, with or without a certificate of one's own; the answer, or why there is none.

@@ -1,0 +1,44 @@
+//! The library `yaml`: documents of YAML 1.2.
+//!
+//! They are read and written as Jackson, the library of the Java engine, does it, with the JSON schema of YAML: of plain
+//! scalars only `true`, `false`, `null` and the numbers of JSON are no texts, and what is missing is an empty text. An
+//! alias is the name of its anchor and nothing else, so that short documents stay small values; merge keys (`<<`) are
+//! keys like others.
+//!
+//! What differs: an alias without anchor, and lists in brackets more than 255 deep, are errors; some documents that break
+//! the rules of YAML are read here and not there, or the other way around; and where reading fails the fault says so in
+//! other words than Jackson's.
+
+mod emitter;
+mod read;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use durward_ir::Value;
+use durward_ir::fault::Evaluated;
+use durward_ir::library::{LibraryFunction, Parameter};
+
+use crate::argument::{any, text};
+use crate::document::{check_input, made, not_json, unwritable};
+use crate::table::row;
+
+fn yaml_to_val(arguments: &[Value]) -> Evaluated<Value> {
+    let text = text(arguments, 0)?;
+    check_input(text)?;
+    read::read(text)
+}
+
+fn val_to_yaml(arguments: &[Value]) -> Evaluated<Value> {
+    let value = any(arguments, 0)?;
+    if let Some(reason) = not_json(value, 0) {
+        return Err(unwritable("YAML", reason));
+    }
+    made(write::write(value)?)
+}
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("yaml.valToYaml", &[Parameter::Any], val_to_yaml, "A value as a YAML document."),
+    row("yaml.yamlToVal", &[Parameter::Text], yaml_to_val, "The value of a YAML document."),
+];

@@ -1,0 +1,110 @@
+//! `[sources]`: where policies get attributes from over the network, and what that may cost.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// What attribute sources may cost, and attributes from services that speak HTTP and JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SourceSettings {
+    /// A file in PEM form with authorities that services' certificates may come from, beside those of the system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<PathBuf>,
+    /// How long connecting may take, TLS included. Default: 10 s.
+    pub connect_time_ms_max: u64,
+    /// How long a service may take for its whole answer. Default: 30 s.
+    pub answer_time_ms_max: u64,
+    /// Most bytes of an answer, an event or a message that a policy may ask for. Default: 16 MiB.
+    pub answer_bytes_max: usize,
+    /// Most requests under way at once; further ones wait. Default: 256.
+    pub requests_max: usize,
+    /// Most event streams and WebSockets open at once; further ones are errors. Default: 1000.
+    pub streams_max: usize,
+    /// Attributes by their names, such as `hr.department`.
+    pub attributes: BTreeMap<String, AttributeSourceSettings>,
+}
+
+/// One attribute whose values come from a service that speaks HTTP and JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttributeSourceSettings {
+    /// The address to ask. `{entity}` stands for the entity, `{0}`, `{1}`, ... for the arguments.
+    pub url: String,
+    /// The method. Default: `GET`.
+    #[serde(default = "get")]
+    pub method: String,
+    /// Header fields, other than credentials.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The name of the credentials: `http.NAME` in the secrets, as for `http.get`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// What is sent, as JSON: `{entity}` and `{0}` stand for whole values. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// Which part of the answer is the value, as a JSON pointer (RFC 6901). Default: all of it.
+    #[serde(default)]
+    pub pointer: String,
+    /// How long after an answer the service is asked again. Default: 30 s.
+    #[serde(default = "half_a_minute")]
+    pub poll_ms: u64,
+    /// Most bytes of an answer. Default: 1 MiB.
+    #[serde(default = "mebibyte")]
+    pub answer_bytes_max: usize,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+fn half_a_minute() -> u64 {
+    30_000
+}
+
+fn mebibyte() -> usize {
+    1 << 20
+}
+
+impl Default for SourceSettings {
+    fn default() -> SourceSettings {
+        SourceSettings {
+            authorities: None,
+            connect_time_ms_max: 10_000,
+            answer_time_ms_max: 30_000,
+            answer_bytes_max: 16 << 20,
+            requests_max: 256,
+            streams_max: 1_000,
+            attributes: BTreeMap::new(),
+        }
+    }
+}
+
+impl SourceSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for (name, number) in [
+            ("sources.connect_time_ms_max", self.connect_time_ms_max),
+            ("sources.answer_time_ms_max", self.answer_time_ms_max),
+            ("sources.answer_bytes_max", self.answer_bytes_max as u64),
+            ("sources.requests_max", self.requests_max as u64),
+            ("sources.streams_max", self.streams_max as u64),
+        ] {
+            if number == 0 {
+                return Err(ConfigError::of_setting(name, "is 0: nothing could be asked".into()));
+            }
+        }
+        self.attributes.iter().try_for_each(|(name, attribute)| crate::sources::check(name, attribute))
+    }
+
+    pub(crate) fn connect_time_max(&self) -> Duration {
+        Duration::from_millis(self.connect_time_ms_max)
+    }
+
+    pub(crate) fn answer_time_max(&self) -> Duration {
+        Duration::from_millis(self.answer_time_ms_max)
+    }
+}

@@ -1,0 +1,20 @@
+//! Attribute sources against real services: an HTTP server, a WebSocket server, an MQTT broker.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "tests stop at what they did not expect"
+)]
+
+mod custom;
+mod http;
+mod jwt;
+mod mqtt;
+mod service;
+#[cfg(feature = "tls")]
+mod tls;
+mod websocket;
+mod world;
