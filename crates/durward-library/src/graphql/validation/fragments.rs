@@ -1,0 +1,47 @@
+//! Fragments: none in a circle, none for nothing (sections 5.5.1.4 and 5.5.2.2).
+
+use std::collections::HashSet;
+
+use super::Validator;
+use crate::graphql::analysis::spreads;
+
+impl<'t> Validator<'t> {
+    pub(super) fn fragment_cycles(&mut self) {
+        for fragment in &self.document.fragments {
+            let mut names = Vec::new();
+            spreads(&fragment.selections, &mut names);
+            if self.reachable(names).contains(fragment.name) {
+                self.path.push(fragment.name);
+                self.error("FragmentCycle", "Fragment cycles not allowed");
+                self.path.pop();
+            }
+        }
+    }
+
+    pub(super) fn unused_fragments(&mut self) {
+        let mut names = Vec::new();
+        for operation in &self.document.operations {
+            spreads(&operation.selections, &mut names);
+        }
+        let used = self.reachable(names);
+        for fragment in self.document.fragments.iter().filter(|fragment| !used.contains(fragment.name)) {
+            self.path.push(fragment.name);
+            self.error("UnusedFragment", format!("Unused fragment '{}'", fragment.name));
+            self.path.pop();
+        }
+    }
+
+    /// These fragments, and all that is spread in them.
+    fn reachable(&self, mut open: Vec<&'t str>) -> HashSet<&'t str> {
+        let mut found = HashSet::new();
+        while let Some(name) = open.pop() {
+            if !found.insert(name) {
+                continue;
+            }
+            if let Some(fragment) = self.fragments.get(name) {
+                spreads(&fragment.selections, &mut open);
+            }
+        }
+        found
+    }
+}
