@@ -13,12 +13,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use durward_index::{Index, IndexKind, Settings};
-use durward_ir::combine::Algorithm;
+use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
-    Set, SetKind,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
+    Program, Rule, Set, SetKind,
 };
 use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -79,6 +79,7 @@ fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
         target: Some(target),
         condition,
         duties: Vec::new(),
+        transform: None,
         place: Place::default(),
     }))
 }
@@ -90,18 +91,16 @@ fn otherwise_deny(builder: &mut Builder) -> NodeId {
         target: None,
         condition: None,
         duties: Vec::new(),
+        transform: None,
         place: Place::default(),
     }))
 }
 
 fn log(builder: &mut Builder) -> DutyExpr {
     let value = builder.expr(Expr::Constant(Operand::one(Value::text("audit"))));
-    DutyExpr {
-        kind: DutyKind::Obligation,
-        id: "log".into(),
-        on: Effect::Permit,
-        assignments: vec![AssignmentExpr { id: "to".into(), category: None, issuer: None, value }],
-    }
+    let assignments = vec![AssignmentExpr { id: "to".into(), category: None, issuer: None, value }];
+    let body = DutyBody::Named { id: "log".into(), assignments };
+    DutyExpr { kind: DutyKind::Obligation, on: Effect::Permit, body }
 }
 
 fn program(policies: usize) -> Program {
@@ -119,6 +118,7 @@ fn program(policies: usize) -> Program {
                 kind: SetKind::Policy,
                 target: Some(target),
                 algorithm: Algorithm::FirstApplicable,
+                effects: Effects::DENY_OR_PERMIT,
                 children: rules,
                 duties,
                 place: Place::default(),
@@ -132,6 +132,7 @@ fn program(policies: usize) -> Program {
         kind: SetKind::Root,
         target: None,
         algorithm: Algorithm::DenyOverrides,
+        effects: Effects::DENY_OR_PERMIT,
         children,
         duties: Vec::new(),
         place: Place::default(),

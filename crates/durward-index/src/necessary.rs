@@ -3,11 +3,12 @@
 //! Only necessary conditions, never sufficient ones. They come up from the leaves: a rule's from its target, a
 //! set's from its own target and, where the algorithm makes it NotApplicable when all its children are, from the
 //! least its children have in common. A set with an erroneous target still combines its children, and
-//! NotApplicable stays NotApplicable then (XACML 3.0, table 7), so both count at once.
+//! NotApplicable stays NotApplicable then (XACML 3.0, table 7), so both count at once. In SAPL the error counts
+//! whatever the children say, so there theirs count only under a target that cannot fail.
 
 use std::rc::Rc;
 
-use durward_ir::combine::Algorithm;
+use durward_ir::combine::{Algorithm, Voting};
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
 use crate::target::{Clause, OneOf, Target, Targets};
@@ -156,11 +157,18 @@ pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -
         let own = of_target(targets.get(id));
         let necessary = match node {
             Node::Rule(_) => own,
+            Node::Set(set) if may_fail_alone(id, set, targets) => own,
             Node::Set(set) => own.and(of_children(set, &all, targets, atoms_max).inherited()),
         };
         all.push(necessary);
     }
     all
+}
+
+/// Whether an error in the target of the set counts when none of its children applies.
+fn may_fail_alone(id: NodeId, set: &Set, targets: &Targets) -> bool {
+    let never_fails = || set.target.is_none() || targets.get(id).is_some_and(Target::never_fails);
+    matches!(set.algorithm, Algorithm::Voting(_)) && !never_fails()
 }
 
 /// What the children of a set have in common, as far as the set depends on them.
@@ -169,6 +177,7 @@ fn of_children(set: &Set, all: &[Necessary], targets: &Targets, atoms_max: usize
         Algorithm::DenyOverrides
         | Algorithm::PermitOverrides
         | Algorithm::FirstApplicable
+        | Algorithm::Voting(Voting { default: None, .. })
         | Algorithm::LegacyRuleDenyOverrides
         | Algorithm::LegacyPolicyDenyOverrides
         | Algorithm::LegacyRulePermitOverrides
@@ -182,9 +191,10 @@ fn of_children(set: &Set, all: &[Necessary], targets: &Targets, atoms_max: usize
             Necessary::any(&own, atoms_max)
         }
         // These have something to say when no child has, or count their children.
-        Algorithm::DenyUnlessPermit | Algorithm::PermitUnlessDeny | Algorithm::OnPermitApplySecond => {
-            Necessary::NOTHING
-        }
+        Algorithm::DenyUnlessPermit
+        | Algorithm::PermitUnlessDeny
+        | Algorithm::OnPermitApplySecond
+        | Algorithm::Voting(Voting { default: Some(_), .. }) => Necessary::NOTHING,
     }
 }
 

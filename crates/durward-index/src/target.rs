@@ -69,6 +69,11 @@ impl Target {
         })
     }
 
+    /// Whether this is nothing but comparisons that are False where there is no value.
+    pub(crate) fn never_fails(&self) -> bool {
+        self.as_one_ofs().is_some_and(|mut tests| tests.all(|test| !test.is_error_if_absent))
+    }
+
     fn known(&self, question: &Question<'_>) -> Known {
         let mut known = if self.has_others { Known::Unsure } else { Known::Match };
         for clause in &self.clauses {
@@ -250,6 +255,9 @@ fn read_alternative(program: &Program, id: ExprId) -> Alternative {
 }
 
 fn read_test(program: &Program, id: ExprId) -> Option<OneOf> {
+    if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
+        return Some(OneOf { slot: *slot, atoms: atoms.clone(), is_error_if_absent: false });
+    }
     let Expr::Match(Match { atom: Some(atom), bag, .. }) = program.expr(id) else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
     Some(OneOf { slot: *slot, atoms: Box::new([*atom]), is_error_if_absent: *must_be_present })

@@ -3,6 +3,12 @@
 //! A fold sees the votes of the children in document order and says when it has seen enough. What a combined
 //! element passes up besides its verdict are the duties of those children whose verdict is the combined one
 //! (section 7.18), in the order in which they were met.
+//!
+//! SAPL's algorithms are folds, too, of other votes pairwise: see [`Voting`] and [`Tally`].
+
+mod voting;
+
+pub use voting::{ErrorHandling, Mode, Tally, Voting};
 
 use crate::fault::Fault;
 use crate::program::Effect;
@@ -10,7 +16,7 @@ use crate::value::Value;
 use smol_str::SmolStr;
 
 /// The effects an erroneous vote might have had: the {D}, {P} and {DP} of an extended Indeterminate
-/// (XACML 3.0, section 7.10).
+/// (XACML 3.0, section 7.10), and SAPL's outcome with Suspend besides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Effects(u8);
 
@@ -23,13 +29,21 @@ impl Effects {
     pub const PERMIT: Effects = Effects(2);
     /// Either: {DP}.
     pub const DENY_OR_PERMIT: Effects = Effects(3);
+    /// Only Suspend.
+    pub const SUSPEND: Effects = Effects(4);
 
     /// The set with just this effect.
     pub const fn only(effect: Effect) -> Effects {
         match effect {
             Effect::Deny => Effects::DENY,
             Effect::Permit => Effects::PERMIT,
+            Effect::Suspend => Effects::SUSPEND,
         }
+    }
+
+    /// Whether there is more than one.
+    pub const fn are_several(self) -> bool {
+        self.0.count_ones() > 1
     }
 
     /// Whether `effect` is in the set.
@@ -51,6 +65,8 @@ pub enum Verdict {
     Permit,
     /// Access is refused.
     Deny,
+    /// The matter is held until somebody else has decided it (SAPL).
+    Suspend,
     /// The element has nothing to say about this question.
     NotApplicable,
     /// An error kept the element from deciding; the effects it might have had.
@@ -62,6 +78,7 @@ impl From<Effect> for Verdict {
         match effect {
             Effect::Permit => Verdict::Permit,
             Effect::Deny => Verdict::Deny,
+            Effect::Suspend => Verdict::Suspend,
         }
     }
 }
@@ -81,7 +98,16 @@ pub struct Assignment {
 
 /// An obligation or advice, evaluated: something the enforcement point must (or may) do.
 #[derive(Clone, Debug)]
-pub struct Duty {
+pub enum Duty {
+    /// As XACML has them.
+    Named(NamedDuty),
+    /// As SAPL has them: any value.
+    Plain(Value),
+}
+
+/// A duty with an identifier and attributes.
+#[derive(Clone, Debug)]
+pub struct NamedDuty {
     /// The obligation's or advice's identifier.
     pub id: SmolStr,
     /// The effect it goes with (XACML 2.0 responses repeat it).
@@ -90,17 +116,40 @@ pub struct Duty {
     pub assignments: Vec<Assignment>,
 }
 
-/// Obligations and advice together.
+impl Duty {
+    /// Whether both say the same.
+    pub fn equals(&self, other: &Duty) -> bool {
+        match (self, other) {
+            (Duty::Plain(one), Duty::Plain(other)) => one.equals(other),
+            (Duty::Named(one), Duty::Named(other)) => {
+                one.id == other.id && one.on == other.on && are_equal(&one.assignments, &other.assignments)
+            }
+            (Duty::Named(_), Duty::Plain(_)) | (Duty::Plain(_), Duty::Named(_)) => false,
+        }
+    }
+}
+
+fn are_equal(some: &[Assignment], others: &[Assignment]) -> bool {
+    some.len() == others.len()
+        && some.iter().zip(others).all(|(one, other)| {
+            (&one.id, &one.category, &one.issuer) == (&other.id, &other.category, &other.issuer)
+                && one.value.equals(&other.value)
+        })
+}
+
+/// What goes along with a verdict: obligations, advice, and what stands for the resource.
 #[derive(Clone, Debug, Default)]
 pub struct Duties {
     /// What must be done.
     pub obligations: Vec<Duty>,
     /// What may be done.
     pub advice: Vec<Duty>,
+    /// What is to stand for the resource, if anything (SAPL).
+    pub resource: Option<Value>,
 }
 
 impl Duties {
-    /// Adds `other` behind what is here.
+    /// Adds `other` behind what is here; of two resources the first stays.
     pub fn append(&mut self, other: Duties) {
         if self.obligations.is_empty() {
             self.obligations = other.obligations;
@@ -112,11 +161,29 @@ impl Duties {
         } else {
             self.advice.extend(other.advice);
         }
+        if self.resource.is_none() {
+            self.resource = other.resource;
+        }
+    }
+
+    /// Whether both say the same, in the same order.
+    pub fn equals(&self, other: &Duties) -> bool {
+        let are_same = |some: &[Duty], others: &[Duty]| {
+            some.len() == others.len() && some.iter().zip(others).all(|(one, other)| one.equals(other))
+        };
+        let is_same_resource = match (&self.resource, &other.resource) {
+            (Some(one), Some(other)) => one.equals(other),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        is_same_resource
+            && are_same(&self.obligations, &other.obligations)
+            && are_same(&self.advice, &other.advice)
     }
 
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.obligations.is_empty() && self.advice.is_empty()
+        self.obligations.is_empty() && self.advice.is_empty() && self.resource.is_none()
     }
 }
 
@@ -125,17 +192,19 @@ impl Duties {
 pub struct Vote {
     /// The verdict.
     pub verdict: Verdict,
-    /// Obligations and advice, if there are any; none unless the verdict is Permit or Deny. Boxed because most
+    /// Obligations and advice, if there are any; none unless the verdict is Permit, Deny or Suspend. Boxed because most
     /// votes have none, and votes are handed on at every level.
     pub duties: Option<Box<Duties>>,
     /// The first error met; set exactly when the verdict is Indeterminate.
     pub fault: Option<Box<Fault>>,
+    /// Whether the error kept the element from telling whether it applies, rather than from doing what it says then.
+    pub is_undecided: bool,
 }
 
 impl Vote {
     /// A vote without duties.
     pub fn plain(verdict: Verdict) -> Vote {
-        Vote { verdict, duties: None, fault: None }
+        Vote { verdict, duties: None, fault: None, is_undecided: false }
     }
 
     /// An element with nothing to say.
@@ -145,7 +214,12 @@ impl Vote {
 
     /// An element that an error kept from deciding.
     pub fn indeterminate(effects: Effects, fault: Box<Fault>) -> Vote {
-        Vote { verdict: Verdict::Indeterminate(effects), duties: None, fault: Some(fault) }
+        Vote { fault: Some(fault), ..Vote::plain(Verdict::Indeterminate(effects)) }
+    }
+
+    /// An element that an error kept from telling whether it applies.
+    pub fn undecided(effects: Effects, fault: Box<Fault>) -> Vote {
+        Vote { is_undecided: true, ..Vote::indeterminate(effects, fault) }
     }
 
     /// The vote of a set that chose this one vote among its children's: such algorithms do not track effects, so
@@ -156,6 +230,7 @@ impl Vote {
         if let Verdict::Indeterminate(effects) = &mut self.verdict {
             *effects = Effects::DENY_OR_PERMIT;
         }
+        self.is_undecided = false;
         self
     }
 }
@@ -187,6 +262,8 @@ pub enum Algorithm {
     /// Additional Combining Algorithms profile 1.0: if the first child permits, the second decides, else the
     /// third if there is one.
     OnPermitApplySecond,
+    /// SAPL's algorithms.
+    Voting(Voting),
 }
 
 /// Which children an algorithm's identifier may combine.
@@ -241,7 +318,8 @@ impl Algorithm {
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyRulePermitOverrides
             | Algorithm::LegacyPolicyPermitOverrides
-            | Algorithm::OnPermitApplySecond => false,
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_) => false,
         }
     }
 
@@ -269,6 +347,7 @@ impl Algorithm {
                 "permit-overrides (1.0)"
             }
             Algorithm::OnPermitApplySecond => "on-permit-apply-second",
+            Algorithm::Voting(voting) => voting.mode.as_str(),
         }
     }
 }
@@ -298,7 +377,7 @@ pub struct Combiner {
 impl Combiner {
     /// A fold that has seen nothing. `OnlyOneApplicable` and `OnPermitApplySecond` choose among their children
     /// before they evaluate them, so the evaluator does that and hands on what was chosen, here as
-    /// first-applicable.
+    /// first-applicable; and what a [`Tally`] came to for `Voting`.
     pub fn new(algorithm: Algorithm) -> Combiner {
         Combiner {
             algorithm,
@@ -326,14 +405,17 @@ impl Combiner {
                 append(&mut self.permit, vote.duties);
                 stop_if(self.permit_is_final())
             }
-            Verdict::Indeterminate(effects) => {
-                self.errors = Some(self.errors.unwrap_or(Effects::NONE).union(effects));
-                if self.fault.is_none() {
-                    self.fault = vote.fault;
-                }
-                stop_if(self.error_is_final())
-            }
+            Verdict::Suspend => self.add_error(Effects::DENY_OR_PERMIT, Some(suspended())),
+            Verdict::Indeterminate(effects) => self.add_error(effects, vote.fault),
         }
+    }
+
+    fn add_error(&mut self, effects: Effects, fault: Option<Box<Fault>>) -> Flow {
+        self.errors = Some(self.errors.unwrap_or(Effects::NONE).union(effects));
+        if self.fault.is_none() {
+            self.fault = fault;
+        }
+        stop_if(self.error_is_final())
     }
 
     fn deny_is_final(&self) -> bool {
@@ -343,6 +425,7 @@ impl Combiner {
             | Algorithm::FirstApplicable
             | Algorithm::OnlyOneApplicable
             | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_)
             | Algorithm::LegacyRuleDenyOverrides
             | Algorithm::LegacyPolicyDenyOverrides => true,
             Algorithm::PermitOverrides
@@ -359,6 +442,7 @@ impl Combiner {
             | Algorithm::FirstApplicable
             | Algorithm::OnlyOneApplicable
             | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_)
             | Algorithm::LegacyRulePermitOverrides
             | Algorithm::LegacyPolicyPermitOverrides => true,
             Algorithm::DenyOverrides
@@ -373,6 +457,7 @@ impl Combiner {
             Algorithm::FirstApplicable
             | Algorithm::OnlyOneApplicable
             | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_)
             | Algorithm::LegacyPolicyDenyOverrides => true,
             Algorithm::DenyOverrides
             | Algorithm::PermitOverrides
@@ -388,23 +473,23 @@ impl Combiner {
     #[inline]
     pub fn finish(self) -> Vote {
         match self.algorithm {
-            Algorithm::DenyOverrides => self.overrides(Effect::Deny),
-            Algorithm::PermitOverrides => self.overrides(Effect::Permit),
-            Algorithm::DenyUnlessPermit => self.unless(Effect::Permit),
-            Algorithm::PermitUnlessDeny => self.unless(Effect::Deny),
-            Algorithm::FirstApplicable | Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond => {
-                self.only_vote()
-            }
-            Algorithm::LegacyRuleDenyOverrides => self.legacy_rule(Effect::Deny),
-            Algorithm::LegacyRulePermitOverrides => self.legacy_rule(Effect::Permit),
+            Algorithm::DenyOverrides => self.overrides(Effect::Deny, Effect::Permit),
+            Algorithm::PermitOverrides => self.overrides(Effect::Permit, Effect::Deny),
+            Algorithm::DenyUnlessPermit => self.unless(Effect::Permit, Effect::Deny),
+            Algorithm::PermitUnlessDeny => self.unless(Effect::Deny, Effect::Permit),
+            Algorithm::FirstApplicable
+            | Algorithm::OnlyOneApplicable
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_) => self.only_vote(),
+            Algorithm::LegacyRuleDenyOverrides => self.legacy_rule(Effect::Deny, Effect::Permit),
+            Algorithm::LegacyRulePermitOverrides => self.legacy_rule(Effect::Permit, Effect::Deny),
             Algorithm::LegacyPolicyDenyOverrides => self.legacy_policy_deny(),
             Algorithm::LegacyPolicyPermitOverrides => self.legacy_policy_permit(),
         }
     }
 
     /// C.2 and C.4, which mirror each other; comments in the words of deny-overrides.
-    fn overrides(mut self, strong: Effect) -> Vote {
-        let weak = strong.opposite();
+    fn overrides(mut self, strong: Effect, weak: Effect) -> Vote {
         // 1. Any Deny: Deny.
         if let Some(duties) = self.take(strong) {
             return decided(strong, duties);
@@ -425,11 +510,10 @@ impl Combiner {
     }
 
     /// C.6 and C.7: errors and silence count as the other effect.
-    fn unless(mut self, strong: Effect) -> Vote {
+    fn unless(mut self, strong: Effect, weak: Effect) -> Vote {
         if let Some(duties) = self.take(strong) {
             return decided(strong, duties);
         }
-        let weak = strong.opposite();
         let duties = self.take(weak).flatten();
         decided(weak, duties)
     }
@@ -447,15 +531,15 @@ impl Combiner {
     }
 
     /// C.10 and C.14: a rule's error counts only as the effect the rule has.
-    fn legacy_rule(mut self, strong: Effect) -> Vote {
+    fn legacy_rule(mut self, strong: Effect, weak: Effect) -> Vote {
         if let Some(duties) = self.take(strong) {
             return decided(strong, duties);
         }
         if self.errors.is_some_and(|errors| errors.contains(strong)) {
             return self.failed(Effects::DENY_OR_PERMIT);
         }
-        if let Some(duties) = self.take(strong.opposite()) {
-            return decided(strong.opposite(), duties);
+        if let Some(duties) = self.take(weak) {
+            return decided(weak, duties);
         }
         if self.errors.is_some() { self.failed(Effects::DENY_OR_PERMIT) } else { Vote::not_applicable() }
     }
@@ -495,6 +579,7 @@ impl Combiner {
         let duties = match effect {
             Effect::Deny => &mut self.deny,
             Effect::Permit => &mut self.permit,
+            Effect::Suspend => return None,
         };
         let duties = duties.take();
         self.has(effect).then_some(duties)
@@ -504,8 +589,15 @@ impl Combiner {
         match effect {
             Effect::Deny => self.has_deny,
             Effect::Permit => self.has_permit,
+            Effect::Suspend => false,
         }
     }
+}
+
+/// XACML's algorithms know no third effect; it must not get lost among them.
+#[cold]
+fn suspended() -> Box<Fault> {
+    Fault::processing("an algorithm of XACML cannot combine a policy that suspends")
 }
 
 fn stop_if(is_final: bool) -> Flow {
@@ -522,5 +614,5 @@ pub(crate) fn append(duties: &mut Option<Box<Duties>>, more: Option<Box<Duties>>
 }
 
 fn decided(effect: Effect, duties: Option<Box<Duties>>) -> Vote {
-    Vote { verdict: effect.into(), duties, fault: None }
+    Vote { duties, ..Vote::plain(effect.into()) }
 }

@@ -4,14 +4,24 @@
 //! children that certainly do not apply and answer targets it is certain of; [`Everything`] leaves out nothing.
 
 mod expression;
+mod structured;
+mod unknown;
+
+pub(crate) use structured::Reckoner;
 
 use std::cell::{Cell, RefCell};
 
-use crate::combine::{Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Verdict, Vote, append};
+use crate::combine::{
+    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Mode, NamedDuty, Tally, Verdict, Vote,
+    Voting, append,
+};
 use crate::fault::{Evaluated, Fault};
-use crate::program::{DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind};
+use crate::program::{
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set,
+    SetKind,
+};
 use crate::question::Question;
-use crate::value::Operand;
+use crate::value::{Operand, Value};
 
 /// How much work one decision may do, in applications of functions to values inside higher-order functions and
 /// bag comparisons. Far above any real policy; keeps `any-of-any` over two bags of 10,000 values from stopping
@@ -167,12 +177,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let start = if T::IS_WATCHING { self.program.root() } else { self.program.entry() };
         let vote = self.vote(start, Known::Unsure);
         if self.is_spent() {
-            return Vote::indeterminate(Effects::DENY_OR_PERMIT, self.too_many_steps());
+            return Vote::indeterminate(Effects::DENY_OR_PERMIT, too_many_steps(self.steps_max));
         }
         if self.question.surroundings().is_spent() {
             return match vote.verdict {
                 Verdict::Indeterminate(_) => vote,
-                Verdict::Permit | Verdict::Deny | Verdict::NotApplicable => {
+                Verdict::Permit | Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable => {
                     let fault = Fault::processing("the paths over the content take too many steps");
                     Vote::indeterminate(Effects::DENY_OR_PERMIT, fault)
                 }
@@ -208,7 +218,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         match self.target(id, rule.target, known) {
             Ok(true) => {}
             Ok(false) => return Vote::not_applicable(),
-            Err(fault) => return Vote::indeterminate(Effects::only(rule.effect), fault),
+            Err(fault) => return Vote::undecided(Effects::only(rule.effect), fault),
         }
         if let Some(condition) = rule.condition {
             let holds = self.truth(condition);
@@ -216,10 +226,23 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             match holds {
                 Ok(true) => {}
                 Ok(false) => return Vote::not_applicable(),
-                Err(fault) => return Vote::indeterminate(Effects::only(rule.effect), fault),
+                Err(fault) => return self.failed_condition(rule, condition, fault),
             }
         }
-        self.with_duties(Vote::plain(rule.effect.into()), rule.effect, &rule.duties)
+        let vote = self.with_duties(Vote::plain(rule.effect.into()), rule.effect, &rule.duties);
+        match rule.transform {
+            Some(transform) if !matches!(vote.verdict, Verdict::Indeterminate(_)) => {
+                self.with_resource(vote, rule.effect, transform)
+            }
+            Some(_) | None => vote,
+        }
+    }
+
+    #[cold]
+    fn failed_condition(&self, rule: &Rule, condition: ExprId, fault: Box<Fault>) -> Vote {
+        let vote = Vote::undecided(Effects::only(rule.effect), fault);
+        // SAPL: what is known to fail whatever is asked is as good as decided, and votes with the constants.
+        Vote { is_undecided: !matches!(self.program.expr(condition), Expr::Failed(_)), ..vote }
     }
 
     /// Sections 7.12 and 7.13, tables 5 to 7.
@@ -228,16 +251,21 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let vote = match self.target(id, set.target, known) {
             Ok(false) => return Vote::not_applicable(),
             Ok(true) => self.combine(id, set),
+            // SAPL: an error in the target of a set counts whatever its policies would say.
+            Err(fault) if matches!(set.algorithm, Algorithm::Voting(_)) => {
+                return Vote::undecided(set.effects, fault);
+            }
             Err(fault) => return despite_target_error(self.combine(id, set).verdict, fault),
         };
         let vote = match vote.verdict {
             Verdict::Permit => self.with_duties(vote, Effect::Permit, &set.duties),
             Verdict::Deny => self.with_duties(vote, Effect::Deny, &set.duties),
+            Verdict::Suspend => self.with_duties(vote, Effect::Suspend, &set.duties),
             Verdict::NotApplicable | Verdict::Indeterminate(_) => vote,
         };
         if let Some(applicable) = &self.applicable
             && set.kind != SetKind::Root
-            && matches!(vote.verdict, Verdict::Permit | Verdict::Deny)
+            && matches!(vote.verdict, Verdict::Permit | Verdict::Deny | Verdict::Suspend)
         {
             applicable.borrow_mut().push(id);
         }
@@ -250,6 +278,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Algorithm::FirstApplicable => return self.first_applicable(id, set),
             Algorithm::OnlyOneApplicable => return self.only_one_applicable(id, set),
             Algorithm::OnPermitApplySecond => return self.on_permit_apply_second(&set.children),
+            Algorithm::Voting(voting) => return self.voting(id, set, voting),
             Algorithm::DenyOverrides
             | Algorithm::PermitOverrides
             | Algorithm::DenyUnlessPermit
@@ -264,6 +293,30 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             combiner.add(self.vote(child, known))
         });
         combiner.finish()
+    }
+
+    /// SAPL: children that cannot tell whether they apply vote after those that do apply, except where the first
+    /// vote counts. Which of their votes is met first matters where only a part of an error is passed up.
+    #[inline]
+    fn voting(&self, id: NodeId, set: &Set, voting: Voting) -> Vote {
+        let mut tally = Tally::new(voting);
+        let mut undecided = Vec::new();
+        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
+            let vote = self.vote(child, known);
+            if vote.is_undecided && voting.mode != Mode::First {
+                undecided.push(vote);
+                return Flow::Continue;
+            }
+            tally.add(vote)
+        });
+        for vote in undecided {
+            if tally.add(vote) == Flow::Stop {
+                break;
+            }
+        }
+        let mut vote = tally.finish();
+        vote.is_undecided = false;
+        vote
     }
 
     /// C.8: the first child that has something to say decides.
@@ -319,7 +372,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Verdict::Indeterminate(effects) if effects.contains(Effect::Permit) => {
                 Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked }
             }
-            Verdict::Deny | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
+            Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
                 third.map_or_else(Vote::not_applicable, |third| self.vote(*third, Known::Unsure))
             }
         }
@@ -356,10 +409,22 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         }
     }
 
+    /// SAPL: what is to stand for the resource. Undefined changes nothing.
+    fn with_resource(&self, mut vote: Vote, effect: Effect, transform: ExprId) -> Vote {
+        match self.plain(transform) {
+            Ok(None) => vote,
+            Ok(Some(resource)) => {
+                vote.duties.get_or_insert_default().resource = Some(resource);
+                vote
+            }
+            Err(fault) => Vote::indeterminate(Effects::only(effect), fault),
+        }
+    }
+
     fn duties(&self, effect: Effect, duties: &[DutyExpr]) -> Evaluated<Option<Box<Duties>>> {
         let mut evaluated = Duties::default();
         for duty in duties.iter().filter(|duty| duty.on == effect) {
-            let done = self.duty(duty)?;
+            let Some(done) = self.duty(duty)? else { continue };
             match duty.kind {
                 DutyKind::Obligation => evaluated.obligations.push(done),
                 DutyKind::Advice => evaluated.advice.push(done),
@@ -368,9 +433,19 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         Ok((!evaluated.is_empty()).then(|| Box::new(evaluated)))
     }
 
-    fn duty(&self, duty: &DutyExpr) -> Evaluated<Duty> {
-        let mut assignments = Vec::with_capacity(duty.assignments.len());
-        for expression in &duty.assignments {
+    fn duty(&self, duty: &DutyExpr) -> Evaluated<Option<Duty>> {
+        match &duty.body {
+            DutyBody::Named { id, assignments } => {
+                let assignments = self.assignments(assignments)?;
+                Ok(Some(Duty::Named(NamedDuty { id: id.clone(), on: duty.on, assignments })))
+            }
+            DutyBody::Plain(value) => Ok(self.plain(*value)?.map(Duty::Plain)),
+        }
+    }
+
+    fn assignments(&self, expressions: &[AssignmentExpr]) -> Evaluated<Vec<Assignment>> {
+        let mut assignments = Vec::with_capacity(expressions.len());
+        for expression in expressions {
             let mut assign = |value| {
                 assignments.push(Assignment {
                     id: expression.id.clone(),
@@ -384,8 +459,22 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 Operand::Bag(values) => values.iter().cloned().for_each(assign),
             }
         }
-        Ok(Duty { id: duty.id.clone(), on: duty.on, assignments })
+        Ok(assignments)
     }
+
+    /// A value, unless it is undefined.
+    fn plain(&self, id: ExprId) -> Evaluated<Option<Value>> {
+        let operand = self.operand(id)?;
+        let value = operand.as_one()?;
+        Ok((!matches!(value, Value::Undefined)).then(|| value.clone()))
+    }
+}
+
+fn too_many_steps(steps_max: u64) -> Box<Fault> {
+    Fault::processing(match steps_max {
+        STEPS_MAX => format!("the decision takes more than {STEPS_MAX} steps"),
+        _ => "the decisions of this request take too many steps together".to_owned(),
+    })
 }
 
 /// Section 7.14, table 7: what a set with an erroneous target says, given what it would have said.
@@ -394,6 +483,7 @@ fn despite_target_error(combined: Verdict, fault: Box<Fault>) -> Vote {
         Verdict::NotApplicable => return Vote::not_applicable(),
         Verdict::Permit => Effects::PERMIT,
         Verdict::Deny => Effects::DENY,
+        Verdict::Suspend => Effects::SUSPEND,
         Verdict::Indeterminate(effects) => effects,
     };
     Vote::indeterminate(effects, fault)

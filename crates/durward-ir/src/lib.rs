@@ -11,6 +11,7 @@ pub mod fault;
 pub mod function;
 pub mod json;
 pub mod library;
+pub mod path;
 pub mod program;
 pub mod question;
 pub mod structure;

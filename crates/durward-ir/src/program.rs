@@ -4,16 +4,21 @@
 //! hash-consed, so an expression that occurs in a thousand policies is one expression here.
 
 mod build;
+mod fold;
 mod slots;
+mod structured;
 
 pub use build::Builder;
+pub use fold::Facts;
 pub use slots::{Atom, SlotId, Slots};
+pub use structured::{BinaryOperator, Compiled, EditPath, Finder, Library, Step, Structured, UnaryOperator};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
 
-use crate::combine::Algorithm;
+use crate::combine::{Algorithm, Effects};
 use crate::datatype::XPathExpression;
+use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
 use crate::value::{DataType, Operand, Value};
@@ -25,17 +30,8 @@ pub enum Effect {
     Permit,
     /// To refuse.
     Deny,
-}
-
-impl Effect {
-    /// The other one.
-    #[must_use]
-    pub const fn opposite(self) -> Effect {
-        match self {
-            Effect::Permit => Effect::Deny,
-            Effect::Deny => Effect::Permit,
-        }
-    }
+    /// To hold the matter until somebody else has decided it (SAPL).
+    Suspend,
 }
 
 /// A policy element's place in [`Program::nodes`].
@@ -94,6 +90,8 @@ pub struct Rule {
     pub condition: Option<ExprId>,
     /// Its obligations and advice.
     pub duties: Vec<DutyExpr>,
+    /// What is to stand for the resource; undefined changes nothing.
+    pub transform: Option<ExprId>,
     /// Where it was written.
     pub place: Place,
 }
@@ -111,6 +109,8 @@ pub struct Set {
     pub target: Option<ExprId>,
     /// How its children's votes become one.
     pub algorithm: Algorithm,
+    /// The effects that any of its parts might have, for when it fails as a whole.
+    pub effects: Effects,
     /// Its children, in document order.
     pub children: Vec<NodeId>,
     /// Its own obligations and advice.
@@ -135,12 +135,24 @@ pub enum SetKind {
 pub struct DutyExpr {
     /// Whether it must be done or may be done.
     pub kind: DutyKind,
-    /// Its identifier.
-    pub id: SmolStr,
     /// The effect it goes with.
     pub on: Effect,
-    /// Its attributes.
-    pub assignments: Vec<AssignmentExpr>,
+    /// What is to be done.
+    pub body: DutyBody,
+}
+
+/// What a duty says.
+#[derive(Debug)]
+pub enum DutyBody {
+    /// An identifier and attributes (XACML).
+    Named {
+        /// Its identifier.
+        id: SmolStr,
+        /// Its attributes.
+        assignments: Vec<AssignmentExpr>,
+    },
+    /// Any value; an undefined one is no duty (SAPL).
+    Plain(ExprId),
 }
 
 /// Whether a duty binds.
@@ -195,6 +207,15 @@ pub enum Expr {
     Any(Box<[ExprId]>),
     /// True when the function holds for the literal and any value of the bag (7.6).
     Match(Match),
+    /// An error known when the policy was read.
+    Failed(Box<Fault>),
+    /// A part of a subscription.
+    Part(SlotId),
+    /// True when a part of a subscription is equal to any of these values; sorted. Never an error, and indexes can work
+    /// with it.
+    IsOneOf(SlotId, Box<[Atom]>),
+    /// An expression over values of JSON.
+    Structured(Structured),
 }
 
 /// A `<Match>` of a target.
@@ -253,6 +274,11 @@ impl Program {
         &self.exprs[id.0 as usize]
     }
 
+    /// All expressions, in order of their numbers.
+    pub fn exprs(&self) -> &[Expr] {
+        &self.exprs
+    }
+
     /// The set of all root documents.
     pub fn root(&self) -> NodeId {
         self.root
@@ -267,7 +293,13 @@ impl Program {
     /// See [`Program::entry`].
     fn find_entry(&self) -> NodeId {
         match self.node(self.root) {
-            Node::Set(set) if set.target.is_none() && set.duties.is_empty() && set.algorithm.passes_on() => {
+            // XACML's algorithms make an error of a Suspend.
+            Node::Set(set)
+                if set.target.is_none()
+                    && set.duties.is_empty()
+                    && set.algorithm.passes_on()
+                    && !set.effects.contains(Effect::Suspend) =>
+            {
                 match set.children.as_slice() {
                     [only] => *only,
                     _ => self.root,
@@ -282,9 +314,16 @@ impl Program {
         self.nodes.iter().enumerate().map(|(number, node)| (NodeId(number as u32), node))
     }
 
-    /// How many policies there are (sets of kind [`SetKind::Policy`]).
+    /// How many policies there are: sets of kind [`SetKind::Policy`], and rules that stand in no such set, as those of
+    /// SAPL do.
     pub fn policy_count(&self) -> usize {
-        self.nodes.iter().filter(|node| matches!(node, Node::Set(set) if set.kind == SetKind::Policy)).count()
+        let is_rule = |child: &&NodeId| matches!(self.node(**child), Node::Rule(_));
+        let counted = self.nodes.iter().map(|node| match node {
+            Node::Set(set) if set.kind == SetKind::Policy => 1,
+            Node::Set(set) => set.children.iter().filter(is_rule).count(),
+            Node::Rule(_) => 0,
+        });
+        counted.sum()
     }
 }
 

@@ -12,8 +12,10 @@ use smallvec::SmallVec;
 
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
+use crate::path::{Path, UNDEFINED};
 use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
+use smol_str::SmolStr;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +112,102 @@ pub trait Attributes {
     /// What is known of an attribute: its values of the name's data type and, where the name asks for one, of its
     /// issuer, in the order given. `key` is the name's [`NameKey`].
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
+
+    /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        let _ = path;
+        Reading::Absent
+    }
+
+    /// What an attribute finder says; `None` where it has not said anything yet. By default nobody has anything to
+    /// say: undefined.
+    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
+        let _ = invocation;
+        Some(Ok(Value::Undefined))
+    }
+}
+
+/// What a policy asks an attribute finder.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The finder and its attribute: `time.now`.
+    pub name: SmolStr,
+    /// What the attribute is about; `None` for one of the environment.
+    pub entity: Option<Value>,
+    /// The arguments, in order.
+    pub arguments: Box<[Value]>,
+    /// How it is to be asked.
+    pub options: FinderOptions,
+    /// Whether only its first value counts.
+    pub head: bool,
+}
+
+impl Invocation {
+    /// An attribute of the environment, asked for with default options.
+    pub fn environment(name: impl Into<SmolStr>, arguments: impl IntoIterator<Item = Value>) -> Invocation {
+        Invocation {
+            name: name.into(),
+            entity: None,
+            arguments: arguments.into_iter().collect(),
+            options: FinderOptions::default(),
+            head: false,
+        }
+    }
+
+    /// An attribute of an entity, asked for with default options.
+    pub fn entity(
+        entity: Value,
+        name: impl Into<SmolStr>,
+        arguments: impl IntoIterator<Item = Value>,
+    ) -> Invocation {
+        Invocation { entity: Some(entity), ..Invocation::environment(name, arguments) }
+    }
+}
+
+/// Two are equal when they ask the same in the same way; values are compared as [`Value::equals`] does.
+impl PartialEq for Invocation {
+    fn eq(&self, other: &Invocation) -> bool {
+        let is_same_entity = match (&self.entity, &other.entity) {
+            (Some(one), Some(other)) => one.equals(other),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.name == other.name
+            && self.head == other.head
+            && self.options == other.options
+            && is_same_entity
+            && self.arguments.len() == other.arguments.len()
+            && self.arguments.iter().zip(&other.arguments).all(|(one, other)| one.equals(other))
+    }
+}
+
+impl Eq for Invocation {}
+
+/// How an attribute finder is to be asked. SAPL's defaults.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FinderOptions {
+    /// How long to wait for the first value before it counts as undefined.
+    pub initial_timeout_ms: u64,
+    /// How long after its end a finder is asked again.
+    pub poll_interval_ms: u64,
+    /// How often a finder that failed is asked again.
+    pub retries: u64,
+    /// How long to wait before that, at first.
+    pub backoff_ms: u64,
+    /// Whether not to share what others have already asked.
+    pub fresh: bool,
+}
+
+impl Default for FinderOptions {
+    fn default() -> FinderOptions {
+        FinderOptions {
+            initial_timeout_ms: 3000,
+            poll_interval_ms: 30_000,
+            retries: 3,
+            backoff_ms: 1000,
+            fresh: false,
+        }
+    }
 }
 
 /// What is known of an attribute.
@@ -120,6 +218,8 @@ pub enum Reading<'a> {
     /// One value, with its [`Value::content_hash`]: computed where the request was read, not where it is decided.
     /// The hash of a value that is not [`Value::is_internable`] does not matter.
     One(&'a Value, u64),
+    /// One value that is not there as such, but was put together.
+    Made(Value),
     /// Several values.
     Many(Cow<'a, [Value]>),
 }
@@ -139,6 +239,7 @@ impl<'a> Reading<'a> {
         match self {
             Reading::Absent => Cow::Borrowed(&[]),
             Reading::One(value, _) => Cow::Borrowed(std::slice::from_ref(value)),
+            Reading::Made(value) => Cow::Owned(vec![value]),
             Reading::Many(values) => values,
         }
     }
@@ -183,6 +284,7 @@ impl Encoding {
             let number = match attributes.read(slots.name(slot), slots.key(slot)) {
                 Reading::Absent => continue,
                 Reading::One(value, digest) => number_of(slots, slot, value, digest),
+                Reading::Made(value) => number_of(slots, slot, &value, value.content_hash()),
                 // Which values they are is looked up when asked.
                 Reading::Many(_) => UNREAD,
             };
@@ -212,6 +314,7 @@ pub struct Question<'r> {
     /// The atoms of slots with several values.
     many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
+    invocations: RefCell<Vec<Invocation>>,
 }
 
 /// The numbers of all slots. Most programs read few attributes, and need no memory for them.
@@ -291,6 +394,7 @@ impl<'r> Question<'r> {
             numbers: Numbers::of(rest, slots.len()),
             many: RefCell::default(),
             needs: RefCell::default(),
+            invocations: RefCell::default(),
         };
         if is_encoded {
             for (slot, number) in &encoding.numbers {
@@ -317,6 +421,48 @@ impl<'r> Question<'r> {
         }
     }
 
+    /// The value of a slot that stands for a part of a subscription.
+    #[inline]
+    pub fn part(&self, slot: SlotId) -> Cow<'_, Value> {
+        match self.look_up(slot) {
+            Reading::One(value, _) => Cow::Borrowed(value),
+            Reading::Made(value) => Cow::Owned(value),
+            Reading::Absent | Reading::Many(_) => Cow::Borrowed(&UNDEFINED),
+        }
+    }
+
+    /// What an attribute finder says. One that has not said anything yet is noted as needed and counts as undefined
+    /// for now, as a slot does: [`Question::invocations`] says at the end that the answer does not stand.
+    ///
+    /// # Errors
+    /// The finder failed.
+    pub fn found(&self, invocation: Invocation) -> Evaluated<Value> {
+        if let Some(found) = self.attributes.found(&invocation) {
+            return found;
+        }
+        let mut asked = self.invocations.borrow_mut();
+        if !asked.contains(&invocation) {
+            asked.push(invocation);
+        }
+        Ok(Value::Undefined)
+    }
+
+    /// The attribute finders that were asked and have not said anything yet. If there are any, what was decided does
+    /// not stand.
+    pub fn invocations(&self) -> Vec<Invocation> {
+        self.invocations.borrow().clone()
+    }
+
+    /// How many attribute finders have not said anything yet, so far.
+    pub(crate) fn open_invocations(&self) -> usize {
+        self.invocations.borrow().len()
+    }
+
+    /// Forgets those finders that were noted after the first `count`: it turned out that they do not matter.
+    pub(crate) fn forget_invocations(&self, count: usize) {
+        self.invocations.borrow_mut().truncate(count);
+    }
+
     /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for
     /// now: [`Question::needs`] says at the end that the answer does not stand.
     #[inline]
@@ -340,6 +486,7 @@ impl<'r> Question<'r> {
     fn read(&self, slot: SlotId) -> Number {
         let number = match self.look_up(slot) {
             Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
+            Reading::Made(value) => number_of(self.slots, slot, &value, value.content_hash()),
             Reading::Absent if self.may_be_asked(slot) => Number::UNASKED,
             Reading::Absent => Number::ABSENT,
             Reading::Many(values) => {
@@ -355,6 +502,9 @@ impl<'r> Question<'r> {
 
     #[inline]
     fn look_up(&self, slot: SlotId) -> Reading<'_> {
+        if let Some(path) = self.slots.path(slot) {
+            return self.attributes.part(path);
+        }
         match self.supplied(slot) {
             Some(values) => Reading::of(values),
             None => self.attributes.read(self.slots.name(slot), self.slots.key(slot)),

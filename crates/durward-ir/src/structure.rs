@@ -7,8 +7,11 @@
 mod membership;
 mod operators;
 mod paths;
+pub mod regex;
 mod steps;
 mod templates;
+
+use std::borrow::Cow;
 
 use crate::fault::{Evaluated, Fault};
 use crate::value::Value;
@@ -97,11 +100,15 @@ fn position(at: usize) -> Value {
 
 /// A value as an error shows it: in the debug form, cut when it is long.
 fn shown(value: &Value) -> String {
+    cut(&crate::value::Debugged(value).to_string()).into_owned()
+}
+
+/// A text as an error shows it, cut when it is long.
+fn cut(text: &str) -> Cow<'_, str> {
     const SHOWN_CHARS_MAX: usize = 80;
-    let text = crate::value::Debugged(value).to_string();
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text,
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()).into(),
+        None => text.into(),
     }
 }
 

@@ -331,7 +331,7 @@ impl Value {
 
     /// Feeds the value to a hasher, consistently with [`Value::equals`].
     #[inline]
-    pub(crate) fn hash_content<H: Hasher>(&self, state: &mut H) {
+    pub fn hash_content<H: Hasher>(&self, state: &mut H) {
         self.data_type().hash(state);
         match self {
             Value::Text(text) | Value::AnyUri(text) => state.write(text.as_bytes()),

@@ -12,6 +12,7 @@ mod cidr;
 mod crypto;
 mod csv;
 mod digest;
+mod document;
 mod encoding;
 mod filter;
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::cell::{Cell, OnceCell};
 
 use durward_index::Index;
-use durward_ir::combine::{Duty as IrDuty, Verdict, Vote};
+use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{Attributes, Question, Reading, Surroundings};
@@ -15,10 +15,11 @@ use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::{
-    Assignment, Decision, Duty, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Results, Status,
+    Decision, Echoes, PolicyIdentifier, PolicyKind, Response, ResultOf, Results, Status,
 };
 
 use crate::Pdp;
+use crate::duty;
 use crate::snapshot::Snapshot;
 use crate::surroundings::RequestSurroundings;
 use crate::time::Moment;
@@ -257,15 +258,16 @@ impl<'p> Asking<'p> {
             Verdict::Permit => Decision::Permit,
             Verdict::Deny => Decision::Deny,
             Verdict::NotApplicable => Decision::NotApplicable,
-            Verdict::Indeterminate(_) => Decision::Indeterminate,
+            // XACML has no word for it, and it is no Permit.
+            Verdict::Suspend | Verdict::Indeterminate(_) => Decision::Indeterminate,
         };
         let mut result = match &vote.fault {
             Some(fault) => ResultOf::with_status(decision, Status::from(&**fault)),
             None => ResultOf::new(decision),
         };
         if let Some(duties) = vote.duties {
-            result.obligations = duties.obligations.into_iter().map(duty).collect();
-            result.advice = duties.advice.into_iter().map(duty).collect();
+            result.obligations = duties.obligations.into_iter().map(duty::to_xacml).collect();
+            result.advice = duties.advice.into_iter().map(duty::to_xacml).collect();
         }
         if request.categories.has_echoes() {
             result.attributes = Echoes::of(request.categories.included());
@@ -286,13 +288,4 @@ impl<'p> Asking<'p> {
         };
         Some(PolicyIdentifier { kind, id: set.id.clone(), version: Some(set.version.clone()) })
     }
-}
-
-fn duty(duty: IrDuty) -> Duty {
-    let assignments = duty
-        .assignments
-        .into_iter()
-        .map(|one| Assignment { id: one.id, category: one.category, issuer: one.issuer, value: one.value })
-        .collect();
-    Duty { id: duty.id, assignments }
 }

@@ -205,13 +205,15 @@ impl Recorder<'_> {
     fn reason_of(&self, id: NodeId, vote: &Vote, children: &[Explained]) -> String {
         let Node::Set(set) = self.program.node(id) else {
             return match vote.verdict {
-                Verdict::Permit | Verdict::Deny => "its target matches".into(),
+                Verdict::Permit | Verdict::Deny | Verdict::Suspend => "its target matches".into(),
                 Verdict::NotApplicable => String::new(),
                 Verdict::Indeterminate(_) => fault_message(vote),
             };
         };
         match vote.verdict {
-            Verdict::Permit | Verdict::Deny => format!("by {}", set.algorithm.short_name()),
+            Verdict::Permit | Verdict::Deny | Verdict::Suspend => {
+                format!("by {}", set.algorithm.short_name())
+            }
             Verdict::NotApplicable if children.is_empty() => "it has nothing that could apply".into(),
             Verdict::NotApplicable => "nothing in it applies".into(),
             Verdict::Indeterminate(_) => fault_message(vote),
@@ -261,16 +263,13 @@ fn outcome(verdict: Verdict) -> String {
     match verdict {
         Verdict::Permit => "Permit".into(),
         Verdict::Deny => "Deny".into(),
+        Verdict::Suspend => "Suspend".into(),
         Verdict::NotApplicable => "NotApplicable".into(),
         Verdict::Indeterminate(effects) => format!("Indeterminate{{{}}}", letters(effects)),
     }
 }
 
-fn letters(effects: Effects) -> &'static str {
-    match (effects.contains(Effect::Deny), effects.contains(Effect::Permit)) {
-        (true, true) => "DP",
-        (true, false) => "D",
-        (false, true) => "P",
-        (false, false) => "",
-    }
+fn letters(effects: Effects) -> String {
+    let letters = [(Effect::Deny, 'D'), (Effect::Permit, 'P'), (Effect::Suspend, 'S')];
+    letters.into_iter().filter(|(effect, _)| effects.contains(*effect)).map(|(_, letter)| letter).collect()
 }

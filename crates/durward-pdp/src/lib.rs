@@ -31,10 +31,14 @@
 
 mod builder;
 mod decide;
+mod documents;
+mod duty;
 mod explain;
 mod read;
 mod snapshot;
 mod source;
+pub mod stream;
+mod subscription;
 mod surroundings;
 mod time;
 
@@ -54,12 +58,16 @@ pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, Explanation};
-pub use read::{DIRECTORY_DEPTH_MAX, PolicyText, ReadError, read_policies, read_policies_within};
+pub use read::{
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
+};
 pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
+pub use subscription::Attempt;
 
 pub use durward_index as index;
 pub use durward_ir as ir;
+pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
 use snapshot::{Recipe, Snapshot};

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use durward_xacml::policy::{Limits, RootKind, root_kind};
 
+use crate::documents::Language;
+
 /// One policy document, not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyText {
@@ -36,7 +38,8 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// The policies of a file, or of a directory and everything below it: all `*.xml` files in order of their paths.
+/// The policies of a file, or of a directory: all `*.xml` files in it and everything below it, and those of SAPL that lie
+/// in the directory itself, `*.sapl` and `pdp.json`, in order of their paths.
 /// Files that are XACML requests or responses are left out of a directory, so that a policy may lie beside its
 /// examples; whatever else is not a policy is an error when it is read.
 ///
@@ -65,6 +68,10 @@ pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyT
             return Err(ReadError { path: file, message: "neither a file nor a directory".into() });
         }
         let text = read(&file, bytes_max)?;
+        if Language::of(&text.name) != Language::Xacml {
+            texts.push(text);
+            continue;
+        }
         match root_kind(&text.text) {
             RootKind::Request | RootKind::Response => {}
             RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => {
@@ -73,7 +80,8 @@ pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyT
         }
     }
     if texts.is_empty() {
-        let message = "no policies here: expected files `*.xml` with a `Policy` or `PolicySet`".into();
+        let message =
+            "no policies here: expected files `*.sapl`, or `*.xml` with a `Policy` or `PolicySet`".into();
         return Err(ReadError { path: path.into(), message });
     }
     Ok(texts)
@@ -93,11 +101,21 @@ fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(
         }
         if path.is_dir() {
             collect(&path, depth + 1, files)?;
-        } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml")) {
+        } else if is_policy(&path, depth) {
             files.push(path);
         }
     }
     Ok(())
+}
+
+fn is_policy(path: &Path, depth: usize) -> bool {
+    is_policy_name(path) && (depth == 0 || Language::of(&path.display().to_string()) == Language::Xacml)
+}
+
+/// Whether a file of this name in a directory of policies may be one of them, or their configuration.
+pub fn is_policy_name(path: &Path) -> bool {
+    let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+    is_xml || Language::of(&path.display().to_string()) != Language::Xacml
 }
 
 /// Reads no more than may be there: what is behind a name need not be a file with an end.

@@ -1,12 +1,18 @@
 //! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
 
+use std::sync::Arc;
+
 use durward_index::{Index, IndexKind, Settings};
 use durward_ir::program::{Node, Program, SlotId};
-use durward_xacml::lower::{self, lower};
-use durward_xacml::policy::{Limits, PolicyError, read_policy};
+use durward_ir::value::Object;
+use durward_sapl as sapl;
+use durward_xacml::lower;
+use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
+use crate::documents::{Lowered, lower};
 use crate::source::AttributeSource;
+use crate::subscription::always;
 use crate::time::TimeSlots;
 
 /// How policies become a snapshot; the same for every reload.
@@ -41,6 +47,10 @@ pub(crate) struct Snapshot {
     /// For which slots a source may be asked; empty without sources.
     pub(crate) is_sourced: Vec<bool>,
     pub(crate) time: TimeSlots,
+    /// The answer to every subscription, where it does not depend on what is asked.
+    pub(crate) constant: Option<sapl::Decision>,
+    /// SAPL's variables, which attribute finders may read.
+    pub(crate) variables: Arc<Object>,
     pub(crate) info: SnapshotInfo,
 }
 
@@ -55,23 +65,15 @@ impl Snapshot {
         recipe: &Recipe,
         sources: &[Box<dyn AttributeSource>],
     ) -> Result<Snapshot, Vec<PolicyError>> {
-        let mut documents = Vec::with_capacity(texts.len());
-        let mut errors = Vec::new();
-        for text in texts {
-            match read_policy(&text.name, &text.text, &recipe.limits) {
-                Ok(document) => documents.push(document),
-                Err(found) => errors.extend(found),
-            }
-        }
-        if !errors.is_empty() {
-            return Err(errors);
-        }
-        let program = lower(&documents, &recipe.lowering)?;
+        let Lowered { program, documents, variables } = lower(texts, recipe)?;
         let is_sourced: Vec<bool> = match sources {
             [] => Vec::new(),
             _ => {
                 let names = program.slots.names();
-                names.map(|(_, name)| sources.iter().any(|source| source.provides(name))).collect()
+                let is_sourced = |(slot, name)| {
+                    program.slots.path(slot).is_none() && sources.iter().any(|source| source.provides(name))
+                };
+                names.map(is_sourced).collect()
             }
         };
         let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
@@ -79,7 +81,7 @@ impl Snapshot {
         let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
         let info = SnapshotInfo {
             id,
-            documents: documents.len(),
+            documents,
             policies: program.policy_count(),
             rules,
             index: match recipe.index {
@@ -87,6 +89,8 @@ impl Snapshot {
                 IndexKind::Scan | IndexKind::Bloom | IndexKind::Diagram => index.describe(),
             },
         };
-        Ok(Snapshot { is_sourced, time: TimeSlots::of(&program.slots), program, index, info })
+        let constant = always(&program);
+        let time = TimeSlots::of(&program.slots);
+        Ok(Snapshot { is_sourced, time, program, index, constant, variables, info })
     }
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -38,26 +38,30 @@ enum Wait {
     Answer = 2,
     /// The answer to be taken.
     Taking = 3,
+    /// The next event of a stream, for however long that takes.
+    Event = 4,
 }
 
-/// What a connection waits for, and since when: milliseconds since the start of the server, times four, plus
+/// What a connection waits for, and since when: milliseconds since the start of the server, times eight, plus
 /// [`Wait`]. Only its own task writes it.
 #[derive(Debug)]
-struct Phase {
+pub(crate) struct Phase {
     started: Instant,
     packed: AtomicU64,
+    /// Whether the answer is a stream of events.
+    is_stream: AtomicBool,
 }
 
 impl Phase {
     fn new(started: Instant) -> Phase {
-        let phase = Phase { started, packed: AtomicU64::new(0) };
+        let phase = Phase { started, packed: AtomicU64::new(0), is_stream: AtomicBool::new(false) };
         phase.set(Wait::Request);
         phase
     }
 
     fn set(&self, wait: Wait) {
-        let since = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX >> 2);
-        self.packed.store(since << 2 | wait as u64, Ordering::Relaxed);
+        let since = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX >> 3);
+        self.packed.store(since << 3 | wait as u64, Ordering::Relaxed);
     }
 
     /// Goes on to `next`, if `from` is what is waited for.
@@ -69,17 +73,40 @@ impl Phase {
 
     fn get(&self) -> (Wait, Instant) {
         let packed = self.packed.load(Ordering::Relaxed);
-        let wait = match packed & 3 {
+        let wait = match packed & 7 {
             0 => Wait::Request,
             1 => Wait::Header,
             2 => Wait::Answer,
-            _ => Wait::Taking,
+            3 => Wait::Taking,
+            _ => Wait::Event,
         };
-        (wait, self.started + Duration::from_millis(packed >> 2))
+        (wait, self.started + Duration::from_millis(packed >> 3))
     }
 
-    /// When it will have waited too long, and which setting says so.
-    fn deadline(&self, settings: &ServerSettings) -> (Instant, &'static str) {
+    /// The answer is a stream of events.
+    pub(crate) fn begin_stream(&self) {
+        self.is_stream.store(true, Ordering::Relaxed);
+    }
+
+    /// The stream has something to tell, which is to be taken.
+    pub(crate) fn go_on(&self) {
+        self.advance(Wait::Event, Wait::Taking);
+    }
+
+    /// The stream is over; what it told last may still have to be taken.
+    pub(crate) fn end_stream(&self) {
+        self.is_stream.store(false, Ordering::Relaxed);
+        self.advance(Wait::Event, Wait::Taking);
+    }
+
+    /// All there is to be taken has been.
+    fn taken(&self) {
+        let is_stream = self.is_stream.load(Ordering::Relaxed);
+        self.advance(Wait::Taking, if is_stream { Wait::Event } else { Wait::Request });
+    }
+
+    /// When it will have waited too long, and which setting says so; never for the next event of a stream.
+    fn deadline(&self, settings: &ServerSettings) -> Option<(Instant, &'static str)> {
         let (wait, since) = self.get();
         let (time, setting) = match wait {
             Wait::Request => (settings.idle_time_max(), "idle_time_ms_max"),
@@ -87,8 +114,9 @@ impl Phase {
             // The body has been given up after half of this: the rest is for the refusal to go out.
             Wait::Answer => (2 * settings.request_time_max(), "request_time_ms_max"),
             Wait::Taking => (settings.request_time_max(), "request_time_ms_max"),
+            Wait::Event => return None,
         };
-        (since + time, setting)
+        Some((since + time, setting))
     }
 }
 
@@ -113,7 +141,10 @@ pub(crate) async fn serve<S>(
         phase.set(Wait::Answer);
         let answer = http::answer(&shared, client, request).await;
         phase.set(Wait::Taking);
-        answer
+        answer.map(|mut answer| {
+            answer.body_mut().watched_by(&phase);
+            answer
+        })
     });
     let watched = Watched { stream, phase: Arc::clone(&phase) };
     let connection = http1::Builder::new()
@@ -124,7 +155,7 @@ pub(crate) async fn serve<S>(
     let mut connection = pin!(connection);
     let mut stop = pin!(stopping.wait_for(|is_stopping| *is_stopping));
     let mut is_told = false;
-    let mut timer = pin!(sleep_until(phase.deadline(settings).0.into()));
+    let mut timer = pin!(sleep_until((Instant::now() + settings.idle_time_max()).into()));
     let end = poll_fn(|cx| {
         if let Poll::Ready(result) = connection.as_mut().poll(cx) {
             return Poll::Ready(End::Of(result));
@@ -164,7 +195,7 @@ fn poll_timer(
     settings: &ServerSettings,
     cx: &mut Context<'_>,
 ) -> Poll<&'static str> {
-    let (deadline, setting) = phase.deadline(settings);
+    let Some((deadline, setting)) = phase.deadline(settings) else { return Poll::Pending };
     if timer.deadline() > deadline.into() {
         timer.as_mut().reset(deadline.into());
     }
@@ -213,7 +244,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.stream).poll_flush(cx);
         if result.is_ready() {
-            self.phase.advance(Wait::Taking, Wait::Request);
+            self.phase.taken();
         }
         result
     }

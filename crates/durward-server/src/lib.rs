@@ -9,13 +9,17 @@
 //! the binary), and nobody is authenticated except by TLS client certificates.
 
 mod attributes;
+mod auth;
 mod connection;
 mod decision_log;
 mod http;
+mod limits;
 mod listener;
 mod log;
 mod metrics;
 mod policies;
+pub mod rsocket;
+pub mod sapl;
 mod server;
 mod settings;
 mod state;
@@ -29,8 +33,9 @@ pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, ConfigError, DecisionLogSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
-    PolicySettings, Redaction, ServerSettings, Settings, TlsSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings, LimitSettings, LogFormat,
+    LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings, SaplSettings, ServerSettings,
+    Settings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -13,20 +13,32 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::sapl::{self, Outcome};
+
 /// Decisions take microseconds, and milliseconds when something is wrong.
 const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1];
 
 /// Requests take what a decision takes and the time for the body to arrive.
 const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e-3, 2.5e-2, 1e-1, 1.0, 10.0];
 
-/// What `durward_limits_hit_total` counts: settings of `[server]`, and `request` for those of `[limits]`.
-const LIMITS: [&str; 6] = [
+/// What `durward_limits_hit_total` counts: settings of `[server]`, others with their section, `request` for those of
+/// `[limits]`, and `subscriptions` for what can be numbered.
+const LIMITS: [&str; 15] = [
     "body_bytes_max",
     "body_memory_bytes_max",
     "connections_max",
     "header_time_ms_max",
     "request",
     "request_time_ms_max",
+    "rsocket.connections_max",
+    "rsocket.lifetime_ms_max",
+    "rsocket.payload_bytes_max",
+    "rsocket.requests_per_second_max",
+    "rsocket.streams_per_connection_max",
+    "sapl.body_bytes_max",
+    "sapl.requests_per_second_max",
+    "sapl.streams_max",
+    "subscriptions",
 ];
 
 /// A label value out of a fixed list.
@@ -56,6 +68,17 @@ struct ByResult {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRequest {
+    route: Word,
+    result: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BySurface {
+    surface: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByLimit {
     limit: Word,
 }
@@ -67,6 +90,7 @@ pub(crate) struct Metrics {
     permit: Counter,
     deny: Counter,
     not_applicable: Counter,
+    suspend: Counter,
     indeterminate: Counter,
     decision_time: Histogram,
     request_time: Histogram,
@@ -79,6 +103,11 @@ pub(crate) struct Metrics {
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
+    authentications: Family<ByResult, Counter>,
+    streams_open: Family<BySurface, Gauge>,
+    pub(crate) rsocket_connections_open: Gauge,
+    rsocket_connections: Family<ByResult, Counter>,
+    rsocket_requests: Family<ByRequest, Counter>,
     memory: Gauge,
 }
 
@@ -122,6 +151,20 @@ impl Metrics {
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
+        let authentications = Family::default();
+        let help = "Callers of SAPL's protocols whose credentials were looked at, by result";
+        registry.register("authentications", help, authentications.clone());
+        let streams_open = Family::default();
+        registry.register("streams_open", "Streams of decisions open, by surface", streams_open.clone());
+        let rsocket_connections_open = Gauge::default();
+        let help = "RSocket connections open";
+        registry.register("rsocket_connections_open", help, rsocket_connections_open.clone());
+        let rsocket_connections = Family::default();
+        let help = "RSocket connections accepted, refused, broken off by their limits or failed";
+        registry.register("rsocket_connections", help, rsocket_connections.clone());
+        let rsocket_requests = Family::default();
+        let help = "RSocket requests, by route and result";
+        registry.register("rsocket_requests", help, rsocket_requests.clone());
         let memory = Gauge::default();
         let help = "Memory of the process that is resident";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
@@ -133,6 +176,7 @@ impl Metrics {
             deny: of(Decision::Deny),
             not_applicable: of(Decision::NotApplicable),
             indeterminate: of(Decision::Indeterminate),
+            suspend: decisions.get_or_create_owned(&ByDecision { decision: Word("Suspend") }),
             snapshot: SnapshotGauges::register(&mut registry),
             registry,
             decision_time,
@@ -145,6 +189,11 @@ impl Metrics {
             policy_loads,
             log_lines,
             panics,
+            authentications,
+            streams_open,
+            rsocket_connections_open,
+            rsocket_connections,
+            rsocket_requests,
             memory,
         };
         metrics.start_at_zero();
@@ -154,7 +203,14 @@ impl Metrics {
     /// What never happened is a zero and not a gap: alarms can be written before the first time.
     fn start_at_zero(&self) {
         drop(self.requests.get_or_create(&ByRoute { route: Word("/pdp"), status: 200 }));
-        let families: [(&Family<ByResult, Counter>, &[&'static str]); 3] = [
+        let (route, result) = (Word("decide-once"), Word("answered"));
+        drop(self.rsocket_requests.get_or_create(&ByRequest { route, result }));
+        for surface in ["sse", "rsocket"] {
+            drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
+        }
+        let families: [(&Family<ByResult, Counter>, &[&'static str]); 5] = [
+            (&self.authentications, &["ok", "refused", "busy"]),
+            (&self.rsocket_connections, &["accepted", "refused", "failed"]),
             (&self.connections, &["accepted", "refused", "failed"]),
             (&self.policy_loads, &["ok", "failed", "unchanged"]),
             (&self.log_lines, &["written", "dropped", "failed"]),
@@ -180,6 +236,38 @@ impl Metrics {
             };
         }
         self.decision_time.observe(time.as_secs_f64());
+    }
+
+    /// One decision told to a client of SAPL.
+    pub(crate) fn told(&self, decision: &sapl::Decision, time: Duration) {
+        match decision.outcome {
+            Outcome::Permit => self.permit.inc(),
+            Outcome::Deny => self.deny.inc(),
+            Outcome::NotApplicable => self.not_applicable.inc(),
+            Outcome::Indeterminate => self.indeterminate.inc(),
+            Outcome::Suspend => self.suspend.inc(),
+        };
+        self.decision_time.observe(time.as_secs_f64());
+    }
+
+    /// Somebody's credentials were looked at: `ok`, `refused`, or `busy` where nobody knows.
+    pub(crate) fn authenticated(&self, result: &'static str) {
+        self.authentications.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// The gauge of the streams of a surface: `sse` or `rsocket`.
+    pub(crate) fn streams_open(&self, surface: &'static str) -> Gauge {
+        self.streams_open.get_or_create_owned(&BySurface { surface: Word(surface) })
+    }
+
+    /// One RSocket connection `accepted`, `refused`, or `failed` in its protocol.
+    pub(crate) fn rsocket_connection(&self, result: &'static str) {
+        self.rsocket_connections.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// One RSocket request `answered` or `refused`.
+    pub(crate) fn rsocket_request(&self, route: &'static str, result: &'static str) {
+        self.rsocket_requests.get_or_create(&ByRequest { route: Word(route), result: Word(result) }).inc();
     }
 
     /// One request answered.

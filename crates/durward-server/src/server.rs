@@ -16,9 +16,11 @@ use tokio::sync::{oneshot, watch};
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
-use crate::settings::{ConfigError, Settings};
+use crate::rsocket::serve;
+use crate::sapl::Decider;
+use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
 use crate::state::Shared;
-use crate::tls::Acceptor;
+use crate::tls::{Acceptor, Purpose};
 use crate::{Clock, listener};
 
 /// How long the decision log may take to be written to its end.
@@ -30,6 +32,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Acceptor>,
+    rsocket: Vec<serve::Listener>,
+    rsocket_address: Option<SocketAddr>,
     policies: Option<Policies>,
 }
 
@@ -51,6 +55,8 @@ pub enum StartError {
     Policies(Vec<PolicyError>),
     /// The address cannot be listened on.
     Listen(SocketAddr, io::Error),
+    /// The address or path for RSocket cannot be listened on.
+    ListenRsocket(String, io::Error),
     /// The decision log cannot be opened.
     DecisionLog(String, io::Error),
     /// A thread cannot be started.
@@ -68,6 +74,10 @@ impl fmt::Display for StartError {
             }
             StartError::Listen(address, error) => {
                 write!(f, "cannot listen on {address}: {error}; choose another address with `server.listen`")
+            }
+            StartError::ListenRsocket(place, error) => {
+                let setting = "`rsocket.listen` or `rsocket.socket`";
+                write!(f, "cannot listen on {place}: {error}; choose another place with {setting}")
             }
             StartError::DecisionLog(path, error) => {
                 write!(f, "cannot write the decision log `{path}`: {error}; see `decision_log.to`")
@@ -115,15 +125,14 @@ impl Server {
         let metrics = Arc::new(Metrics::new());
         let decision_log = DecisionLog::open(&settings.decision_log, &metrics)
             .map_err(|error| StartError::DecisionLog(settings.decision_log.to.clone(), error))?;
-        let tls = match &settings.server.tls {
-            Some(tls) => {
-                let failed = |message| ConfigError { source: String::new(), place: None, message };
-                Some(Acceptor::new(tls).map_err(failed)?)
-            }
-            None => None,
+        let acceptor = |tls: &Option<TlsSettings>, purpose| {
+            let failed = |message| ConfigError { source: String::new(), place: None, message };
+            tls.as_ref().map(|tls| Acceptor::new(tls, purpose).map_err(failed)).transpose()
         };
+        let tls = acceptor(&settings.server.tls, Purpose::Http)?;
+        let rsocket_tls = acceptor(&settings.rsocket.tls, Purpose::Rsocket)?;
         let listen = settings.server.listen;
-        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics));
+        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics)?);
         let policies = match pdp {
             Some(pdp) => {
                 shared.put_in_place(pdp);
@@ -134,7 +143,8 @@ impl Server {
         let failed = |error| StartError::Listen(listen, error);
         let listener = listener::listen(listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Server { shared, listener, address, tls, policies })
+        let (rsocket, rsocket_address) = listen_rsocket(&shared.settings.rsocket, rsocket_tls)?;
+        Ok(Server { shared, listener, address, tls, rsocket, rsocket_address, policies })
     }
 
     /// The address listened on; where port 0 was asked for, with the port that was free.
@@ -142,9 +152,20 @@ impl Server {
         self.address
     }
 
+    /// The address listened on for RSocket, if there is one; where port 0 was asked for, with the port that was free.
+    pub fn rsocket_address(&self) -> Option<SocketAddr> {
+        self.rsocket_address
+    }
+
     /// The decision point, once there are policies.
     pub fn pdp(&self) -> Option<Arc<Pdp>> {
         self.shared.pdp.get().cloned()
+    }
+
+    /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
+    /// there is one already.
+    pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
+        self.shared.sapl.decider.set(decider).is_ok()
     }
 
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
@@ -155,7 +176,7 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
-        let Server { shared, listener, address, tls, policies } = self;
+        let Server { shared, listener, address, tls, rsocket, rsocket_address, policies } = self;
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
@@ -163,21 +184,23 @@ impl Server {
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let worker_count = shared.settings.server.worker_count(cores);
-        let (stop, stopping) = watch::channel(false);
+        let stopping = shared.stop.subscribe();
         let mut others = Vec::new();
         for number in 1..worker_count {
-            let listener = listener.try_clone().map_err(StartError::Thread)?;
-            others
-                .push(worker(number, listener, tls.clone(), &shared, &stopping).map_err(StartError::Thread)?);
+            let sockets = Sockets::clone_of(&listener, &tls, &rsocket).map_err(StartError::Thread)?;
+            others.push(worker(number, sockets, &shared, &stopping).map_err(StartError::Thread)?);
         }
         tracing::info!(%address, workers = worker_count, "serving");
-        let own = listener::work(listener, tls, Arc::clone(&shared), stopping);
+        if let Some(address) = rsocket_address {
+            tracing::info!(%address, "serving RSocket");
+        }
+        let own = Sockets { listener, tls, rsocket }.work(Arc::clone(&shared), stopping);
         let stop_when_told = async {
             shutdown.await;
             tracing::info!("stopping");
             shared.is_stopping.store(true, Ordering::Relaxed);
             // Nobody listens any more only if every worker has ended already.
-            let _ = stop.send(true);
+            let _ = shared.stop.send(true);
         };
         let (worked, ()) = tokio::join!(own, stop_when_told);
         worked.map_err(StartError::Thread)?;
@@ -185,7 +208,11 @@ impl Server {
             // A worker that panicked has ended too.
             let _ = other.await;
         }
-        let connections_cut = shared.connections.load(Ordering::Relaxed);
+        if let Some(path) = &shared.settings.rsocket.socket {
+            // Whoever comes next must not think that somebody listens.
+            let _ = std::fs::remove_file(path);
+        }
+        let connections_cut = shared.connections.load(Ordering::Relaxed) + shared.sapl.connections.count();
         if let Some(log) = &shared.decision_log {
             log.flush(FLUSH_TIME_MAX);
         }
@@ -194,11 +221,59 @@ impl Server {
     }
 }
 
+/// What a worker accepts connections from.
+struct Sockets {
+    listener: TcpListener,
+    tls: Option<Acceptor>,
+    rsocket: Vec<serve::Listener>,
+}
+
+impl Sockets {
+    fn clone_of(
+        listener: &TcpListener,
+        tls: &Option<Acceptor>,
+        rsocket: &[serve::Listener],
+    ) -> io::Result<Sockets> {
+        let rsocket = rsocket.iter().map(serve::Listener::try_clone).collect::<io::Result<_>>()?;
+        Ok(Sockets { listener: listener.try_clone()?, tls: tls.clone(), rsocket })
+    }
+
+    /// Serves until the server stops.
+    async fn work(self, shared: Arc<Shared>, stopping: watch::Receiver<bool>) -> io::Result<()> {
+        let http = listener::work(self.listener, self.tls, Arc::clone(&shared), stopping.clone());
+        let rsocket = serve::work(self.rsocket, shared, stopping);
+        let (http, rsocket) = tokio::join!(http, rsocket);
+        http.and(rsocket)
+    }
+}
+
+/// Listens where the settings say.
+fn listen_rsocket(
+    settings: &RsocketSettings,
+    tls: Option<Acceptor>,
+) -> Result<(Vec<serve::Listener>, Option<SocketAddr>), StartError> {
+    let mut listeners = Vec::new();
+    let mut address = None;
+    if let Some(listen) = settings.listen {
+        let failed = |error| StartError::ListenRsocket(listen.to_string(), error);
+        let listener = listener::listen(listen).map_err(failed)?;
+        address = Some(listener.local_addr().map_err(failed)?);
+        listeners.push(serve::Listener::Tcp(listener, tls));
+    }
+    if let Some(path) = &settings.socket {
+        let failed = |error| StartError::ListenRsocket(path.display().to_string(), error);
+        #[cfg_attr(not(unix), expect(unused_variables, reason = "there is no such listener"))]
+        let listener = serve::listen_on_path(path).map_err(failed)?;
+        #[cfg(unix)]
+        listeners.push(serve::Listener::Unix(listener));
+    }
+    Ok((listeners, address))
+}
+
 /// A further worker: a thread with a runtime of one thread, so that a connection never moves between cores.
 fn worker(
     number: usize,
-    listener: TcpListener,
-    tls: Option<Acceptor>,
+    sockets: Sockets,
     shared: &Arc<Shared>,
     stopping: &watch::Receiver<bool>,
 ) -> io::Result<oneshot::Receiver<()>> {
@@ -206,7 +281,7 @@ fn worker(
     let (shared, stopping) = (Arc::clone(shared), stopping.clone());
     let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
-        if let Err(error) = runtime.block_on(listener::work(listener, tls, shared, stopping)) {
+        if let Err(error) = runtime.block_on(sockets.work(shared, stopping)) {
             tracing::error!(%error, "a worker ended");
         }
         // Drops connections that did not end in time.

@@ -7,11 +7,13 @@ use std::time::{Instant, SystemTime};
 use arc_swap::ArcSwap;
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
+use tokio::sync::watch;
 
 use crate::Clock;
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
-use crate::settings::Settings;
+use crate::sapl::SaplState;
+use crate::settings::{ConfigError, Settings};
 
 /// Shared by all workers, connections and the watcher of policies.
 pub(crate) struct Shared {
@@ -30,6 +32,9 @@ pub(crate) struct Shared {
     /// Bytes of bodies that are being received.
     pub(crate) body_bytes: AtomicUsize,
     pub(crate) is_stopping: AtomicBool,
+    /// Becomes true when the end was asked for.
+    pub(crate) stop: watch::Sender<bool>,
+    pub(crate) sapl: SaplState,
     requests: AtomicU64,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
@@ -78,15 +83,18 @@ impl From<PolicyError> for PolicyProblem {
 }
 
 impl Shared {
+    /// # Errors
+    /// Settings that name what cannot be used.
     pub(crate) fn new(
         settings: Settings,
         clock: Clock,
         decision_log: Option<DecisionLog>,
         metrics: Arc<Metrics>,
-    ) -> Shared {
+    ) -> Result<Shared, ConfigError> {
         let milliseconds =
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        Shared {
+        let sapl = SaplState::new(&settings, &metrics)?;
+        Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
             settings,
@@ -99,9 +107,11 @@ impl Shared {
             connections: AtomicUsize::new(0),
             body_bytes: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
+            stop: watch::Sender::new(false),
+            sapl,
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
-        }
+        })
     }
 
     /// Whether the newest policies are broken and older ones stay in force.

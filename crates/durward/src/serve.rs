@@ -103,6 +103,11 @@ pub(crate) fn failure(error: StartError) -> Failure {
             Failure::new(format!("cannot listen on {address}: {why}"))
                 .hint("choose another address with `--listen`")
         }
+        StartError::ListenRsocket(place, error) => {
+            let why = without_number(&error.to_string());
+            Failure::new(format!("cannot listen on {place}: {why}"))
+                .hint("choose another place in durward.toml, as `rsocket.listen` or `rsocket.socket`")
+        }
         StartError::Config(_) | StartError::DecisionLog(..) | StartError::Thread(_) => {
             Failure::new(without_number(&error.to_string()))
         }

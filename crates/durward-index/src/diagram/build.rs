@@ -131,6 +131,7 @@ impl<'p> Maker<'p> {
             | Algorithm::DenyUnlessPermit
             | Algorithm::PermitUnlessDeny
             | Algorithm::FirstApplicable
+            | Algorithm::Voting(_)
             | Algorithm::LegacyRuleDenyOverrides
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyRulePermitOverrides

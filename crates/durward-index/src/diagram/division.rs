@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use durward_ir::combine::Algorithm;
+use durward_ir::combine::{Algorithm, Mode, Voting};
 use durward_ir::program::{Atom, Node, NodeId, Set, SlotId};
 
 use super::expand::Above;
@@ -153,13 +153,31 @@ impl Split {
     }
 }
 
+/// Whether the first child that has something to say has the last word.
+fn is_first_applicable(algorithm: Algorithm) -> bool {
+    match algorithm {
+        Algorithm::FirstApplicable | Algorithm::Voting(Voting { mode: Mode::First, .. }) => true,
+        Algorithm::DenyOverrides
+        | Algorithm::PermitOverrides
+        | Algorithm::DenyUnlessPermit
+        | Algorithm::PermitUnlessDeny
+        | Algorithm::OnlyOneApplicable
+        | Algorithm::LegacyRuleDenyOverrides
+        | Algorithm::LegacyPolicyDenyOverrides
+        | Algorithm::LegacyRulePermitOverrides
+        | Algorithm::LegacyPolicyPermitOverrides
+        | Algorithm::OnPermitApplySecond
+        | Algorithm::Voting(_) => false,
+    }
+}
+
 impl Division {
     /// `elements` may come to stand in its lists, and ask for this many values.
     pub(super) fn new(set: &Set, above: Option<Above>, elements: u64, asked: u64) -> Division {
         let allowance = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
         Division {
             above,
-            is_first_applicable: set.algorithm == Algorithm::FirstApplicable,
+            is_first_applicable: is_first_applicable(set.algorithm),
             path: Path::default(),
             allowance,
             effort_left: allowance.saturating_mul(EFFORT_MAX),

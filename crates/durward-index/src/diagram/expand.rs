@@ -6,7 +6,7 @@
 //! effects apart. Both hold only while nobody wants to know which policies applied.
 
 use durward_ir::combine::Algorithm;
-use durward_ir::program::{Node, NodeId, Program, Set, SetKind};
+use durward_ir::program::{Effect, Node, NodeId, Program, Set, SetKind};
 
 use crate::necessary::Necessary;
 
@@ -28,7 +28,8 @@ impl Above {
     pub(super) fn of(algorithm: Algorithm) -> Option<Above> {
         match algorithm {
             Algorithm::FirstApplicable => Some(Above::FirstApplicable),
-            Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond => None,
+            // Voting hears those who cannot tell whether they apply last, and asks this of children only.
+            Algorithm::OnlyOneApplicable | Algorithm::OnPermitApplySecond | Algorithm::Voting(_) => None,
             Algorithm::DenyOverrides
             | Algorithm::PermitOverrides
             | Algorithm::DenyUnlessPermit
@@ -43,10 +44,14 @@ impl Above {
     fn may_replace(self, set: &Set) -> bool {
         let is_transparent = match set.algorithm {
             Algorithm::FirstApplicable => self == Above::FirstApplicable,
-            Algorithm::DenyOverrides | Algorithm::PermitOverrides => set.children.len() == 1,
+            // These two cannot combine a Suspend.
+            Algorithm::DenyOverrides | Algorithm::PermitOverrides => {
+                set.children.len() == 1 && !set.effects.contains(Effect::Suspend)
+            }
             Algorithm::DenyUnlessPermit
             | Algorithm::PermitUnlessDeny
             | Algorithm::OnlyOneApplicable
+            | Algorithm::Voting(_)
             | Algorithm::LegacyRuleDenyOverrides
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyRulePermitOverrides

@@ -1,10 +1,10 @@
 //! Random programs and questions, from a seed. Uses `durward-ir` alone, so that other crates can include this file.
 
-use durward_ir::combine::Algorithm;
+use durward_ir::combine::{Algorithm, Effects, ErrorHandling, Mode, Voting};
 use durward_ir::function::{Function, Lazy, find};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule,
-    Set, SetKind, SlotId,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
+    Program, Rule, Set, SetKind, SlotId,
 };
 use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -79,6 +79,21 @@ const ALGORITHMS: [Algorithm; 11] = [
     Algorithm::OnPermitApplySecond,
 ];
 
+fn algorithm(random: &mut Random) -> Algorithm {
+    if random.percent(30) { Algorithm::Voting(voting(random)) } else { *random.one_of(&ALGORITHMS) }
+}
+
+fn voting(random: &mut Random) -> Voting {
+    let effects = [Effect::Deny, Effect::Permit, Effect::Suspend];
+    let modes = [Mode::First, Mode::Unanimous, Mode::UnanimousStrict, Mode::Unique];
+    let priority = Mode::Priority(*random.one_of(&effects));
+    Voting {
+        mode: if random.percent(50) { priority } else { *random.one_of(&modes) },
+        default: random.percent(40).then(|| *random.one_of(&effects)),
+        errors: *random.one_of(&[ErrorHandling::Abstain, ErrorHandling::Propagate, ErrorHandling::Propagate]),
+    }
+}
+
 impl Shape {
     pub(crate) fn random(random: &mut Random) -> Shape {
         if random.percent(50) { Shape::nested(random) } else { Shape::any(random) }
@@ -137,7 +152,8 @@ impl Shape {
             algorithm: match random.below(10) {
                 0..5 => None,
                 5 => Some(Algorithm::OnlyOneApplicable),
-                _ => Some(*random.one_of(&ALGORITHMS)),
+                6 => Some(Algorithm::Voting(voting(random))),
+                _ => Some(algorithm(random)),
             },
         }
     }
@@ -183,12 +199,14 @@ pub(crate) struct Generator<'r> {
     pub(crate) shape: Shape,
     builder: Builder,
     made: Vec<NodeId>,
+    /// By element.
+    effects: Vec<Effects>,
     count: usize,
 }
 
 impl<'r> Generator<'r> {
     pub(crate) fn new(random: &'r mut Random, shape: Shape) -> Generator<'r> {
-        Generator { random, shape, builder: Builder::new(), made: Vec::new(), count: 0 }
+        Generator { random, shape, builder: Builder::new(), made: Vec::new(), effects: Vec::new(), count: 0 }
     }
 
     pub(crate) fn program(mut self) -> Program {
@@ -348,9 +366,14 @@ impl<'r> Generator<'r> {
             };
             duties.push(DutyExpr {
                 kind: if self.random.percent(60) { DutyKind::Obligation } else { DutyKind::Advice },
-                id: format_smolstr!("duty{}", self.count),
                 on: self.effect(),
-                assignments: vec![AssignmentExpr { id: "is".into(), category: None, issuer: None, value }],
+                body: if self.random.percent(80) {
+                    let assignment = AssignmentExpr { id: "is".into(), category: None, issuer: None, value };
+                    let id = format_smolstr!("duty{}", self.count);
+                    DutyBody::Named { id, assignments: vec![assignment] }
+                } else {
+                    DutyBody::Plain(value)
+                },
             });
             self.count += 1;
         }
@@ -358,7 +381,11 @@ impl<'r> Generator<'r> {
     }
 
     fn effect(&mut self) -> Effect {
-        if self.random.percent(50) { Effect::Permit } else { Effect::Deny }
+        match self.random.below(20) {
+            0..9 => Effect::Permit,
+            9..18 => Effect::Deny,
+            _ => Effect::Suspend,
+        }
     }
 
     fn maybe_target(&mut self, open: usize) -> Option<ExprId> {
@@ -373,8 +400,13 @@ impl<'r> Generator<'r> {
             target: self.maybe_target(self.shape.open),
             condition: self.random.percent(self.shape.conditions).then(|| self.other(2)),
             duties: self.duties(),
+            transform: self.random.percent(self.shape.duties / 5).then(|| {
+                let number = self.random.below(2) as i64;
+                self.constant(Value::integer(number))
+            }),
             place: Place::default(),
         };
+        self.effects.push(Effects::only(rule.effect));
         self.builder.node(Node::Rule(rule))
     }
 
@@ -387,6 +419,7 @@ impl<'r> Generator<'r> {
         } else {
             let kind = if depth == 2 { SetKind::Policy } else { SetKind::PolicySet };
             let set = self.set(depth - 1, kind);
+            self.effects.push(set.effects);
             self.builder.node(Node::Set(set))
         };
         self.made.push(id);
@@ -398,10 +431,12 @@ impl<'r> Generator<'r> {
         let count = if self.random.percent(4) { 0 } else { 1 + self.random.below(width) };
         let algorithm = match self.shape.algorithm {
             Some(algorithm) if self.random.percent(85) => algorithm,
-            _ => *self.random.one_of(&ALGORITHMS),
+            _ => algorithm(self.random),
         };
         let count = if algorithm == Algorithm::OnPermitApplySecond { count.min(4) } else { count };
-        let children = (0..count).map(|_| self.child(depth)).collect();
+        let children: Vec<NodeId> = (0..count).map(|_| self.child(depth)).collect();
+        let parts = children.iter().map(|child| self.effects[child.0 as usize]);
+        let effects = parts.fold(Effects::NONE, Effects::union);
         self.count += 1;
         Set {
             id: format_smolstr!("s{}", self.count),
@@ -409,6 +444,7 @@ impl<'r> Generator<'r> {
             kind,
             target: if kind == SetKind::Root { None } else { self.maybe_target(self.shape.open_sets) },
             algorithm,
+            effects,
             children,
             duties: self.duties(),
             place: Place::default(),

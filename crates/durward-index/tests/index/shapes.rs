@@ -1,6 +1,6 @@
 //! Programs of a known shape.
 
-use durward_ir::combine::Algorithm;
+use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::function::find;
 use durward_ir::program::{Builder, Effect, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
 use durward_ir::{AttributeName, DataType, Value};
@@ -60,6 +60,7 @@ fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
         target,
         condition: None,
         duties: Vec::new(),
+        transform: None,
         place: Place::default(),
     }))
 }
@@ -79,6 +80,7 @@ fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, childr
         kind,
         target,
         algorithm,
+        effects: Effects::DENY_OR_PERMIT,
         children,
         duties: Vec::new(),
         place: Place::default(),

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Evaluator, STEPS_MAX, Shortlist, Trace};
+use super::structured::{Reckoner, is_one_of};
+use super::unknown::Unknown;
+use super::{Evaluator, Shortlist, Trace, too_many_steps};
 use crate::datatype::Integer;
 use crate::fault::{Evaluated, Fault};
 use crate::function::{Body, Contextual, Function, HigherOrder, Lazy, regexp};
@@ -11,21 +13,6 @@ use crate::value::{Operand, Value};
 
 /// What compiling a regular expression that a request brought counts for: it takes up to some milliseconds.
 const PATTERN_STEPS: usize = 20_000;
-
-/// Truth where an error is just unknown: what is left when nothing decides is the first error.
-struct Unknown(Option<Box<Fault>>);
-
-impl Unknown {
-    fn note(&mut self, fault: Box<Fault>) {
-        if self.0.is_none() {
-            self.0 = Some(fault);
-        }
-    }
-
-    fn or(self, otherwise: bool) -> Evaluated<bool> {
-        self.0.map_or(Ok(otherwise), Err)
-    }
-}
 
 impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// The value of an expression that is true or false: a target, a condition, or part of one.
@@ -44,6 +31,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 let operand = self.operand(*text)?;
                 Ok(pattern.is_match(&operand.as_one()?.lexical()))
             }
+            Expr::IsOneOf(slot, atoms) => Ok(is_one_of(self.question, *slot, atoms)),
+            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => self.reckoner().truth(id, None),
             Expr::Constant(_)
             | Expr::Attribute { .. }
             | Expr::Selector(_)
@@ -69,9 +58,25 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Expr::Call(function, args) => self.call(function, args),
             Expr::HigherOrder(kind, function, args) => self.higher_order(*kind, function, args),
             Expr::Contextual(function, args) => self.contextual(function, args),
-            Expr::All(_) | Expr::Any(_) | Expr::Match(_) | Expr::Lazy(..) | Expr::Matches(..) => {
-                Ok(Operand::one(Value::Boolean(self.truth(id)?)))
+            Expr::All(_)
+            | Expr::Any(_)
+            | Expr::Match(_)
+            | Expr::Lazy(..)
+            | Expr::Matches(..)
+            | Expr::IsOneOf(..) => Ok(Operand::one(Value::Boolean(self.truth(id)?))),
+            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => {
+                self.reckoner().value(id, None).map(Operand::One)
             }
+        }
+    }
+
+    /// What evaluates expressions over values of JSON.
+    fn reckoner(&self) -> Reckoner<'a, '_> {
+        Reckoner {
+            exprs: self.program.exprs(),
+            question: self.question,
+            steps: &self.steps,
+            steps_max: self.steps_max,
         }
     }
 
@@ -93,7 +98,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// False wins over an error wherever it stands. For targets that is section 7.7; for the function `and` it is
     /// the letter of A.3.5 ("SHALL return False if any of its arguments evaluates to False").
     fn all(&self, parts: &[ExprId]) -> Evaluated<bool> {
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for part in parts {
             match self.truth(*part) {
                 Ok(true) => {}
@@ -106,7 +111,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// True wins over an error, as above.
     fn any(&self, parts: &[ExprId]) -> Evaluated<bool> {
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for part in parts {
             match self.truth(*part) {
                 Ok(true) => return Ok(true),
@@ -132,7 +137,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         if wanted < 0 || wanted > rest.len() as i64 {
             return Err(Fault::processing(format!("`n-of` wants {wanted} of {} arguments", rest.len())));
         }
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         let (mut missing, mut errors, mut left) = (wanted, 0, rest.len() as i64);
         for part in rest {
             left -= 1;
@@ -165,7 +170,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         if let Some(pattern) = &matching.pattern {
             return Ok(values.iter().any(|value| pattern.is_match(&value.lexical())));
         }
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for value in values {
             let args = [Operand::One(Cow::Borrowed(&matching.literal)), Operand::One(Cow::Borrowed(value))];
             match apply(matching.function, &args).and_then(|result| result.as_boolean()) {
@@ -235,7 +240,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         operands: &[Operand<'_>],
         looking_for: bool,
     ) -> Evaluated<bool> {
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for applied in self.apply_to_each(function, operands)? {
             match applied.and_then(|result| result.as_boolean()) {
                 Ok(found) if found == looking_for => return Ok(looking_for),
@@ -295,7 +300,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Operand::One(value) => std::slice::from_ref(value.as_ref()),
             Operand::Bag(values) => values,
         };
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for value in values {
             chosen.push(value);
             let outcome = self.any_of_any(function, rest, chosen);
@@ -312,7 +317,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Whether the test holds for some value; once the budget is spent, no further value is tried.
     fn some(&self, values: &[Value], mut test: impl FnMut(&Value) -> Evaluated<bool>) -> Evaluated<bool> {
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for value in values {
             match test(value) {
                 Ok(true) => return Ok(true),
@@ -326,7 +331,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Whether the test holds for every value; once the budget is spent, no further value is tried.
     fn every(&self, values: &[Value], mut test: impl FnMut(&Value) -> Evaluated<bool>) -> Evaluated<bool> {
-        let mut unknown = Unknown(None);
+        let mut unknown = Unknown::new();
         for value in values {
             match test(value) {
                 Ok(true) => {}
@@ -376,19 +381,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     fn step(&self, steps: usize) -> Evaluated<()> {
         self.steps.set(self.steps.get() + steps as u64);
-        if self.is_spent() { Err(self.too_many_steps()) } else { Ok(()) }
+        if self.is_spent() { Err(too_many_steps(self.steps_max)) } else { Ok(()) }
     }
 
     /// Whether more steps were needed than there are.
     pub fn is_spent(&self) -> bool {
         self.steps.get() > self.steps_max
-    }
-
-    pub(super) fn too_many_steps(&self) -> Box<Fault> {
-        Fault::processing(match self.steps_max {
-            STEPS_MAX => format!("the decision takes more than {STEPS_MAX} steps"),
-            _ => "the decisions of this request take too many steps together".to_owned(),
-        })
     }
 }
 

@@ -6,6 +6,12 @@ pub(super) fn block(name: &str) -> Option<(u32, u32)> {
     BLOCKS.iter().find(|(block, _, _)| *block == name).map(|(_, first, last)| (*first, *last))
 }
 
+/// As [`block`], in whatever case the name is written.
+pub(crate) fn block_ignoring_case(name: &str) -> Option<(u32, u32)> {
+    let found = BLOCKS.iter().find(|(block, _, _)| block.eq_ignore_ascii_case(name));
+    found.map(|(_, first, last)| (*first, *last))
+}
+
 const BLOCKS: [(&str, u32, u32); 113] = [
     ("BasicLatin", 0x0, 0x7f),
     ("Latin-1Supplement", 0x80, 0xff),

@@ -28,6 +28,7 @@ use crate::fault::Evaluated;
 use crate::value::{DataType, Operand};
 
 pub use bag::BAG_SIZE_MAX;
+pub(crate) use blocks::block_ignoring_case as block;
 pub use check::{Argument, TypeError};
 pub use pattern::Pattern;
 pub use text::TEXT_LENGTH_MAX;

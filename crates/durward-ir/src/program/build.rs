@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::fold::Folding;
 use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
 use crate::attribute::AttributeName;
+use crate::combine::Effects;
 use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
@@ -16,13 +18,14 @@ use crate::value::{DataType, Operand, Value};
 #[derive(Debug, Default)]
 pub struct Builder {
     nodes: Vec<Node>,
-    exprs: Vec<Expr>,
+    pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
     /// Compiled regular expressions by their text.
     patterns: HashMap<SmolStr, Arc<Pattern>>,
-    slots: Slots,
+    pub(super) slots: Slots,
     sources: Vec<SmolStr>,
+    pub(super) folding: Folding,
 }
 
 impl Builder {
@@ -91,6 +94,14 @@ impl Builder {
         self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
     }
 
+    /// The effects that an element might have, if there is such an element.
+    pub fn effects(&self, id: NodeId) -> Option<Effects> {
+        self.nodes.get(id.0 as usize).map(|node| match node {
+            Node::Rule(rule) => Effects::only(rule.effect),
+            Node::Set(set) => set.effects,
+        })
+    }
+
     /// The expression with this number, if there is one.
     pub fn get(&self, id: ExprId) -> Option<&Expr> {
         self.exprs.get(id.0 as usize)
@@ -120,7 +131,7 @@ fn is_equality_of(function: &Function, data_type: DataType) -> bool {
     function.short_name().strip_suffix("-equal").is_some_and(|name| name == data_type.short_name())
 }
 
-fn digest(expr: &Expr) -> u64 {
+pub(super) fn digest(expr: &Expr) -> u64 {
     let mut hasher = foldhash::fast::FixedState::with_seed(1).build_hasher();
     std::mem::discriminant(expr).hash(&mut hasher);
     match expr {
@@ -143,6 +154,10 @@ fn digest(expr: &Expr) -> u64 {
             (matching.function.id, matching.bag).hash(&mut hasher);
             hash_value(&matching.literal, &mut hasher);
         }
+        Expr::Failed(fault) => fault.message.hash(&mut hasher),
+        Expr::Part(slot) => slot.hash(&mut hasher),
+        Expr::IsOneOf(slot, atoms) => (slot, atoms).hash(&mut hasher),
+        Expr::Structured(structured) => structured.hash(&mut hasher),
     }
     hasher.finish()
 }
@@ -152,7 +167,7 @@ fn hash_value(value: &Value, hasher: &mut impl Hasher) {
 }
 
 /// Whether two expressions are interchangeable.
-fn same(a: &Expr, b: &Expr) -> bool {
+pub(super) fn same(a: &Expr, b: &Expr) -> bool {
     match (a, b) {
         (Expr::Constant(Operand::One(a)), Expr::Constant(Operand::One(b))) => same_value(a, b),
         (Expr::Constant(Operand::Bag(a)), Expr::Constant(Operand::Bag(b))) => {
@@ -173,6 +188,10 @@ fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::Match(a), Expr::Match(b)) => {
             a.function.id == b.function.id && a.bag == b.bag && same_value(&a.literal, &b.literal)
         }
+        (Expr::Failed(a), Expr::Failed(b)) => a == b,
+        (Expr::Part(a), Expr::Part(b)) => a == b,
+        (Expr::IsOneOf(a, some), Expr::IsOneOf(b, others)) => (a, some) == (b, others),
+        (Expr::Structured(a), Expr::Structured(b)) => a == b,
         _ => false,
     }
 }

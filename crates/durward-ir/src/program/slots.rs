@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::attribute::{AttributeName, NameKey};
-use crate::value::Value;
+use crate::path::Path;
+use crate::value::{DataType, Value};
 
 /// The number of an attribute that some expression reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -24,6 +25,9 @@ pub struct Slots {
     names: Vec<AttributeName>,
     keys: Vec<NameKey>,
     by_name: HashMap<AttributeName, SlotId>,
+    /// By slot; empty while there is no path.
+    paths: Vec<Option<Path>>,
+    by_path: HashMap<Path, SlotId>,
     atoms: Vec<(SlotId, Value)>,
     by_digest: HashMap<u64, Vec<Atom>>,
     atom_table: Vec<AtomEntry>,
@@ -61,6 +65,30 @@ impl Slots {
         slot
     }
 
+    /// The slot of this part of the subscription, made if new. Its name is only for people.
+    pub fn path_slot(&mut self, path: &Path) -> SlotId {
+        if let Some(slot) = self.by_path.get(path) {
+            return *slot;
+        }
+        let slot = SlotId(self.names.len() as u32);
+        let category = path.element().as_str().into();
+        let id = path.keys().join(".").into();
+        self.keys.push(NameKey::of("", ""));
+        self.names.push(AttributeName { category, id, data_type: DataType::Undefined, issuer: None });
+        self.paths.resize(self.names.len(), None);
+        if let Some(last) = self.paths.last_mut() {
+            *last = Some(path.clone());
+        }
+        self.by_path.insert(path.clone(), slot);
+        slot
+    }
+
+    /// The part of the subscription that a slot stands for; `None` where it stands for an attribute.
+    #[inline]
+    pub fn path(&self, slot: SlotId) -> Option<&Path> {
+        self.paths.get(slot.0 as usize)?.as_ref()
+    }
+
     /// The atom "`slot` holds `value`", made if new; `None` for types whose equality is not that of their text.
     pub fn atom_for(&mut self, slot: SlotId, value: &Value) -> Option<Atom> {
         if !value.is_internable() {
@@ -83,12 +111,16 @@ impl Slots {
         self.seal_atoms();
         self.seal_keys();
         self.by_digest = HashMap::new();
+        self.by_path = HashMap::new();
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
     fn seal_keys(&mut self) {
         self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
         for (number, key) in self.keys.iter().enumerate() {
+            if self.path(SlotId(number as u32)).is_some() {
+                continue;
+            }
             let entry = KeyEntry { half: key.half(), slot: number as u32 + 1 };
             place(&mut self.key_table, u64::from(entry.half), entry, |entry| entry.slot == 0);
         }

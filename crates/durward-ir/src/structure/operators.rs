@@ -44,7 +44,14 @@ pub fn add(a: &Value, b: &Value) -> Evaluated<Value> {
         return concatenate(left, b);
     }
     let (a, b) = numbers(a, b)?;
-    a.add(b).map(Value::Number)
+    a.add(b).map(|sum| result_of(a, b, sum))
+}
+
+/// A result as the engine writes it: whole numbers written without exponent come to one written without it, even where
+/// rounding has made its last digits zeros (`1` and 46 zeros plus 1, by record).
+fn result_of(a: &Decimal, b: &Decimal, result: Decimal) -> Value {
+    let is_plain = a.scale() >= 0 && b.scale() >= 0;
+    Value::Number(if is_plain { result.without_exponent() } else { result })
 }
 
 fn concatenate(left: &str, right: &Value) -> Evaluated<Value> {
@@ -68,7 +75,7 @@ pub fn calculate(operator: Numeric, a: &Value, b: &Value) -> Evaluated<Value> {
         Numeric::Divide => a.div(b),
         Numeric::Remainder => a.rem(b),
     };
-    result.map(Value::Number)
+    result.map(|result| result_of(a, b, result))
 }
 
 /// `a - b`

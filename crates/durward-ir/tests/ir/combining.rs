@@ -30,7 +30,9 @@ fn combined(algorithm: Algorithm, sequence: &[Verdict]) -> Verdict {
     for verdict in sequence {
         let vote = match verdict {
             Verdict::Indeterminate(effects) => Vote::indeterminate(*effects, Fault::processing("x")),
-            Verdict::Permit | Verdict::Deny | Verdict::NotApplicable => Vote::plain(*verdict),
+            Verdict::Permit | Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable => {
+                Vote::plain(*verdict)
+            }
         };
         if combiner.add(vote) == Flow::Stop {
             break;
@@ -51,6 +53,7 @@ fn mirrored(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Permit => D,
         Verdict::Deny => P,
+        Verdict::Suspend => Verdict::Suspend,
         Verdict::NotApplicable => NA,
         Verdict::Indeterminate(Effects::DENY) => IP,
         Verdict::Indeterminate(Effects::PERMIT) => ID,
@@ -87,7 +90,7 @@ fn legacy_rule_deny_overrides(votes: &[Verdict]) -> Verdict {
         match vote {
             Verdict::Deny => return D,
             Verdict::Permit => permit = true,
-            Verdict::NotApplicable => {}
+            Verdict::Suspend | Verdict::NotApplicable => {}
             Verdict::Indeterminate(effects) => {
                 error = true;
                 potential_deny |= effects.contains(Effect::Deny);

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use durward_pdp::sapl::Subscription;
 use durward_pdp::xacml::request::RequestError;
 use durward_pdp::{Pdp, Request};
 
@@ -14,6 +15,8 @@ pub enum Form {
     Xml,
     /// JSON.
     Json,
+    /// A subscription of SAPL, which is JSON, too.
+    Subscription,
 }
 
 /// A request as it comes over the wire.
@@ -31,15 +34,38 @@ impl RequestText {
     fn read(&self) -> Result<Request, RequestError> {
         match self.form {
             Form::Xml => Request::from_xml(&self.text),
-            Form::Json => Request::from_json(&self.text),
+            Form::Json | Form::Subscription => Request::from_json(&self.text),
         }
     }
+
+    /// Reads it as a question for this decision point.
+    fn prepare(&self, pdp: &Pdp) -> Result<Question, BenchError> {
+        let failed = |problem: String| BenchError::Request(self.name.clone(), problem);
+        match self.form {
+            Form::Xml | Form::Json => {
+                let mut request = self.read().map_err(|error| failed(error.to_string()))?;
+                pdp.encode(&mut request);
+                Ok(Question::Request(request))
+            }
+            Form::Subscription => {
+                let subscription = Subscription::from_json(&self.text);
+                Ok(Question::Subscription(subscription.map_err(|error| failed(error.to_string()))?))
+            }
+        }
+    }
+}
+
+/// A question of either language, read.
+#[expect(clippy::large_enum_variant, reason = "they are in lists of one kind")]
+enum Question {
+    Request(Request),
+    Subscription(Subscription),
 }
 
 /// All requests, as text and read.
 pub(super) struct Requests<'t> {
     texts: &'t [RequestText],
-    read: Vec<Request>,
+    read: Vec<Question>,
 }
 
 impl<'t> Requests<'t> {
@@ -48,13 +74,8 @@ impl<'t> Requests<'t> {
         if texts.is_empty() {
             return Err(BenchError::NoRequests);
         }
-        let read_one = |one: &RequestText| {
-            let mut request =
-                one.read().map_err(|error| BenchError::Request(one.name.clone(), error.to_string()))?;
-            pdp.encode(&mut request);
-            Ok(request)
-        };
-        Ok(Requests { texts, read: texts.iter().map(read_one).collect::<Result<_, _>>()? })
+        let read = texts.iter().map(|one| one.prepare(pdp)).collect::<Result<_, _>>()?;
+        Ok(Requests { texts, read })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -64,8 +85,10 @@ impl<'t> Requests<'t> {
     /// One decision.
     #[inline]
     pub(super) fn decide(&self, pdp: &Pdp, at: usize) {
-        if let Some(request) = self.read.get(at) {
-            black_box(pdp.decide(black_box(request)));
+        match self.read.get(at) {
+            Some(Question::Request(request)) => drop(black_box(pdp.decide(black_box(request)))),
+            Some(Question::Subscription(asked)) => drop(black_box(pdp.decide_once(black_box(asked)))),
+            None => {}
         }
     }
 
@@ -74,11 +97,17 @@ impl<'t> Requests<'t> {
     pub(super) fn answer(&self, pdp: &Pdp, at: usize) {
         let Some(text) = self.texts.get(at) else { return };
         // It was read before: it can be read again.
+        if text.form == Form::Subscription {
+            if let Ok(asked) = Subscription::from_json(&black_box(text).text) {
+                drop(black_box(pdp.decide_once(&asked).to_json()));
+            }
+            return;
+        }
         let Ok(request) = black_box(text).read() else { return };
         let response = pdp.decide(&request);
         match text.form {
             Form::Xml => drop(black_box(response.to_xml(request.version))),
-            Form::Json => drop(black_box(response.to_json())),
+            Form::Json | Form::Subscription => drop(black_box(response.to_json())),
         }
     }
 }

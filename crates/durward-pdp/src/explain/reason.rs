@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
-use durward_ir::program::{Expr, ExprId, Match, Program, SlotId};
+use durward_ir::program::{Atom, Expr, ExprId, Match, Program, SlotId};
 use durward_ir::question::Question;
 use durward_ir::value::Operand;
 
@@ -19,7 +19,11 @@ pub(super) fn why_false(program: &Program, question: &Question<'_>, id: ExprId) 
         },
         Expr::Any(parts) => none_of(program, question, parts),
         Expr::Match(matching) => no_match(program, question, matching),
-        Expr::Constant(_)
+        Expr::IsOneOf(slot, atoms) => none_of_these(program, question, *slot, atoms),
+        Expr::Failed(_)
+        | Expr::Part(_)
+        | Expr::Structured(_)
+        | Expr::Constant(_)
         | Expr::Attribute { .. }
         | Expr::Selector(_)
         | Expr::Call(..)
@@ -92,6 +96,10 @@ fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> Str
         | Expr::Matches(..)
         | Expr::All(_)
         | Expr::Any(_)
+        | Expr::Failed(_)
+        | Expr::Part(_)
+        | Expr::IsOneOf(..)
+        | Expr::Structured(_)
         | Expr::Match(_) => format!("nothing in the content fits {literal} by {function}"),
     }
 }
@@ -125,12 +133,35 @@ fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content:
         | Expr::Any(args) => args.iter().for_each(|arg| collect(program, *arg, slots, content)),
         Expr::Matches(_, arg) => collect(program, *arg, slots, content),
         Expr::Match(matching) => collect(program, matching.bag, slots, content),
-        Expr::Constant(Operand::One(_) | Operand::Bag(_)) => {}
+        Expr::Part(slot) | Expr::IsOneOf(slot, _) => {
+            slots.insert(*slot);
+        }
+        Expr::Structured(structured) => {
+            structured.parts(&mut |part, _| collect(program, part, slots, content));
+        }
+        Expr::Failed(_) | Expr::Constant(Operand::One(_) | Operand::Bag(_)) => {}
+    }
+}
+
+fn none_of_these(program: &Program, question: &Question<'_>, slot: SlotId, atoms: &[Atom]) -> String {
+    let wanted: Vec<String> =
+        atoms.iter().map(|atom| quoted(&program.slots.atom(*atom).1.lexical())).collect();
+    let held = attribute(program, question, slot);
+    match wanted.as_slice() {
+        [only] => format!("{held}, not {only}"),
+        _ => format!("{held}, none of {}", list(wanted)),
     }
 }
 
 /// "`role` is `nurse`", "`role` is missing".
 fn attribute(program: &Program, question: &Question<'_>, slot: SlotId) -> String {
+    if let Some(path) = program.slots.path(slot) {
+        let value = question.part(slot);
+        return match value.is_undefined() {
+            true => format!("`{path}` is undefined"),
+            false => format!("`{path}` is {}", quoted(&value.lexical())),
+        };
+    }
     let name = quoted(&program.slots.name(slot).id);
     let values: Vec<String> = question.values(slot).iter().map(|value| quoted(&value.lexical())).collect();
     match values.as_slice() {

@@ -39,12 +39,27 @@ impl Drop for Held<'_> {
     }
 }
 
+/// Most bytes of a body, and the setting that says so.
+type Limit = (usize, &'static str);
+
 /// The whole body.
 ///
 /// # Errors
 /// Why it cannot be had, as the caller is told.
-pub(crate) async fn receive(shared: &Shared, mut body: Incoming) -> Result<Bytes, Problem> {
-    match timeout(shared.settings.server.request_time_max(), collect(shared, &mut body)).await {
+pub(crate) async fn receive(shared: &Shared, body: Incoming) -> Result<Bytes, Problem> {
+    receive_within(shared, body, (shared.settings.server.body_bytes_max, "body_bytes_max")).await
+}
+
+/// The whole body, within a limit of its own.
+///
+/// # Errors
+/// As [`receive`].
+pub(crate) async fn receive_within(
+    shared: &Shared,
+    mut body: Incoming,
+    limit: Limit,
+) -> Result<Bytes, Problem> {
+    match timeout(shared.settings.server.request_time_max(), collect(shared, &mut body, limit)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(refusal)) => {
             // The connection itself is given up after twice the time of a request.
@@ -62,13 +77,13 @@ pub(crate) async fn receive(shared: &Shared, mut body: Incoming) -> Result<Bytes
     }
 }
 
-async fn collect(shared: &Shared, body: &mut Incoming) -> Result<Bytes, Problem> {
-    let limit = shared.settings.server.body_bytes_max;
-    if body.size_hint().lower() > limit as u64 {
-        return Err(too_large(shared));
+async fn collect(shared: &Shared, body: &mut Incoming, limit: Limit) -> Result<Bytes, Problem> {
+    let (bytes_max, _) = limit;
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(too_large(shared, limit));
     }
     let Some(first) = next(body).await? else { return Ok(Bytes::new()) };
-    if body.is_end_stream() && first.len() <= limit {
+    if body.is_end_stream() && first.len() <= bytes_max {
         // The usual case: it came with the header, and is not copied.
         return Ok(first);
     }
@@ -76,8 +91,8 @@ async fn collect(shared: &Shared, body: &mut Incoming) -> Result<Bytes, Problem>
     let mut whole = BytesMut::new();
     let mut next_part = Some(first);
     while let Some(part) = next_part {
-        if whole.len() + part.len() > limit {
-            return Err(too_large(shared));
+        if whole.len() + part.len() > bytes_max {
+            return Err(too_large(shared, limit));
         }
         if !held.grow(part.len()) {
             shared.metrics.limit_hit("body_memory_bytes_max");
@@ -109,10 +124,10 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
     }
 }
 
-fn too_large(shared: &Shared) -> Problem {
-    shared.metrics.limit_hit("body_bytes_max");
-    let limit = shared.settings.server.body_bytes_max;
-    let detail = format!("the body is longer than {limit} bytes (`server.body_bytes_max`)");
+fn too_large(shared: &Shared, (bytes_max, setting): Limit) -> Problem {
+    shared.metrics.limit_hit(setting);
+    let section = if setting.contains('.') { "" } else { "server." };
+    let detail = format!("the body is longer than {bytes_max} bytes (`{section}{setting}`)");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
 }
 

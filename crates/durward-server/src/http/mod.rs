@@ -1,12 +1,14 @@
 //! From a request to its answer: routes, request ids, counters; one module for each kind of answer.
 
 mod body;
+pub(crate) mod events;
 mod health;
 mod home;
 mod negotiate;
 mod pdp;
 mod problem;
 pub(crate) mod routes;
+pub(crate) mod sapl;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,6 +22,7 @@ use hyper::{Response, StatusCode};
 
 use crate::state::Shared;
 use crate::wire::Form;
+use events::Body;
 use negotiate::{Offer, choose};
 use problem::{Problem, form_of_problems};
 use routes::Endpoint;
@@ -53,27 +56,31 @@ pub(crate) async fn answer(
     shared: &Shared,
     client: SocketAddr,
     request: hyper::Request<Incoming>,
-) -> Result<Answer, Infallible> {
+) -> Result<Response<Body>, Infallible> {
     let begun = Instant::now();
     shared.metrics.requests_in_flight.inc();
     let _in_flight = InFlight(shared);
     let call = Call { shared, client, id: request_id(shared, request.headers()) };
-    let (route, mut answer) = match routes::find(request.uri().path()) {
+    let (route, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
-            ("other", refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail)))
+            ("other", whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
         }
         Some(route) if route.allows(request.method().as_str()) => {
             (route.path, dispatch(&call, route, request).await)
         }
-        Some(route) => (route.path, refuse(&request, Problem::method(route.methods))),
+        Some(route) => (route.path, refuse_method(&call, route, &request)),
+        None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
+            let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
+            ("other", refusal.into_answer(&call, request.uri().path()))
+        }
         None => {
             let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
-            ("other", refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail)))
+            ("other", whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
         }
     };
     // Whatever this says may be different a moment later.
-    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::try_from(call.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }
@@ -91,16 +98,34 @@ async fn dispatch(
     call: &Call<'_>,
     route: &'static routes::Route,
     request: hyper::Request<Incoming>,
-) -> Answer {
+) -> Response<Body> {
     if request.method() == hyper::Method::OPTIONS {
-        return options(route.methods);
+        return whole(options(route.methods));
     }
-    match route.endpoint {
+    whole(match route.endpoint {
+        Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
         Endpoint::Pdp => pdp::answer(call, request).await,
         Endpoint::Home => home::answer(call.shared, request.headers()),
         Endpoint::Live => health::live(),
         Endpoint::Ready => health::ready(call.shared),
         Endpoint::Metrics => metrics(call.shared, request.headers()),
+    })
+}
+
+fn whole(answer: Answer) -> Response<Body> {
+    answer.map(Body::Whole)
+}
+
+fn refuse_method(
+    call: &Call<'_>,
+    route: &routes::Route,
+    request: &hyper::Request<Incoming>,
+) -> Response<Body> {
+    match route.endpoint {
+        Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
+        Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => {
+            whole(refuse(request, Problem::method(route.methods)))
+        }
     }
 }
 

@@ -72,6 +72,11 @@ impl Problem {
         Problem { place: error.place.clone(), ..Problem::new(status, error.message.clone()) }
     }
 
+    /// The status it is told with.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// The connection is of no use afterwards.
     pub(crate) fn closing(self) -> Problem {
         Problem { closes: true, ..self }

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use durward_pdp::DIRECTORY_DEPTH_MAX;
+use durward_pdp::{DIRECTORY_DEPTH_MAX, is_policy_name};
 
 /// A digest of the names, sizes, times and identities of a file, or of all policy files below a directory. The
 /// default is that of nothing read yet.
@@ -41,8 +41,7 @@ impl Sum {
         let Ok(entries) = fs::read_dir(path) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            let is_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
-            if !is_hidden && (is_xml || path.is_dir()) {
+            if !is_hidden && (is_policy_name(&path) || path.is_dir()) {
                 self.add(&path, depth + 1);
             }
         }

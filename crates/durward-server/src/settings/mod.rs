@@ -4,19 +4,24 @@
 //! misspelt is a limit not set.
 
 mod attribute;
+mod auth;
 mod log;
 mod names;
 mod policies;
 mod read;
+mod sapl;
 mod server;
 
 use serde::{Deserialize, Serialize};
 
 pub use attribute::AttributeSettings;
+pub(crate) use auth::is_tenant;
+pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use policies::{LimitSettings, PolicySettings};
 pub use read::ConfigError;
+pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
@@ -29,6 +34,12 @@ pub struct Settings {
     pub policies: PolicySettings,
     /// How large policies and requests may be.
     pub limits: LimitSettings,
+    /// SAPL's decisions over HTTP.
+    pub sapl: SaplSettings,
+    /// SAPL's decisions over RSocket.
+    pub rsocket: RsocketSettings,
+    /// Who may ask over SAPL's protocols.
+    pub auth: AuthSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -47,11 +58,36 @@ impl Settings {
         self.limits.check()?;
         self.policies.check()?;
         self.decision_log.check()?;
+        self.sapl.check()?;
+        self.rsocket.check()?;
+        self.auth.check()?;
+        self.check_callers()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
+    }
+
+    /// SAPL's protocols are not served to just anybody by mistake.
+    fn check_callers(&self) -> Result<(), ConfigError> {
+        let surface = match (self.sapl.http, self.rsocket.is_on()) {
+            (true, _) => "sapl.http",
+            (false, true) => "rsocket",
+            (false, false) => return Ok(()),
+        };
+        if self.auth.has_a_way() {
+            return Ok(());
+        }
+        let message = "is on, and nobody can authenticate: name `[[auth.users]]` or `[auth.jwt]`, or say \
+                       `auth.danger_allow_no_auth = true`";
+        Err(ConfigError::of_setting(surface, message.into()))
     }
 
     /// What is allowed but weak: said in the log at the start and in `/health/ready` for as long as it is so.
     pub fn weaknesses(&self) -> Vec<String> {
-        self.server.weaknesses().into_iter().chain(self.decision_log.weaknesses()).collect()
+        let mut weak = self.server.weaknesses();
+        weak.extend(self.decision_log.weaknesses());
+        if self.sapl.http || self.rsocket.is_on() {
+            weak.extend(self.rsocket.weaknesses());
+            weak.extend(self.auth.weaknesses());
+        }
+        weak
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Settings;
 
@@ -92,10 +92,16 @@ impl Settings {
         if !matches!(self.decision_log.to.as_str(), "off" | "stdout") {
             self.decision_log.to = directory.join(&self.decision_log.to).display().to_string();
         }
-        if let Some(tls) = &mut self.server.tls {
+        for tls in [&mut self.server.tls, &mut self.rsocket.tls].into_iter().flatten() {
             tls.certificate = directory.join(&tls.certificate);
             tls.key = directory.join(&tls.key);
             tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
+        }
+        let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
+        start(&mut self.rsocket.socket);
+        if let Some(jwt) = &mut self.auth.jwt {
+            start(&mut jwt.keys);
+            start(&mut jwt.authorities);
         }
     }
 }

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::Purpose;
 use crate::settings::TlsSettings;
 use crate::state::Shared;
 
@@ -28,6 +29,7 @@ pub(crate) struct Acceptor(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     settings: TlsSettings,
+    purpose: Purpose,
     config: ArcSwap<ServerConfig>,
     seen: Mutex<Seen>,
 }
@@ -42,10 +44,10 @@ struct Seen {
 impl Acceptor {
     /// # Errors
     /// Files that cannot be read, or hold something else than certificates and a key that belong together.
-    pub(crate) fn new(settings: &TlsSettings) -> Result<Acceptor, String> {
+    pub(crate) fn new(settings: &TlsSettings, purpose: Purpose) -> Result<Acceptor, String> {
         let seen = Seen { looked: Instant::now(), changed: changed(settings) };
-        let config = ArcSwap::from_pointee(config(settings)?);
-        Ok(Acceptor(Arc::new(Inner { settings: settings.clone(), config, seen: Mutex::new(seen) })))
+        let config = ArcSwap::from_pointee(config(settings, purpose)?);
+        Ok(Acceptor(Arc::new(Inner { settings: settings.clone(), purpose, config, seen: Mutex::new(seen) })))
     }
 
     /// The encrypted connection, unless the caller is too slow, speaks something else or may not call.
@@ -83,7 +85,7 @@ impl Acceptor {
             return;
         }
         seen.changed = now;
-        match config(&self.0.settings) {
+        match config(&self.0.settings, self.0.purpose) {
             Ok(config) => {
                 self.0.config.store(Arc::new(config));
                 tracing::info!("renewed certificates in use");
@@ -100,7 +102,8 @@ fn changed(settings: &TlsSettings) -> [Option<SystemTime>; 3] {
     [of(&settings.certificate), of(&settings.key), settings.client_authorities.as_deref().and_then(of)]
 }
 
-fn config(settings: &TlsSettings) -> Result<ServerConfig, String> {
+fn config(settings: &TlsSettings, purpose: Purpose) -> Result<ServerConfig, String> {
+    let setting = |name: &str| format!("{}.{name}", purpose.section());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -109,24 +112,25 @@ fn config(settings: &TlsSettings) -> Result<ServerConfig, String> {
         None => builder.with_no_client_auth(),
         Some(path) => {
             let mut roots = RootCertStore::empty();
-            for certificate in certificates(path, "server.tls.client_authorities")? {
-                roots
-                    .add(certificate)
-                    .map_err(|error| told(path, "server.tls.client_authorities", &error))?;
+            for certificate in certificates(path, &setting("client_authorities"))? {
+                roots.add(certificate).map_err(|error| told(path, &setting("client_authorities"), &error))?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
             builder.with_client_cert_verifier(
-                verifier.map_err(|error| told(path, "server.tls.client_authorities", &error))?,
+                verifier.map_err(|error| told(path, &setting("client_authorities"), &error))?,
             )
         }
     };
-    let chain = certificates(&settings.certificate, "server.tls.certificate")?;
+    let chain = certificates(&settings.certificate, &setting("certificate"))?;
     let key = PrivateKeyDer::from_pem_file(&settings.key)
-        .map_err(|error| told(&settings.key, "server.tls.key", &error))?;
-    let mut config = builder
-        .with_single_cert(chain, key)
-        .map_err(|error| told(&settings.key, "server.tls.key", &error))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        .map_err(|error| told(&settings.key, &setting("key"), &error))?;
+    let mut config =
+        builder.with_single_cert(chain, key).map_err(|error| told(&settings.key, &setting("key"), &error))?;
+    match purpose {
+        Purpose::Http => config.alpn_protocols = vec![b"http/1.1".to_vec()],
+        // It has no name registered.
+        Purpose::Rsocket => {}
+    }
     Ok(config)
 }
 

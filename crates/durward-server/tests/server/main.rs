@@ -8,12 +8,18 @@
 )]
 
 mod answers;
+mod auth;
+mod decider;
+#[cfg(feature = "tls")]
+mod jwt;
 mod limits;
 mod logs;
 mod metrics;
 mod operations;
 mod recorded;
 mod routes;
+mod rsocket;
+mod sapl;
 mod settings;
 mod support;
 #[cfg(feature = "tls")]

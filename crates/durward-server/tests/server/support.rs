@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use durward_server::sapl::Decider;
 use durward_server::{Clock, Served, Server, Settings, StartError};
 use tokio::sync::oneshot;
 
@@ -84,6 +85,7 @@ impl Drop for Directory {
 
 pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
+    pub(crate) rsocket: Option<SocketAddr>,
     pub(crate) directory: Directory,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<Served, StartError>>>,
@@ -113,6 +115,24 @@ impl TestServer {
     }
 
     pub(crate) fn start_in(directory: Directory, text: &str) -> Result<TestServer, StartError> {
+        TestServer::start_with(directory, text, None)
+    }
+
+    /// With somebody who decides what SAPL's clients ask.
+    pub(crate) fn start_deciding(
+        directory: Directory,
+        text: &str,
+        decider: impl Decider,
+    ) -> Result<TestServer, StartError> {
+        directory.write("policies/doctors.xml", DOCTORS_READ);
+        TestServer::start_with(directory, text, Some(Arc::new(decider)))
+    }
+
+    fn start_with(
+        directory: Directory,
+        text: &str,
+        decider: Option<Arc<dyn Decider>>,
+    ) -> Result<TestServer, StartError> {
         let settings = settings(&directory, text);
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
@@ -126,12 +146,15 @@ impl TestServer {
                         return Ok(Served { connections_cut: 0 });
                     }
                 };
-                tell.send(Ok(server.address())).unwrap();
+                if let Some(decider) = decider {
+                    assert!(server.set_decider(decider));
+                }
+                tell.send(Ok((server.address(), server.rsocket_address()))).unwrap();
                 server.serve(async { drop(stopped.await) }).await
             })
         });
-        let address = told.recv().unwrap()?;
-        Ok(TestServer { address, directory, stop: Some(stop), thread: Some(thread) })
+        let (address, rsocket) = told.recv().unwrap()?;
+        Ok(TestServer { address, rsocket, directory, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Asks it to stop and does not wait.

@@ -1,7 +1,16 @@
 //! The product against the recorded truth.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail so"
+)]
 
 mod conformance;
 mod examples;
 mod recorded;
+mod sapl;
+mod sapl_syntax;
+mod voting;

@@ -33,7 +33,8 @@ pub(super) fn rules(policy: &Policy, findings: &mut Findings) {
             Algorithm::OnlyOneApplicable
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyPolicyPermitOverrides
-            | Algorithm::OnPermitApplySecond,
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_),
         )
         | None => {}
     }
@@ -227,7 +228,8 @@ fn policy_always_answers(policy: &Policy) -> bool {
             Algorithm::OnlyOneApplicable
             | Algorithm::LegacyPolicyDenyOverrides
             | Algorithm::LegacyPolicyPermitOverrides
-            | Algorithm::OnPermitApplySecond,
+            | Algorithm::OnPermitApplySecond
+            | Algorithm::Voting(_),
         )
         | None => false,
     }

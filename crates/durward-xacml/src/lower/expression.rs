@@ -63,7 +63,7 @@ impl<'t> Variables<'t> {
     }
 }
 
-impl<'t> Lowering<'t> {
+impl<'t> Lowering<'t, '_> {
     /// Lowers every variable, used or not: a broken one is an error of the policy.
     pub(super) fn all_variables(&mut self, policy: &'t Policy, scope: &Variables<'t>) {
         for variable in &policy.variables {

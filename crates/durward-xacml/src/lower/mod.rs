@@ -8,10 +8,10 @@ mod repository;
 
 use std::collections::HashMap;
 
-use durward_ir::combine::{Algorithm, Combines};
+use durward_ir::combine::{Algorithm, Combines, Effects};
 use durward_ir::program::{
-    AssignmentExpr, Builder, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place as IrPlace,
-    Program, Rule as IrRule, Set, SetKind,
+    AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId,
+    Place as IrPlace, Program, Rule as IrRule, Set, SetKind,
 };
 use smol_str::{SmolStr, format_smolstr};
 
@@ -54,9 +54,34 @@ impl Default for Options {
 /// # Errors
 /// Every problem found, each with its place. Nothing of a program with problems is ever put in force.
 pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<PolicyError>> {
+    let mut builder = Builder::new();
+    let roots = lower_into(&mut builder, documents, options)?;
+    let root = Set {
+        id: SmolStr::new_static("root"),
+        version: SmolStr::default(),
+        kind: SetKind::Root,
+        target: None,
+        algorithm: options.combining,
+        effects: Effects::DENY_OR_PERMIT,
+        children: roots,
+        duties: Vec::new(),
+        place: IrPlace::default(),
+    };
+    Ok(builder.finish(root))
+}
+
+/// Lowers documents into a program that nothing was lowered into yet, and gives the elements to start from.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_into(
+    builder: &mut Builder,
+    documents: &[Document],
+    options: &Options,
+) -> Result<Vec<NodeId>, Vec<PolicyError>> {
     let repository = Repository::of(documents);
     let mut lowering = Lowering {
-        builder: Builder::new(),
+        builder,
         repository: &repository,
         documents,
         lowered: HashMap::new(),
@@ -73,20 +98,7 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
     let tops: Vec<(usize, Option<Lowered>)> =
         (0..documents.len()).map(|at| (at, lowering.document(at))).collect();
     let roots = lowering.roots(options, &tops);
-    if !lowering.errors.is_empty() {
-        return Err(lowering.errors);
-    }
-    let root = Set {
-        id: SmolStr::new_static("root"),
-        version: SmolStr::default(),
-        kind: SetKind::Root,
-        target: None,
-        algorithm: options.combining,
-        children: roots,
-        duties: Vec::new(),
-        place: IrPlace::default(),
-    };
-    Ok(lowering.builder.finish(root))
+    if lowering.errors.is_empty() { Ok(roots) } else { Err(lowering.errors) }
 }
 
 /// An element that is in the program already.
@@ -102,8 +114,8 @@ struct Lowered {
 }
 
 /// The state of lowering all documents.
-struct Lowering<'t> {
-    builder: Builder,
+struct Lowering<'t, 'b> {
+    builder: &'b mut Builder,
     repository: &'t Repository<'t>,
     documents: &'t [Document],
     /// By address in the tree; `None` where it had errors.
@@ -119,7 +131,7 @@ struct Lowering<'t> {
     size: u64,
 }
 
-impl<'t> Lowering<'t> {
+impl<'t> Lowering<'t, '_> {
     fn document(&mut self, at: usize) -> Option<Lowered> {
         let document = self.documents.get(at)?;
         let element = match &document.root {
@@ -186,6 +198,7 @@ impl<'t> Lowering<'t> {
             kind: SetKind::PolicySet,
             target: target.0,
             algorithm,
+            effects: Effects::DENY_OR_PERMIT,
             children,
             duties,
             place: self.place(set.place),
@@ -242,6 +255,7 @@ impl<'t> Lowering<'t> {
             kind: SetKind::Policy,
             target: target.0,
             algorithm,
+            effects: Effects::DENY_OR_PERMIT,
             children,
             duties,
             place: self.place(policy.place),
@@ -266,6 +280,7 @@ impl<'t> Lowering<'t> {
             target: target.0,
             condition,
             duties,
+            transform: None,
             place: self.place(rule.place),
         })))
     }
@@ -339,7 +354,8 @@ impl<'t> Lowering<'t> {
                 None => complete = false,
             }
         }
-        complete.then(|| DutyExpr { kind, id: notice.id.clone(), on: effect(notice.on), assignments })
+        let body = DutyBody::Named { id: notice.id.clone(), assignments };
+        complete.then(|| DutyExpr { kind, on: effect(notice.on), body })
     }
 
     fn algorithm(&mut self, uri: &str, what: Combines, place: Place) -> Option<Algorithm> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use durward_pdp::ir::json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,7 +16,18 @@ use crate::failure::{DIFFERENT, Failure, SUCCESS};
 struct Line<'l> {
     #[serde(borrow)]
     id: &'l RawValue,
-    decision: String,
+    /// A word, or a whole decision of SAPL.
+    #[serde(borrow)]
+    decision: &'l RawValue,
+}
+
+impl Line<'_> {
+    /// The decision as it is compared: the word, or the object without white space.
+    fn decision(&self) -> Option<String> {
+        let decision = json::read(self.decision.get()).ok()?;
+        let is_decision = decision.as_text().is_some() || decision.as_object().is_some();
+        is_decision.then(|| decision.as_text().map_or_else(|| decision.to_json(), str::to_owned))
+    }
 }
 
 /// Recorded decisions by identifier, and how the comparison goes.
@@ -35,7 +47,14 @@ impl Recorded {
         let mut problem = None;
         let read = for_each_line(path, |number, line, _| {
             match serde_json::from_slice::<Line<'_>>(line) {
-                Ok(line) => drop(decisions.insert(line.id.get().to_owned(), line.decision)),
+                Ok(line) => match line.decision() {
+                    Some(decision) => drop(decisions.insert(line.id.get().to_owned(), decision)),
+                    None => {
+                        let _ = problem.get_or_insert_with(|| {
+                            format!("{}:{number}: `decision` is neither a word nor an object", name_of(path))
+                        });
+                    }
+                },
                 Err(error) => {
                     let _ = problem.get_or_insert_with(|| format!("{}:{number}: {error}", name_of(path)));
                 }
@@ -55,13 +74,15 @@ impl Recorded {
         Ok(Recorded { name: name_of(path), decisions, compared: 0, unknown: 0, differences: 0 })
     }
 
-    /// Compares one decision; the difference in words, if there is one. `id` is as written.
-    pub(super) fn compare(&mut self, id: &str, decision: &str) -> Option<String> {
+    /// Compares one decision; the difference in words, if there is one. `id` is as written, `whole` the decision with
+    /// all that goes along with it, where that can be compared.
+    pub(super) fn compare(&mut self, id: &str, word: &str, whole: Option<&str>) -> Option<String> {
         let Some(recorded) = self.decisions.get(id) else {
             self.unknown += 1;
             return None;
         };
         self.compared += 1;
+        let decision = whole.filter(|_| recorded.starts_with('{')).unwrap_or(word);
         if recorded == decision {
             return None;
         }

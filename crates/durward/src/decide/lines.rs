@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use durward_lab::embedded::{self, RequestText};
+use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{Pdp, Request, Response};
@@ -42,12 +43,38 @@ struct Line<'l> {
 struct Answer<'l> {
     /// The identifier as written; `null` without one.
     id: &'l str,
-    form: Form,
-    version: Version,
-    response: Response,
-    /// The request, where there is one.
-    request: Option<Request>,
+    what: What,
     problem: Option<String>,
+}
+
+/// The answer in the language of the question.
+enum What {
+    Response {
+        form: Form,
+        version: Version,
+        response: Response,
+        /// The request, where there is one.
+        request: Option<Box<Request>>,
+    },
+    Decision(Decision),
+}
+
+impl What {
+    /// The decision in the language's own word.
+    fn word(&self) -> String {
+        match self {
+            What::Response { response, .. } => decision_of(response),
+            What::Decision(decision) => decision.outcome.as_str().to_owned(),
+        }
+    }
+
+    /// The decision as an object, where the language has such.
+    fn whole(&self) -> Option<String> {
+        match self {
+            What::Response { .. } => None,
+            What::Decision(decision) => Some(decision.to_json()),
+        }
+    }
 }
 
 /// Answers every line, in order.
@@ -77,7 +104,7 @@ pub(super) fn compare(pdp: &Pdp, path: &Path, format: Format, recorded: &Path) -
     let result = for_each_line(path, |number, line, _| {
         let answer = answer_line(pdp, line, format);
         bad += u64::from(report(path, number, &answer));
-        match recorded.compare(answer.id, &decision_of(&answer.response)) {
+        match recorded.compare(answer.id, &answer.what.word(), answer.what.whole().as_deref()) {
             Some(difference) => writeln!(out, "{difference}"),
             None => Ok(()),
         }
@@ -109,26 +136,35 @@ fn answer_line<'l>(pdp: &Pdp, line: &'l [u8], format: Format) -> Answer<'l> {
         }
     };
     let id = parsed.id.map_or("null", RawValue::get);
+    if let (Some(subscription), None) = (parsed.subscription, parsed.request) {
+        return answer_subscription(pdp, id, subscription.get());
+    }
     let (text, form) = match request_text(&parsed, format) {
         Ok(found) => found,
         Err(problem) => return refuse(id, format.answer(Form::Json), problem),
     };
     match form.read(&text) {
-        Ok(request) => Answer {
-            id,
-            form: format.answer(form),
-            version: request.version,
-            response: pdp.decide(&request),
-            request: Some(request),
-            problem: None,
-        },
+        Ok(request) => {
+            let (form, version, response) = (format.answer(form), request.version, pdp.decide(&request));
+            let what = What::Response { form, version, response, request: Some(Box::new(request)) };
+            Answer { id, what, problem: None }
+        }
         Err(error) => refuse(id, format.answer(form), error.to_string()),
     }
 }
 
+fn answer_subscription<'l>(pdp: &Pdp, id: &'l str, text: &str) -> Answer<'l> {
+    let (decision, problem) = match Subscription::from_json(text.as_bytes()) {
+        Ok(subscription) => (pdp.decide_once(&subscription), None),
+        Err(error) => (Decision::plain(sapl::Outcome::Indeterminate), Some(error.to_string())),
+    };
+    Answer { id, what: What::Decision(decision), problem }
+}
+
 fn refuse(id: &str, form: Form, problem: String) -> Answer<'_> {
     let response = Response::indeterminate(Status::syntax_error(problem.clone()));
-    Answer { id, form, version: Version::V3, response, request: None, problem: Some(problem) }
+    let what = What::Response { form, version: Version::V3, response, request: None };
+    Answer { id, what, problem: Some(problem) }
 }
 
 /// The text of a line's request. `xml` and `json` are the same request in two forms: the form of the answer says
@@ -136,11 +172,7 @@ fn refuse(id: &str, form: Form, problem: String) -> Answer<'_> {
 fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, Form), String> {
     let by_form = if format == Format::Json { line.json.or(line.xml) } else { line.xml.or(line.json) };
     let Some(raw) = line.request.or(by_form) else {
-        return Err(match line.subscription {
-            Some(_) => "`subscription` is not answered by this version; give an XACML request as `request`"
-                .to_owned(),
-            None => "there is no `request`".to_owned(),
-        });
+        return Err("there is no `request` and no `subscription`".to_owned());
     };
     let raw = raw.get();
     if raw.starts_with('{') {
@@ -153,14 +185,16 @@ fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, F
 }
 
 fn write_answer(out: &mut impl Write, pdp: &Pdp, answer: &Answer<'_>, explain: bool) -> io::Result<()> {
-    let response = answer.form.write(&answer.response, answer.version);
-    let response = match answer.form {
-        Form::Xml => serde_json::to_string(&response)?,
-        Form::Json => response,
+    let written = match &answer.what {
+        What::Decision(decision) => decision.to_json(),
+        What::Response { form, version, response, .. } => {
+            let written = form.write(response, *version);
+            if *form == Form::Xml { serde_json::to_string(&written)? } else { written }
+        }
     };
-    let (id, decision) = (answer.id, decision_of(&answer.response));
-    write!(out, "{{\"id\":{id},\"decision\":\"{decision}\",\"response\":{response}")?;
-    if let (true, Some(request)) = (explain, &answer.request) {
+    let (id, decision) = (answer.id, answer.what.word());
+    write!(out, "{{\"id\":{id},\"decision\":\"{decision}\",\"response\":{written}")?;
+    if let (true, What::Response { request: Some(request), .. }) = (explain, &answer.what) {
         write!(out, ",\"explanation\":{}", pdp.explain(request).to_json())?;
     }
     out.write_all(b"}\n")
@@ -231,13 +265,19 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
         Err(LineError::Output(_)) | Ok(()) => {}
     }
     match problem {
-        Some(problem) => Err(Failure::new(problem).hint("a line is {\"id\": ..., \"request\": ...}")),
+        Some(problem) => {
+            Err(Failure::new(problem)
+                .hint("a line is {\"id\": ..., \"request\": ...}, or has a `subscription`"))
+        }
         None => Ok(texts),
     }
 }
 
 fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::Form), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    if let (Some(subscription), None) = (line.subscription, line.request) {
+        return Ok((subscription.get().as_bytes().to_vec(), embedded::Form::Subscription));
+    }
     let (text, form) = request_text(&line, Format::Auto)?;
     let form = match form {
         Form::Xml => embedded::Form::Xml,

@@ -2,6 +2,7 @@
 
 mod expected;
 mod lines;
+mod subscription;
 
 pub(crate) use lines::read_request_texts;
 
@@ -18,6 +19,7 @@ use crate::failure::{BAD_INPUT, Failure, Outcome, complain};
 use crate::policies::{self, ContextArguments, PolicyArguments};
 use crate::to_stdout;
 use crate::wire::{Form, Format};
+use subscription::SubscriptionArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,11 +27,14 @@ Examples:
   durward decide --policies policies/ --explain < ask.json
   durward decide --policies policies/ --requests asks.jsonl > answers.jsonl
   durward decide --policies policies/ --requests asks.jsonl --expect decisions.jsonl
+  durward decide --policies sapl/ -s '{\"role\":\"nurse\"}' -a '\"read\"' -r '\"record\"'
 
 A line of --requests is {\"id\": ..., \"request\": \"<Request ...\" or {\"Request\": ...}}; a line of the answer is
-{\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. Where a request means several decisions, `decision` names
+{\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. A line with a \"subscription\" is a question of SAPL, and
+its answer's response a decision object. Where a request means several decisions, `decision` names
 them all, joined by commas. A line that cannot be read is answered with Indeterminate, and the exit code is 2.
-With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed.
+With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed; a decision
+that is an object is compared as a whole.
 
 Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input.";
 
@@ -39,9 +44,11 @@ Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad 
 pub(crate) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,
-    /// One request, XML or JSON; `-` or nothing reads standard input
+    /// One request, XML or JSON, or one subscription; `-` or nothing reads standard input
     #[arg(long, value_name = "FILE|-", conflicts_with = "requests")]
     request: Option<PathBuf>,
+    #[command(flatten)]
+    subscription: SubscriptionArguments,
     /// Many requests, one JSON object per line; `-` reads standard input
     #[arg(long, value_name = "FILE.jsonl|-")]
     requests: Option<PathBuf>,
@@ -69,16 +76,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => lines::answer(&pdp, requests, arguments.format, arguments.explain),
         (Some(requests), Some(recorded)) => lines::compare(&pdp, requests, arguments.format, recorded),
-        (None, _) => one(&pdp, arguments),
+        (None, _) => match arguments.subscription.read()? {
+            Some(subscription) => subscription::answer(&pdp, &subscription),
+            None => one(&pdp, arguments),
+        },
     }
 }
 
 fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
     let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
     let text = read(path)?;
+    if subscription::is_one(&text) {
+        return subscription::answer_text(pdp, &text, &name_of(path));
+    }
     let Some(form) = Form::of(&text) else {
         let message = format!("{}: the request is neither XML nor JSON", name_of(path));
-        return Err(Failure::new(message).hint("it begins with `<Request` or `{\"Request\": ...}`"));
+        let hint = "it begins with `<Request` or `{\"Request\": ...}`, or is an object with a `subject`";
+        return Err(Failure::new(message).hint(hint));
     };
     let answer_form = arguments.format.answer(form);
     match form.read(&text) {

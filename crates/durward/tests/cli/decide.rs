@@ -72,7 +72,7 @@ fn what_is_no_request_at_all_is_bad_input() {
     for input in ["", "   \n", "doctor reads", "\u{0}"] {
         let ran = decide_fed(&[], input).exits(2);
         let message = "standard input: the request is neither XML nor JSON";
-        ran.complains(message, "it begins with `<Request` or `{\"Request\": ...}`");
+        ran.complains(message, "it begins with `<Request` or `{\"Request\": ...}`, or is an object with a `subject`");
     }
 }
 

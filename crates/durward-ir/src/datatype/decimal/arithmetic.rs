@@ -153,6 +153,17 @@ impl Decimal {
         }
     }
 
+    /// The same number with all its zeros: `100` for `1E+2`.
+    #[must_use]
+    pub fn without_exponent(self) -> Decimal {
+        match u32::try_from(self.scale().saturating_neg()) {
+            Ok(zeros @ 1..) if zeros <= DECIMAL_SCALE_MAX.unsigned_abs() => {
+                Decimal::new(self.unscaled() * &*power_of_ten(zeros), 0)
+            }
+            Ok(_) | Err(_) => self,
+        }
+    }
+
     /// Refuses operands that would make arithmetic slow. Small ones cannot be too long.
     fn check(&self) -> Evaluated<()> {
         if self.scale().abs() > DECIMAL_SCALE_MAX {

@@ -108,7 +108,7 @@ fn a_catastrophic_pattern_runs_out_of_time() {
     let schema = json(r#"{"type":"string","pattern":"(.*a){30}\\b(?!x)$"}"#);
     let compiled = Schema::compile(&schema, &Value::Undefined).unwrap();
     let fault = compiled.is_compliant(&Value::Text("a".repeat(50).into())).unwrap_err();
-    assert!(fault.message.contains("time budget"), "{}", fault.message);
+    assert!(fault.message.contains("takes too long"), "{}", fault.message);
 }
 
 #[test]

@@ -1,0 +1,406 @@
+//! Expressions over values of JSON, as SAPL evaluates them.
+//!
+//! Values are borrowed from the program and the question wherever nothing new has to be put together. What the
+//! operators mean is in [`crate::structure`].
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use super::too_many_steps;
+use super::unknown::Unknown;
+use crate::fault::{Evaluated, Fault};
+use crate::path::{UNDEFINED, key_of};
+use crate::program::{
+    Atom, BinaryOperator, Compiled, EditPath, Expr, ExprId, Finder, Library, SlotId, Step, Structured,
+    UnaryOperator,
+};
+use crate::question::{Invocation, Question};
+use crate::structure::{self, Comparison, Numeric, Relative, kind_of};
+use crate::value::{Key, ObjectBuilder, Operand, Value};
+
+/// What `@` and `#` stand for, where they stand for anything.
+type Here<'h> = Option<&'h Relative<'h>>;
+
+/// Evaluates expressions over values of JSON. Also before there is a program: then with a question that knows nothing.
+pub(crate) struct Reckoner<'a, 's> {
+    pub(crate) exprs: &'a [Expr],
+    pub(crate) question: &'a Question<'a>,
+    pub(crate) steps: &'s Cell<u64>,
+    pub(crate) steps_max: u64,
+}
+
+/// Whether the slot, which stands for a part of a subscription, holds one of these.
+#[inline]
+pub(super) fn is_one_of(question: &Question<'_>, slot: SlotId, atoms: &[Atom]) -> bool {
+    let Some(atom) = question.number(slot).atom() else { return false };
+    match atoms {
+        [only] => *only == atom,
+        atoms => atoms.binary_search(&atom).is_ok(),
+    }
+}
+
+impl<'a> Reckoner<'a, '_> {
+    fn expr(&self, id: ExprId) -> Evaluated<&'a Expr> {
+        self.exprs.get(id.0 as usize).ok_or_else(|| Fault::processing("there is no such expression"))
+    }
+
+    /// The value of an expression.
+    pub(crate) fn value<'h>(&self, id: ExprId, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        match self.expr(id)? {
+            Expr::Constant(Operand::One(value)) => Ok(Cow::Borrowed(value.as_ref())),
+            Expr::Part(slot) => Ok(self.question.part(*slot)),
+            Expr::Structured(structured) => self.structured(structured, here),
+            Expr::Failed(fault) => Err(fault.clone()),
+            Expr::All(_) | Expr::Any(_) | Expr::IsOneOf(..) => {
+                Ok(Cow::Owned(Value::Boolean(self.truth(id, here)?)))
+            }
+            Expr::Constant(Operand::Bag(_))
+            | Expr::Attribute { .. }
+            | Expr::Selector(_)
+            | Expr::Call(..)
+            | Expr::Lazy(..)
+            | Expr::HigherOrder(..)
+            | Expr::Contextual(..)
+            | Expr::Matches(..)
+            | Expr::Match(_) => Err(Fault::processing("an expression of XACML cannot stand in one of SAPL")),
+        }
+    }
+
+    /// The value of an expression that must be true or false.
+    pub(crate) fn truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        match self.expr(id)? {
+            Expr::IsOneOf(slot, atoms) => Ok(is_one_of(self.question, *slot, atoms)),
+            Expr::All(parts) => self.junction(parts, here, false),
+            Expr::Any(parts) => self.junction(parts, here, true),
+            Expr::Structured(Structured::Unary(UnaryOperator::Not, operand)) => {
+                Ok(!self.truth(*operand, here)?)
+            }
+            Expr::Structured(Structured::Binary(operator, left, right)) => {
+                if let Some(test) = Test::of(*operator) {
+                    return self.test(test, *left, *right, here);
+                }
+                boolean(&*self.value(id, here)?)
+            }
+            Expr::Structured(_)
+            | Expr::Constant(_)
+            | Expr::Part(_)
+            | Expr::Failed(_)
+            | Expr::Attribute { .. }
+            | Expr::Selector(_)
+            | Expr::Call(..)
+            | Expr::Lazy(..)
+            | Expr::HigherOrder(..)
+            | Expr::Contextual(..)
+            | Expr::Matches(..)
+            | Expr::Match(_) => boolean(&*self.value(id, here)?),
+        }
+    }
+
+    /// All or any of some, in Kleene's logic: what decides wins over an error wherever it stands, and else the first
+    /// error is what is left. A finder that has yet to say something does not matter if something else decides.
+    fn junction(&self, parts: &[ExprId], here: Here<'_>, decisive: bool) -> Evaluated<bool> {
+        let open = self.question.open_invocations();
+        let mut unknown = Unknown::new();
+        for part in parts {
+            match self.truth(*part, here) {
+                Ok(truth) if truth == decisive => {
+                    self.question.forget_invocations(open);
+                    return Ok(decisive);
+                }
+                Ok(_) => {}
+                Err(fault) => unknown.note(fault),
+            }
+        }
+        unknown.or(!decisive)
+    }
+
+    fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        let (left, right) = (self.value(left, here)?, self.value(right, here)?);
+        let (left, right) = (&*left, &*right);
+        match test {
+            Test::Equal => Ok(left.equals(right)),
+            Test::NotEqual => Ok(!left.equals(right)),
+            Test::Compare(comparison) => structure::compare(comparison, left, right),
+            Test::In => structure::is_in(left, right),
+            Test::AnyIn => structure::any_in(left, right),
+            Test::AllIn => structure::all_in(left, right),
+            Test::Has => structure::has(left, right),
+            Test::HasAny => structure::has_any(left, right),
+            Test::HasAll => structure::has_all(left, right),
+            Test::ExclusiveOr => structure::exclusive_or(left, right),
+        }
+    }
+
+    fn structured<'h>(&self, structured: &'a Structured, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        match structured {
+            Structured::Here => Ok(Cow::Borrowed(here.map_or(&UNDEFINED, |here| here.value))),
+            Structured::Location => Ok(Cow::Borrowed(here.map_or(&UNDEFINED, |here| &here.location))),
+            Structured::Array(elements) => self.array(elements, here).map(Cow::Owned),
+            Structured::Object(entries) => self.object(entries, here).map(Cow::Owned),
+            Structured::Unary(operator, operand) => self.unary(*operator, *operand, here).map(Cow::Owned),
+            Structured::Binary(operator, left, right) => {
+                self.binary(*operator, *left, *right, here).map(Cow::Owned)
+            }
+            Structured::Matches(pattern, operand) => {
+                let matches = self.matches(pattern, *operand, here)?;
+                Ok(Cow::Owned(Value::Boolean(matches)))
+            }
+            Structured::Chain(first, rest) => self.chain(*first, rest, here),
+            Structured::Steps(base, steps) => {
+                let base = self.value(*base, here)?;
+                steps.iter().try_fold(base, |base, step| self.take(base, step, here))
+            }
+            Structured::Template { base, template } => {
+                let base = self.value(*base, here)?;
+                structure::template(&base, |relative| self.owned(*template, &relative)).map(Cow::Owned)
+            }
+            Structured::Call(function, arguments) => self.call(*function, arguments, here).map(Cow::Owned),
+            Structured::Each { base, filter } => {
+                let base = self.value(*base, here)?;
+                structure::each(&base, |relative| self.owned(*filter, &relative)).map(Cow::Owned)
+            }
+            Structured::Edit { base, path, filter } => self.edit(*base, path, *filter, here).map(Cow::Owned),
+            Structured::Finder(finder) => self.found(finder, here).map(Cow::Owned),
+        }
+    }
+
+    /// The value of an expression for one element of many.
+    fn owned(&self, id: ExprId, relative: &Relative<'_>) -> Evaluated<Value> {
+        self.step(1)?;
+        self.value(id, Some(relative)).map(Cow::into_owned)
+    }
+
+    fn step(&self, steps: usize) -> Evaluated<()> {
+        self.steps.set(self.steps.get() + steps as u64);
+        if self.steps.get() > self.steps_max { Err(too_many_steps(self.steps_max)) } else { Ok(()) }
+    }
+
+    fn array(&self, elements: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
+        let mut values = Vec::with_capacity(elements.len());
+        for element in elements {
+            let value = self.value(*element, here)?;
+            if !is_undefined(&value) {
+                values.push(value.into_owned());
+            }
+        }
+        structure::limited(Value::Array(values.into()))
+    }
+
+    fn object(&self, entries: &[(smol_str::SmolStr, ExprId)], here: Here<'_>) -> Evaluated<Value> {
+        let mut object = ObjectBuilder::with_capacity(entries.len());
+        for (key, value) in entries {
+            let value = self.value(*value, here)?;
+            if !is_undefined(&value) {
+                object.insert(key.clone(), value.into_owned());
+            }
+        }
+        structure::limited(Value::Object(object.finish().into()))
+    }
+
+    fn unary(&self, operator: UnaryOperator, operand: ExprId, here: Here<'_>) -> Evaluated<Value> {
+        match operator {
+            UnaryOperator::Not => Ok(Value::Boolean(!self.truth(operand, here)?)),
+            UnaryOperator::Minus => structure::negative(&*self.value(operand, here)?),
+            UnaryOperator::Plus => structure::positive(&*self.value(operand, here)?),
+        }
+    }
+
+    fn binary(
+        &self,
+        operator: BinaryOperator,
+        left: ExprId,
+        right: ExprId,
+        here: Here<'_>,
+    ) -> Evaluated<Value> {
+        if let Some(test) = Test::of(operator) {
+            return self.test(test, left, right, here).map(Value::Boolean);
+        }
+        let (left, right) = (self.value(left, here)?, self.value(right, here)?);
+        computed(operator, &left, &right)
+    }
+
+    fn chain<'h>(
+        &self,
+        first: ExprId,
+        rest: &[(BinaryOperator, ExprId)],
+        here: Here<'h>,
+    ) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        let mut left = self.value(first, here)?;
+        for (operator, operand) in rest {
+            left = Cow::Owned(computed(*operator, &left, &*self.value(*operand, here)?)?);
+        }
+        Ok(left)
+    }
+
+    fn matches(&self, pattern: &Compiled, operand: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        let value = self.value(operand, here)?;
+        if let Value::Text(text) = &*value { pattern.is_match(text) } else { Ok(false) }
+    }
+
+    /// A step from a value; what is borrowed stays borrowed where it can.
+    fn take<'h>(&self, base: Cow<'h, Value>, step: &'a Step, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        let taken = match step {
+            Step::Key(key) => return Ok(by_key(base, key)),
+            Step::Computed(expression) => {
+                let at = self.value(*expression, here)?;
+                return by_value(base, &at);
+            }
+            Step::Index(index) => structure::index(&base, *index),
+            Step::Wildcard => structure::wildcard(&base),
+            Step::Slice(slice) => structure::slice(&base, *slice),
+            Step::Condition(condition) => {
+                structure::condition(&base, |relative| self.owned(*condition, &relative))
+            }
+            Step::Indices(indices) => structure::indices(&base, indices),
+            Step::Keys(keys) => structure::keys(&base, keys),
+            Step::DeepKey(key) => structure::descendants_of(&base, key),
+            Step::DeepWildcard => structure::all_descendants(&base),
+            Step::DeepIndex(index) => structure::descendants_at(&base, *index),
+        };
+        taken.map(Cow::Owned)
+    }
+
+    fn call(&self, Library(function): Library, arguments: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
+        let mut values = smallvec::SmallVec::<[Value; 4]>::new();
+        for argument in arguments {
+            values.push(self.value(*argument, here)?.into_owned());
+        }
+        self.step(1)?;
+        function.call(&values)
+    }
+
+    fn edit(&self, base: ExprId, path: &EditPath, filter: ExprId, here: Here<'_>) -> Evaluated<Value> {
+        let base = self.value(base, here)?;
+        let mut apply = |value: &Value| self.owned(filter, &Relative { value, location: Value::Undefined });
+        let mut evaluate = |id: &ExprId, relative: &Relative<'_>| self.owned(*id, relative);
+        structure::filter(&base, path.walk(), &mut apply, &mut evaluate)
+    }
+
+    fn found(&self, finder: &Finder, here: Here<'_>) -> Evaluated<Value> {
+        let entity = match finder.entity {
+            Some(entity) => Some(self.value(entity, here)?.into_owned()),
+            None => None,
+        };
+        if entity.as_ref().is_some_and(is_undefined) {
+            return Err(Fault::processing(format!("`<{}>` is asked of an undefined value", finder.name)));
+        }
+        let arguments = finder.arguments.iter().map(|argument| Ok(self.value(*argument, here)?.into_owned()));
+        self.question.found(Invocation {
+            name: finder.name.clone(),
+            entity,
+            arguments: arguments.collect::<Evaluated<_>>()?,
+            options: finder.options,
+            head: finder.head,
+        })
+    }
+}
+
+/// The operators that give true or false.
+#[derive(Clone, Copy)]
+enum Test {
+    Equal,
+    NotEqual,
+    Compare(Comparison),
+    In,
+    AnyIn,
+    AllIn,
+    Has,
+    HasAny,
+    HasAll,
+    ExclusiveOr,
+}
+
+impl Test {
+    #[inline]
+    fn of(operator: BinaryOperator) -> Option<Test> {
+        Some(match operator {
+            BinaryOperator::Equal => Test::Equal,
+            BinaryOperator::NotEqual => Test::NotEqual,
+            BinaryOperator::Less => Test::Compare(Comparison::Less),
+            BinaryOperator::LessOrEqual => Test::Compare(Comparison::LessOrEqual),
+            BinaryOperator::Greater => Test::Compare(Comparison::Greater),
+            BinaryOperator::GreaterOrEqual => Test::Compare(Comparison::GreaterOrEqual),
+            BinaryOperator::In => Test::In,
+            BinaryOperator::AnyIn => Test::AnyIn,
+            BinaryOperator::AllIn => Test::AllIn,
+            BinaryOperator::Has => Test::Has,
+            BinaryOperator::HasAny => Test::HasAny,
+            BinaryOperator::HasAll => Test::HasAll,
+            BinaryOperator::ExclusiveOr => Test::ExclusiveOr,
+            BinaryOperator::Add
+            | BinaryOperator::Subtract
+            | BinaryOperator::Multiply
+            | BinaryOperator::Divide
+            | BinaryOperator::Remainder => return None,
+        })
+    }
+}
+
+/// The operators that chain.
+fn computed(operator: BinaryOperator, left: &Value, right: &Value) -> Evaluated<Value> {
+    match operator {
+        BinaryOperator::Add => structure::add(left, right),
+        BinaryOperator::Subtract => structure::calculate(Numeric::Subtract, left, right),
+        BinaryOperator::Multiply => structure::calculate(Numeric::Multiply, left, right),
+        BinaryOperator::Divide => structure::calculate(Numeric::Divide, left, right),
+        BinaryOperator::Remainder => structure::calculate(Numeric::Remainder, left, right),
+        BinaryOperator::ExclusiveOr => structure::exclusive_or(left, right).map(Value::Boolean),
+        BinaryOperator::Equal
+        | BinaryOperator::NotEqual
+        | BinaryOperator::Less
+        | BinaryOperator::LessOrEqual
+        | BinaryOperator::Greater
+        | BinaryOperator::GreaterOrEqual
+        | BinaryOperator::In
+        | BinaryOperator::AnyIn
+        | BinaryOperator::AllIn
+        | BinaryOperator::Has
+        | BinaryOperator::HasAny
+        | BinaryOperator::HasAll => Err(Fault::processing("an operator that does not chain")),
+    }
+}
+
+#[inline]
+fn is_undefined(value: &Value) -> bool {
+    matches!(value, Value::Undefined)
+}
+
+#[inline]
+fn boolean(value: &Value) -> Evaluated<bool> {
+    if let Value::Boolean(boolean) = value { Ok(*boolean) } else { Err(no_truth(value)) }
+}
+
+#[cold]
+fn no_truth(value: &Value) -> Box<Fault> {
+    Fault::processing(format!("a condition must be true or false, not {}", kind_of(value)))
+}
+
+#[inline]
+fn by_key<'h>(base: Cow<'h, Value>, key: &Key) -> Cow<'h, Value> {
+    match base {
+        Cow::Borrowed(Value::Object(object)) => Cow::Borrowed(object.get_key(key).unwrap_or(&UNDEFINED)),
+        Cow::Borrowed(base) => key_of(base, key.as_str()),
+        Cow::Owned(base) => Cow::Owned(structure::key_of(&base, key)),
+    }
+}
+
+/// `[(..)]`
+#[inline]
+fn by_value<'h>(base: Cow<'h, Value>, at: &Value) -> Evaluated<Cow<'h, Value>> {
+    match (base, at) {
+        (Cow::Borrowed(base), Value::Text(key)) => Ok(key_of(base, key)),
+        (base, at) => structure::lookup(&base, at).map(Cow::Owned),
+    }
+}

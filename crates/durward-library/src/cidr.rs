@@ -1,5 +1,0 @@
-//! The library `cidr`.
-
-use durward_ir::library::LibraryFunction;
-
-pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];

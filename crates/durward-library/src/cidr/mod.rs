@@ -1,0 +1,476 @@
+//! The library `cidr`: IP addresses and the networks they are in.
+//!
+//! Addresses are read as the `IPAddress` library of the Java engine reads them, with the numbers of `inet_aton`
+//! (`0177.1` is 127.0.0.1). What differs: this library takes addresses and blocks only. Ranges and wildcards
+//! (`10.0.0.*`, `1-5.0.0.0`), a prefix alone (`/64`), digits alone for IPv6, and the empty text, which the Java library
+//! takes for 127.0.0.1, are no addresses here.
+
+mod address;
+#[cfg(test)]
+mod tests;
+
+use durward_ir::Value;
+use durward_ir::datatype::Decimal;
+use durward_ir::fault::{Evaluated, Fault};
+use durward_ir::library::{LibraryFunction, Parameter};
+use num_bigint::BigUint;
+use sha2::{Digest, Sha256};
+
+use crate::argument::{array, number, text};
+use crate::jvm;
+use crate::table::row;
+use address::{Address, Block, Family, Written};
+
+/// The most addresses `cidr.expand` gives, as in SAPL.
+const EXPANDED_MAX: u128 = 65_535;
+
+/// The most addresses `cidr.merge` takes, and the most pairs `cidr.containsMatches` compares: both take time for every
+/// pair. SAPL has no limit here.
+const PAIRS_MAX: usize = 4_000_000;
+
+fn address(arguments: &[Value], at: usize, what: &str) -> Evaluated<Address> {
+    let text = text(arguments, at)?;
+    Address::read(text).ok_or_else(|| Fault::processing(format!("Invalid {what}: {text}.")))
+}
+
+fn boolean(value: bool) -> Evaluated<Value> {
+    Ok(Value::Boolean(value))
+}
+
+fn written(text: impl Into<smol_str::SmolStr>) -> Evaluated<Value> {
+    Ok(Value::Text(text.into()))
+}
+
+fn contains(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    boolean(block.contains(&address(arguments, 1, "IP address")?.extent()))
+}
+
+fn intersects(arguments: &[Value]) -> Evaluated<Value> {
+    let a = address(arguments, 0, "first CIDR")?.block();
+    let b = address(arguments, 1, "second CIDR")?.block();
+    let b = b.in_family(a.family).ok_or_else(|| {
+        Fault::processing("IPv4 cannot be intersected with IPv6, but for mapped addresses.")
+    })?;
+    boolean(a.lower <= b.upper && b.lower <= a.upper)
+}
+
+fn is_valid(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(Address::read(text(arguments, 0)?).is_some())
+}
+
+fn addresses(values: &[Value]) -> Evaluated<Vec<Address>> {
+    let read = |value: &Value| {
+        let Value::Text(text) = value else {
+            return Err(Fault::processing("Array must contain only strings."));
+        };
+        Address::read(text).ok_or_else(|| Fault::processing(format!("Invalid address: {text}.")))
+    };
+    values.iter().map(read).collect()
+}
+
+fn check_pairs(a: usize, b: usize) -> Evaluated<()> {
+    if a.saturating_mul(b) > PAIRS_MAX {
+        return Err(Fault::processing(format!("more than {PAIRS_MAX} pairs of addresses to compare")));
+    }
+    Ok(())
+}
+
+fn contains_matches(arguments: &[Value]) -> Evaluated<Value> {
+    let (blocks, tested) = (addresses(array(arguments, 0)?)?, addresses(array(arguments, 1)?)?);
+    check_pairs(blocks.len(), tested.len())?;
+    let tested: Vec<Block> = tested.iter().map(Address::extent).collect();
+    let mut matches = Vec::new();
+    for (i, block) in blocks.iter().map(Address::block).enumerate() {
+        for (j, _) in tested.iter().enumerate().filter(|(_, tested)| block.contains(tested)) {
+            matches.push(Value::array([index(i), index(j)]));
+        }
+    }
+    Ok(Value::array(matches))
+}
+
+fn index(at: usize) -> Value {
+    jvm::whole(i64::try_from(at).unwrap_or(i64::MAX))
+}
+
+/// How many addresses a block has, which may be 2^128.
+fn count(block: &Block) -> BigUint {
+    BigUint::from(block.span()) + 1_u32
+}
+
+fn expand(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    if block.span() >= EXPANDED_MAX {
+        let message = format!("CIDR contains {} addresses, maximum is {EXPANDED_MAX}.", count(&block));
+        return Err(Fault::processing(message));
+    }
+    Ok(Value::array((block.lower..=block.upper).map(|bits| Value::Text(block.write(bits).into()))))
+}
+
+fn merge(arguments: &[Value]) -> Evaluated<Value> {
+    let given = addresses(array(arguments, 0)?)?;
+    check_pairs(given.len(), given.len())?;
+    let (v4, v6): (Vec<_>, Vec<_>) =
+        given.iter().map(Address::block).partition(|block| block.family == Family::V4);
+    let mut merged = Vec::new();
+    for blocks in [v4, v6] {
+        merge_family(&blocks, &mut merged)?;
+    }
+    Ok(Value::array(merged))
+}
+
+/// Joins what touches or overlaps. Blocks are taken in the order of their sizes, as the Java engine takes them: a smaller
+/// block hides larger ones that lie before it and are not joined with it (`["1.2.4.0/30", "1.2.2.0/24"]`).
+fn merge_family(blocks: &[Block], merged: &mut Vec<Value>) -> Evaluated<()> {
+    let mut kept: Vec<&Block> = Vec::new();
+    for block in blocks {
+        let hidden = blocks.iter().any(|other| other != block && other.contains(block));
+        if !hidden && !kept.contains(&block) {
+            kept.push(block);
+        }
+    }
+    kept.sort_by_key(|block| (block.span(), block.lower));
+    let mut kept = kept.into_iter();
+    let Some(first) = kept.next() else { return Ok(()) };
+    let (mut lower, mut upper) = (first.lower, first.upper);
+    for next in kept {
+        let bound = successor(first.family, upper)?;
+        if next.lower <= bound {
+            upper = upper.max(next.upper);
+        } else {
+            push_blocks(first.family, lower, upper, merged);
+            (lower, upper) = (next.lower, next.upper);
+        }
+    }
+    push_blocks(first.family, lower, upper, merged);
+    Ok(())
+}
+
+fn successor(family: Family, bits: u128) -> Evaluated<u128> {
+    if bits == family.host_mask(0) {
+        return Err(Fault::processing("There is no address after the last one."));
+    }
+    Ok(bits + 1)
+}
+
+/// The fewest blocks that make up a range.
+fn push_blocks(family: Family, lower: u128, upper: u128, out: &mut Vec<Value>) {
+    let mut lower = lower;
+    loop {
+        let prefix = (0..=family.bits()).find(|prefix| {
+            let host = family.host_mask(*prefix);
+            lower & host == 0 && lower | host <= upper
+        });
+        let prefix = prefix.unwrap_or(family.bits());
+        out.push(Value::Text(format!("{}/{prefix}", Written { family, lower, upper: lower }).into()));
+        let end = lower | family.host_mask(prefix);
+        if end >= upper {
+            return;
+        }
+        lower = end + 1;
+    }
+}
+
+/// The blocks of a kind, as IANA's registries and RFC 1918 have them.
+type Blocks = &'static [(u128, u32)];
+
+const fn v4(a: u128, b: u128, c: u128, d: u128, prefix: u32) -> (u128, u32) {
+    (a << 24 | b << 16 | c << 8 | d, prefix)
+}
+
+const fn v6(first: u128, second: u128, prefix: u32) -> (u128, u32) {
+    (first << 112 | second << 96, prefix)
+}
+
+const PRIVATE_V4: Blocks = &[v4(10, 0, 0, 0, 8), v4(172, 16, 0, 0, 12), v4(192, 168, 0, 0, 16)];
+const LOOPBACK_V4: Blocks = &[v4(127, 0, 0, 0, 8)];
+const LOOPBACK_V6: Blocks = &[(1, 128)];
+const LINK_LOCAL_V4: Blocks = &[v4(169, 254, 0, 0, 16)];
+const LINK_LOCAL_V6: Blocks = &[v6(0xfe80, 0, 10)];
+const MULTICAST_V4: Blocks = &[v4(224, 0, 0, 0, 4)];
+const MULTICAST_V6: Blocks = &[v6(0xff00, 0, 8)];
+const DOCUMENTATION_V4: Blocks = &[v4(192, 0, 2, 0, 24), v4(198, 51, 100, 0, 24), v4(203, 0, 113, 0, 24)];
+const DOCUMENTATION_V6: Blocks = &[v6(0x2001, 0xdb8, 32)];
+const SHARED_V4: Blocks = &[v4(100, 64, 0, 0, 10)];
+const BENCHMARK_V4: Blocks = &[v4(198, 18, 0, 0, 15)];
+const RESERVED_V4: Blocks = &[v4(240, 0, 0, 0, 4)];
+/// The unspecified address, mapped IPv4 addresses, discard-only, protocol assignments, documentation and unique local.
+const RESERVED_V6: Blocks = &[
+    (0, 128),
+    (0xffff << 32, 96),
+    v6(0x100, 0, 64),
+    v6(0x2001, 0, 23),
+    v6(0x2001, 0xdb8, 32),
+    v6(0xfc00, 0, 7),
+];
+const BROADCAST_V4: Blocks = &[v4(255, 255, 255, 255, 32)];
+
+/// Whether all of what the text stands for is in one of the blocks of its family.
+fn is_in(arguments: &[Value], v4: Blocks, v6: Blocks) -> Evaluated<bool> {
+    Ok(is_any(&address(arguments, 0, "address")?, v4, v6))
+}
+
+fn is_any(address: &Address, v4: Blocks, v6: Blocks) -> bool {
+    let blocks = match address.family {
+        Family::V4 => v4,
+        Family::V6 => v6,
+    };
+    let extent = address.extent();
+    blocks.iter().any(|(lower, prefix)| {
+        let upper = lower | address.family.host_mask(*prefix);
+        *lower <= extent.lower && extent.upper <= upper
+    })
+}
+
+fn is_private_ipv4(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, PRIVATE_V4, &[])?)
+}
+
+fn is_loopback(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, LOOPBACK_V4, LOOPBACK_V6)?)
+}
+
+fn is_link_local(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, LINK_LOCAL_V4, LINK_LOCAL_V6)?)
+}
+
+fn is_multicast(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, MULTICAST_V4, MULTICAST_V6)?)
+}
+
+fn is_documentation(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, DOCUMENTATION_V4, DOCUMENTATION_V6)?)
+}
+
+fn is_cgnat(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, SHARED_V4, &[])?)
+}
+
+fn is_benchmark(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, BENCHMARK_V4, &[])?)
+}
+
+fn is_reserved(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, RESERVED_V4, RESERVED_V6)?)
+}
+
+fn is_broadcast(arguments: &[Value]) -> Evaluated<Value> {
+    boolean(is_in(arguments, BROADCAST_V4, &[])?)
+}
+
+fn is_public_routable(arguments: &[Value]) -> Evaluated<Value> {
+    const KINDS: &[(Blocks, Blocks)] = &[
+        (PRIVATE_V4, &[]),
+        (LOOPBACK_V4, LOOPBACK_V6),
+        (LINK_LOCAL_V4, LINK_LOCAL_V6),
+        (MULTICAST_V4, MULTICAST_V6),
+        (DOCUMENTATION_V4, DOCUMENTATION_V6),
+        (SHARED_V4, &[]),
+        (BENCHMARK_V4, &[]),
+        (RESERVED_V4, RESERVED_V6),
+        (BROADCAST_V4, &[]),
+    ];
+    let address = address(arguments, 0, "IP address")?;
+    boolean(!KINDS.iter().any(|(v4, v6)| is_any(&address, v4, v6)))
+}
+
+/// The length of a prefix for addresses of a family.
+fn prefix(length: &Decimal, family: Family) -> Evaluated<u32> {
+    if !length.is_integer() {
+        let message = format!("Prefix length must be an integer: {}.", length.to_plain());
+        return Err(Fault::processing(message));
+    }
+    let known = length.to_i64().and_then(|length| u32::try_from(length).ok());
+    known.filter(|length| *length <= family.bits()).ok_or_else(|| {
+        let (name, most) = match family {
+            Family::V4 => ("IPv4", 32),
+            Family::V6 => ("IPv6", 128),
+        };
+        let length = length.to_plain();
+        // A whole number may be written with a fraction of zeros.
+        let length = length.split('.').next().unwrap_or_default();
+        Fault::processing(format!("Prefix {length} out of range for {name} (0-{most})."))
+    })
+}
+
+/// The first and the last address of what an address stands for, without the bits behind a prefix.
+fn masked(address: &Address, prefix: u32) -> (u128, u128) {
+    let (extent, network) = (address.extent(), !address.family.host_mask(prefix));
+    (extent.lower & network, extent.upper & network)
+}
+
+fn anonymized(arguments: &[Value]) -> Evaluated<String> {
+    let address = address(arguments, 0, "IP address")?;
+    let prefix = prefix(number(arguments, 1)?, address.family)?;
+    let (lower, upper) = masked(&address, prefix);
+    Ok(address.extent().write_range(lower, upper))
+}
+
+fn anonymize_ip(arguments: &[Value]) -> Evaluated<Value> {
+    written(anonymized(arguments)?)
+}
+
+fn hash_ip_prefix(arguments: &[Value]) -> Evaluated<Value> {
+    let mut digest = Sha256::new();
+    digest.update(anonymized(arguments)?);
+    digest.update(text(arguments, 2)?);
+    written(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn get_network_address(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    written(block.write(block.lower))
+}
+
+fn get_broadcast_address(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    written(block.write(block.upper))
+}
+
+fn get_address_count(arguments: &[Value]) -> Evaluated<Value> {
+    written(count(&address(arguments, 0, "CIDR")?.block()).to_string())
+}
+
+fn get_usable_host_count(arguments: &[Value]) -> Evaluated<Value> {
+    let address = address(arguments, 0, "CIDR")?;
+    let block = address.block();
+    written(match (address.family, address.prefix) {
+        (Family::V6, _) => block.span().to_string(),
+        (Family::V4, Some(31..)) => "0".to_owned(),
+        // One address without a prefix has two too few.
+        (Family::V4, None) => "-1".to_owned(),
+        (Family::V4, Some(_)) => (block.span() - 1).to_string(),
+    })
+}
+
+fn get_first_usable_address(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    written(block.write(successor(block.family, block.lower)?))
+}
+
+fn get_last_usable_address(arguments: &[Value]) -> Evaluated<Value> {
+    let block = address(arguments, 0, "CIDR")?.block();
+    let last = match block.family {
+        Family::V6 => Some(block.upper),
+        Family::V4 => block.upper.checked_sub(1),
+    };
+    let none = || Fault::processing("There is no address before the first one.");
+    written(block.write(last.ok_or_else(none)?))
+}
+
+fn same_subnet(arguments: &[Value]) -> Evaluated<Value> {
+    let (a, b) = (address(arguments, 0, "first IP")?, address(arguments, 1, "second IP")?);
+    if a.family != b.family {
+        return boolean(false);
+    }
+    let prefix = prefix(number(arguments, 2)?, a.family)?;
+    boolean(masked(&a, prefix) == masked(&b, prefix) && a.zone == b.zone)
+}
+
+fn get_common_prefix_length(arguments: &[Value]) -> Evaluated<Value> {
+    let (a, b) = (address(arguments, 0, "first IP")?, address(arguments, 1, "second IP")?);
+    if a.family != b.family {
+        return Ok(jvm::whole(0));
+    }
+    let different = u128::BITS - (a.bits ^ b.bits).leading_zeros();
+    Ok(jvm::whole(a.family.bits() - different))
+}
+
+fn can_subdivide(arguments: &[Value]) -> Evaluated<Value> {
+    let address = address(arguments, 0, "CIDR")?;
+    let Some(current) = address.prefix else {
+        let text = text(arguments, 0)?;
+        return Err(Fault::processing(format!("CIDR missing prefix length: {text}.")));
+    };
+    let target = prefix(number(arguments, 1)?, address.family)?;
+    boolean(target > current && address.block().lower == address.bits)
+}
+
+const TEXT: &[Parameter] = &[Parameter::Text];
+const TWO_TEXTS: &[Parameter] = &[Parameter::Text, Parameter::Text];
+const TEXT_AND_NUMBER: &[Parameter] = &[Parameter::Text, Parameter::Number];
+
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("cidr.anonymizeIp", TEXT_AND_NUMBER, anonymize_ip, "An address without the bits behind a prefix."),
+    row(
+        "cidr.canSubdivide",
+        TEXT_AND_NUMBER,
+        can_subdivide,
+        "Whether a block can be cut into blocks of a longer prefix.",
+    ),
+    row(
+        "cidr.contains",
+        TWO_TEXTS,
+        contains,
+        "Whether a block has all of an address or another block; false across families.",
+    ),
+    row(
+        "cidr.containsMatches",
+        &[Parameter::Array, Parameter::Array],
+        contains_matches,
+        "The places of every block and address in it, as pairs.",
+    ),
+    row("cidr.expand", TEXT, expand, "All addresses of a block; an error for more than 65535."),
+    row("cidr.getAddressCount", TEXT, get_address_count, "How many addresses a block has, as a text."),
+    row("cidr.getBroadcastAddress", TEXT, get_broadcast_address, "The last address of a block."),
+    row(
+        "cidr.getCommonPrefixLength",
+        TWO_TEXTS,
+        get_common_prefix_length,
+        "How many bits two addresses have in common from their start.",
+    ),
+    row("cidr.getFirstUsableAddress", TEXT, get_first_usable_address, "The second address of a block."),
+    row(
+        "cidr.getLastUsableAddress",
+        TEXT,
+        get_last_usable_address,
+        "The last address of a block but one, or the last for IPv6.",
+    ),
+    row("cidr.getNetworkAddress", TEXT, get_network_address, "The first address of a block."),
+    row(
+        "cidr.getUsableHostCount",
+        TEXT,
+        get_usable_host_count,
+        "How many hosts a block has room for, as a text.",
+    ),
+    row(
+        "cidr.hashIpPrefix",
+        &[Parameter::Text, Parameter::Number, Parameter::Text],
+        hash_ip_prefix,
+        "The SHA-256 of an address without the bits behind a prefix, and a salt.",
+    ),
+    row(
+        "cidr.intersects",
+        TWO_TEXTS,
+        intersects,
+        "Whether two blocks share an address; of IPv6, only mapped addresses are compared with IPv4.",
+    ),
+    row("cidr.isBenchmark", TEXT, is_benchmark, "Whether an address is of 198.18.0.0/15."),
+    row("cidr.isBroadcast", TEXT, is_broadcast, "Whether an address is 255.255.255.255."),
+    row("cidr.isCgnat", TEXT, is_cgnat, "Whether an address is of 100.64.0.0/10."),
+    row("cidr.isDocumentation", TEXT, is_documentation, "Whether an address is for documentation."),
+    row("cidr.isLinkLocal", TEXT, is_link_local, "Whether an address is of 169.254.0.0/16 or fe80::/10."),
+    row("cidr.isLoopback", TEXT, is_loopback, "Whether an address is of 127.0.0.0/8 or is ::1."),
+    row("cidr.isMulticast", TEXT, is_multicast, "Whether an address is of 224.0.0.0/4 or ff00::/8."),
+    row(
+        "cidr.isPrivateIpv4",
+        TEXT,
+        is_private_ipv4,
+        "Whether an address is private by RFC 1918; false for IPv6.",
+    ),
+    row(
+        "cidr.isPublicRoutable",
+        TEXT,
+        is_public_routable,
+        "Whether an address is of none of the special kinds.",
+    ),
+    row("cidr.isReserved", TEXT, is_reserved, "Whether an address is reserved."),
+    row("cidr.isValid", TEXT, is_valid, "Whether a text is an address or a block."),
+    row("cidr.merge", &[Parameter::Array], merge, "The fewest blocks for given addresses and blocks."),
+    row(
+        "cidr.sameSubnet",
+        &[Parameter::Text, Parameter::Text, Parameter::Number],
+        same_subnet,
+        "Whether two addresses have the same bits before a prefix.",
+    ),
+];

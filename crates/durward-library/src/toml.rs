@@ -1,5 +1,0 @@
-//! The library `toml`.
-
-use durward_ir::library::LibraryFunction;
-
-pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];

@@ -1,0 +1,171 @@
+//! SAPL's subscriptions to the policies of a decision point.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use durward_ir::Value;
+use durward_ir::attribute::{AttributeName, NameKey};
+use durward_ir::fault::Evaluated;
+use durward_ir::path::{Element, Path};
+use durward_ir::question::{Attributes, Reading};
+use durward_ir::value::ObjectBuilder;
+use durward_sapl::{Decision, Outcome, Subscription, SubscriptionError};
+
+use super::decider::{Answer, Decider, Known, Step};
+use super::identical::identical;
+use super::invocation::{Invocation, Surroundings};
+use crate::Pdp;
+use crate::snapshot::Snapshot;
+
+/// A subscription as it is kept: the text of its JSON, which takes a tenth of the room of its values. It is read anew for
+/// each decision; that takes about a microsecond.
+#[derive(Clone)]
+pub struct PackedSubscription(Box<[u8]>);
+
+impl PackedSubscription {
+    /// Reads a subscription; see [`Subscription::from_json`].
+    ///
+    /// # Errors
+    /// The text is no subscription.
+    pub fn from_json(text: &[u8]) -> Result<PackedSubscription, SubscriptionError> {
+        Subscription::from_json(text).map(|subscription| PackedSubscription::from(&subscription))
+    }
+
+    fn unpack(&self) -> Result<Subscription, SubscriptionError> {
+        Subscription::from_json(&self.0)
+    }
+}
+
+impl From<&Subscription> for PackedSubscription {
+    /// Without white space, and without what means nothing.
+    fn from(subscription: &Subscription) -> PackedSubscription {
+        let mut object = ObjectBuilder::with_capacity(5);
+        let elements = Element::ALL.map(|element| (element.as_str(), subscription.element(element)));
+        for (name, value) in elements.into_iter().chain([("secrets", subscription.secrets())]) {
+            if !matches!(value, Value::Undefined) {
+                object.insert(name, value.clone());
+            }
+        }
+        let text = Value::Object(Arc::new(object.finish())).to_json();
+        PackedSubscription(text.into_bytes().into_boxed_slice())
+    }
+}
+
+/// Secrets are not for logs.
+impl fmt::Debug for PackedSubscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PackedSubscription({} bytes)", self.0.len())
+    }
+}
+
+/// The policies that a decision point had in force at one moment, for [`super::Streams`].
+pub struct PoliciesInForce(Option<InForce>);
+
+struct InForce {
+    pdp: Arc<Pdp>,
+    snapshot: Arc<Snapshot>,
+}
+
+impl fmt::Debug for PoliciesInForce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.0.as_ref().map(|in_force| &in_force.snapshot.info);
+        f.debug_tuple("PoliciesInForce").field(&info).finish()
+    }
+}
+
+impl PoliciesInForce {
+    /// What the decision point has in force now. Give it to [`super::Streams::replace`] whenever that changes.
+    pub fn of(pdp: &Arc<Pdp>) -> Arc<PoliciesInForce> {
+        let in_force = InForce { pdp: Arc::clone(pdp), snapshot: pdp.snapshot.load_full() };
+        Arc::new(PoliciesInForce(Some(in_force)))
+    }
+
+    /// No policies at all, not even none that apply: every decision is INDETERMINATE.
+    pub fn absent() -> Arc<PoliciesInForce> {
+        Arc::new(PoliciesInForce(None))
+    }
+}
+
+impl Decider for PoliciesInForce {
+    type Subscription = PackedSubscription;
+    type Decision = Decision;
+
+    fn step(&self, packed: &PackedSubscription, known: &dyn Known) -> Step<Decision> {
+        let Some(InForce { pdp, snapshot }) = &self.0 else {
+            return Step::Decided(Decision::plain(Outcome::Indeterminate));
+        };
+        if let Some(decision) = &snapshot.constant {
+            return Step::Decided(decision.clone());
+        }
+        // What was packed can be unpacked.
+        let Ok(subscription) = packed.unpack() else {
+            return Step::Decided(Decision::plain(Outcome::Indeterminate));
+        };
+        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known });
+        if attempt.needs.is_empty() { Step::Decided(attempt.decision) } else { Step::Needs(attempt.needs) }
+    }
+
+    fn indeterminate(&self, _: &str) -> Decision {
+        Decision::plain(Outcome::Indeterminate)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let Some(InForce { snapshot, .. }) = &self.0 else { return Surroundings::default() };
+        Surroundings { variables: Value::Object(Arc::clone(&snapshot.variables)), ..Surroundings::default() }
+    }
+
+    fn secrets(&self, packed: &PackedSubscription) -> Value {
+        packed.unpack().map_or(Value::Undefined, |subscription| subscription.secrets().clone())
+    }
+}
+
+/// A subscription, and the attribute values that are known.
+struct Asked<'a> {
+    subscription: &'a Subscription,
+    known: &'a dyn Known,
+}
+
+impl Attributes for Asked<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        self.subscription.read(name, key)
+    }
+
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.subscription.part(path)
+    }
+
+    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
+        self.known.get(invocation).cloned()
+    }
+}
+
+impl Answer for Decision {
+    fn equals(&self, other: &Decision) -> bool {
+        Decision::equals(self, other)
+    }
+
+    fn is_identical(&self, other: &Decision) -> bool {
+        let same = |a: Option<&Value>, b: Option<&Value>| match (a, b) {
+            (Some(a), Some(b)) => identical(a, b),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let all_same = |mut a: Values<'_>, mut b: Values<'_>| {
+            a.len() == b.len() && a.all(|value| same(Some(&value), b.next().as_ref()))
+        };
+        self.outcome == other.outcome
+            && all_same(Box::new(self.obligations()), Box::new(other.obligations()))
+            && all_same(Box::new(self.advice()), Box::new(other.advice()))
+            && same(self.resource(), other.resource())
+    }
+
+    fn hash(&self, mut state: &mut dyn Hasher) {
+        state.write_u8(self.outcome as u8);
+        self.obligations().for_each(|value| value.hash_content(&mut state));
+        self.advice().for_each(|value| value.hash_content(&mut state));
+        self.resource().into_iter().for_each(|value| value.hash_content(&mut state));
+    }
+}
+
+type Values<'a> = Box<dyn ExactSizeIterator<Item = Value> + 'a>;

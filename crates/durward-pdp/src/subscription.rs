@@ -1,0 +1,106 @@
+//! Subscriptions of SAPL, answered.
+//!
+//! What is touched per decision: the snapshot pointer; the fields of the subscription that policies compare; what the
+//! index and the evaluator touch. Nothing is allocated where nothing goes along with a decision. Attribute sources of
+//! XACML are not asked: they want a request.
+
+use durward_index::Index;
+use durward_ir::combine::Vote;
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Unwatched};
+use durward_ir::program::{Expr, Program, Structured};
+use durward_ir::question::{Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading};
+use durward_sapl::{Decision, Subscription};
+
+use crate::Pdp;
+use crate::snapshot::Snapshot;
+use crate::time::Moment;
+
+/// What a subscription is answered with what is known so far.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The decision; it stands only if nothing is needed.
+    pub decision: Decision,
+    /// The attribute finders that have yet to say something.
+    pub needs: Vec<Invocation>,
+}
+
+impl Pdp {
+    /// Answers a subscription with what is known at once. Attributes that policies ask for and nobody supplies are
+    /// undefined. Never fails: what cannot be decided is Indeterminate.
+    ///
+    /// ```
+    /// use durward_pdp::{Pdp, sapl::{Outcome, Subscription}};
+    ///
+    /// let policy = r#"policy "doctors" permit subject.role == "doctor";"#;
+    /// let pdp = Pdp::builder().policy("doctors.sapl", policy).build().map_err(|errors| errors[0].to_string())?;
+    ///
+    /// let ask = |json: &str| Subscription::from_json(json.as_bytes()).map(|asked| pdp.decide_once(&asked).outcome);
+    /// let doctor = r#"{"subject":{"role":"doctor"},"action":"read","resource":"record"}"#;
+    /// assert_eq!(ask(doctor), Ok(Outcome::Permit));
+    /// let visitor = r#"{"subject":{"role":"visitor"},"action":"read","resource":"record"}"#;
+    /// assert_eq!(ask(visitor), Ok(Outcome::Deny));
+    /// # Ok::<(), String>(())
+    /// ```
+    #[inline]
+    pub fn decide_once(&self, subscription: &Subscription) -> Decision {
+        let snapshot = self.snapshot.load();
+        match &snapshot.constant {
+            Some(decision) => decision.clone(),
+            None => self.attempt(&snapshot, subscription).decision,
+        }
+    }
+
+    /// Answers with what `known` has, the values of attribute finders included, and says which of those it lacks.
+    pub fn decide_known(&self, known: &dyn Attributes) -> Attempt {
+        self.attempt(&self.snapshot.load(), known)
+    }
+
+    #[inline]
+    pub(crate) fn attempt(&self, snapshot: &Snapshot, known: &dyn Attributes) -> Attempt {
+        match &snapshot.index {
+            Index::Scan(everything) => self.attempt_by(snapshot, known, everything),
+            Index::Bloom(bloom) => self.attempt_by(snapshot, known, bloom),
+            Index::Diagram(diagram) => self.attempt_by(snapshot, known, diagram),
+        }
+    }
+
+    #[inline]
+    fn attempt_by<S: Shortlist>(
+        &self,
+        snapshot: &Snapshot,
+        known: &dyn Attributes,
+        shortlist: &S,
+    ) -> Attempt {
+        let moment = match &self.clock {
+            Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
+            Some(_) | None => None,
+        };
+        let slots = &snapshot.program.slots;
+        let mut question = Question::new(slots, known, &NoContent, &[], &Encoding::none());
+        for (slot, values) in moment.iter().flat_map(|moment| snapshot.time.with(moment)) {
+            if matches!(known.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
+                question.supply(slot, values);
+            }
+        }
+        let vote = vote(&snapshot.program, &question, shortlist);
+        let needs = question.invocations();
+        Attempt { decision: vote.into(), needs }
+    }
+}
+
+#[inline]
+fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S) -> Vote {
+    Evaluator::new(program, question, shortlist, &Unwatched, ListPolicies::No).decide()
+}
+
+/// What a program says to everything, if that does not depend on what is asked.
+pub(crate) fn always(program: &Program) -> Option<Decision> {
+    let depends = |expr: &Expr| {
+        matches!(expr, Expr::Selector(_) | Expr::Contextual(..) | Expr::Structured(Structured::Finder(_)))
+    };
+    if !program.slots.is_empty() || program.exprs().iter().any(depends) {
+        return None;
+    }
+    let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &Encoding::none());
+    Some(vote(program, &question, &Everything).into())
+}

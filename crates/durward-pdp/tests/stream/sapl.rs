@@ -1,0 +1,168 @@
+//! SAPL's policies under living subscriptions.
+
+use std::sync::Arc;
+
+use durward_pdp::stream::finders::TimeFinder;
+use durward_pdp::stream::{
+    BrokerSettings, Finder, PackedSubscription, PoliciesInForce, Streams, Subscription,
+};
+use durward_pdp::{Pdp, PolicyText, Value};
+
+use crate::world::{Sources, number, text};
+
+const CONFIGURATION: &str = r#"{"algorithm": {"votingMode": "PRIORITY_DENY", "defaultDecision": "ABSTAIN",
+    "errorHandling": "PROPAGATE"}, "variables": {"least": 2}}"#;
+
+fn texts(policy: &str) -> Vec<PolicyText> {
+    let text = |name: &str, text: &str| PolicyText { name: name.into(), text: text.as_bytes().to_vec() };
+    vec![text("a.sapl", policy), text("pdp.json", CONFIGURATION)]
+}
+
+struct Sapl {
+    pdp: Arc<Pdp>,
+    streams: Streams<PoliciesInForce>,
+    sources: Sources,
+}
+
+impl Sapl {
+    fn new(policy: &str) -> Sapl {
+        let pdp = Pdp::builder().policies(texts(policy)).build().unwrap();
+        let pdp = Arc::new(pdp);
+        let streams = Streams::new(PoliciesInForce::of(&pdp), BrokerSettings::default(), 0, || {});
+        let sources = Sources::default();
+        streams.set_finders(vec![Finder::outside(sources.clone()), Finder::timed(TimeFinder::default())], 0);
+        Sapl { pdp, streams, sources }
+    }
+
+    fn subscribe(&self, json: &str) -> Subscription<PoliciesInForce> {
+        self.streams.subscribe(PackedSubscription::from_json(json.as_bytes()).unwrap(), 0).unwrap()
+    }
+
+    fn publish(&self, name: &str, value: Value) {
+        self.sources.publish(name, value);
+        self.settle(0);
+    }
+
+    fn settle(&self, now: i64) {
+        while self.streams.tick(now) == Some(now) {}
+    }
+}
+
+const ALICE: &str = r#"{"subject": {"name": "alice"}, "action": "read", "resource": 1.50}"#;
+
+fn take(subscription: &mut Subscription<PoliciesInForce>) -> Option<String> {
+    subscription.take().map(|decision| decision.to_json())
+}
+
+#[test]
+fn attributes_of_policies_are_streams() {
+    let sapl = Sapl::new(r#"policy "p" permit subject.name.<src.level> >= least; obligation <src.note>"#);
+    let mut alice = sapl.subscribe(ALICE);
+    assert_eq!(take(&mut alice), None);
+    sapl.publish("src.level", number(1));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"NOT_APPLICABLE"}"#);
+    assert_eq!(sapl.sources.count("src.note"), (0, 0));
+    sapl.publish("src.level", number(2));
+    assert_eq!(take(&mut alice), None);
+    sapl.publish("src.note", text("log"));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","obligations":["log"]}"#);
+    sapl.publish("src.note", text("mail"));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","obligations":["mail"]}"#);
+    sapl.publish("src.level", number(0));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"NOT_APPLICABLE"}"#);
+    assert_eq!(sapl.sources.count("src.note"), (0, 1));
+}
+
+#[test]
+fn numbers_that_are_equal_are_no_news() {
+    let sapl = Sapl::new(r#"policy "p" permit transform <src.number>"#);
+    let mut alice = sapl.subscribe(ALICE);
+    sapl.publish("src.number", number(1));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","resource":1}"#);
+    sapl.publish("src.number", Value::Number(durward_pdp::ir::datatype::Decimal::parse("1.0").unwrap()));
+    assert_eq!(take(&mut alice), None);
+    assert_eq!(take(&mut sapl.subscribe(ALICE)).unwrap(), r#"{"decision":"PERMIT","resource":1.0}"#);
+}
+
+#[test]
+fn an_attribute_nobody_knows_is_undefined_at_once() {
+    let sapl = Sapl::new(r#"policy "p" permit "x".<foo.bar> == undefined;"#);
+    assert_eq!(take(&mut sapl.subscribe(ALICE)).unwrap(), r#"{"decision":"PERMIT"}"#);
+}
+
+#[test]
+fn what_is_decided_without_an_attribute_does_not_ask_for_it() {
+    let sapl = Sapl::new(r#"policy "p" permit subject.name == "bob"; <src.slow>;"#);
+    assert_eq!(take(&mut sapl.subscribe(ALICE)).unwrap(), r#"{"decision":"NOT_APPLICABLE"}"#);
+    assert_eq!(sapl.sources.count("src.slow"), (0, 0));
+}
+
+#[test]
+fn an_error_of_a_source_is_indeterminate_until_it_is_gone() {
+    let sapl = Sapl::new(r#"policy "p" permit <src.open>;"#);
+    let mut alice = sapl.subscribe(ALICE);
+    sapl.sources.publish_error("src.open", "no such door");
+    sapl.settle(0);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"INDETERMINATE"}"#);
+    sapl.publish("src.open", Value::Boolean(true));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT"}"#);
+}
+
+#[test]
+fn a_head_stays() {
+    let sapl = Sapl::new(r#"policy "p" permit transform [|<src.a>, <src.a>]"#);
+    let mut alice = sapl.subscribe(ALICE);
+    sapl.publish("src.a", number(1));
+    sapl.publish("src.a", number(2));
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","resource":[1,2]}"#);
+}
+
+#[test]
+fn options_are_those_of_the_policy() {
+    let sapl = Sapl::new(r#"policy "p" permit <src.a[{initialTimeOutMs: 100, retries: 0}]> == undefined;"#);
+    let mut alice = sapl.subscribe(ALICE);
+    sapl.settle(99);
+    assert_eq!(take(&mut alice), None);
+    sapl.settle(100);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"INDETERMINATE"}"#);
+}
+
+#[test]
+fn the_clock_decides_again() {
+    let sapl = Sapl::new(r#"policy "p" permit <time.nowIsBefore("1970-01-01T01:00:00Z")>;"#);
+    let mut alice = sapl.subscribe(ALICE);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT"}"#);
+    assert_eq!(sapl.streams.tick(0), Some(3_600_000));
+    sapl.settle(3_600_000);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"NOT_APPLICABLE"}"#);
+    assert_eq!(sapl.streams.tick(3_600_000), None);
+}
+
+#[test]
+fn policies_are_replaced_and_taken_away() {
+    let sapl = Sapl::new(r#"policy "p" permit subject.name == "alice";"#);
+    let mut alice = sapl.subscribe(ALICE);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT"}"#);
+    sapl.pdp.replace(&texts(r#"policy "p" deny subject.name == "alice";"#)).unwrap();
+    sapl.settle(0);
+    assert_eq!(take(&mut alice), None);
+    sapl.streams.replace(PoliciesInForce::of(&sapl.pdp), 0);
+    sapl.settle(0);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"DENY"}"#);
+    sapl.streams.replace(PoliciesInForce::absent(), 0);
+    sapl.settle(0);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"INDETERMINATE"}"#);
+}
+
+#[test]
+fn finders_see_variables_and_secrets_and_policies_do_not_see_secrets() {
+    let sapl = Sapl::new(r#"policy "p" permit transform <src.context>"#);
+    let with_secrets = r#"{"subject": 1, "action": 2, "resource": 3, "secrets": {"jwt": "a.b.c"}}"#;
+    let mut alice = sapl.subscribe(with_secrets);
+    sapl.settle(0);
+    assert_eq!(
+        take(&mut alice).unwrap(),
+        r#"{"decision":"PERMIT","resource":[{"least":2},{"jwt":"a.b.c"}]}"#
+    );
+    assert!(!format!("{:?}", PackedSubscription::from_json(with_secrets.as_bytes())).contains("a.b.c"));
+}

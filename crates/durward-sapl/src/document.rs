@@ -1,0 +1,105 @@
+//! Documents as they come from wherever policies are kept: text into a tree with its names resolved.
+
+use std::fmt;
+
+use smol_str::SmolStr;
+
+use crate::syntax::{self, Diagnostic, LineIndex, Names, Severity, Span, tree};
+
+/// One document that was read without an error.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// How messages call it.
+    pub source: SmolStr,
+    /// What it says.
+    pub tree: tree::Document,
+    /// What the names of functions and attributes in it mean.
+    pub names: Names,
+    text: String,
+    lines: LineIndex,
+}
+
+impl Document {
+    /// Reads a document; `source` is how messages call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text.
+    pub fn read(source: &str, text: &[u8]) -> Result<Document, Vec<Problem>> {
+        let source = SmolStr::new(source);
+        let text = match std::str::from_utf8(text) {
+            Ok(text) => text.to_owned(),
+            Err(error) => return Err(vec![no_utf8(source, text, error.valid_up_to())]),
+        };
+        let parsed = syntax::parse(&text);
+        let (names, unresolved) = Names::resolve(&parsed.tree);
+        let lines = LineIndex::new(&text);
+        let document = Document { source, tree: parsed.tree, names, text, lines };
+        let found = parsed.diagnostics.into_iter().chain(unresolved);
+        let errors: Vec<Problem> = found
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .map(|diagnostic| document.problem(diagnostic))
+            .collect();
+        if errors.is_empty() { Ok(document) } else { Err(errors) }
+    }
+
+    /// Line and column of a piece of the text, from 1.
+    pub(crate) fn place(&self, span: Span) -> (u32, u32) {
+        let place = self.lines.place(&self.text, span.start);
+        (place.line, place.column)
+    }
+
+    pub(crate) fn problem(&self, diagnostic: Diagnostic) -> Problem {
+        let (line, column) = self.place(diagnostic.span);
+        let Diagnostic { message, help, .. } = diagnostic;
+        Problem { source: self.source.clone(), line, column, message, help }
+    }
+}
+
+fn no_utf8(source: SmolStr, text: &[u8], valid_up_to: usize) -> Problem {
+    let before = String::from_utf8_lossy(text.get(..valid_up_to).unwrap_or_default());
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+    let message = "the text is not UTF-8".to_owned();
+    Problem { source, line, column, message, help: Some("save it as UTF-8".into()) }
+}
+
+/// What is wrong with documents or their configuration, said to their author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How the caller called the document; empty for what concerns all of them.
+    pub source: SmolStr,
+    /// The line, from 1; 0 for what concerns a whole document.
+    pub line: u32,
+    /// The column, in characters, from 1; 0 for what concerns a whole document.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+    /// A way out, where one is known.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem of a whole document.
+    pub fn of(source: &str, message: String) -> Problem {
+        Problem { source: source.into(), line: 0, column: 0, message, help: None }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.source.is_empty() {
+            write!(f, "{}:", self.source)?;
+            if self.line > 0 {
+                write!(f, "{}:{}:", self.line, self.column)?;
+            }
+            f.write_str(" ")?;
+        }
+        f.write_str(&self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}

@@ -1,0 +1,17 @@
+//! SAPL, the Streaming Attribute Policy Language: its text, its meaning, its questions and answers.
+//!
+//! [`syntax`] reads text into a [`syntax::tree`] and writes trees as text; [`lower()`](lower::lower) makes elements of a program out
+//! of documents and a [`Configuration`]; a [`Subscription`] is what is asked, a [`Decision`] what is answered.
+
+mod configuration;
+mod decision;
+mod document;
+pub mod lower;
+mod subscription;
+pub mod syntax;
+mod xacml;
+
+pub use configuration::{Configuration, Flags};
+pub use decision::{Decision, Outcome};
+pub use document::{Document, Problem};
+pub use subscription::{Subscription, SubscriptionError};

@@ -1,0 +1,329 @@
+//! Lowering: documents become elements of a program, or a list of what is wrong with them.
+//!
+//! Everything that does not depend on what is asked is computed here, once for all documents: constants, variables of
+//! the configuration, functions of them. Variables of policies are put where they are used, so that one that fails and
+//! is not used does no harm. A policy becomes a rule: what of its conditions can never fail becomes the target, which
+//! indexes work with, and the rest the condition.
+
+mod call;
+mod expression;
+mod necessary;
+mod options;
+mod pattern;
+mod schema;
+mod step;
+
+use std::collections::{HashMap, HashSet};
+
+use durward_ir::combine::{self, Algorithm, Effects, Voting};
+use durward_ir::program::{
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Place, Rule, Set, SetKind,
+};
+use durward_ir::value::Value;
+use smol_str::SmolStr;
+
+use crate::configuration::Configuration;
+use crate::document::{Document, Problem};
+use crate::syntax::tree::{self, Expr, Policy, PolicySet, Root, Statement, Variable};
+use crate::syntax::{Diagnostic, Span};
+
+/// How deep expressions may nest once variables are put in their places: the recursion of the evaluator, on a thread
+/// with 2 MiB of stack.
+pub const NESTING_MAX: u32 = 400;
+
+/// How many expressions one policy may come to once variables are put in their places. They are shared in memory, but
+/// a decision walks them again each time: without a bound, thirty variables of `x + x` each would take hours.
+pub const EXPRESSIONS_MAX: u64 = 1_000_000;
+
+/// Lowers documents into the program being built, and gives their elements: first those that say the same whatever is
+/// asked, then the others, each in the order of the documents. That is the order in which they vote.
+///
+/// # Errors
+/// Every problem found, each with its place. Nothing of documents with problems is ever put in force.
+pub fn lower(
+    documents: &[Document],
+    configuration: &Configuration,
+    builder: &mut Builder,
+) -> Result<Vec<NodeId>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut names: HashMap<&str, &Document> = HashMap::new();
+    let mut votes = Votes::default();
+    for document in documents {
+        let source = builder.source(&document.source);
+        let mut lowering = Lowering::new(document, configuration, builder, source, &mut problems);
+        lowering.document(&mut names, &mut votes);
+    }
+    if problems.is_empty() { Ok(votes.in_order()) } else { Err(problems) }
+}
+
+/// Elements that were lowered, in the order in which they vote.
+#[derive(Debug, Default)]
+struct Votes {
+    constant: Vec<NodeId>,
+    other: Vec<NodeId>,
+    effects: Vec<Effects>,
+}
+
+impl Votes {
+    fn in_order(mut self) -> Vec<NodeId> {
+        self.constant.append(&mut self.other);
+        self.constant
+    }
+}
+
+/// The state of lowering one document.
+struct Lowering<'t, 'b> {
+    document: &'t Document,
+    configuration: &'b Configuration,
+    builder: &'b mut Builder,
+    source: u32,
+    problems: &'b mut Vec<Problem>,
+    /// The variables of the set and the policy, as far as they are defined.
+    variables: HashMap<SmolStr, ExprId>,
+}
+
+impl<'t, 'b> Lowering<'t, 'b> {
+    fn new(
+        document: &'t Document,
+        configuration: &'b Configuration,
+        builder: &'b mut Builder,
+        source: u32,
+        problems: &'b mut Vec<Problem>,
+    ) -> Lowering<'t, 'b> {
+        Lowering { document, configuration, builder, source, problems, variables: HashMap::new() }
+    }
+
+    fn document(&mut self, names: &mut HashMap<&'t str, &'t Document>, votes: &mut Votes) {
+        let schemas = schema::conditions(self, &self.document.tree.schemas);
+        let (name, span) = match &self.document.tree.root {
+            Some(Root::Policy(policy)) => (&policy.name.text, policy.name.span),
+            Some(Root::Set(set)) => (&set.name.text, set.name.span),
+            None => return,
+        };
+        if let Some(first) = names.insert(name.as_str(), self.document) {
+            let message = format!("another document has the name `{name}` already: {}", first.source);
+            self.problem(span, message, Some("give each policy and set a name of its own"));
+        }
+        match &self.document.tree.root {
+            Some(Root::Policy(policy)) => self.policy(policy, schemas, votes),
+            Some(Root::Set(set)) => self.set(set, schemas, votes),
+            None => {}
+        }
+    }
+
+    fn set(&mut self, set: &'t PolicySet, schemas: Vec<ExprId>, votes: &mut Votes) {
+        for variable in &set.variables {
+            self.variable(variable);
+        }
+        let shared = self.variables.clone();
+        let target = self.set_target(set, schemas);
+        let mut names = HashSet::new();
+        let mut inner = Votes::default();
+        for policy in &set.policies {
+            if !names.insert(policy.name.text.as_str()) {
+                let message = format!("the set has a policy `{}` already", policy.name.text);
+                self.problem(policy.name.span, message, Some("give each policy of a set a name of its own"));
+            }
+            self.variables.clone_from(&shared);
+            // Where the first vote counts, constants do not go first.
+            let mut one = Votes::default();
+            self.policy(policy, Vec::new(), &mut one);
+            inner.effects.append(&mut one.effects);
+            if set.algorithm.mode == tree::Mode::First {
+                inner.other.extend(one.in_order());
+            } else {
+                inner.constant.append(&mut one.constant);
+                inner.other.append(&mut one.other);
+            }
+        }
+        self.variables = shared;
+        let effects = inner.effects.iter().copied().fold(Effects::NONE, Effects::union);
+        votes.effects.push(effects);
+        let Some(target) = target else { return };
+        let is_constant = target.is_none() && inner.other.is_empty();
+        let node = self.builder.node(Node::Set(Set {
+            id: set.name.text.clone(),
+            version: SmolStr::default(),
+            kind: SetKind::PolicySet,
+            target,
+            algorithm: Algorithm::Voting(voting(set.algorithm)),
+            effects,
+            children: inner.in_order(),
+            duties: Vec::new(),
+            place: self.place(set.span),
+        }));
+        if is_constant { votes.constant.push(node) } else { votes.other.push(node) }
+    }
+
+    /// When the set applies: `Some(None)` always, `None` never.
+    fn set_target(&mut self, set: &'t PolicySet, mut conditions: Vec<ExprId>) -> Option<Option<ExprId>> {
+        if let Some(expression) = &set.target {
+            let target = self.expression(expression);
+            let target = self.builder.junction(vec![target], false);
+            let facts = self.builder.facts(target);
+            if let Some(fault) = self.builder.fault_of(target) {
+                let message = format!("the target always fails: {}", fault.message);
+                self.problem(expression.span, message, None);
+            } else if facts.streams {
+                let message = "a target cannot ask for attributes `<...>`".to_owned();
+                let help = "ask for them in the conditions of the policies";
+                self.problem(expression.span, message, Some(help));
+            } else if facts.is_relative {
+                let message = "`@` and `#` mean nothing here".to_owned();
+                self.problem(expression.span, message, Some("name what they are to stand for"));
+            }
+            conditions.push(target);
+        }
+        let target = self.builder.junction(conditions, false);
+        match self.builder.value_of(target) {
+            Some(Value::Boolean(true)) => Some(None),
+            Some(_) => None,
+            None => Some(Some(target)),
+        }
+    }
+
+    fn policy(&mut self, policy: &'t Policy, mut conditions: Vec<ExprId>, votes: &mut Votes) {
+        for statement in &policy.body {
+            match statement {
+                Statement::Variable(variable) => self.variable(variable),
+                Statement::Condition(condition) => conditions.push(self.checked(condition)),
+            }
+        }
+        let effect = effect(policy.effect);
+        let mut duties = self.duties(policy, effect, DutyKind::Obligation, &policy.obligations);
+        duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
+        let transform = policy.transform.as_ref().and_then(|transform| self.outcome("transform", transform));
+        votes.effects.push(Effects::only(effect));
+        let body = self.builder.junction(conditions, false);
+        if self.builder.value_of(body).is_some_and(|value| matches!(value, Value::Boolean(false))) {
+            return;
+        }
+        let is_constant = !self.depends(body)
+            && !duties.iter().any(|duty| self.duty_depends(duty))
+            && !transform.is_some_and(|transform| self.depends(transform));
+        let (target, condition) = necessary::split(self.builder, body);
+        let node = self.builder.node(Node::Rule(Rule {
+            id: policy.name.text.clone(),
+            effect,
+            target,
+            condition,
+            duties,
+            transform,
+            place: self.place(policy.span),
+        }));
+        if is_constant { votes.constant.push(node) } else { votes.other.push(node) }
+    }
+
+    fn depends(&self, id: ExprId) -> bool {
+        let facts = self.builder.facts(id);
+        facts.depends || facts.is_relative
+    }
+
+    fn duty_depends(&self, duty: &DutyExpr) -> bool {
+        match &duty.body {
+            DutyBody::Plain(value) => self.depends(*value),
+            DutyBody::Named { .. } => true,
+        }
+    }
+
+    fn duties(
+        &mut self,
+        _policy: &'t Policy,
+        on: Effect,
+        kind: DutyKind,
+        expressions: &'t [Expr],
+    ) -> Vec<DutyExpr> {
+        let what = match kind {
+            DutyKind::Obligation => "obligation",
+            DutyKind::Advice => "advice",
+        };
+        let lowered: Vec<ExprId> =
+            expressions.iter().filter_map(|expression| self.outcome(what, expression)).collect();
+        lowered.into_iter().map(|value| DutyExpr { kind, on, body: DutyBody::Plain(value) }).collect()
+    }
+
+    /// What a policy gives along with its effect; `None` for what is always undefined.
+    fn outcome(&mut self, what: &str, expression: &'t Expr) -> Option<ExprId> {
+        let value = self.checked(expression);
+        if let Some(fault) = self.builder.fault_of(value) {
+            let message = format!("the {what} always fails: {}", fault.message);
+            self.problem(expression.span, message, None);
+        }
+        if self.builder.facts(value).is_relative {
+            let message = format!("`@` and `#` mean nothing in the {what} itself");
+            let help = "they stand for elements within `::`, `[?(...)]` and filters";
+            self.problem(expression.span, message, Some(help));
+        }
+        let is_undefined = self.builder.value_of(value).is_some_and(Value::is_undefined);
+        (!is_undefined).then_some(value)
+    }
+
+    fn variable(&mut self, variable: &'t Variable) {
+        let value = self.checked(&variable.value);
+        let name = &variable.name.text;
+        if self.variables.insert(name.clone(), value).is_some() {
+            let message = format!("there is a variable `{name}` already");
+            let help = "use another name; a policy cannot change variables of its set either";
+            self.problem(variable.name.span, message, Some(help));
+        }
+    }
+
+    /// An expression within the limits of what may be evaluated.
+    fn checked(&mut self, expression: &'t Expr) -> ExprId {
+        let id = self.expression(expression);
+        let facts = self.builder.facts(id);
+        let help = "use the variables in fewer places, or compute in the configuration";
+        if facts.size > EXPRESSIONS_MAX {
+            let message = format!(
+                "with all variables in their places, this has more than {EXPRESSIONS_MAX} expressions"
+            );
+            self.problem(expression.span, message, Some(help));
+        } else if facts.depth > NESTING_MAX {
+            let message =
+                format!("with all variables in their places, this nests more than {NESTING_MAX} deep");
+            self.problem(expression.span, message, Some(help));
+        }
+        id
+    }
+
+    fn problem(&mut self, span: Span, message: String, help: Option<&str>) {
+        let diagnostic = Diagnostic::error(span, message, help.map(str::to_owned));
+        self.problems.push(self.document.problem(diagnostic));
+    }
+
+    fn place(&self, span: Span) -> Place {
+        let (line, column) = self.document.place(span);
+        Place { source: self.source, line, column }
+    }
+}
+
+fn effect(effect: tree::Effect) -> Effect {
+    match effect {
+        tree::Effect::Permit => Effect::Permit,
+        tree::Effect::Deny => Effect::Deny,
+        tree::Effect::Suspend => Effect::Suspend,
+    }
+}
+
+fn voting(algorithm: tree::Algorithm) -> Voting {
+    let mode = match algorithm.mode {
+        tree::Mode::First => combine::Mode::First,
+        tree::Mode::PriorityDeny => combine::Mode::Priority(Effect::Deny),
+        tree::Mode::PriorityPermit => combine::Mode::Priority(Effect::Permit),
+        tree::Mode::PrioritySuspend => combine::Mode::Priority(Effect::Suspend),
+        tree::Mode::Unanimous => combine::Mode::Unanimous,
+        tree::Mode::UnanimousStrict => combine::Mode::UnanimousStrict,
+        tree::Mode::Unique => combine::Mode::Unique,
+    };
+    let default = match algorithm.default {
+        tree::DefaultDecision::Deny => Some(Effect::Deny),
+        tree::DefaultDecision::Permit => Some(Effect::Permit),
+        tree::DefaultDecision::Suspend => Some(Effect::Suspend),
+        tree::DefaultDecision::Abstain => None,
+    };
+    let errors = match algorithm.errors {
+        None | Some(tree::ErrorHandling::Abstain) => combine::ErrorHandling::Abstain,
+        Some(tree::ErrorHandling::Propagate) => combine::ErrorHandling::Propagate,
+    };
+    Voting { mode, default, errors }
+}

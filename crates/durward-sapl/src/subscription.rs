@@ -1,0 +1,176 @@
+//! Subscriptions: the questions of SAPL.
+
+use durward_ir::attribute::{AttributeName, NameKey};
+use durward_ir::json::{self, JsonError};
+use durward_ir::path::{Element, FieldKey, Path, value_at};
+use durward_ir::question::{Attributes, Reading};
+use durward_ir::value::Value;
+use std::fmt;
+
+/// A question: who wants to do what with what, under which circumstances. Everything about it that does not depend on
+/// policies is computed once, when it is made.
+#[derive(Clone, Debug)]
+pub struct Subscription {
+    /// The four values, and of those that are objects the value of each key.
+    fields: Vec<Field>,
+    /// What attribute finders may know besides; policies never see it.
+    secrets: Value,
+}
+
+/// One value and what it is looked up by.
+#[derive(Clone, Debug)]
+struct Field {
+    key: FieldKey,
+    element: Element,
+    /// The key within the element; `None` for the element itself.
+    name: Option<smol_str::SmolStr>,
+    value: Value,
+    /// The value's [`Value::content_hash`], where policies may compare it by that.
+    hash: u64,
+}
+
+/// Up to so many keys of one element are looked up by their digests; in a larger one it is faster to ask the object.
+const FIELDS_MAX: usize = 16;
+
+impl Subscription {
+    /// A subscription of these values; undefined ones are not there.
+    pub fn new(subject: Value, action: Value, resource: Value, environment: Value) -> Subscription {
+        let mut fields: Vec<Field> = Element::ALL
+            .into_iter()
+            .zip([subject, action, resource, environment])
+            .map(|(element, value)| Field::new(element, None, value))
+            .collect();
+        for at in 0..fields.len() {
+            let Some((element, object)) = fields.get(at).and_then(Field::as_small_object) else { continue };
+            let inner = object.iter().map(|(name, value)| Field::new(element, Some(name), value.clone()));
+            fields.extend(inner.collect::<Vec<_>>());
+        }
+        Subscription { fields, secrets: Value::Undefined }
+    }
+
+    /// The same, with secrets for attribute finders.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Value) -> Subscription {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Reads a subscription: an object with `subject`, `action`, `resource` and perhaps `environment` and `secrets`;
+    /// other keys mean nothing.
+    ///
+    /// # Errors
+    /// The text is no JSON, or not of that form.
+    pub fn from_json(text: &[u8]) -> Result<Subscription, SubscriptionError> {
+        let value = json::read(text).map_err(SubscriptionError::Json)?;
+        Subscription::from_value(&value)
+    }
+
+    /// A subscription out of the value of its JSON.
+    ///
+    /// # Errors
+    /// It is no object, or lacks one of the three; secrets are no object.
+    pub fn from_value(value: &Value) -> Result<Subscription, SubscriptionError> {
+        let Value::Object(object) = value else { return Err(SubscriptionError::NoObject) };
+        let needed = |name: &'static str| object.get(name).cloned().ok_or(SubscriptionError::Missing(name));
+        let environment = object.get("environment").cloned().unwrap_or(Value::Undefined);
+        let secrets = object.get("secrets").cloned().unwrap_or(Value::Undefined);
+        if !matches!(secrets, Value::Object(_) | Value::Undefined | Value::Null) {
+            return Err(SubscriptionError::Secrets);
+        }
+        let (subject, action, resource) = (needed("subject")?, needed("action")?, needed("resource")?);
+        Ok(Subscription::new(subject, action, resource, environment).with_secrets(secrets))
+    }
+
+    /// One of its four values; undefined if it is not there.
+    pub fn element(&self, element: Element) -> &Value {
+        let at = Element::ALL.into_iter().position(|other| other == element);
+        at.and_then(|at| self.fields.get(at)).map_or(&Value::Undefined, |field| &field.value)
+    }
+
+    /// What attribute finders may know besides; undefined if there is nothing.
+    pub fn secrets(&self) -> &Value {
+        &self.secrets
+    }
+}
+
+impl Field {
+    fn new(element: Element, name: Option<&smol_str::SmolStr>, value: Value) -> Field {
+        let key = FieldKey::of(element, name.map(smol_str::SmolStr::as_str));
+        let hash = if value.is_internable() { value.content_hash() } else { 0 };
+        Field { key, element, name: name.cloned(), value, hash }
+    }
+
+    fn as_small_object(&self) -> Option<(Element, std::sync::Arc<durward_ir::value::Object>)> {
+        let object = self.value.as_object()?;
+        (object.len() <= FIELDS_MAX).then(|| (self.element, object.clone()))
+    }
+
+    #[inline]
+    fn is(&self, path: &Path) -> bool {
+        self.key == path.field()
+            && self.element == path.element()
+            && match (&self.name, path.keys().first()) {
+                (Some(name), Some(key)) => durward_ir::value::same_text(name, key),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            }
+    }
+
+    #[inline]
+    fn reading(&self) -> Reading<'_> {
+        if self.value.is_undefined() { Reading::Absent } else { Reading::One(&self.value, self.hash) }
+    }
+}
+
+impl Attributes for Subscription {
+    /// What an XACML policy reads of a subscription; see [`crate::xacml`].
+    fn read<'a>(&'a self, name: &AttributeName, _: NameKey) -> Reading<'a> {
+        crate::xacml::read(self, name)
+    }
+
+    #[inline]
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        let field = self.fields.iter().find(|field| field.is(path));
+        match (field, path.keys()) {
+            (Some(field), [] | [_]) => field.reading(),
+            (Some(field), [_, rest @ ..]) => made(value_at(&field.value, rest)),
+            (None, keys) => made(value_at(self.element(path.element()), keys)),
+        }
+    }
+}
+
+fn made(value: std::borrow::Cow<'_, Value>) -> Reading<'_> {
+    match value {
+        std::borrow::Cow::Borrowed(Value::Undefined) | std::borrow::Cow::Owned(Value::Undefined) => {
+            Reading::Absent
+        }
+        std::borrow::Cow::Borrowed(value) => Reading::of(std::slice::from_ref(value)),
+        std::borrow::Cow::Owned(value) => Reading::Made(value),
+    }
+}
+
+/// Why something is no subscription.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SubscriptionError {
+    /// It is no JSON.
+    Json(JsonError),
+    /// It is no object.
+    NoObject,
+    /// This is missing.
+    Missing(&'static str),
+    /// Secrets must be an object.
+    Secrets,
+}
+
+impl fmt::Display for SubscriptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SubscriptionError::Json(error) => error.fmt(f),
+            SubscriptionError::NoObject => f.write_str("a subscription is an object"),
+            SubscriptionError::Missing(name) => write!(f, "the subscription lacks `{name}`"),
+            SubscriptionError::Secrets => f.write_str("`secrets` must be an object"),
+        }
+    }
+}
+
+impl std::error::Error for SubscriptionError {}

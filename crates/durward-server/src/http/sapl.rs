@@ -1,0 +1,346 @@
+//! `POST /api/pdp/...`: SAPL's decisions over HTTP, as its server gives them, errors included.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use jiff::Timestamp;
+
+use super::events::{Body, Events, Source};
+use super::{Call, body, text_of};
+use crate::auth::{Denied, Identity, Presented};
+use crate::sapl::json;
+use crate::sapl::{
+    Decider, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named, Once, Outcome,
+    Subscription,
+};
+
+/// Where all of this is.
+pub(crate) const PREFIX: &str = "/api/pdp/";
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    DecideOnce,
+    Decide,
+    MultiDecide,
+    MultiDecideAll,
+    MultiDecideAllOnce,
+}
+
+/// A refusal.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    /// Whether the connection is of no use afterwards.
+    closes: bool,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode) -> Refusal {
+        Refusal { status, closes: false }
+    }
+
+    /// The body that SAPL's server writes.
+    pub(super) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
+        let time = Timestamp::try_from((call.shared.clock)()).unwrap_or_default();
+        let text = format!(
+            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",\"path\":{}}}",
+            self.status.as_u16(),
+            self.status.canonical_reason().unwrap_or("Error"),
+            serde_json::Value::from(path),
+        );
+        let mut answer = json_answer(text);
+        *answer.status_mut() = self.status;
+        let headers = answer.headers_mut();
+        match self.status {
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
+            }
+            StatusCode::UNAUTHORIZED => challenge(call, headers),
+            _ => {}
+        }
+        if self.closes {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+}
+
+/// Says how to authenticate.
+fn challenge(call: &Call<'_>, headers: &mut HeaderMap) {
+    let auth = &call.shared.settings.auth;
+    let ways = [(auth.has_basic(), "Basic realm=\"durward\""), (auth.has_bearer(), "Bearer")];
+    for (_, way) in ways.into_iter().filter(|(is_on, _)| *is_on) {
+        headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(way));
+    }
+}
+
+fn json_answer(text: impl Into<Bytes>) -> Response<Body> {
+    let mut answer = Response::new(Body::Whole(Full::new(text.into())));
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// Answers one request.
+pub(super) async fn answer(call: &Call<'_>, ask: Ask, request: hyper::Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    match answered(call, ask, request).await {
+        Ok(answer) => answer,
+        Err(refusal) => refusal.into_answer(call, &path),
+    }
+}
+
+async fn answered(
+    call: &Call<'_>,
+    ask: Ask,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
+    let (head, body) = request.into_parts();
+    // A small body is taken before anything is refused, so that the connection can go on.
+    let limit = (call.shared.settings.sapl.body_bytes_max, "sapl.body_bytes_max");
+    let body = body::receive_within(call.shared, body, limit).await;
+    let closes = body.is_err();
+    let refused = |refusal: Refusal| Refusal { closes: refusal.closes || closes, ..refusal };
+    let identity = authenticated(call, &head.headers).await.map_err(refused)?;
+    let sapl = &call.shared.sapl;
+    if !sapl.http_rate.allows(Instant::now()) {
+        call.shared.metrics.limit_hit("sapl.requests_per_second_max");
+        return Err(refused(Refusal::new(StatusCode::TOO_MANY_REQUESTS)));
+    }
+    let text = body.map_err(|problem| refused(Refusal::new(problem.status())))?;
+    let Some(decider) = call.shared.sapl.decider.get() else {
+        return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
+    };
+    let question = Question { call, decider: &**decider, identity: &identity, text: &text };
+    match ask {
+        Ask::DecideOnce => question.decide_once().await,
+        Ask::MultiDecideAllOnce => question.decide_all_once().await,
+        Ask::Decide => question.decide(),
+        Ask::MultiDecide => question.decide_all(Emit::Changed),
+        Ask::MultiDecideAll => question.decide_all(Emit::All),
+    }
+}
+
+async fn authenticated(call: &Call<'_>, headers: &HeaderMap) -> Result<Identity, Refusal> {
+    let presented = Presented::from_header(text_of(headers, &header::AUTHORIZATION));
+    let presented = match headers.get_all(header::AUTHORIZATION).iter().count() {
+        0 | 1 => presented,
+        // Which of them counts must not depend on who looks.
+        _ => Presented::Unknown,
+    };
+    call.shared.sapl.authenticator.verify(presented, call.shared).await.map_err(|denied| match denied {
+        Denied::Wrong => Refusal::new(StatusCode::UNAUTHORIZED),
+        Denied::Busy => Refusal::new(StatusCode::SERVICE_UNAVAILABLE),
+    })
+}
+
+/// Which decisions of several are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Emit {
+    Changed,
+    All,
+}
+
+/// A request by somebody who may ask.
+struct Question<'q> {
+    call: &'q Call<'q>,
+    decider: &'q dyn Decider,
+    identity: &'q Identity,
+    text: &'q [u8],
+}
+
+impl Question<'_> {
+    fn read(&self) -> Result<Subscription, Refusal> {
+        Subscription::from_json(self.text).map_err(|error| self.unreadable(&error))
+    }
+
+    fn read_several(&self) -> Result<MultiSubscription, Refusal> {
+        let subscriptions_max = self.call.shared.settings.sapl.multi_subscriptions_max;
+        json::read_multi_subscription(self.text, subscriptions_max).map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
+        tracing::debug!(request_id = %self.call.id, %error, "a subscription could not be read");
+        Refusal::new(StatusCode::BAD_REQUEST)
+    }
+
+    /// A mistake of ours costs one decision, not the process.
+    fn guarded<T>(&self, ask: impl FnOnce() -> Result<T, NoRoom>) -> Result<T, Refused> {
+        match catch_unwind(AssertUnwindSafe(ask)) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(NoRoom)) => {
+                self.call.shared.metrics.limit_hit("subscriptions");
+                Err(Refused::NoRoom)
+            }
+            Err(_) => {
+                self.call.shared.metrics.panics.inc();
+                tracing::error!(request_id = %self.call.id, "a request ended in a panic; please report it");
+                Err(Refused::Panicked)
+            }
+        }
+    }
+
+    async fn decide_once(self) -> Result<Response<Body>, Refusal> {
+        let subscription = self.read()?;
+        let begun = Instant::now();
+        let decision = match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
+            Ok(Once::Decided(decision)) => Arc::new(decision),
+            Ok(Once::Waiting(mut decisions)) => std::future::poll_fn(|task| decisions.poll_next(task)).await,
+            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+            Err(Refused::Panicked) => Arc::new(Decision::plain(Outcome::Indeterminate)),
+        };
+        self.call.shared.metrics.told(&decision, begun.elapsed());
+        Ok(json_answer(decision.to_json()))
+    }
+
+    async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
+        let multi = self.read_several()?;
+        if multi.subscriptions.is_empty() {
+            return Ok(json_answer(nothing_asked()));
+        }
+        let begun = Instant::now();
+        let ids: Vec<_> = multi.subscriptions.iter().map(|(id, _)| id.clone()).collect();
+        let named: Named = match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
+            Ok(mut decisions) => std::future::poll_fn(|task| decisions.poll_all(task)).await,
+            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+            Err(Refused::Panicked) => {
+                ids.into_iter().map(|id| (id, Arc::new(Decision::plain(Outcome::Indeterminate)))).collect()
+            }
+        };
+        for (_, decision) in &named {
+            self.call.shared.metrics.told(decision, begun.elapsed());
+        }
+        Ok(json_answer(all(&named)))
+    }
+
+    fn decide(self) -> Result<Response<Body>, Refusal> {
+        let subscription = self.read()?;
+        let place = self.place()?;
+        let tenant = &self.identity.tenant;
+        match self.guarded(|| self.decider.subscribe(tenant, subscription)) {
+            Ok(decisions) => Ok(self.events(Box::new(One(decisions)), place)),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    fn decide_all(self, emit: Emit) -> Result<Response<Body>, Refusal> {
+        let multi = self.read_several()?;
+        let place = self.place()?;
+        if multi.subscriptions.is_empty() {
+            let text = match emit {
+                Emit::Changed => {
+                    data(|out| json::write_identified(out, "", &Decision::plain(Outcome::Indeterminate)))
+                }
+                Emit::All => format!("data:{}\n\n", nothing_asked()),
+            };
+            return Ok(self.events(Box::new(Said(Some(text))), place));
+        }
+        match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
+            Ok(decisions) => Ok(self.events(Box::new(Several { decisions, emit }), place)),
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    /// A place among the streams there may be.
+    fn place(&self) -> Result<crate::limits::Held, Refusal> {
+        self.call.shared.sapl.streams.take().ok_or_else(|| {
+            self.call.shared.metrics.limit_hit("sapl.streams_max");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE)
+        })
+    }
+
+    fn events(self, source: Box<dyn Source>, place: crate::limits::Held) -> Response<Body> {
+        let shared = self.call.shared;
+        let expires = self.identity.expires.map(tokio::time::Instant::from_std);
+        let keep_alive = shared.settings.sapl.keep_alive();
+        let events = Events::new(source, shared.stop.subscribe(), keep_alive, expires, place);
+        let mut answer = Response::new(Body::Events(Box::new(events)));
+        let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream;charset=UTF-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        answer
+    }
+}
+
+/// Why there is no answer.
+enum Refused {
+    NoRoom,
+    Panicked,
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Refusal {
+        Refusal::new(match refused {
+            Refused::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Refused::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
+        })
+    }
+}
+
+fn data(write: impl FnOnce(&mut String)) -> String {
+    let mut text = String::with_capacity(64);
+    text.push_str("data:");
+    write(&mut text);
+    text.push_str("\n\n");
+    text
+}
+
+fn all(named: &Named) -> String {
+    let mut text = String::with_capacity(64 * named.len());
+    json::write_named(&mut text, named.iter().map(|(id, decision)| (id.as_str(), &**decision)));
+    text
+}
+
+/// The answer to no question: what SAPL's server says.
+fn nothing_asked() -> String {
+    let mut text = String::new();
+    json::write_named(&mut text, [("", &Decision::plain(Outcome::Indeterminate))]);
+    text
+}
+
+/// The decisions of one subscription.
+struct One(Box<dyn Decisions>);
+
+impl Source for One {
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
+        self.0.poll_next(task).map(|decision| Some(data(|out| out.push_str(&decision.to_json()))))
+    }
+}
+
+/// The decisions of several.
+struct Several {
+    decisions: Box<dyn MultiDecisions>,
+    emit: Emit,
+}
+
+impl Source for Several {
+    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
+        match self.emit {
+            Emit::All => self.decisions.poll_all(task).map(|named| Some(format!("data:{}\n\n", all(&named)))),
+            Emit::Changed => self.decisions.poll_changed(task).map(|named| {
+                let each =
+                    named.iter().map(|(id, decision)| data(|out| json::write_identified(out, id, decision)));
+                Some(each.collect())
+            }),
+        }
+    }
+}
+
+/// Something to say once.
+struct Said(Option<String>);
+
+impl Source for Said {
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<Option<String>> {
+        Poll::Ready(self.0.take())
+    }
+}

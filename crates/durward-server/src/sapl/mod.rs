@@ -1,0 +1,11 @@
+//! What SAPL clients ask and are told, whichever protocol they speak.
+
+mod decider;
+pub mod json;
+mod question;
+mod state;
+
+pub use decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
+pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
+pub use question::MultiSubscription;
+pub(crate) use state::SaplState;

@@ -1,0 +1,13 @@
+//! The RSocket responder without its socket: bytes in, bytes out.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "what helps a test fails as loudly as the test"
+)]
+
+mod connection;
+mod frames;
+mod hostile;
+mod messages;
+mod support;

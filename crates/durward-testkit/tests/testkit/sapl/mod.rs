@@ -1,0 +1,60 @@
+//! SAPL against what the real engine was recorded to say.
+
+mod combining;
+mod documents;
+mod expressions;
+mod scenarios;
+
+use std::fs;
+use std::path::Path;
+
+use durward_pdp::ir::json;
+use durward_pdp::ir::value::Value;
+use durward_pdp::sapl::Subscription;
+use durward_pdp::{IndexKind, Pdp};
+
+/// The lines of a file of JSON lines.
+fn lines(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| json::read(line).unwrap()).collect()
+}
+
+fn get<'v>(value: &'v Value, key: &str) -> &'v Value {
+    value.as_object().unwrap().get(key).unwrap_or(&Value::Undefined)
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    get(value, key).as_text().unwrap_or_default()
+}
+
+fn subscription(value: &Value) -> Subscription {
+    Subscription::from_value(value).unwrap()
+}
+
+/// A configuration: voting mode, default decision, error handling, variables as JSON.
+fn configuration(algorithm: [&str; 3], variables: &str) -> String {
+    let [mode, default, errors] = algorithm;
+    format!(
+        r#"{{"algorithm":{{"votingMode":"{mode}","defaultDecision":"{default}","errorHandling":"{errors}"}},
+            "variables":{variables}}}"#
+    )
+}
+
+/// What a decision point with these documents says, as JSON; the problems if it cannot be built.
+fn decide(
+    configuration: &str,
+    documents: &[&str],
+    index: IndexKind,
+    subscription: &Subscription,
+) -> Result<String, String> {
+    let mut builder = Pdp::builder().index(index).policy("pdp.json", configuration);
+    for (number, document) in documents.iter().enumerate() {
+        builder = builder.policy(&format!("{number}.sapl"), *document);
+    }
+    match builder.build() {
+        Ok(pdp) => Ok(pdp.decide_once(subscription).to_json()),
+        Err(errors) => {
+            Err(errors.iter().map(std::string::ToString::to_string).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}

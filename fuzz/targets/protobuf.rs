@@ -1,0 +1,33 @@
+//! Messages in protocol buffers: whatever is read is written and read again as the same.
+#![no_main]
+
+use bytes::BytesMut;
+use durward_server::rsocket::protobuf::{
+    Limits, read_decision, read_multi_subscription, read_subscription, write_decision, write_multi_subscription,
+    write_subscription,
+};
+use libfuzzer_sys::fuzz_target;
+
+const LIMITS: Limits = Limits { values_max: 10_000, subscriptions_max: 256 };
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut out = BytesMut::new();
+    if let Ok(subscription) = read_subscription(bytes, &LIMITS) {
+        // Numbers may be longer without their exponent, and so too long to be read again.
+        write_subscription(&mut out, &subscription).unwrap();
+        if let Ok(again) = read_subscription(&out, &LIMITS) {
+            let before = out.split();
+            write_subscription(&mut out, &again).unwrap();
+            assert_eq!(before, out);
+        }
+    }
+    out.clear();
+    if let Ok(multi) = read_multi_subscription(bytes, &LIMITS) {
+        write_multi_subscription(&mut out, &multi).unwrap();
+    }
+    out.clear();
+    if let Ok(decision) = read_decision(bytes, LIMITS.values_max) {
+        write_decision(&mut out, &decision);
+        assert!(read_decision(&out, LIMITS.values_max).is_err() || !out.is_empty());
+    }
+});
