@@ -1,5 +1,169 @@
-//! The library `graphql`.
+//! The library `graphql`: what a query asks for, and whether it makes sense in a schema.
+//!
+//! What differs from the Java engine:
+//! - the words and the order of errors are graphql-java's for the usual ones only;
+//! - `@defer` and other experimental directives are unknown;
+//! - a schema is limited to 1,048,576 characters in `parseSchema` too.
+//!
+//! What surprises but does not differ: `validateQuery` gives up on schemas with interfaces, unions or scalars of their
+//! own (`valid` is false), because the Java engine makes them executable without anything behind; `fields`, `depth` and
+//! the like do not look into spread fragments; and `valid` of `analyzeQuery` is about syntax alone.
 
+use durward_ir::fault::Evaluated;
 use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::{Object as AnObject, Text};
+use durward_ir::value::{Object, ObjectBuilder, Value};
 
-pub(crate) const FUNCTIONS: &[LibraryFunction] = &[];
+use crate::jvm::{int, length};
+use crate::table::{row, unchecked};
+use analysis::{DEPTH_WEIGHT, Metrics, write_nothing};
+use ast::{Document, SystemKind};
+use parser::{Limits, parse};
+use schema::{SCALARS, Schema, redefinitions};
+
+mod analysis;
+mod ast;
+mod introspection;
+mod lexer;
+mod parser;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod validation;
+
+/// The longest schema queries are validated against, in UTF-16 code units, as the Java engine has it.
+const SCHEMA_LENGTH_MAX: usize = 512 * 1024;
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("graphql.validateQuery", &[Text, Text], validate_query,
+        "`{valid, errors?, operation, fields, fieldCount, depth, complexity, security, ast}` of a query in a schema."),
+    row("graphql.analyzeQuery", &[Text], analyze_query,
+        "As `validateQuery`, without a schema: `valid` tells whether the syntax is right."),
+    row("graphql.complexity", &[AnObject, AnObject], complexity,
+        "The weights of all fields of an analysis, 1 where none is given, and twice its depth."),
+    row("graphql.parseSchema", &[Text], parse_schema, "`{valid, ast: {types, directives}, errors?}` of a schema."),
+];
+
+fn text(text: impl AsRef<str>) -> Value {
+    Value::Text(text.as_ref().into())
+}
+
+fn analyze_query(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(query)] = arguments else { return unchecked() };
+    Ok(match parse(query, Limits::QUERY) {
+        Ok(document) => analyzed(&document),
+        Err(error) => failed([query_failure(&error.0)]),
+    })
+}
+
+fn validate_query(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(query), Value::Text(schema_text)] = arguments else { return unchecked() };
+    let document = match parse(query, Limits::QUERY) {
+        Ok(document) => document,
+        Err(error) => return Ok(failed([query_failure(&error.0)])),
+    };
+    if length(schema_text) > SCHEMA_LENGTH_MAX {
+        let message = format!("Schema exceeds maximum size of {SCHEMA_LENGTH_MAX} bytes.");
+        return Ok(failed([query_failure(&message)]));
+    }
+    let schema_document = match parse(schema_text, Limits::SCHEMA) {
+        Ok(document) => document,
+        Err(error) => return Ok(failed([schema_failure(&[error.0])])),
+    };
+    Ok(match Schema::build(&schema_document) {
+        Err(errors) => failed([schema_failure(&errors)]),
+        Ok(schema) => match validation::validate(&document, &schema) {
+            errors if errors.is_empty() => analyzed(&document),
+            errors => failed(errors),
+        },
+    })
+}
+
+fn query_failure(reason: &str) -> String {
+    format!("Failed to parse GraphQL query: {reason}")
+}
+
+fn schema_failure(errors: &[String]) -> String {
+    format!("Schema parsing failed: errors=[{}]", errors.join(", "))
+}
+
+/// The result for a query that can be analyzed.
+fn analyzed(document: &Document<'_>) -> Value {
+    let Some(operation) = document.operations.first() else {
+        return failed([query_failure("No operation definition found.")]);
+    };
+    let Ok(metrics) = Metrics::of(document, operation) else {
+        return failed([query_failure("a number is too large")]);
+    };
+    let mut result = ObjectBuilder::new();
+    result.insert("valid", Value::Boolean(true));
+    metrics.write(&mut result);
+    Value::Object(result.finish().into())
+}
+
+/// The result for anything else.
+fn failed(errors: impl IntoIterator<Item = String>) -> Value {
+    let mut result = ObjectBuilder::new();
+    result.insert("valid", Value::Boolean(false));
+    result.insert("errors", Value::array(errors.into_iter().map(text)));
+    write_nothing(&mut result);
+    Value::Object(result.finish().into())
+}
+
+/// In 32 bits that overflow, like the Java engine.
+fn complexity(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Object(parsed), Value::Object(weights)] = arguments else { return unchecked() };
+    let Some(Value::Array(fields)) = parsed.get("fields") else { return Ok(Value::number(0)) };
+    let weighed = fields.iter().fold(0_i32, |sum, field| sum.wrapping_add(weight(field, weights)));
+    let depth = if let Some(Value::Number(depth)) = parsed.get("depth") { int(depth) } else { 1 };
+    let of_depth = depth.wrapping_mul(i32::try_from(DEPTH_WEIGHT).unwrap_or(i32::MAX));
+    Ok(Value::number(i64::from(weighed.wrapping_add(of_depth))))
+}
+
+fn weight(field: &Value, weights: &Object) -> i32 {
+    let Value::Text(name) = field else { return 0 };
+    if let Some(Value::Number(weight)) = weights.get(name) { int(weight) } else { 1 }
+}
+
+fn parse_schema(arguments: &[Value]) -> Evaluated<Value> {
+    let [Value::Text(schema)] = arguments else { return unchecked() };
+    let errors = match parse(schema, Limits::SCHEMA) {
+        Ok(document) => match redefinitions(&document) {
+            errors if errors.is_empty() => return Ok(listed(&document)),
+            errors => errors,
+        },
+        Err(error) => vec![error.0],
+    };
+    Ok(Value::object([
+        ("valid", Value::Boolean(false)),
+        ("ast", Value::object::<&str>([])),
+        ("errors", Value::array([text(format!("errors=[{}]", errors.join(", ")))])),
+    ]))
+}
+
+/// The types and directives of a schema; the scalars come last, those of the specification first among them.
+fn listed(document: &Document<'_>) -> Value {
+    let entry = |kind: &str, name: &str| Value::object([("kind", text(kind)), ("name", text(name))]);
+    let mut types = Vec::new();
+    let mut scalars: Vec<Value> =
+        SCALARS.iter().map(|name| entry(SystemKind::Scalar.class_name(), name)).collect();
+    let mut directives = Vec::new();
+    for definition in document.system.iter().filter(|definition| !definition.is_extension) {
+        let (kind, name) = (definition.kind.class_name(), definition.name);
+        match &definition.kind {
+            SystemKind::Schema(_) => {}
+            SystemKind::Directive { .. } => directives.push(Value::object([("name", text(name))])),
+            SystemKind::Scalar if SCALARS.contains(&name) => {}
+            SystemKind::Scalar => scalars.push(entry(kind, name)),
+            SystemKind::Object { .. }
+            | SystemKind::Interface { .. }
+            | SystemKind::Union
+            | SystemKind::Enum(_)
+            | SystemKind::Input(_) => types.push(entry(kind, name)),
+        }
+    }
+    types.extend(scalars);
+    let ast = Value::object([("types", Value::array(types)), ("directives", Value::array(directives))]);
+    Value::object([("valid", Value::Boolean(true)), ("ast", ast)])
+}

@@ -27,6 +27,7 @@ mod tests;
 mod validate;
 
 pub use compile::SCHEMA_NODES_MAX;
+pub(crate) use message::length as formatted_count;
 pub use validate::{VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX, VIOLATIONS_MAX};
 
 use keyword::Node;

@@ -45,7 +45,7 @@ pub(super) fn count(number: i64) -> String {
 }
 
 /// A length, as above.
-pub(super) fn length(number: usize) -> String {
+pub(crate) fn length(number: usize) -> String {
     count(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

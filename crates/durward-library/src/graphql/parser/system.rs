@@ -1,0 +1,140 @@
+//! Definitions of schemas (specification, section 3).
+
+use super::{Parsed, Parser};
+use crate::graphql::ast::{
+    EnumValue, FieldDefinition, InputValue, OperationKind, SystemDefinition, SystemKind,
+};
+use crate::graphql::lexer::Kind;
+
+impl<'t> Parser<'t> {
+    pub(super) fn system_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
+        let is_described = self.description()?;
+        let is_extension = !is_described && self.take_word("extend")?;
+        if self.token.kind != Kind::Name {
+            return self.wrong();
+        }
+        let word = self.token.text;
+        if !matches!(word, "schema" | "scalar" | "type" | "interface" | "union" | "enum" | "input")
+            && (word != "directive" || is_extension)
+        {
+            return self.wrong();
+        }
+        self.advance()?;
+        if word == "directive" {
+            return self.directive_definition();
+        }
+        let name = if word == "schema" { "" } else { self.name()? };
+        let interfaces = if matches!(word, "type" | "interface") { self.interfaces()? } else { Vec::new() };
+        let directives = self.directives()?;
+        let kind = match word {
+            "schema" => SystemKind::Schema(self.operation_types(is_extension)?),
+            "scalar" => SystemKind::Scalar,
+            "type" => SystemKind::Object { interfaces, fields: self.field_definitions()? },
+            "interface" => SystemKind::Interface { interfaces, fields: self.field_definitions()? },
+            "union" => self.members().map(|()| SystemKind::Union)?,
+            "enum" => SystemKind::Enum(self.optional("{", "}", Parser::enum_value)?),
+            _ => SystemKind::Input(self.optional("{", "}", Parser::input_value)?),
+        };
+        Ok(SystemDefinition { is_extension, name, directives, kind })
+    }
+
+    fn description(&mut self) -> Parsed<bool> {
+        if self.token.kind != Kind::Text {
+            return Ok(false);
+        }
+        self.advance().map(|_| true)
+    }
+
+    fn operation_types(&mut self, is_extension: bool) -> Parsed<Vec<(OperationKind, &'t str)>> {
+        let one = |parser: &mut Parser<'t>| {
+            parser.description()?;
+            let Some(kind) = OperationKind::ALL.into_iter().find(|kind| parser.is_word(kind.as_str())) else {
+                return parser.wrong();
+            };
+            parser.advance()?;
+            parser.expect(":")?;
+            Ok((kind, parser.name()?))
+        };
+        if is_extension { self.optional("{", "}", one) } else { self.several("{", "}", one) }
+    }
+
+    /// `implements & A & B`, the first `&` optional.
+    fn interfaces(&mut self) -> Parsed<Vec<&'t str>> {
+        if !self.take_word("implements")? {
+            return Ok(Vec::new());
+        }
+        self.take("&")?;
+        let mut names = vec![self.name()?];
+        // Before 2018 names stood beside each other.
+        while self.take("&")? || self.token.kind == Kind::Name {
+            names.push(self.name()?);
+        }
+        Ok(names)
+    }
+
+    /// Braces may be empty, as in graphql-java.
+    fn field_definitions(&mut self) -> Parsed<Vec<FieldDefinition<'t>>> {
+        let mut fields = Vec::new();
+        if self.take("{")? {
+            while !self.take("}")? {
+                fields.push(self.field_definition()?);
+            }
+        }
+        Ok(fields)
+    }
+
+    fn field_definition(&mut self) -> Parsed<FieldDefinition<'t>> {
+        self.description()?;
+        let name = self.name()?;
+        let arguments = self.optional("(", ")", Parser::input_value)?;
+        self.expect(":")?;
+        let of = self.type_ref()?;
+        Ok(FieldDefinition { name, arguments, of, directives: self.directives()? })
+    }
+
+    fn input_value(&mut self) -> Parsed<InputValue<'t>> {
+        self.description()?;
+        let name = self.name()?;
+        self.expect(":")?;
+        let of = self.type_ref()?;
+        let default = if self.take("=")? { Some(self.constant()?) } else { None };
+        Ok(InputValue { name, of, default, directives: self.directives()? })
+    }
+
+    fn enum_value(&mut self) -> Parsed<EnumValue<'t>> {
+        self.description()?;
+        if matches!(self.token.text, "true" | "false" | "null") {
+            return self.wrong();
+        }
+        Ok(EnumValue { name: self.name()?, directives: self.directives()? })
+    }
+
+    /// The members of a union, of which nothing is wanted.
+    fn members(&mut self) -> Parsed<()> {
+        if self.take("=")? {
+            self.take("|")?;
+            self.name()?;
+            while self.take("|")? {
+                self.name()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn directive_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
+        self.expect("@")?;
+        let name = self.name()?;
+        let arguments = self.optional("(", ")", Parser::input_value)?;
+        let is_repeatable = self.take_word("repeatable")?;
+        if !self.take_word("on")? {
+            return self.wrong();
+        }
+        self.take("|")?;
+        let mut locations = vec![self.name()?];
+        while self.take("|")? {
+            locations.push(self.name()?);
+        }
+        let kind = SystemKind::Directive { arguments, is_repeatable, locations };
+        Ok(SystemDefinition { is_extension: false, name, directives: Vec::new(), kind })
+    }
+}
