@@ -9,8 +9,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use durward_pdp::stream::Finder;
-use durward_pdp::stream::finders::TimeFinder;
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
@@ -21,6 +19,7 @@ use crate::policies::Policies;
 use crate::rsocket::serve;
 use crate::sapl::{Decider, Tenants};
 use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::sources::Sources;
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
 use crate::{Clock, listener};
@@ -182,7 +181,8 @@ impl Server {
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
-        decide_by_policies(&shared).map_err(StartError::Thread)?;
+        // Dropped at the end: then no source says anything any more.
+        let _sources = decide_by_policies(&shared)?;
         let _watch =
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -224,18 +224,21 @@ impl Server {
     }
 }
 
-/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
-fn decide_by_policies(shared: &Arc<Shared>) -> io::Result<()> {
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives what asks services for
+/// attributes.
+fn decide_by_policies(shared: &Arc<Shared>) -> Result<Option<Sources>, StartError> {
     let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
     if !is_asked || shared.sapl.decider.get().is_some() {
-        return Ok(());
+        return Ok(None);
     }
-    let tenants = Tenants::new(Arc::clone(&shared.clock), vec![Finder::timed(TimeFinder::default())])?;
+    let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
+    let tenants =
+        Tenants::new(Arc::clone(&shared.clock), sources.all_finders()).map_err(StartError::Thread)?;
     // Only this place fills them, once.
     let _ = shared.sapl.tenants.set(tenants.clone());
     shared.policies_changed();
     let _ = shared.sapl.decider.set(Arc::new(tenants));
-    Ok(())
+    Ok(Some(sources))
 }
 
 /// What a worker accepts connections from.

@@ -21,7 +21,9 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
+use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::stream::Finder;
+use durward_pdp::stream::finders::{TimeFinder, Validity, X509Finder};
 use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
@@ -104,4 +106,19 @@ impl Sources {
     pub fn finders(&self) -> Vec<Finder> {
         self.finders.clone()
     }
+
+    /// All finders that durward has: these, and those that need nothing but the time.
+    pub(crate) fn all_finders(&self) -> Vec<Finder> {
+        let timed = [Finder::timed(TimeFinder::default()), Finder::timed(X509Finder::new(validity))];
+        timed.into_iter().chain(self.finders()).collect()
+    }
+}
+
+/// From when until when a certificate is valid.
+fn validity(certificate: &str) -> Evaluated<Validity> {
+    // The last second counts, to its end.
+    durward_library::x509::validity(certificate).map(|validity| Validity {
+        from_ms: validity.not_before_s.saturating_mul(1_000),
+        until_ms: validity.not_after_s.saturating_add(1).saturating_mul(1_000),
+    })
 }
