@@ -3,8 +3,8 @@
 
 use bytes::BytesMut;
 use durward_server::rsocket::protobuf::{
-    Limits, read_decision, read_multi_subscription, read_subscription, write_decision, write_multi_subscription,
-    write_subscription,
+    Limits, read_decision, read_multi_subscription, read_subscription, write_decision,
+    write_multi_subscription, write_subscription,
 };
 use libfuzzer_sys::fuzz_target;
 

@@ -206,8 +206,6 @@ fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may fail so")]
-
     use super::*;
 
     fn value(xml: &str) -> Evaluated<String> {

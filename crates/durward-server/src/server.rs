@@ -181,8 +181,7 @@ impl Server {
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
-        // Dropped at the end: then no source says anything any more.
-        let _sources = decide_by_policies(&shared)?;
+        decide_by_policies(&shared)?;
         let _watch =
             policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
         let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -224,21 +223,21 @@ impl Server {
     }
 }
 
-/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does. Gives what asks services for
-/// attributes.
-fn decide_by_policies(shared: &Arc<Shared>) -> Result<Option<Sources>, StartError> {
+/// Lets the policies in force decide what SAPL's clients ask, unless somebody else does.
+fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
     let is_asked = shared.settings.sapl.http || shared.settings.rsocket.is_on();
     if !is_asked || shared.sapl.decider.get().is_some() {
-        return Ok(None);
+        return Ok(());
     }
     let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
-    let tenants =
-        Tenants::new(Arc::clone(&shared.clock), sources.all_finders()).map_err(StartError::Thread)?;
+    let finders = sources.all_finders();
+    let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
     // Only this place fills them, once.
+    let _ = shared.sapl.sources.set(sources);
     let _ = shared.sapl.tenants.set(tenants.clone());
     shared.policies_changed();
     let _ = shared.sapl.decider.set(Arc::new(tenants));
-    Ok(Some(sources))
+    Ok(())
 }
 
 /// What a worker accepts connections from.

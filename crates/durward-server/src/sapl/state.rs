@@ -8,6 +8,7 @@ use crate::auth::Authenticator;
 use crate::limits::{Places, Rate};
 use crate::metrics::Metrics;
 use crate::settings::{ConfigError, Settings};
+use crate::sources::Sources;
 
 /// Who may ask, who decides, and how much of it.
 pub(crate) struct SaplState {
@@ -16,6 +17,8 @@ pub(crate) struct SaplState {
     pub(crate) decider: OnceLock<Arc<dyn Decider>>,
     /// The same, where it decides by the policies of `[policies]`.
     pub(crate) tenants: OnceLock<Tenants>,
+    /// Where its attributes come from; they end with the server.
+    pub(crate) sources: OnceLock<Sources>,
     pub(crate) http_rate: Rate,
     pub(crate) rsocket_rate: Rate,
     /// Streams of events.
@@ -33,6 +36,7 @@ impl SaplState {
             authenticator: Authenticator::new(&settings.auth)?,
             decider: OnceLock::new(),
             tenants: OnceLock::new(),
+            sources: OnceLock::new(),
             http_rate: Rate::new(settings.sapl.requests_per_second_max, now),
             rsocket_rate: Rate::new(settings.rsocket.requests_per_second_max, now),
             streams: Places::new(settings.sapl.streams_max, metrics.streams_open("sse")),
