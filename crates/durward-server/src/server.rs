@@ -9,8 +9,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use durward_pdp::stream::Finder;
-use durward_pdp::stream::finders::{TimeFinder, X509Finder};
 use durward_pdp::{Pdp, PolicyError, ReadError};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
@@ -232,8 +230,7 @@ fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
         return Ok(());
     }
     let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
-    let mut finders = vec![Finder::timed(TimeFinder::default()), Finder::timed(X509Finder)];
-    finders.extend(sources.finders());
+    let finders = sources.all_finders();
     let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
     // Only this place fills them, once.
     let _ = shared.sapl.sources.set(sources);

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::thread;
 
 use durward_pdp::stream::Finder;
+use durward_pdp::stream::finders::{TimeFinder, X509Finder};
 use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
@@ -103,5 +104,11 @@ impl Sources {
     /// The finders, to be given to streams beside those that need nothing but the time.
     pub fn finders(&self) -> Vec<Finder> {
         self.finders.clone()
+    }
+
+    /// All finders that durward has: these, and those that need nothing but the time.
+    pub(crate) fn all_finders(&self) -> Vec<Finder> {
+        let timed = [Finder::timed(TimeFinder::default()), Finder::timed(X509Finder)];
+        timed.into_iter().chain(self.finders()).collect()
     }
 }

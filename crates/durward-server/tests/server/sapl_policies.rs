@@ -1,5 +1,9 @@
 //! SAPL's policies on disk, asked over both protocols, while they change.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use crate::sapl::{Stream, ask};
@@ -94,4 +98,43 @@ fn a_tenant_without_policies_is_indeterminate_until_it_has_some() {
     assert_eq!(ask(&server, "decide-once", ALICE).json()["decision"], "INDETERMINATE");
     server.directory.write("policies/other.sapl", READING);
     assert_eq!(stream.next(), format!("data:{PERMIT}\n\n"));
+}
+
+/// Says the same to everybody who asks, until it is told to say something else.
+fn service(says: &Arc<Mutex<&'static str>>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let says = Arc::clone(says);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let body = *says.lock().unwrap();
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn a_decision_follows_what_a_service_says() {
+    let says = Arc::new(Mutex::new(r#"{"open": true}"#));
+    let policy = format!(
+        "policy \"doors\"\npermit\n    var door = {{ \"baseUrl\": \"http://{}\" }};\n    \
+         <http.get(door)[{{ pollIntervalMs: 50 }}]>.open;\n",
+        service(&says)
+    );
+    let server = start(&[("doors.sapl", policy.as_str())]);
+    assert_eq!(ask(&server, "decide-once", ALICE).text(), r#"{"decision":"PERMIT"}"#);
+    let mut stream = Stream::open(&server, "decide", "", ALICE);
+    assert_eq!(stream.next(), "data:{\"decision\":\"PERMIT\"}\n\n");
+    *says.lock().unwrap() = r#"{"open": false}"#;
+    let changed = stream.next();
+    assert!(!changed.contains("PERMIT"), "{changed}");
+    *says.lock().unwrap() = r#"{"open": true}"#;
+    assert_eq!(stream.next(), "data:{\"decision\":\"PERMIT\"}\n\n");
 }
