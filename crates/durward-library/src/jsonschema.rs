@@ -20,6 +20,7 @@ mod compile;
 mod keyword;
 mod message;
 mod pattern;
+mod recent;
 mod reference;
 mod scan;
 #[cfg(test)]
@@ -121,7 +122,7 @@ fn is_compliant(arguments: &[Value]) -> Evaluated<Value> {
     if matches!(value, Value::Undefined) {
         return Ok(Value::Boolean(false));
     }
-    Schema::compile(schema, others)?.is_compliant(value).map(Value::Boolean)
+    recent::compiled(schema, others)?.is_compliant(value).map(Value::Boolean)
 }
 
 fn validate_value(arguments: &[Value]) -> Evaluated<Value> {
@@ -129,7 +130,7 @@ fn validate_value(arguments: &[Value]) -> Evaluated<Value> {
     if matches!(value, Value::Undefined) {
         return Ok(result(false, Vec::new()));
     }
-    let violations = Schema::compile(schema, others)?.violations(value)?;
+    let violations = recent::compiled(schema, others)?.violations(value)?;
     Ok(result(violations.is_empty(), violations))
 }
 
