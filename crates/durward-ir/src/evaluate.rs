@@ -113,6 +113,8 @@ pub trait Trace {
     fn condition(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
     /// An element has voted.
     fn leave(&self, _: NodeId, _: &Vote) {}
+    /// The decision was made; it stands only if [`Question::needs`] is empty.
+    fn decided(&self, _: &Vote, _: &Question<'_>) {}
 }
 
 /// Watches nothing.
@@ -201,6 +203,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         take_walked();
         let start = if T::IS_WATCHING { self.program.root() } else { self.program.entry() };
         let vote = self.vote(start, Known::Unsure);
+        self.trace.decided(&vote, self.question);
         if self.is_spent() {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, too_many_steps(self.steps_max));
         }

@@ -6,7 +6,7 @@
 
 use durward_index::Index;
 use durward_ir::combine::Vote;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading};
 use durward_sapl::{Decision, Subscription};
@@ -83,6 +83,33 @@ impl Pdp {
         encoding: &Encoding,
         shortlist: &S,
     ) -> Attempt {
+        self.asking(snapshot, known, encoding, |question| {
+            let vote = vote(&snapshot.program, question, shortlist);
+            let needs = question.invocations();
+            Attempt { decision: vote.into(), needs }
+        })
+    }
+
+    /// Decides a subscription watched; without an index.
+    pub(crate) fn watched(
+        &self,
+        snapshot: &Snapshot,
+        subscription: &Subscription,
+        trace: &impl Trace,
+    ) -> Vote {
+        self.asking(snapshot, subscription, &Encoding::none(), |question| {
+            Evaluator::new(&snapshot.program, question, &Everything, trace, ListPolicies::No).decide()
+        })
+    }
+
+    #[inline]
+    fn asking<R>(
+        &self,
+        snapshot: &Snapshot,
+        known: &dyn Attributes,
+        encoding: &Encoding,
+        ask: impl FnOnce(&Question<'_>) -> R,
+    ) -> R {
         let moment = match &self.clock {
             Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
             Some(_) | None => None,
@@ -94,9 +121,7 @@ impl Pdp {
                 question.supply(slot, values);
             }
         }
-        let vote = vote(&snapshot.program, &question, shortlist);
-        let needs = question.invocations();
-        Attempt { decision: vote.into(), needs }
+        ask(&question)
     }
 }
 

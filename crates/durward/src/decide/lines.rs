@@ -56,7 +56,11 @@ enum What {
         /// The request, where there is one.
         request: Option<Box<Request>>,
     },
-    Decision(Decision),
+    Decision {
+        decision: Decision,
+        /// The subscription, where there is one.
+        subscription: Option<Box<Subscription>>,
+    },
 }
 
 impl What {
@@ -64,7 +68,7 @@ impl What {
     fn word(&self) -> String {
         match self {
             What::Response { response, .. } => decision_of(response),
-            What::Decision(decision) => decision.outcome.as_str().to_owned(),
+            What::Decision { decision, .. } => decision.outcome.as_str().to_owned(),
         }
     }
 
@@ -72,7 +76,7 @@ impl What {
     fn whole(&self) -> Option<String> {
         match self {
             What::Response { .. } => None,
-            What::Decision(decision) => Some(decision.to_json()),
+            What::Decision { decision, .. } => Some(decision.to_json()),
         }
     }
 }
@@ -154,11 +158,18 @@ fn answer_line<'l>(pdp: &Pdp, line: &'l [u8], format: Format) -> Answer<'l> {
 }
 
 fn answer_subscription<'l>(pdp: &Pdp, id: &'l str, text: &str) -> Answer<'l> {
-    let (decision, problem) = match Subscription::from_json(text.as_bytes()) {
-        Ok(subscription) => (pdp.decide_once(&subscription), None),
-        Err(error) => (Decision::plain(sapl::Outcome::Indeterminate), Some(error.to_string())),
-    };
-    Answer { id, what: What::Decision(decision), problem }
+    match Subscription::from_json(text.as_bytes()) {
+        Ok(subscription) => {
+            let decision = pdp.decide_once(&subscription);
+            let what = What::Decision { decision, subscription: Some(Box::new(subscription)) };
+            Answer { id, what, problem: None }
+        }
+        Err(error) => {
+            let decision = Decision::plain(sapl::Outcome::Indeterminate);
+            let what = What::Decision { decision, subscription: None };
+            Answer { id, what, problem: Some(error.to_string()) }
+        }
+    }
 }
 
 fn refuse(id: &str, form: Form, problem: String) -> Answer<'_> {
@@ -186,7 +197,7 @@ fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, F
 
 fn write_answer(out: &mut impl Write, pdp: &Pdp, answer: &Answer<'_>, explain: bool) -> io::Result<()> {
     let written = match &answer.what {
-        What::Decision(decision) => decision.to_json(),
+        What::Decision { decision, .. } => decision.to_json(),
         What::Response { form, version, response, .. } => {
             let written = form.write(response, *version);
             if *form == Form::Xml { serde_json::to_string(&written)? } else { written }
@@ -194,8 +205,15 @@ fn write_answer(out: &mut impl Write, pdp: &Pdp, answer: &Answer<'_>, explain: b
     };
     let (id, decision) = (answer.id, answer.what.word());
     write!(out, "{{\"id\":{id},\"decision\":\"{decision}\",\"response\":{written}")?;
-    if let (true, What::Response { request: Some(request), .. }) = (explain, &answer.what) {
-        write!(out, ",\"explanation\":{}", pdp.explain(request).to_json())?;
+    let explanation = match &answer.what {
+        What::Response { request: Some(request), .. } if explain => Some(pdp.explain(request)),
+        What::Decision { subscription: Some(subscription), .. } if explain => {
+            Some(pdp.explain_subscription(subscription))
+        }
+        What::Response { .. } | What::Decision { .. } => None,
+    };
+    if let Some(explanation) = explanation {
+        write!(out, ",\"explanation\":{}", explanation.to_json())?;
     }
     out.write_all(b"}\n")
 }

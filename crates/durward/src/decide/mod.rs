@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     /// The index: auto, scan, bloom or diagram; it changes the speed, never the answer
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
     index: IndexKind,
-    /// Say why: which policies applied and which did not, and because of what
+    /// Say why: which policies applied and which did not, and because of what; of SAPL, condition by condition
     #[arg(long)]
     explain: bool,
     /// The form of the answer
@@ -72,12 +72,13 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let builder = arguments.policies.prepare().policies(arguments.policies.read()?).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
+    let builder = if arguments.explain { builder.explaining() } else { builder };
     let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => lines::answer(&pdp, requests, arguments.format, arguments.explain),
         (Some(requests), Some(recorded)) => lines::compare(&pdp, requests, arguments.format, recorded),
         (None, _) => match arguments.subscription.read()? {
-            Some(subscription) => subscription::answer(&pdp, &subscription),
+            Some(subscription) => subscription::answer(&pdp, &subscription, arguments.explain),
             None => one(&pdp, arguments),
         },
     }
@@ -87,7 +88,7 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
     let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
     let text = read(path)?;
     if subscription::is_one(&text) {
-        return subscription::answer_text(pdp, &text, &name_of(path));
+        return subscription::answer_text(pdp, &text, &name_of(path), arguments.explain);
     }
     let Some(form) = Form::of(&text) else {
         let message = format!("{}: the request is neither XML nor JSON", name_of(path));

@@ -57,16 +57,20 @@ pub(super) fn is_one(text: &[u8]) -> bool {
     object.is_some_and(|object| object.contains_key("subject") && !object.contains_key("Request"))
 }
 
-/// Answers a subscription.
-pub(super) fn answer(pdp: &Pdp, subscription: &Subscription) -> Outcome {
-    to_stdout(&(pdp.decide_once(subscription).to_json() + "\n"))?;
+/// Answers a subscription, and says why if that is wanted.
+pub(super) fn answer(pdp: &Pdp, subscription: &Subscription, explain: bool) -> Outcome {
+    let mut answer = pdp.decide_once(subscription).to_json() + "\n";
+    if explain {
+        answer.push_str(&format!("\n{}", pdp.explain_subscription(subscription)));
+    }
+    to_stdout(&answer)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Answers the text of a subscription.
-pub(super) fn answer_text(pdp: &Pdp, text: &[u8], name: &str) -> Outcome {
+pub(super) fn answer_text(pdp: &Pdp, text: &[u8], name: &str, explain: bool) -> Outcome {
     match Subscription::from_json(text) {
-        Ok(subscription) => answer(pdp, &subscription),
+        Ok(subscription) => answer(pdp, &subscription, explain),
         Err(error) => {
             to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
             complain(format_args!("{name}: {error}"));
