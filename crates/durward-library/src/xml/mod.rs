@@ -5,9 +5,6 @@
 //! than once is an array. An element of text alone is that text, and one that `xsi:nil` says to be nothing is null; the
 //! name of the outermost one is lost. Document types are skipped, so that nothing is read but the document, and nothing
 //! grows that is short.
-//!
-//! What differs: names may be those of the fifth edition of XML 1.0, where that library knows the fourth, and where reading
-//! fails the fault says so in other words than Jackson's.
 
 mod read;
 mod scopes;

@@ -100,6 +100,7 @@ impl Settings {
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
         start(&mut self.rsocket.socket);
         start(&mut self.sources.authorities);
+        start(&mut self.sources.published);
         if let Some(jwt) = &mut self.auth.jwt {
             start(&mut jwt.keys);
             start(&mut jwt.authorities);
