@@ -5,9 +5,11 @@
 
 mod build;
 mod fold;
+mod shape;
 mod shared;
 mod slots;
 mod structured;
+mod table;
 
 pub use build::Builder;
 pub use fold::Facts;
@@ -25,6 +27,7 @@ use crate::datatype::XPathExpression;
 use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
+use crate::question::Question;
 use crate::value::{DataType, Operand, Value};
 
 /// What a rule is for.
@@ -64,6 +67,7 @@ pub struct Program {
     nodes: Vec<Node>,
     exprs: Vec<Expr>,
     shared: shared::Shared,
+    tables: table::Tables,
     /// The set of all root documents.
     root: NodeId,
     entry: NodeId,
@@ -285,10 +289,16 @@ impl Program {
         self.shared.place(id)
     }
 
-    /// Whether any expression is remembered.
+    /// Whether any expression is remembered, or has a table.
     #[inline]
     pub(crate) fn has_shared(&self) -> bool {
-        !self.shared.is_empty()
+        !self.shared.is_empty() || !self.tables.is_empty()
+    }
+
+    /// Whether an expression is true, where a table says so; `None` where it has to be evaluated.
+    #[inline]
+    pub(crate) fn tabled(&self, id: ExprId, question: &Question<'_>) -> Option<bool> {
+        self.tables.truth(id, question)
     }
 
     /// All expressions, in order of their numbers.

@@ -24,14 +24,16 @@ pub struct Number(pub u32);
 impl Number {
     /// The bag is empty.
     pub const ABSENT: Number = Number(0);
-    /// One value, which no policy compares this slot with.
+    /// One value, which no policy compares this slot with, and which is no [`Number::OTHER_TEXT`].
     pub const OTHER: Number = Number(1);
     /// Several values; see [`Question::any_of_many`].
     pub const MANY: Number = Number(2);
     /// Not in the request, but an attribute source might know it and has not been asked.
     pub const UNASKED: Number = Number(3);
+    /// One text, a [`Value::Text`], which no policy compares this slot with.
+    pub const OTHER_TEXT: Number = Number(4);
     /// The number of atom 0; others follow.
-    pub const FIRST_ATOM: u32 = 4;
+    pub const FIRST_ATOM: u32 = 5;
 
     /// The number of a slot whose only value makes this atom true.
     #[inline]
@@ -590,5 +592,6 @@ fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number 
     if !value.is_internable() {
         return Number::OTHER;
     }
-    slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
+    let other = if matches!(value, Value::Text(_)) { Number::OTHER_TEXT } else { Number::OTHER };
+    slots.find_atom(slot, value, digest).map_or(other, Number::of)
 }

@@ -92,6 +92,9 @@ impl<'a> Reckoner<'a, '_> {
 
     /// The value of an expression that must be true or false.
     pub(crate) fn truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        if let Some(truth) = self.remembering.and_then(|memory| memory.tabled(id, self.question)) {
+            return Ok(truth);
+        }
         let Some(place) = self.place(id) else { return self.new_truth(id, here) };
         if let Some(truth) = place.truth() {
             return Ok(truth);
