@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::fold::Folding;
+use super::foregone::Foregone;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
@@ -124,12 +125,14 @@ impl Builder {
             exprs: self.exprs,
             shared,
             tables: Tables::default(),
+            foregone: None,
             root,
             entry: root,
             slots: self.slots,
             sources: self.sources,
         };
         program.entry = program.find_entry();
+        program.foregone = Foregone::of(&program, &shapes);
         program.tables = Tables::of(&program, &shapes);
         program
     }

@@ -39,7 +39,7 @@ impl Shape {
     }
 
     /// What depends on either. `None` where that is too much.
-    fn and(mut self, other: Shape) -> Option<Shape> {
+    pub(super) fn and(mut self, other: Shape) -> Option<Shape> {
         for (slot, is_opaque) in other.slots {
             match self.slots.iter_mut().find(|(known, _)| *known == slot) {
                 Some((_, both)) => *both &= is_opaque,

@@ -7,21 +7,20 @@
 
 use std::cell::Cell;
 
-use smallvec::SmallVec;
-
-use super::shape::{SLOTS_MAX, Shape, Shapes};
-use super::{Expr, ExprId, Program, SlotId, UnaryOperator};
+use super::grid::Grid;
+use super::shape::{Shape, Shapes};
+use super::{Expr, ExprId, Program, Structured, UnaryOperator};
 use crate::evaluate::{Reckoner, STEPS_MAX};
-use crate::path::Path;
-use crate::program::{Atom, Structured};
-use crate::question::{Attributes, Encoding, NoContent, Number, Question, Reading};
-use crate::value::Value;
+use crate::question::{NoContent, Question, UNENCODED};
 
 /// No table has more cells: filling one costs an evaluation each.
 const CELLS_MAX: usize = 1 << 14;
 
 /// All tables of a program together have no more cells, so that building them takes some tenths of a second at most.
 const ALL_CELLS_MAX: usize = 1 << 20;
+
+/// How deep conditions are taken apart.
+const NESTING_MAX: usize = 8;
 
 /// All tables of a program.
 #[derive(Debug, Default)]
@@ -34,31 +33,10 @@ pub(super) struct Tables {
 /// The truths of one expression.
 #[derive(Debug)]
 struct Table {
-    axes: SmallVec<[Axis; SLOTS_MAX]>,
+    grid: Grid,
     /// Two bits for each cell: whether there is an entry, and the entry.
     cells: Box<[u64]>,
 }
-
-/// One part of the subscription that an expression depends on.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    slot: SlotId,
-    /// The [`Number`] of the slot's first atom.
-    first: u32,
-    /// How many atoms the slot has; places [`ABSENT`] and [`OTHER`] come before them.
-    count: u32,
-    /// How many cells lie between one place and the next.
-    stride: u32,
-    /// Whether a text that no policy names is as good as any other.
-    is_opaque: bool,
-}
-
-/// The place of a part that is not there.
-const ABSENT: u32 = 0;
-/// The place of a text that no policy names.
-const OTHER: u32 = 1;
-/// The place of the first atom.
-const FIRST: u32 = 2;
 
 const CELLS_PER_WORD: usize = 32;
 
@@ -69,9 +47,6 @@ impl Tables {
             Maker { program, shapes, places: Vec::new(), tables: Vec::new(), cells_left: ALL_CELLS_MAX };
         for condition in shapes.conditions() {
             maker.table(*condition, NESTING_MAX);
-        }
-        if maker.tables.is_empty() {
-            return Tables::default();
         }
         Tables { places: maker.places.into(), tables: maker.tables.into() }
     }
@@ -90,13 +65,8 @@ impl Tables {
 impl Table {
     #[inline]
     fn truth(&self, question: &Question<'_>) -> Option<bool> {
-        let mut at = 0;
-        for axis in &self.axes {
-            at += axis.place(question.number(axis.slot))? * axis.stride;
-        }
-        let at = at as usize;
-        let word = self.cells.get(at / CELLS_PER_WORD)?;
-        match word >> (at % CELLS_PER_WORD * 2) & 0b11 {
+        let at = self.grid.cell(|slot| question.peek(slot))?;
+        match self.cells.get(at / CELLS_PER_WORD)? >> (at % CELLS_PER_WORD * 2) & 0b11 {
             0b10 => Some(false),
             0b11 => Some(true),
             _ => None,
@@ -109,28 +79,6 @@ impl Table {
         }
     }
 }
-
-impl Axis {
-    #[inline]
-    fn place(&self, number: Number) -> Option<u32> {
-        let atom = number.0.wrapping_sub(self.first);
-        if atom < self.count {
-            return Some(atom + FIRST);
-        }
-        match number {
-            Number::ABSENT => Some(ABSENT),
-            Number::OTHER_TEXT => Some(OTHER),
-            _ => None,
-        }
-    }
-
-    fn places(&self) -> usize {
-        (self.count + FIRST) as usize
-    }
-}
-
-/// How deep conditions are taken apart.
-const NESTING_MAX: usize = 8;
 
 struct Maker<'a> {
     program: &'a Program,
@@ -176,26 +124,12 @@ impl Maker<'_> {
 
     /// `None` where it would be too large, or say nothing.
     fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Table> {
-        let mut axes: SmallVec<[Axis; SLOTS_MAX]> = SmallVec::new();
-        let mut cells = 1_usize;
-        for (slot, is_opaque) in shape.slots() {
-            let (first, count) = self.program.slots.atoms_of(slot);
-            if count == 0 {
-                return None;
-            }
-            let stride = u32::try_from(cells).ok()?;
-            let axis = Axis { slot, first: Number::of(Atom(first)).0, count, stride, is_opaque };
-            cells = cells.checked_mul(axis.places()).filter(|cells| *cells <= CELLS_MAX)?;
-            axes.push(axis);
-        }
-        if axes.is_empty() {
-            return None;
-        }
-        self.cells_left = self.cells_left.checked_sub(cells)?;
-        let words = cells.div_ceil(CELLS_PER_WORD);
-        let mut table = Table { axes, cells: vec![0; words].into() };
-        for at in 0..cells {
-            if let Some(truth) = self.truth(id, &table.axes, at) {
+        let grid = Grid::new(&self.program.slots, shape, CELLS_MAX)?;
+        self.cells_left = self.cells_left.checked_sub(grid.cells())?;
+        let cells = vec![0; grid.cells().div_ceil(CELLS_PER_WORD)].into();
+        let mut table = Table { grid, cells };
+        for at in 0..table.grid.cells() {
+            if let Some(truth) = self.truth(id, &table.grid, at) {
                 table.set(at, truth);
             }
         }
@@ -204,48 +138,16 @@ impl Maker<'_> {
 
     /// What the plain evaluator says for one cell; `None` where that is an error or not the same for all that the cell
     /// stands for.
-    fn truth(&self, id: ExprId, axes: &[Axis], at: usize) -> Option<bool> {
-        let mut parts = Parts { values: SmallVec::new() };
-        for axis in axes {
-            let path = self.program.slots.path(axis.slot)?;
-            match (at / axis.stride as usize % axis.places()) as u32 {
-                ABSENT => {}
-                OTHER if axis.is_opaque => parts.values.push((path, self.shapes.unnamed())),
-                OTHER => return None,
-                place => {
-                    let (_, value) =
-                        self.program.slots.atom(Atom(axis.first - Number::FIRST_ATOM + place - FIRST));
-                    parts.values.push((path, value));
-                }
-            }
-        }
-        let question = Question::new(&self.program.slots, &parts, &NoContent, &[], &Encoding::none());
-        let steps = Cell::new(0);
+    fn truth(&self, id: ExprId, grid: &Grid, at: usize) -> Option<bool> {
+        let parts = grid.parts(&self.program.slots, at, self.shapes.unnamed())?;
+        let question = Question::new(&self.program.slots, &parts, &NoContent, &[], &UNENCODED);
         let reckoner = Reckoner {
             exprs: self.program.exprs(),
             question: &question,
-            steps: &steps,
+            steps: &Cell::new(0),
             steps_max: STEPS_MAX,
             remembering: None,
         };
         reckoner.truth(id, None).ok()
-    }
-}
-
-/// The parts of the subscription that one cell stands for.
-struct Parts<'a> {
-    values: SmallVec<[(&'a Path, &'a Value); SLOTS_MAX]>,
-}
-
-impl Attributes for Parts<'_> {
-    fn read<'a>(&'a self, _: &crate::attribute::AttributeName, _: crate::attribute::NameKey) -> Reading<'a> {
-        Reading::Absent
-    }
-
-    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
-        match self.values.iter().find(|(known, _)| *known == path) {
-            Some((_, value)) => Reading::of(std::slice::from_ref(*value)),
-            None => Reading::Absent,
-        }
     }
 }
