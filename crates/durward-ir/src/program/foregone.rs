@@ -12,10 +12,10 @@ use crate::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
 use crate::question::{Attributes, Encoding, NoContent, Question, UNENCODED, known, looked_up};
 
 /// No program has more cells: each costs a decision when policies are read.
-const CELLS_MAX: usize = 1 << 14;
+const FOREGONE_CELLS_MAX: usize = 1 << 14;
 
 /// Filling the cells looks at no more policy elements, so that it takes some tenths of a second at most.
-const VISITS_MAX: usize = 1 << 20;
+const FOREGONE_VISITS_MAX: usize = 1 << 20;
 
 /// The verdicts of a whole program.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl Foregone {
     /// `None` where anything goes along with a verdict, or policies look at too much.
     pub(super) fn of(program: &Program, shapes: &Shapes) -> Option<Foregone> {
         let shape = shape(program, shapes)?;
-        let grid = Grid::new(&program.slots, &shape, CELLS_MAX)?;
-        if grid.cells().checked_mul(program.nodes().len())? > VISITS_MAX {
+        let grid = Grid::new(&program.slots, &shape, FOREGONE_CELLS_MAX)?;
+        if grid.cells().checked_mul(program.nodes().len())? > FOREGONE_VISITS_MAX {
             return None;
         }
         let cells = (0..grid.cells()).map(|at| verdict(program, shapes, &grid, at)).collect();

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::shape::{SLOTS_MAX, Shape};
+use super::shape::{Shape, TABLE_SLOTS_MAX};
 use super::{Atom, SlotId, Slots};
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
@@ -13,7 +13,7 @@ use crate::value::Value;
 /// The cells, by the numbers that some slots hold.
 #[derive(Debug)]
 pub(super) struct Grid {
-    axes: SmallVec<[Axis; SLOTS_MAX]>,
+    axes: SmallVec<[Axis; TABLE_SLOTS_MAX]>,
     cells: usize,
 }
 
@@ -107,7 +107,7 @@ impl Axis {
 /// The parts of the subscription that one cell stands for.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
-    values: SmallVec<[(&'a Path, &'a Value); SLOTS_MAX]>,
+    values: SmallVec<[(&'a Path, &'a Value); TABLE_SLOTS_MAX]>,
 }
 
 impl Attributes for Parts<'_> {

@@ -14,10 +14,10 @@ use crate::path::key_of;
 use crate::value::Value;
 
 /// Conditions that depend on more parts have no tables.
-pub(super) const SLOTS_MAX: usize = 3;
+pub(super) const TABLE_SLOTS_MAX: usize = 3;
 
 /// So many values, and no more, are followed through the steps of an expression.
-const VALUES_MAX: usize = 1 << 14;
+const FOLLOWED_VALUES_MAX: usize = 1 << 14;
 
 /// How deep expressions are looked into.
 const NESTING_MAX: usize = 64;
@@ -26,7 +26,7 @@ const NESTING_MAX: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Sorted; with each whether all texts that are no atoms of it are alike.
-    slots: SmallVec<[(SlotId, bool); SLOTS_MAX]>,
+    slots: SmallVec<[(SlotId, bool); TABLE_SLOTS_MAX]>,
 }
 
 impl Shape {
@@ -47,7 +47,7 @@ impl Shape {
             }
         }
         self.slots.sort_unstable();
-        (self.slots.len() <= SLOTS_MAX).then_some(self)
+        (self.slots.len() <= TABLE_SLOTS_MAX).then_some(self)
     }
 }
 
@@ -241,14 +241,14 @@ impl Finder<'_> {
             self.values(right, levels_left)?.iter().map(elements).collect();
         let elements = elements?.concat();
         for (key, value) in &entries {
-            shape = shape.and(match self.builder.get(*value)? {
-                Expr::Part(slot) => {
-                    let slot = *slot;
-                    self.name(slot, &under(&elements, key))?;
-                    Shape::of(slot, true)
-                }
-                _ => self.shape(*value, levels_left)?,
-            })?;
+            let entry = if let Expr::Part(slot) = self.builder.get(*value)? {
+                let slot = *slot;
+                self.name(slot, &under(&elements, key))?;
+                Shape::of(slot, true)
+            } else {
+                self.shape(*value, levels_left)?
+            };
+            shape = shape.and(entry)?;
         }
         Some(shape)
     }
@@ -283,7 +283,7 @@ impl Finder<'_> {
 
     /// Makes atoms of values. Others than texts and the like cannot be atoms, and are told apart by evaluating.
     fn name(&mut self, slot: SlotId, values: &[Value]) -> Option<()> {
-        if values.len() > VALUES_MAX {
+        if values.len() > FOLLOWED_VALUES_MAX {
             return None;
         }
         for value in values.iter().filter(|value| value.is_internable()) {
@@ -342,33 +342,32 @@ fn stepped(values: &[Value], step: &Step) -> Option<Values> {
     let Step::Computed(_) = step else { return None };
     let mut found = vec![Value::Undefined];
     for value in values {
-        match value {
-            Value::Object(object) => found.extend(object.values().cloned()),
-            // An array gives anything to a text.
-            Value::Array(_) => return None,
-            _ => {}
+        // An array gives parts of its elements to a text.
+        if value.as_array().is_some() {
+            return None;
         }
+        found.extend(value.as_object().into_iter().flat_map(|object| object.values().cloned()));
     }
-    (found.len() <= VALUES_MAX).then(|| found.into())
+    (found.len() <= FOLLOWED_VALUES_MAX).then(|| found.into())
 }
 
 /// What `in` compares with; `None` for a text, which is searched.
 fn elements(haystack: &Value) -> Option<Vec<Value>> {
-    match haystack {
-        Value::Array(elements) => Some(elements.to_vec()),
-        Value::Object(object) => Some(object.values().cloned().collect()),
-        Value::Text(_) => None,
-        _ => Some(Vec::new()),
+    match (haystack.as_array(), haystack.as_object(), haystack) {
+        (Some(elements), _, _) => Some(elements.to_vec()),
+        (None, Some(object), _) => Some(object.values().cloned().collect()),
+        (None, None, Value::Text(_)) => None,
+        (None, None, _) => Some(Vec::new()),
     }
 }
 
 /// What a key is compared with; `None` for an array, of whose elements it takes parts.
 fn keys(base: &Value) -> Option<Vec<Value>> {
-    match base {
-        Value::Object(object) => Some(object.keys().cloned().map(Value::Text).collect()),
-        Value::Array(_) => None,
-        _ => Some(Vec::new()),
+    if base.as_array().is_some() {
+        return None;
     }
+    let keys = base.as_object().into_iter().flat_map(|object| object.keys().cloned().map(Value::Text));
+    Some(keys.collect())
 }
 
 /// What the objects among these values have under a key.

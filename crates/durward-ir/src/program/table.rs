@@ -14,10 +14,10 @@ use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::question::{NoContent, Question, UNENCODED};
 
 /// No table has more cells: filling one costs an evaluation each.
-const CELLS_MAX: usize = 1 << 14;
+const TABLE_CELLS_MAX: usize = 1 << 14;
 
 /// All tables of a program together have no more cells, so that building them takes some tenths of a second at most.
-const ALL_CELLS_MAX: usize = 1 << 20;
+const TABLES_CELLS_MAX: usize = 1 << 20;
 
 /// How deep conditions are taken apart.
 const NESTING_MAX: usize = 8;
@@ -44,7 +44,7 @@ impl Tables {
     /// Makes a table of every condition that can have one, and otherwise of those of its parts that can.
     pub(super) fn of(program: &Program, shapes: &Shapes) -> Tables {
         let mut maker =
-            Maker { program, shapes, places: Vec::new(), tables: Vec::new(), cells_left: ALL_CELLS_MAX };
+            Maker { program, shapes, places: Vec::new(), tables: Vec::new(), cells_left: TABLES_CELLS_MAX };
         for condition in shapes.conditions() {
             maker.table(*condition, NESTING_MAX);
         }
@@ -115,16 +115,15 @@ impl Maker<'_> {
     /// Whether an index answers it, and the evaluator as fast as a table.
     fn is_plain(&self, expr: &Expr) -> bool {
         let is_one_of = |part: &ExprId| matches!(self.program.expr(*part), Expr::IsOneOf(..));
-        match expr {
-            Expr::IsOneOf(..) => true,
-            Expr::All(parts) | Expr::Any(parts) => parts.iter().all(is_one_of),
-            _ => false,
+        if let Expr::All(parts) | Expr::Any(parts) = expr {
+            return parts.iter().all(is_one_of);
         }
+        matches!(expr, Expr::IsOneOf(..))
     }
 
     /// `None` where it would be too large, or say nothing.
     fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Table> {
-        let grid = Grid::new(&self.program.slots, shape, CELLS_MAX)?;
+        let grid = Grid::new(&self.program.slots, shape, TABLE_CELLS_MAX)?;
         self.cells_left = self.cells_left.checked_sub(grid.cells())?;
         let cells = vec![0; grid.cells().div_ceil(CELLS_PER_WORD)].into();
         let mut table = Table { grid, cells };

@@ -120,7 +120,6 @@ impl Encoding {
 }
 
 /// The numbers of all slots. Most programs read few attributes, and need no memory for them.
-#[expect(clippy::large_enum_variant, reason = "the large one is a usual one, and what spares the memory")]
 pub(super) enum Numbers<'r> {
     /// All are known.
     Known(&'r [Number]),
