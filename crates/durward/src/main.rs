@@ -6,6 +6,7 @@ mod check;
 mod decide;
 mod demo;
 mod failure;
+mod fmt;
 mod hierarchy;
 mod policies;
 mod serve;
@@ -26,6 +27,7 @@ Examples:
   durward decide --policies policies/ --request ask.xml   one decision
   durward serve --policies policies/                      many decisions, over HTTP
   durward check policies/                                 what is wrong, or odd, in policies
+  durward fmt policies/                                   SAPL documents laid out alike
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
@@ -43,6 +45,7 @@ struct Arguments {
 enum Command {
     Decide(decide::Arguments),
     Check(check::Arguments),
+    Fmt(fmt::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
@@ -69,6 +72,7 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Fmt(arguments) => fmt::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
@@ -106,7 +110,7 @@ fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
         (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
-        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
+        (Some(command @ ("decide" | "check" | "fmt" | "bench" | "serve" | "demo")), _) => {
             format!("durward {command}")
         }
         _ => "durward".to_owned(),

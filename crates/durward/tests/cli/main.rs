@@ -11,6 +11,7 @@
 mod bench;
 mod check;
 mod decide;
+mod fmt;
 mod lines;
 mod sapl;
 mod serve;
