@@ -46,6 +46,9 @@ pub(crate) fn play(
     stage.constants(coverage);
     let world = World::new(subscription(scenario)?, setting.functions, setting.attributes, names);
     let mut playing = Playing { text, stage, world, coverage, decisions: VecDeque::new() };
+    for emission in scenario.then.iter().flat_map(|then| &then.emissions) {
+        playing.number(emission)?;
+    }
     playing.decide();
     if let Some(failure) = playing.expect(&scenario.expectation)? {
         return Ok(Some(failure));
@@ -108,21 +111,24 @@ impl Playing<'_> {
 
     /// An attribute emits: there is a new decision, perhaps the same as before, if the policies asked for it.
     fn emit(&mut self, emission: &Emission) -> Result<(), Mistake> {
-        let Some(number) = self.world.attribute(&emission.id.text) else {
-            let known: Vec<String> = self.world.attribute_ids().map(|id| format!("`{id}`")).collect();
-            let known = if known.is_empty() {
-                "none is given".to_owned()
-            } else {
-                format!("there are {}", known.join(", "))
-            };
-            let message = format!("no attribute is called `{}`; {known}", emission.id.text);
-            return Err(Mistake::at(emission.id.span)(message));
-        };
+        let number = self.number(emission)?;
         let value = emitted(&emission.value).map_err(Mistake::at(emission.id.span))?;
         if self.world.emit(number, value) {
             self.decide();
         }
         Ok(())
+    }
+
+    /// The attribute that emits.
+    fn number(&self, emission: &Emission) -> Result<usize, Mistake> {
+        self.world.attribute(&emission.id.text).ok_or_else(|| {
+            let known: Vec<String> = self.world.attribute_ids().map(|id| format!("`{id}`")).collect();
+            let known = match known.as_slice() {
+                [] => "none is given".to_owned(),
+                known => format!("there are {}", known.join(", ")),
+            };
+            Mistake::at(emission.id.span)(format!("no attribute is called `{}`; {known}", emission.id.text))
+        })
     }
 
     /// A single decision is held against the last that came, as whoever is slow sees only that; several against those that

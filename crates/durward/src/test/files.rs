@@ -52,6 +52,11 @@ pub(super) fn name_below(directory: &Path, path: &Path) -> String {
     }
 }
 
+/// How reports call a file: without `./` before it.
+pub(super) fn called(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
+}
+
 /// A text, with one byte more than is read of texts if it is too long.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     read_some(path).map_err(|error| Failure::unreadable(path, &error))
@@ -107,7 +112,7 @@ impl Files for Below {
             if !file.is_file() {
                 continue;
             }
-            let name = file.display().to_string();
+            let name = called(&file);
             if file.extension().is_some_and(|extension| extension == "sapl") {
                 folder.documents.push((name, Below::text(&file)?));
             } else if file.file_name().is_some_and(|file| file == "pdp.json") {
@@ -122,6 +127,6 @@ impl Files for Below {
 
     fn configuration(&self, path: &str) -> Result<(String, Vec<u8>), String> {
         let path = self.path(path)?;
-        Ok((path.display().to_string(), Below::text(&path)?))
+        Ok((called(&path), Below::text(&path)?))
     }
 }

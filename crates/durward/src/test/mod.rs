@@ -104,7 +104,7 @@ fn documents(directory: &Path) -> Result<Documents, Failure> {
     }
     for path in found {
         let text = files::read(&path)?;
-        documents.add(&path.display().to_string(), &files::name_below(directory, &path), &text);
+        documents.add(&files::called(&path), &files::name_below(directory, &path), &text);
     }
     Ok(documents)
 }
@@ -115,7 +115,7 @@ fn tests(directory: &Path) -> Result<Vec<TestText>, Failure> {
         let message = format!("no tests `*.sapltest` below {}", directory.display());
         return Err(Failure::new(message).hint("say with `--testdir` where they are"));
     }
-    let test = |path: &PathBuf| Ok(TestText { path: path.display().to_string(), text: files::read(path)? });
+    let test = |path: &PathBuf| Ok(TestText { path: files::called(path), text: files::read(path)? });
     found.iter().map(test).collect()
 }
 
