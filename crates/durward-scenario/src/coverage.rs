@@ -287,9 +287,12 @@ impl std::iter::Sum for Ratio {
     }
 }
 
-/// `66.6 % (2 of 3)`: never rounded up.
+/// `66.6 % (2 of 3)`: never rounded up; `none` of nothing.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total == 0 {
+            return f.pad("none");
+        }
         let tenths = (self.percent() * 10.0).floor() / 10.0;
         write!(f, "{tenths} % ({} of {})", self.covered, self.total)
     }

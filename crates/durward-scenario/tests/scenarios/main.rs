@@ -1,6 +1,6 @@
 //! Scenarios from outside: texts in, what came of them out.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may fail so")]
+#![expect(clippy::indexing_slicing, clippy::panic, reason = "a test may fail so")]
 
 mod coverage;
 mod decisions;

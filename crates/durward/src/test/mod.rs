@@ -123,13 +123,13 @@ fn write(arguments: &Arguments, tested: &Report) -> Result<(), Failure> {
     if !arguments.no_html {
         let directory = arguments.output.join("html");
         write_pages(&directory, tested).map_err(|error| unwritable(&directory, &error))?;
-        to_stdout(&format!("pages: {}\n", directory.join("index.html").display()))?;
+        to_stdout(&format!("pages: {}\n", files::called(&directory.join("index.html"))))?;
     }
     if arguments.sonar {
         let path = arguments.output.join("sonar").join("sonar-generic-coverage.xml");
         let written = beside(&path, report::sonar(&tested.coverage).as_bytes());
         written.map_err(|error| unwritable(&path, &error))?;
-        to_stdout(&format!("for SonarQube: {}\n", path.display()))?;
+        to_stdout(&format!("for SonarQube: {}\n", files::called(&path)))?;
     }
     Ok(())
 }

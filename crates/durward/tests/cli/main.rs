@@ -15,6 +15,7 @@ mod fmt;
 mod lines;
 mod sapl;
 mod serve;
+mod test;
 mod usage;
 
 use std::io::Write;
