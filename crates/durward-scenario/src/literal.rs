@@ -61,7 +61,7 @@ fn signed(operator: UnaryOperator, operand: &Value) -> Result<Value, String> {
 }
 
 /// Most characters of a value shown in a message.
-const SHOWN_MAX: usize = 400;
+const QUOTED_CHARS_MAX: usize = 400;
 
 /// A value for a message: its JSON, or `undefined`.
 pub(crate) fn shown(value: &Value) -> String {
@@ -70,7 +70,7 @@ pub(crate) fn shown(value: &Value) -> String {
 
 /// A text for a message, not longer than bearable.
 pub(crate) fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_MAX) {
+    match text.char_indices().nth(QUOTED_CHARS_MAX) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -91,19 +91,19 @@ pub fn coverage(coverage: &Coverage) -> String {
         return out;
     }
     out.push_str("not covered\n");
-    for Missing { document, span, what } in missing.iter().take(MISSING_MAX) {
+    for Missing { document, span, what } in missing.iter().take(LISTED_MAX) {
         let place = document.place(*span);
         let line = format!("{}:{}:{}: {what}", document.path, place.line, place.column);
         let _ = writeln!(out, "  {}", harmless(&line));
     }
-    if missing.len() > MISSING_MAX {
-        let _ = writeln!(out, "  and {} more places", missing.len() - MISSING_MAX);
+    if missing.len() > LISTED_MAX {
+        let _ = writeln!(out, "  and {} more places", missing.len() - LISTED_MAX);
     }
     out
 }
 
 /// Most places listed that were not covered.
-const MISSING_MAX: usize = 50;
+const LISTED_MAX: usize = 50;
 
 /// Something that was not covered.
 struct Missing<'c> {
