@@ -141,6 +141,15 @@ pub trait Attributes {
         let _ = invocation;
         Some(Ok(Value::Undefined))
     }
+
+    /// What stands in for a function gives for these arguments. Only in tests of policies does anything.
+    ///
+    /// # Errors
+    /// What stands in fails, or there is nothing that does.
+    fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
+        let _ = arguments;
+        Err(Fault::processing(format!("nothing stands in for `{name}`")))
+    }
 }
 
 /// What a policy asks an attribute finder.
@@ -384,6 +393,14 @@ impl<'r> Question<'r> {
             self.open_invocations.set(asked.len());
         }
         Ok(Value::Undefined)
+    }
+
+    /// What stands in for a function gives.
+    ///
+    /// # Errors
+    /// See [`Attributes::stand_in`].
+    pub fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
+        self.attributes.stand_in(name, arguments)
     }
 
     /// The attribute finders that were asked and have not said anything yet. If there are any, what was decided does

@@ -116,7 +116,12 @@ fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S)
 /// What a program says to everything, if that does not depend on what is asked.
 pub(crate) fn always(program: &Program) -> Option<Decision> {
     let depends = |expr: &Expr| {
-        matches!(expr, Expr::Selector(_) | Expr::Contextual(..) | Expr::Structured(Structured::Finder(_)))
+        matches!(
+            expr,
+            Expr::Selector(_)
+                | Expr::Contextual(..)
+                | Expr::Structured(Structured::Finder(_) | Structured::StandIn(..))
+        )
     };
     if !program.slots.is_empty() || program.exprs().iter().any(depends) {
         return None;

@@ -223,6 +223,7 @@ impl<'a> Reckoner<'a, '_> {
             }
             Structured::Edit { base, path, filter } => self.edit(*base, path, *filter, here).map(Cow::Owned),
             Structured::Finder(finder) => self.found(finder, here).map(Cow::Owned),
+            Structured::StandIn(name, arguments) => self.stand_in(name, arguments, here).map(Cow::Owned),
         }
     }
 
@@ -370,6 +371,13 @@ impl<'a> Reckoner<'a, '_> {
         }
         self.step(1)?;
         function.call(&values)
+    }
+
+    fn stand_in(&self, name: &str, arguments: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
+        let values = arguments.iter().map(|argument| Ok(self.value(*argument, here)?.into_owned()));
+        let values = values.collect::<Evaluated<Vec<Value>>>()?;
+        self.step(1)?;
+        structure::limited(self.question.stand_in(name, &values)?)
     }
 
     fn edit(&self, base: ExprId, path: &EditPath, filter: ExprId, here: Here<'_>) -> Evaluated<Value> {

@@ -119,6 +119,8 @@ impl Builder {
             facts.is_relative = true;
         } else if matches!(structured, Structured::Finder(_)) {
             (facts.depends, facts.streams) = (true, true);
+        } else if matches!(structured, Structured::StandIn(..)) {
+            facts.depends = true;
         }
         self.finish_expr(Expr::Structured(structured), facts)
     }

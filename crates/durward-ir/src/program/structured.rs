@@ -66,6 +66,8 @@ pub enum Structured {
     },
     /// What an attribute finder says.
     Finder(Box<Finder>),
+    /// What stands in for a function of this name in a test of policies: whoever asks the question answers it, too.
+    StandIn(SmolStr, Box<[ExprId]>),
 }
 
 /// An operator before its operand.
@@ -407,7 +409,9 @@ impl Structured {
                 show(*base, true);
                 show(*template, false);
             }
-            Structured::Call(_, arguments) => arguments.iter().for_each(|argument| show(*argument, true)),
+            Structured::Call(_, arguments) | Structured::StandIn(_, arguments) => {
+                arguments.iter().for_each(|argument| show(*argument, true));
+            }
             Structured::Each { base, filter } => {
                 show(*base, true);
                 show(*filter, false);

@@ -11,9 +11,11 @@
 mod bench;
 mod check;
 mod decide;
+mod fmt;
 mod lines;
 mod sapl;
 mod serve;
+mod test;
 mod usage;
 
 use std::io::Write;
