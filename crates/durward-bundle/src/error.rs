@@ -13,6 +13,11 @@ impl BundleError {
         BundleError { message: message.into() }
     }
 
+    /// What a caller finds wrong that goes beyond the bundle itself.
+    pub fn because(message: &str) -> BundleError {
+        BundleError::new(message)
+    }
+
     /// Says what it is about.
     #[must_use]
     pub fn of(self, what: impl fmt::Display) -> BundleError {
