@@ -118,7 +118,10 @@ impl Decider for PoliciesInForce {
 
     fn surroundings(&self) -> Surroundings {
         let Some(InForce { snapshot, .. }) = &self.0 else { return Surroundings::default() };
-        Surroundings { variables: Value::Object(Arc::clone(&snapshot.variables)), ..Surroundings::default() }
+        Surroundings {
+            variables: Value::Object(Arc::clone(&snapshot.variables)),
+            secrets: snapshot.secrets.reveal(),
+        }
     }
 
     fn secrets(&self, packed: &PackedSubscription) -> Value {

@@ -26,7 +26,7 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// Where to connect to.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub(super) is_encrypted: bool,
     /// A name or an address; the latter without brackets.
     pub(super) host: String,
@@ -42,7 +42,7 @@ impl fmt::Display for Endpoint {
 
 /// Opens connections.
 #[derive(Clone)]
-pub(super) struct Connector(Arc<Inner>);
+pub(crate) struct Connector(Arc<Inner>);
 
 struct Inner {
     tls: Tls,
@@ -52,7 +52,7 @@ struct Inner {
 impl Connector {
     /// # Errors
     /// Authorities that cannot be read.
-    pub(super) fn new(authorities: Option<&Path>, time_max: Duration) -> Result<Connector, String> {
+    pub(crate) fn new(authorities: Option<&Path>, time_max: Duration) -> Result<Connector, String> {
         Ok(Connector(Arc::new(Inner { tls: Tls::new(authorities)?, time_max })))
     }
 
@@ -81,7 +81,7 @@ trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
 
 /// A connection of either kind.
-pub(super) struct Stream(Box<dyn Duplex>);
+pub(crate) struct Stream(Box<dyn Duplex>);
 
 impl AsyncRead for Stream {
     fn poll_read(
@@ -108,7 +108,7 @@ impl AsyncWrite for Stream {
 }
 
 /// hyper's pool of connections opens them with this.
-pub(super) struct Pooled(TokioIo<Stream>);
+pub(crate) struct Pooled(TokioIo<Stream>);
 
 impl Connection for Pooled {
     fn connected(&self) -> Connected {

@@ -9,6 +9,7 @@
 
 mod answers;
 mod auth;
+mod bundle_server;
 mod decider;
 #[cfg(feature = "tls")]
 mod jwt;
@@ -17,12 +18,14 @@ mod logs;
 mod metrics;
 mod operations;
 mod recorded;
+mod remote_bundles;
 mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
 mod settings;
 mod support;
+mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
 mod watching;

@@ -17,6 +17,7 @@ use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads
 use tokio::runtime::Handle;
 
 pub(super) use client::Client;
+pub(crate) use client::told;
 pub(super) use request::{Request, scalar};
 pub(super) use url::segment_encoded;
 
