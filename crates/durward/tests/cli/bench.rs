@@ -1,4 +1,4 @@
-//! `durward bench embedded`: the shape of what it prints; no number is judged here.
+//! `durward bench`: the shape of what it prints; no number is judged here.
 
 use serde_json::Value as Json;
 
@@ -65,4 +65,28 @@ fn only_requests_that_can_be_read_are_measured() {
     assert!(ran.stderr.starts_with("durward: error: bad.jsonl:2: "), "{}", ran.stderr);
     let ran = durward(&[&BENCH[..7], &["0"]].concat()).exits(2);
     assert!(ran.stderr.contains("between 0.01 and 3600 seconds"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_generated_scenario_can_be_measured() {
+    let folder = std::env::temp_dir().join(format!("durward-scenario-{}", std::process::id()));
+    let out = folder.to_str().unwrap();
+    let ran = durward(&["bench", "generate", "--scenario", "github-10", "--out", out]).exits(0);
+    assert_eq!(ran.stdout, format!("{out}: 8 policies, 500 subscriptions\n"));
+    let asks = folder.join("subscriptions.jsonl");
+    let bench =
+        ["bench", "embedded", "--policies", out, "--requests", asks.to_str().unwrap(), "--seconds", "0.05"];
+    let ran = durward(&bench).exits(0);
+    assert!(ran.stdout.starts_with("8 policies, 500 requests, 1 thread"), "{}", ran.stdout);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_scenario_that_does_not_exist_is_refused() {
+    let ran = durward(&["bench", "generate", "--scenario", "clinic-5", "--out", "nowhere"]).exits(2);
+    assert!(
+        ran.stderr.contains("`clinic-5` is no scenario: one of baseline, rbac, hospital-N"),
+        "{}",
+        ran.stderr
+    );
 }
