@@ -41,7 +41,7 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Decide(decide::Arguments),
+    Decide(Box<decide::Arguments>),
     Check(check::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
@@ -86,7 +86,13 @@ fn explain_usage(error: &clap::Error) -> Outcome {
         let _ = write!(io::stderr(), "{text}");
         return Ok(ExitCode::from(BAD_INPUT));
     }
-    Err(usage_failure(&text))
+    let failure = usage_failure(&text);
+    // 2 would be a denial.
+    if std::env::args().any(|word| word == decide::code::FLAG) {
+        failure.report();
+        return Ok(ExitCode::from(decide::code::ERROR));
+    }
+    Err(failure)
 }
 
 /// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.

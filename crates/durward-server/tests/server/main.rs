@@ -9,6 +9,7 @@
 
 mod answers;
 mod auth;
+mod client;
 mod decider;
 #[cfg(feature = "tls")]
 mod jwt;
