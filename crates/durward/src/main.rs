@@ -111,7 +111,9 @@ fn usage_failure(text: &str) -> Failure {
 fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("bench"), Some(what @ ("embedded" | "generate"))) => format!("durward bench {what}"),
+        (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
+            format!("durward bench {what}")
+        }
         (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
             format!("durward {command}")
         }

@@ -2,6 +2,8 @@
 
 mod embedded;
 mod generate;
+mod server;
+mod streams;
 
 use crate::failure::Outcome;
 
@@ -16,6 +18,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Embedded(embedded::Arguments),
+    Server(server::Arguments),
+    Streams(streams::Arguments),
     Generate(generate::Arguments),
 }
 
@@ -23,6 +27,8 @@ enum What {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.what {
         What::Embedded(arguments) => embedded::run(arguments),
+        What::Server(arguments) => server::run(arguments),
+        What::Streams(arguments) => streams::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
     }
 }

@@ -90,3 +90,50 @@ fn a_scenario_that_does_not_exist_is_refused() {
         ran.stderr
     );
 }
+
+#[test]
+fn a_server_is_started_measured_and_ended() {
+    for transport in ["http", "rsocket"] {
+        let bench = ["bench", "server", "--transport", transport, "--policies", "wards", "--cores", "none"];
+        let asks = ["--subscriptions", "wards.jsonl", "--seconds", "0.2", "--connections", "2"];
+        let ran = durward(&[&bench[..], &asks, &["--json"]].concat()).exits(0);
+        let row: Json = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(row["transport"], transport);
+        assert!(row["saturation_per_s"].as_f64().unwrap() > 10.0 * 0.9 * row["rate_per_s"].as_f64().unwrap());
+        assert!(row["answered"].as_u64().unwrap() > 0, "{row}");
+        assert_eq!((&row["failed"], &row["unanswered"]), (&0.into(), &0.into()));
+        assert!(row["p50_ns"].as_u64().unwrap() <= row["max_ns"].as_u64().unwrap());
+        let ran = durward(&[&bench[..], &asks, &["--rate", "100"]].concat()).exits(0);
+        assert!(ran.stdout.contains("\nat 100 questions/s: p50 "), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("saturation"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_measured_is_said_so() {
+    let bench =
+        ["bench", "server", "--transport", "http", "--subscriptions", "wards.jsonl", "--cores", "none"];
+    let ran = durward(&[&bench[..], &["--url", "127.0.0.1:1"]].concat()).exits(2);
+    assert!(
+        ran.stderr.starts_with("durward: error: a connection failed: Connection refused\n"),
+        "{}",
+        ran.stderr
+    );
+    let ran = durward(&[&bench[..], &["--policies", "wards-broken"]].concat()).exits(2);
+    assert!(ran.stderr.contains("the server did not start: "), "{}", ran.stderr);
+    durward(&[&bench[..], &["--url", "nowhere"]].concat()).exits(2);
+    durward(&bench).exits(2);
+}
+
+#[test]
+fn live_subscriptions_are_measured() {
+    let ran =
+        durward(&["bench", "streams", "--subscriptions", "200", "--attribute", "own", "--json"]).exits(0);
+    let row: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&row["subscriptions"], &row["replaced"], &row["changed"]),
+        (&200.into(), &200.into(), &200.into())
+    );
+    let ran = durward(&["bench", "streams", "--subscriptions", "200"]).exits(0);
+    assert!(ran.stdout.starts_with("200 live subscriptions\n"), "{}", ran.stdout);
+}
