@@ -10,6 +10,7 @@
 mod answers;
 mod auth;
 mod bundle_server;
+mod client;
 mod decider;
 #[cfg(feature = "tls")]
 mod jwt;
