@@ -67,8 +67,6 @@ const CLIENTS: [Client; 4] = [
             ("several at once", SAPL_3),
             ("several, told together", SAPL_3),
             ("several, told one by one", SAPL_3),
-            ("an API key", "it sends keys in a header of SAPL 3"),
-            ("a wrong API key", "it sends keys in a header of SAPL 3"),
         ],
     },
     Client {

@@ -50,11 +50,13 @@ enum Step {
     Close,
     /// A policy changes.
     Write(&'static str, &'static str),
+    /// The server has refused somebody: what came of the last steps is not for another reason.
+    Refused,
     Stop,
     Start,
 }
 
-use Step::{AllOnce, Close, Next, Once, Open, OpenAll, Several, Silence, Start, Stop, Until, Write};
+use Step::{AllOnce, Close, Next, Once, Open, OpenAll, Refused, Several, Silence, Start, Stop, Until, Write};
 
 const READING: &str = r#"policy "reading"
 permit
@@ -118,6 +120,7 @@ const fn refused(name: &'static str, credentials: Credentials) -> Scenario {
         Next(INDETERMINATE),
         Silence,
         Close,
+        Refused,
     ];
     Scenario { name, credentials, steps }
 }
@@ -239,6 +242,8 @@ impl Stage<'_> {
             Silence => self.silence(),
             Close => self.puppet.tell(&json!({ "do": "close" })).map(drop),
             Write(name, text) => self.server.write(name, text),
+            Refused if self.server.refusals() == 0 => Err("the server refused nobody".to_owned()),
+            Refused => Ok(()),
             Stop => self.server.stop(),
             Start => self.server.run(),
         }

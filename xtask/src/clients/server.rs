@@ -89,13 +89,23 @@ impl Server {
 
     /// Whether streams and connections are gone with the client, and nothing went wrong inside.
     pub(super) fn nothing_is_left(&self) -> Result<(), String> {
-        let none = ["durward_streams_open{surface=\"http\"}", "durward_streams_open{surface=\"rsocket\"}"];
-        let none = [none[0], none[1], "durward_rsocket_connections_open", "durward_panics_total"];
-        self.within("0 in each of the metrics", |server| {
+        let names = [
+            "durward_streams_open{surface=\"sse\"}",
+            "durward_streams_open{surface=\"rsocket\"}",
+            "durward_rsocket_connections_open",
+            "durward_panics_total",
+        ];
+        self.within("0 in its metrics of what is open", |server| {
             let metrics = server.get("/metrics").unwrap_or_default();
-            none.iter().all(|name| metric(&metrics, name).is_none_or(|value| value == "0"))
-                && metrics.contains("durward_panics_total")
+            names.iter().all(|name| metric(&metrics, name) == Some("0"))
         })
+    }
+
+    /// How often somebody was refused since it was started.
+    pub(super) fn refusals(&self) -> u64 {
+        let metrics = self.get("/metrics").unwrap_or_default();
+        let refused = metric(&metrics, "durward_authentications_total{result=\"refused\"}");
+        refused.and_then(|count| count.parse().ok()).unwrap_or(0)
     }
 
     fn within(&self, what: &str, is_so: impl Fn(&Server) -> bool) -> Result<(), String> {

@@ -10,6 +10,7 @@
 mod answers;
 mod auth;
 mod decider;
+mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
 mod limits;
