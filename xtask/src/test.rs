@@ -17,7 +17,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
-    clients::steps(&mut report);
+    clients::steps(&mut report, "");
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);
     report.close()

@@ -46,8 +46,8 @@ abstract class Puppet {
             switch (line.get("do").asText()) {
                 case "connect" -> connect(
                         line.get("transport").asText(), line.get("port").asInt(), line.get("credentials"));
-                case "once" -> answer.set("answer", once(line.get("ask")).block());
-                case "all-once" -> answer.set("answer", allOnce(line.get("ask")).block());
+                case "once" -> answer.set("answer", said(once(line.get("ask")), answer));
+                case "all-once" -> answer.set("answer", said(allOnce(line.get("ask")), answer));
                 case "open" -> listen(open(line.get("what").asText(), line.get("ask")));
                 case "next" -> next(line.get("within_ms").asLong(), answer);
                 case "close" -> close();
@@ -57,6 +57,14 @@ abstract class Puppet {
             answer.put("failed", exception.toString());
         }
         return answer;
+    }
+
+    /** What came, or INDETERMINATE and why. */
+    private static JsonNode said(Mono<JsonNode> decision, ObjectNode answer) {
+        return decision.onErrorResume(error -> {
+            answer.put("why", error.toString());
+            return Mono.just(indeterminate());
+        }).block();
     }
 
     private void listen(Flux<JsonNode> decisions) {

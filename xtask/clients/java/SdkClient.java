@@ -32,7 +32,7 @@ final class SdkClient extends Puppet {
     @Override
     Mono<JsonNode> once(JsonNode ask) {
         // This version hands errors on.
-        return pdp.decideOnce(subscription(ask)).map(SdkClient::plain).onErrorReturn(indeterminate());
+        return pdp.decideOnce(subscription(ask)).map(SdkClient::plain);
     }
 
     @Override

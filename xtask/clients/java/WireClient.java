@@ -57,16 +57,14 @@ final class WireClient extends Puppet {
 
     @Override
     Mono<JsonNode> once(JsonNode ask) {
-        var answer = http != null ? post("decide-once", ask)
+        return http != null ? post("decide-once", ask)
                 : respond("decide-once", Messages.subscription(ask).toByteArray()).map(Messages::decision);
-        return answer.onErrorReturn(indeterminate());
     }
 
     @Override
     Mono<JsonNode> allOnce(JsonNode ask) {
-        var answer = http != null ? post("multi-decide-all-once", ask)
+        return http != null ? post("multi-decide-all-once", ask)
                 : respond("multi-decide-all-once", Messages.subscriptions(ask).toByteArray()).map(Messages::decisions);
-        return answer.onErrorReturn(indeterminate());
     }
 
     @Override

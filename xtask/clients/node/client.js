@@ -205,16 +205,21 @@ async function keep(what, ask, signal) {
   }
 }
 
+/** What came, or INDETERMINATE and why. */
+const said = (decision) =>
+  decision.then(
+    (answer) => ({ answer }),
+    (error) => ({ answer: INDETERMINATE, why: String(error) }),
+  );
+
 const DO = {
   connect({ transport, port, credentials }) {
     stop.abort();
     if (client !== undefined) client.close();
     client = transport === 'http' ? new Http(port, credentials) : new Rsocket(port, credentials);
   },
-  once: async ({ ask }) => ({ answer: await client.once('decide-once', ask).catch(() => INDETERMINATE) }),
-  'all-once': async ({ ask }) => ({
-    answer: await client.once('multi-decide-all-once', ask).catch(() => INDETERMINATE),
-  }),
+  once: ({ ask }) => said(client.once('decide-once', ask)),
+  'all-once': ({ ask }) => said(client.once('multi-decide-all-once', ask)),
   open({ what, ask }) {
     stop.abort();
     stop = new AbortController();

@@ -40,8 +40,27 @@ fn once(folder: &Path, wanted: &Path, install: impl FnOnce() -> Result<(), Strin
     fs::write(&mark, text).map_err(|error| format!("cannot write `{}`: {error}", mark.display()))
 }
 
-/// SAPL's own package, in a virtual environment.
+/// SAPL's own package.
 pub(super) fn python() -> Result<Command, Missing> {
+    python_script("client.py")
+}
+
+/// A program of FastAPI, guarded by SAPL's own package.
+pub(super) fn fastapi() -> Result<Command, Missing> {
+    let mut command = python_script("frameworks.py")?;
+    command.arg("fastapi");
+    Ok(command)
+}
+
+/// A program of Flask, guarded by SAPL's own package.
+pub(super) fn flask() -> Result<Command, Missing> {
+    let mut command = python_script("frameworks.py")?;
+    command.arg("flask");
+    Ok(command)
+}
+
+/// A script with all packages, in a virtual environment.
+fn python_script(name: &str) -> Result<Command, Missing> {
     let python = tool(PYTHON)?;
     let (folder, scripts) = (folder("python")?, scripts("python"));
     let own = folder.join("bin/python");
@@ -54,7 +73,7 @@ pub(super) fn python() -> Result<Command, Missing> {
         run(pip.args(["--ignore-requires-python", "--requirement"]).arg(&requirements))
     })?;
     let mut command = Command::new(own);
-    command.args(["-W", "ignore"]).arg(scripts.join("client.py"));
+    command.args(["-W", "ignore"]).arg(scripts.join(name));
     Ok(command)
 }
 

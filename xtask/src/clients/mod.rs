@@ -14,7 +14,7 @@ use crate::metadata::Metadata;
 use crate::process::{cargo, locked, run};
 use crate::report::{Outcome, Report};
 use puppet::Puppet;
-use scenarios::{SCENARIOS, Stage};
+use scenarios::{DECIDED, ENFORCED, Scenario, Stage};
 use server::Server;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,6 +49,7 @@ struct Client {
     /// Language, package, version: as the report has it.
     name: &'static str,
     get: fn() -> Result<Command, Missing>,
+    scenarios: &'static [Scenario],
     transports: &'static [Transport],
     /// Scenarios it is not asked for, and why.
     leaves_out: &'static [(&'static str, &'static str)],
@@ -56,11 +57,35 @@ struct Client {
 
 const BOTH: &[Transport] = &[Transport::Http, Transport::Rsocket];
 
-const CLIENTS: [Client; 4] = [
-    Client { name: "Python, sapl-base 4.1.0", get: install::python, transports: BOTH, leaves_out: &[] },
+const CLIENTS: [Client; 6] = [
+    Client {
+        name: "Python, sapl-base 4.1.0",
+        get: install::python,
+        scenarios: DECIDED,
+        transports: BOTH,
+        leaves_out: &[],
+    },
+    Client {
+        name: "Python, sapl-fastapi 4.1.0",
+        get: install::fastapi,
+        scenarios: ENFORCED,
+        transports: &[Transport::Http],
+        leaves_out: &[],
+    },
+    Client {
+        name: "Python, sapl-flask 4.1.0",
+        get: install::flask,
+        scenarios: ENFORCED,
+        transports: &[Transport::Http],
+        leaves_out: &[(
+            "a guarded stream",
+            "its views are streamed by the same code as those of sapl-fastapi",
+        )],
+    },
     Client {
         name: "Java, sapl-pdp-remote 3.0.0",
         get: install::java_sdk,
+        scenarios: DECIDED,
         transports: &[Transport::Http],
         leaves_out: &[
             ("a suspension", "SAPL 3 has no such decision"),
@@ -72,12 +97,14 @@ const CLIENTS: [Client; 4] = [
     Client {
         name: "Java, rsocket-java 1.1.5 and Spring WebFlux 6.2.8",
         get: install::java_wire,
+        scenarios: DECIDED,
         transports: BOTH,
         leaves_out: &[],
     },
     Client {
         name: "Node, rsocket-js 0.0.27 and eventsource-parser 3.0.6",
         get: install::node,
+        scenarios: DECIDED,
         transports: BOTH,
         leaves_out: &[],
     },
@@ -93,19 +120,19 @@ const OUT_OF_REACH: [(&str, &str); 4] = [
     (".NET, Sapl.Core and Sapl.Rsocket", "they are on NuGet alone, and Debian has no .NET"),
 ];
 
-/// `cargo xtask clients`.
-pub(crate) fn run_alone() -> ExitCode {
+/// `cargo xtask clients [WORD]`.
+pub(crate) fn run_alone(word: &str) -> ExitCode {
     let mut report = Report::new();
-    steps(&mut report);
+    steps(&mut report, word);
     report.close()
 }
 
-/// One step for each client.
-pub(crate) fn steps(report: &mut Report) {
+/// One step for each client with the word in its name.
+pub(crate) fn steps(report: &mut Report, word: &str) {
     for (name, why) in OUT_OF_REACH {
         println!("not asked by {name}: {why}");
     }
-    for client in &CLIENTS {
+    for client in CLIENTS.iter().filter(|client| client.name.contains(word)) {
         report.step(&format!("clients: {}", client.name), || asked_by(client));
     }
 }
@@ -133,7 +160,7 @@ fn asked(client: &Client, command: Command, binary: &Path) -> Result<(u64, u64),
     let mut puppet = Puppet::start(command)?;
     let (mut passed, mut failed) = (0, 0);
     for transport in client.transports {
-        for scenario in SCENARIOS {
+        for scenario in client.scenarios {
             let name = format!("{} over {}", scenario.name, transport.name());
             if let Some((_, why)) = client.leaves_out.iter().find(|(name, _)| *name == scenario.name) {
                 println!("left out: {name}: {why}");

@@ -3,7 +3,7 @@
 //! | `do` | with | answer |
 //! |---|---|---|
 //! | `connect` | `transport`, `port`, `credentials` | nothing |
-//! | `once`, `all-once` | `ask` | `answer`: the decision, or an object of them |
+//! | `once`, `all-once` | `ask` | `answer`: the decision, or an object of them; `why`, where it is known |
 //! | `open` | `what` (`decide`, `multi-decide`, `multi-decide-all`), `ask` | nothing |
 //! | `next` | `within_ms` | `answer`, or `silent` |
 //! | `close` | | nothing |

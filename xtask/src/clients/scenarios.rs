@@ -87,8 +87,14 @@ transform
 
 const SUSPENDING: &str = r#"policy "suspending" suspend subject.name == "dave";"#;
 
-const POLICIES: [(&str, &str); 3] =
-    [("reading.sapl", READING), ("replacing.sapl", REPLACING), ("suspending.sapl", SUSPENDING)];
+const LISTENING: &str = r#"policy "listening" permit subject.name == "erin";"#;
+
+const POLICIES: [(&str, &str); 4] = [
+    ("reading.sapl", READING),
+    ("replacing.sapl", REPLACING),
+    ("suspending.sapl", SUSPENDING),
+    ("listening.sapl", LISTENING),
+];
 
 const ALICE: Expected =
     r#"{"decision":"PERMIT","obligations":[{"type":"log","level":7,"share":0.25}],"advice":["hint"]}"#;
@@ -125,8 +131,8 @@ const fn refused(name: &'static str, credentials: Credentials) -> Scenario {
     Scenario { name, credentials, steps }
 }
 
-/// All of them, in the order they are played.
-pub(super) const SCENARIOS: &[Scenario] = &[
+/// For clients that are given decisions, in the order they are played.
+pub(super) const DECIDED: &[Scenario] = &[
     with_password(
         "one decision",
         &[Once("alice may read", ALICE), Once("bob may read", DENY), Once("alice may write", DENY)],
@@ -195,6 +201,46 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     refused("no credentials", Credentials::None),
 ];
 
+const LISTENING_SUSPENDED: &str = r#"policy "listening" suspend subject.name == "erin";"#;
+const LISTENING_DENIED: &str = r#"policy "listening" deny subject.name == "erin";"#;
+
+/// For programs that a package guards: what their callers see.
+pub(super) const ENFORCED: &[Scenario] = &[
+    with_password("a guarded call", &[Once("erin may read", r#"{"status":200,"body":{"plain":true}}"#)]),
+    with_password(
+        "a guarded call with another answer",
+        &[Once(
+            "carol may read",
+            r#"{"status":200,"body":{"title":"Grüße 😀 \"","pages":[1,2],"none":null}}"#,
+        )],
+    ),
+    with_password("a guarded call that is denied", &[Once("bob may read", r#"{"status":403}"#)]),
+    // Alice may, and a duty comes with it that this program does not know.
+    with_password("a duty that nobody takes", &[Once("alice may read", r#"{"status":403}"#)]),
+    with_password(
+        "a guarded stream",
+        &[
+            Open("stream", "erin may read"),
+            Next("\"AccessGrantedSignal\""),
+            Next("\"item\""),
+            Write("listening.sapl", LISTENING_SUSPENDED),
+            Next("\"AccessSuspendedSignal\""),
+            Silence,
+            Write("listening.sapl", LISTENING),
+            Next("\"AccessGrantedSignal\""),
+            Next("\"item\""),
+            Write("listening.sapl", LISTENING_DENIED),
+            Next("\"denied\""),
+            Close,
+        ],
+    ),
+    Scenario {
+        name: "a guard with a wrong password",
+        credentials: Credentials::WrongPassword,
+        steps: &[Once("carol may read", r#"{"status":403}"#), Refused],
+    },
+];
+
 /// Where a scenario is played.
 pub(super) struct Stage<'s> {
     pub(super) server: &'s mut Server,
@@ -209,11 +255,12 @@ impl Stage<'_> {
     ///
     /// The first thing that was not as it should be.
     pub(super) fn play(&mut self, scenario: &Scenario) -> Result<(), String> {
+        // A server of its own: no scenario sees what another left, and no policy is still being taken up.
+        self.server.stop()?;
+        self.server.clear()?;
         for (name, text) in POLICIES {
             self.server.write(name, text)?;
         }
-        // A server of its own: no scenario sees what another left, and no policy is still being taken up.
-        self.server.stop()?;
         self.server.run()?;
         let port = match self.transport {
             Transport::Http => self.server.http,
@@ -251,7 +298,10 @@ impl Stage<'_> {
 
     fn once(&mut self, what: &str, ask: &Value, expected: Expected) -> Result<(), String> {
         let answer = self.puppet.tell(&json!({ "do": what, "ask": ask }))?;
-        same(answer.get("answer").unwrap_or(&Value::Null), &read(expected)?)
+        let why =
+            answer.get("why").and_then(Value::as_str).map(|why| format!(" ({why})")).unwrap_or_default();
+        let same = same(answer.get("answer").unwrap_or(&Value::Null), &read(expected)?);
+        same.map_err(|difference| format!("{difference}{why}"))
     }
 
     fn open(&mut self, what: &str, ask: &Value) -> Result<(), String> {

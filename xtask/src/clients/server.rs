@@ -52,6 +52,13 @@ impl Server {
         Ok(Server { binary, folder, http, rsocket, child: None })
     }
 
+    /// Takes all policies away.
+    pub(super) fn clear(&self) -> Result<(), String> {
+        let folder = self.folder.join("policies");
+        let cleared = fs::remove_dir_all(&folder).and_then(|()| fs::create_dir(&folder));
+        cleared.map_err(|error| format!("cannot clear `{}`: {error}", folder.display()))
+    }
+
     /// Puts a policy in its place, whole.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), String> {
         let new = self.folder.join("policies.new");
