@@ -77,7 +77,7 @@ fn memory(address: &str) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-    let bytes: f64 = value("process_resident_memory_bytes ").unwrap_or_default();
+    let bytes: f64 = value("durward_process_resident_memory_bytes ").unwrap_or_default();
     let open: f64 = value("durward_streams_open{surface=\"sse\"} ").unwrap_or_default();
     Ok(format!("{:.1} MiB resident, {open} streams", bytes / 1024.0 / 1024.0))
 }

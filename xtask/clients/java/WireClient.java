@@ -20,7 +20,7 @@ import reactor.util.retry.Retry;
 
 /** What SAPL 4's package is made of, put together as it is there: Spring's WebClient and rsocket-java. */
 final class WireClient extends Puppet {
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private WebClient http;
     private Mono<RSocket> connector;

@@ -11,6 +11,7 @@ const RSocketTcpClient = require('rsocket-tcp-client').default;
 const schema = protobuf.loadSync(process.argv[2]);
 const type = (name) => schema.lookupType(`sapl.${name}`);
 const INDETERMINATE = { decision: 'INDETERMINATE' };
+const PATIENCE_MS = 20000;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // JSON into SAPL's messages and back.
@@ -86,7 +87,7 @@ class Http {
   }
 
   async once(path, ask) {
-    return (await this.fetch(path, ask, 'application/json', AbortSignal.timeout(5000))).json();
+    return (await this.fetch(path, ask, 'application/json', AbortSignal.timeout(PATIENCE_MS))).json();
   }
 
   async stream(what, ask, tell, signal) {
@@ -153,7 +154,7 @@ class Rsocket {
         onComplete: ({ data }) => resolve(read(data)),
         onError: reject,
       });
-      setTimeout(() => reject(new Error('no answer')), 5000);
+      setTimeout(() => reject(new Error('no answer')), PATIENCE_MS);
     });
   }
 

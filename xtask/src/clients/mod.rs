@@ -174,7 +174,7 @@ fn asked(client: &Client, command: Command, binary: &Path) -> Result<(u64, u64),
                 }
                 Err(why) => {
                     failed += 1;
-                    println!("FAILED {name}: {why}");
+                    println!("FAILED {name}: {why}\n{}", server.last_words().trim_end());
                 }
             }
         }

@@ -274,7 +274,7 @@ impl Stage<'_> {
         for (number, step) in scenario.steps.iter().enumerate() {
             self.step(step).map_err(|why| format!("step {}: {why}", number + 1))?;
         }
-        Ok(())
+        self.server.is_sound()
     }
 
     fn step(&mut self, step: &Step) -> Result<(), String> {

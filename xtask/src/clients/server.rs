@@ -108,6 +108,22 @@ impl Server {
         })
     }
 
+    /// Whether nothing went wrong inside so far.
+    pub(super) fn is_sound(&self) -> Result<(), String> {
+        let metrics = self.get("/metrics").unwrap_or_default();
+        match metric(&metrics, "durward_panics_total") {
+            Some("0") => Ok(()),
+            other => Err(format!("durward_panics_total is {other:?}")),
+        }
+    }
+
+    /// The last lines of its log.
+    pub(super) fn last_words(&self) -> String {
+        let log = fs::read_to_string(self.folder.join("durward.log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().rev().take(5).collect();
+        lines.into_iter().rev().map(|line| format!("  {line}\n")).collect()
+    }
+
     /// How often somebody was refused since it was started.
     pub(super) fn refusals(&self) -> u64 {
         let metrics = self.get("/metrics").unwrap_or_default();
