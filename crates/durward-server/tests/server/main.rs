@@ -12,6 +12,7 @@ mod auth;
 mod bundle_server;
 mod client;
 mod decider;
+mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
 mod limits;
