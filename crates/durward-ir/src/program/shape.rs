@@ -177,6 +177,7 @@ impl Finder<'_> {
             | Structured::Location
             | Structured::Template { .. }
             | Structured::Call(..)
+            | Structured::StandIn(..)
             | Structured::Each { .. }
             | Structured::Edit { .. }
             | Structured::Finder(_) => None,
@@ -327,6 +328,7 @@ impl Finder<'_> {
             | Structured::Chain(..)
             | Structured::Template { .. }
             | Structured::Call(..)
+            | Structured::StandIn(..)
             | Structured::Each { .. }
             | Structured::Edit { .. }
             | Structured::Finder(_) => None,
