@@ -16,7 +16,7 @@ use crate::documents::Documents;
 use crate::expected::Step;
 use crate::given::Setting;
 use crate::literal::{self, cut, shown};
-use crate::mocks::{AttributePattern, FunctionPattern, Mistake, emitted};
+use crate::mocks::{AttributePattern, FunctionPattern, Mistake, STAND_INS_MAX, emitted};
 use crate::observe::{Decided, Stage};
 use crate::world::World;
 
@@ -79,6 +79,10 @@ type Functions<'t> = Vec<(&'t Verification, FunctionPattern)>;
 type AttributesOf<'t> = Vec<(&'t Verification, AttributePattern)>;
 
 fn verified(verify: &[Verification]) -> Result<(Functions<'_>, AttributesOf<'_>), Mistake> {
+    if let Some(beyond) = verify.get(STAND_INS_MAX) {
+        let message = format!("a scenario verifies at most {STAND_INS_MAX} functions and attributes");
+        return Err(Mistake::at(beyond.span)(message));
+    }
     let (mut functions, mut attributes) = (Vec::new(), Vec::new());
     for wanted in verify {
         let mistake = Mistake::at(wanted.span);
