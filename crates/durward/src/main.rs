@@ -45,7 +45,7 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Decide(decide::Arguments),
+    Decide(Box<decide::Arguments>),
     Check(check::Arguments),
     Fmt(fmt::Arguments),
     Test(test::Arguments),
@@ -94,7 +94,13 @@ fn explain_usage(error: &clap::Error) -> Outcome {
         let _ = write!(io::stderr(), "{text}");
         return Ok(ExitCode::from(BAD_INPUT));
     }
-    Err(usage_failure(&text))
+    let failure = usage_failure(&text);
+    // 2 would be a denial.
+    if std::env::args().any(|word| word == decide::code::FLAG) {
+        failure.report();
+        return Ok(ExitCode::from(decide::code::ERROR));
+    }
+    Err(failure)
 }
 
 /// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.
@@ -113,7 +119,9 @@ fn usage_failure(text: &str) -> Failure {
 fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
+        (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
+            format!("durward bench {what}")
+        }
         (Some(command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo")), _) => {
             format!("durward {command}")
         }
