@@ -51,7 +51,8 @@ fn open(address: &str) -> Result<TcpStream, Box<dyn Error>> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let length = QUESTION.len();
-    let head = format!("POST /api/pdp/decide HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
+    let head =
+        format!("POST /api/pdp/decide HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n");
     stream.write_all(format!("{head}{QUESTION}").as_bytes())?;
     until(&mut stream, "\"decision\"")?;
     Ok(stream)
