@@ -9,9 +9,9 @@
 //! logins, and into nothing else: no value, no error and no line of a log has them.
 
 mod clock;
-mod connect;
+pub(crate) mod connect;
 mod custom;
-mod http;
+pub(crate) mod http;
 mod jwt;
 mod mqtt;
 mod task;
@@ -30,8 +30,9 @@ pub(crate) use custom::check;
 
 use crate::Clock;
 use crate::settings::{ConfigError, SourceSettings};
-use connect::Connector;
+pub(crate) use connect::Connector;
 use custom::CustomFinder;
+pub(crate) use http::told;
 use http::{Client, HttpFinder};
 use jwt::JwtFinder;
 use mqtt::MqttFinder;

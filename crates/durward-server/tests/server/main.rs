@@ -9,6 +9,8 @@
 
 mod answers;
 mod auth;
+mod bundle_server;
+mod client;
 mod decider;
 mod hostile;
 #[cfg(feature = "tls")]
@@ -18,12 +20,14 @@ mod logs;
 mod metrics;
 mod operations;
 mod recorded;
+mod remote_bundles;
 mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
 mod settings;
 mod support;
+mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
 mod watching;

@@ -172,7 +172,7 @@ fn charset(answer: &Response<Incoming>) -> fn(&[u8]) -> String {
 }
 
 /// What went wrong, down to the cause; none of the crates below puts addresses or header fields into it.
-pub(super) fn told(error: &dyn Error) -> String {
+pub(crate) fn told(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,7 +4,7 @@
 //! an error, until then, as in SAPL's engine: retries are for sources that break off.
 
 mod client;
-mod events;
+pub(crate) mod events;
 mod headers;
 mod request;
 mod url;
@@ -17,6 +17,7 @@ use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads
 use tokio::runtime::Handle;
 
 pub(super) use client::Client;
+pub(crate) use client::told;
 pub(super) use request::{Request, scalar};
 pub(super) use url::segment_encoded;
 
