@@ -2,10 +2,12 @@
 
 mod attributes;
 mod bench;
+mod bundle;
 mod check;
 mod decide;
 mod demo;
 mod failure;
+mod generate;
 mod hierarchy;
 mod policies;
 mod serve;
@@ -46,6 +48,8 @@ enum Command {
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
+    Bundle(bundle::Arguments),
+    Generate(generate::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +76,8 @@ fn run(command: Command) -> Outcome {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
     }
 }
 
@@ -106,7 +112,12 @@ fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
         (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
-        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
+        (Some(command @ ("bundle" | "generate")), Some(what))
+            if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
+        {
+            format!("durward {command} {what}")
+        }
+        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo" | "bundle" | "generate")), _) => {
             format!("durward {command}")
         }
         _ => "durward".to_owned(),

@@ -9,8 +9,10 @@
 )]
 
 mod bench;
+mod bundle;
 mod check;
 mod decide;
+mod generate;
 mod lines;
 mod sapl;
 mod serve;

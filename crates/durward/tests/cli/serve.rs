@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::{command, data, durward};
 
 /// A running server, ended when dropped.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     /// `127.0.0.1:4711`.
     address: String,
@@ -26,7 +26,7 @@ impl Drop for Running {
 
 impl Running {
     /// Starts a command that says on standard output or error where it listens; `mark` stands before the address.
-    fn start(arguments: &[&str], mark: &str) -> Running {
+    pub(crate) fn start(arguments: &[&str], mark: &str) -> Running {
         let mut command = command(arguments);
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -52,6 +52,11 @@ impl Running {
             line.clear();
         }
         panic!("ended without saying where it listens: {}", running.text);
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     fn post(&self, content_type: &str, body: &str) -> String {
