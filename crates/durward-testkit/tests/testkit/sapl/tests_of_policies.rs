@@ -35,10 +35,11 @@ impl Files for Only<'_> {
 /// `when ... expect ...` of a question and its decision; `None` for an environment that tests cannot have.
 fn asked(subscription: &Value, decision: &Value) -> Option<String> {
     let json = |key: &str| get(subscription, key).to_json();
-    let environment = match get(subscription, "environment") {
-        Value::Undefined => String::new(),
-        Value::Object(object) => format!(" in {}", Value::Object(object.clone()).to_json()),
-        _ => return None,
+    let environment = get(subscription, "environment");
+    let environment = match environment.as_object() {
+        Some(_) => format!(" in {}", environment.to_json()),
+        None if environment.is_undefined() => String::new(),
+        None => return None,
     };
     let word = text(decision, "decision").to_lowercase().replace('_', "-");
     let list = |key: &str| {
