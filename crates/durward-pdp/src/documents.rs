@@ -1,8 +1,10 @@
 //! Documents of all languages into one program.
 //!
 //! What a document is, its name says: `*.sapl` is SAPL, `pdp.json` how SAPL's documents are combined and their variables,
-//! anything else XACML. Where there is any SAPL, its algorithm combines all documents: SAPL's first, then XACML's.
+//! `secrets.json` what only attribute finders may read, anything else XACML. Where there is any SAPL, its algorithm combines
+//! all documents: SAPL's first, then XACML's.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +18,7 @@ use durward_xacml::tree;
 use smol_str::SmolStr;
 
 use crate::PolicyText;
+use crate::secrets::{Secrets, check_extensions};
 use crate::snapshot::Recipe;
 
 /// Documents as a program.
@@ -25,6 +28,8 @@ pub(crate) struct Lowered {
     pub(crate) documents: usize,
     /// SAPL's variables, which attribute finders may read.
     pub(crate) variables: Arc<Object>,
+    /// What nobody but attribute finders may read.
+    pub(crate) secrets: Secrets,
 }
 
 /// What a document is.
@@ -33,18 +38,36 @@ pub(crate) enum Language {
     Xacml,
     Sapl,
     SaplConfiguration,
+    /// `secrets.json`
+    Secrets,
+    /// `secrets.sealed.json`: nothing that can be used before somebody has opened it.
+    SealedSecrets,
+    /// `critical-extensions.json`: what has to be known by whoever uses the policies.
+    CriticalExtensions,
 }
 
 impl Language {
     /// By the name of its file.
     pub(crate) fn of(name: &str) -> Language {
         let path = Path::new(name);
-        if path.file_name().is_some_and(|name| name == "pdp.json") {
-            return Language::SaplConfiguration;
+        match path.file_name().and_then(OsStr::to_str) {
+            Some("pdp.json") => return Language::SaplConfiguration,
+            Some("secrets.json") => return Language::Secrets,
+            Some("secrets.sealed.json") => return Language::SealedSecrets,
+            Some("critical-extensions.json") => return Language::CriticalExtensions,
+            Some(_) | None => {}
         }
         match path.extension() {
             Some(extension) if extension == "sapl" => Language::Sapl,
             Some(_) | None => Language::Xacml,
+        }
+    }
+
+    /// Whether this is no policy, and says nothing of how policies are combined.
+    pub(crate) fn is_beside_policies(self) -> bool {
+        match self {
+            Language::Secrets | Language::SealedSecrets | Language::CriticalExtensions => true,
+            Language::Xacml | Language::Sapl | Language::SaplConfiguration => false,
         }
     }
 }
@@ -88,19 +111,26 @@ pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Ve
         duties: Vec::new(),
         place: Place::default(),
     };
-    Ok(Lowered { program: builder.finish(root), documents: read.xacml.len() + read.sapl.len(), variables })
+    Ok(Lowered {
+        program: builder.finish(root),
+        documents: read.xacml.len() + read.sapl.len(),
+        variables,
+        secrets: read.secrets.unwrap_or_default(),
+    })
 }
 
+#[derive(Default)]
 struct Documents {
     xacml: Vec<tree::Document>,
     sapl: Vec<Document>,
     /// There when there is any SAPL.
     configuration: Option<Configuration>,
+    secrets: Option<Secrets>,
 }
 
 impl Documents {
     fn read(texts: &[PolicyText], recipe: &Recipe) -> Result<Documents, Vec<PolicyError>> {
-        let mut documents = Documents { xacml: Vec::new(), sapl: Vec::new(), configuration: None };
+        let mut documents = Documents::default();
         let mut errors = Vec::new();
         for text in texts {
             documents.add(text, recipe).unwrap_or_else(|found| errors.extend(found));
@@ -129,9 +159,28 @@ impl Documents {
                 };
                 self.configuration = Some(Configuration::read(&text.name, json).map_err(to_errors)?);
             }
+            Language::Secrets if self.secrets.is_some() => {
+                return Err(refused(text, "there is another `secrets.json` already", None));
+            }
+            Language::Secrets => self.secrets = Some(Secrets::read(text).map_err(|error| vec![error])?),
+            Language::SealedSecrets => {
+                let help = "open them with `durward bundle unseal`, or let `durward serve` do so: `policies.secret_keys`";
+                return Err(refused(text, "these secrets are sealed", Some(help)));
+            }
+            Language::CriticalExtensions => check_extensions(text).map_err(|error| vec![error])?,
         }
         Ok(())
     }
+}
+
+fn refused(text: &PolicyText, message: &str, help: Option<&str>) -> Vec<PolicyError> {
+    let problem = Problem {
+        line: 1,
+        column: 1,
+        help: help.map(str::to_owned),
+        ..Problem::of(&text.name, message.to_owned())
+    };
+    vec![to_error(problem)]
 }
 
 fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {

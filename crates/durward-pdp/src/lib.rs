@@ -35,6 +35,7 @@ mod documents;
 mod duty;
 mod explain;
 mod read;
+mod secrets;
 mod snapshot;
 mod source;
 pub mod stream;

@@ -9,8 +9,8 @@ use durward_xacml::policy::{Limits, RootKind, root_kind};
 
 use crate::documents::Language;
 
-/// One policy document, not yet read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One policy document, or what lies beside policies, not yet read.
+#[derive(Clone, PartialEq, Eq)]
 pub struct PolicyText {
     /// How messages call it: usually its path.
     pub name: String,
@@ -18,7 +18,19 @@ pub struct PolicyText {
     pub text: Vec<u8>,
 }
 
+impl fmt::Debug for PolicyText {
+    /// Its text may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PolicyText({}, {} bytes)", self.name, self.text.len())
+    }
+}
+
 impl PolicyText {
+    /// Whether these are sealed secrets, which somebody has to open before policies that come with them can be used.
+    pub fn is_sealed(&self) -> bool {
+        Language::of(&self.name) == Language::SealedSecrets
+    }
+
     /// Whether this is a document of SAPL or its configuration, by its name.
     pub fn is_sapl(&self) -> bool {
         Language::of(&self.name) != Language::Xacml
@@ -46,7 +58,7 @@ impl fmt::Display for ReadError {
 impl std::error::Error for ReadError {}
 
 /// The policies of a file, or of a directory: all `*.xml` files in it and everything below it, and those of SAPL that lie
-/// in the directory itself, `*.sapl` and `pdp.json`, in order of their paths.
+/// in the directory itself, `*.sapl`, `pdp.json` and `secrets.json`, in order of their paths.
 /// Files that are XACML requests or responses are left out of a directory, so that a policy may lie beside its
 /// examples; whatever else is not a policy is an error when it is read.
 ///
@@ -86,7 +98,8 @@ pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyT
             }
         }
     }
-    if texts.is_empty() {
+    let is_policy = |text: &PolicyText| !Language::of(&text.name).is_beside_policies();
+    if !texts.iter().any(is_policy) {
         let message =
             "no policies here: expected files `*.sapl`, or `*.xml` with a `Policy` or `PolicySet`".into();
         return Err(ReadError { path: path.into(), message });

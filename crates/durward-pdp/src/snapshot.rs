@@ -11,6 +11,7 @@ use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
 use crate::documents::{Lowered, lower};
+use crate::secrets::Secrets;
 use crate::source::AttributeSource;
 use crate::subscription::always;
 use crate::time::TimeSlots;
@@ -51,6 +52,8 @@ pub(crate) struct Snapshot {
     pub(crate) constant: Option<sapl::Decision>,
     /// SAPL's variables, which attribute finders may read.
     pub(crate) variables: Arc<Object>,
+    /// What nobody but attribute finders may read.
+    pub(crate) secrets: Secrets,
     pub(crate) info: SnapshotInfo,
 }
 
@@ -65,7 +68,7 @@ impl Snapshot {
         recipe: &Recipe,
         sources: &[Box<dyn AttributeSource>],
     ) -> Result<Snapshot, Vec<PolicyError>> {
-        let Lowered { program, documents, variables } = lower(texts, recipe)?;
+        let Lowered { program, documents, variables, secrets } = lower(texts, recipe)?;
         let is_sourced: Vec<bool> = match sources {
             [] => Vec::new(),
             _ => {
@@ -91,6 +94,6 @@ impl Snapshot {
         };
         let constant = always(&program);
         let time = TimeSlots::of(&program.slots);
-        Ok(Snapshot { is_sourced, time, program, index, constant, variables, info })
+        Ok(Snapshot { is_sourced, time, program, index, constant, variables, secrets, info })
     }
 }

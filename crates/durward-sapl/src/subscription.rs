@@ -10,7 +10,7 @@ use std::fmt;
 
 /// A question: who wants to do what with what, under which circumstances. Everything about it that does not depend on
 /// policies is computed once, when it is made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Subscription {
     /// What the fields are looked up by, in the same order: close together, since looking is all that most do.
     keys: Vec<FieldKey>,
@@ -20,6 +20,13 @@ pub struct Subscription {
     secrets: Value,
     /// What some program makes of it, if it was encoded for one.
     encoding: Encoding,
+}
+
+impl fmt::Debug for Subscription {
+    /// Secrets are not for logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription").field("fields", &self.fields).finish_non_exhaustive()
+    }
 }
 
 /// One value and its name.
@@ -160,6 +167,17 @@ impl Attributes for Subscription {
             (Some(field), [_, rest @ ..]) => made(value_at(&field.value, rest)),
             (None, keys) => made(value_at(self.element(path.element()), keys)),
         }
+    }
+
+    fn place(&self, path: &Path) -> Option<u16> {
+        let at = self.keys.iter().position(|key| *key == path.field())?;
+        let is_whole = path.keys().len() <= 1 && self.fields.get(at).is_some_and(|field| field.is(path));
+        if is_whole { at.try_into().ok() } else { None }
+    }
+
+    #[inline]
+    fn at(&self, place: u16) -> Option<&Value> {
+        self.fields.get(usize::from(place)).map(|field| &field.value)
     }
 }
 

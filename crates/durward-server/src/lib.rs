@@ -33,13 +33,15 @@ mod wire;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, AttributeSourceSettings, AuthSettings, ConfigError, DecisionLogSettings, JwtSettings,
-    LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings, Redaction, RsocketSettings,
-    SaplSettings, ServerSettings, Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AttributeSourceSettings, AuthSettings, BundleSettings, ConfigError,
+    DecisionLogSettings, JwtSettings, LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings,
+    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, ServerSettings,
+    Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -13,6 +13,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::policies::Standing;
 use crate::sapl::{self, Outcome};
 
 /// Decisions take microseconds, and milliseconds when something is wrong.
@@ -40,6 +41,9 @@ const LIMITS: [&str; 15] = [
     "sapl.streams_max",
     "subscriptions",
 ];
+
+/// Most tenants with a series of their own.
+const TENANT_SERIES_MAX: usize = 100;
 
 /// A label value out of a fixed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +83,16 @@ struct BySurface {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByState {
+    state: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByTenant {
+    tenant: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByLimit {
     limit: Word,
 }
@@ -108,6 +122,8 @@ pub(crate) struct Metrics {
     pub(crate) rsocket_connections_open: Gauge,
     rsocket_connections: Family<ByResult, Counter>,
     rsocket_requests: Family<ByRequest, Counter>,
+    tenants: Family<ByState, Gauge>,
+    tenants_unwell: Family<ByTenant, Gauge>,
     memory: Gauge,
 }
 
@@ -165,6 +181,11 @@ impl Metrics {
         let rsocket_requests = Family::default();
         let help = "RSocket requests, by route and result";
         registry.register("rsocket_requests", help, rsocket_requests.clone());
+        let tenants = Family::default();
+        registry.register("tenants", "Tenants with policies of their own, by state", tenants.clone());
+        let tenants_unwell = Family::default();
+        let help = "1 for a tenant whose newest policies are not in force";
+        registry.register("tenant_stale", help, tenants_unwell.clone());
         let memory = Gauge::default();
         let help = "Memory of the process that is resident";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
@@ -194,6 +215,8 @@ impl Metrics {
             rsocket_connections_open,
             rsocket_connections,
             rsocket_requests,
+            tenants,
+            tenants_unwell,
             memory,
         };
         metrics.start_at_zero();
@@ -294,6 +317,22 @@ impl Metrics {
     /// A line of the decision log was `written`, `dropped` for want of room, or `failed`.
     pub(crate) fn log_line(&self, result: &'static str) {
         self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// How all tenants stand. At most [`TENANT_SERIES_MAX`] have a series of their own, the worst first: names of tenants
+    /// are made by whoever makes tenants.
+    pub(crate) fn tenants(&self, mut all: Vec<(String, Standing)>) {
+        for standing in Standing::ALL {
+            let count = all.iter().filter(|(_, of_tenant)| *of_tenant == standing).count();
+            let gauge = self.tenants.get_or_create_owned(&ByState { state: Word(standing.as_str()) });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        all.sort_by_key(|(_, standing)| *standing);
+        self.tenants_unwell.clear();
+        for (tenant, standing) in all.into_iter().take(TENANT_SERIES_MAX) {
+            let is_unwell = matches!(standing, Standing::Stale | Standing::Error);
+            self.tenants_unwell.get_or_create(&ByTenant { tenant }).set(i64::from(is_unwell));
+        }
     }
 
     /// The text for Prometheus. Gauges that change by themselves are set here.

@@ -15,10 +15,10 @@ use tokio::sync::{oneshot, watch};
 
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
-use crate::policies::Policies;
+use crate::policies::{LocalTenants, Policies, RemoteTenants, Watch};
 use crate::rsocket::serve;
 use crate::sapl::{Decider, Tenants};
-use crate::settings::{ConfigError, RsocketSettings, Settings, TlsSettings};
+use crate::settings::{ConfigError, PolicySource, RsocketSettings, Settings, TlsSettings};
 use crate::sources::Sources;
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
@@ -35,7 +35,7 @@ pub struct Server {
     tls: Option<Acceptor>,
     rsocket: Vec<serve::Listener>,
     rsocket_address: Option<SocketAddr>,
-    policies: Option<Policies>,
+    policies: Option<Loaded>,
 }
 
 /// What a server did, once it has ended.
@@ -54,6 +54,8 @@ pub enum StartError {
     Read(ReadError),
     /// The policies are wrong, each with its place.
     Policies(Vec<PolicyError>),
+    /// No tenant has policies that can be used, or a bundle or secret is not to be used; each reason is a line.
+    Tenants(String),
     /// The address cannot be listened on.
     Listen(SocketAddr, io::Error),
     /// The address or path for RSocket cannot be listened on.
@@ -73,6 +75,7 @@ impl fmt::Display for StartError {
                 let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
                 f.write_str(&texts.join("\n"))
             }
+            StartError::Tenants(reasons) => f.write_str(reasons),
             StartError::Listen(address, error) => {
                 write!(f, "cannot listen on {address}: {error}; choose another address with `server.listen`")
             }
@@ -139,7 +142,7 @@ impl Server {
                 shared.put_in_place(pdp);
                 None
             }
-            None => Some(Policies::load_first(&shared)?),
+            None => Some(Loaded::first(&shared)?),
         };
         let failed = |error| StartError::Listen(listen, error);
         let listener = listener::listen(listen).map_err(failed)?;
@@ -160,7 +163,7 @@ impl Server {
 
     /// The decision point, once there are policies.
     pub fn pdp(&self) -> Option<Arc<Pdp>> {
-        self.shared.pdp.get().cloned()
+        self.shared.pdp.load_full()
     }
 
     /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
@@ -182,8 +185,7 @@ impl Server {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
         decide_by_policies(&shared)?;
-        let _watch =
-            policies.filter(|_| shared.settings.policies.watch).map(|it| it.watch(&shared)).transpose();
+        let _watch = policies.map(|policies| policies.watch(&shared)).transpose()?;
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let worker_count = shared.settings.server.worker_count(cores);
         let stopping = shared.stop.subscribe();
@@ -220,6 +222,42 @@ impl Server {
         }
         tracing::info!(connections_cut, "stopped");
         Ok(Served { connections_cut })
+    }
+}
+
+/// Policies that were read for the first time, and can be watched.
+enum Loaded {
+    One(Policies),
+    Local(LocalTenants),
+    Remote(RemoteTenants),
+}
+
+/// What keeps policies up to date for as long as it is held.
+type Watching = (Option<Watch>, Option<RemoteTenants>);
+
+impl Loaded {
+    fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
+        Ok(match shared.settings.policies.source {
+            PolicySource::Directory => Loaded::One(Policies::load_first(shared)?),
+            PolicySource::Directories | PolicySource::Bundle | PolicySource::Bundles => {
+                Loaded::Local(LocalTenants::load_first(shared)?)
+            }
+            PolicySource::RemoteBundles => Loaded::Remote(RemoteTenants::new(shared)?),
+        })
+    }
+
+    fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
+        let is_watched = shared.settings.policies.watch;
+        let files = match self {
+            Loaded::Remote(mut remote) => {
+                remote.start(shared).map_err(StartError::Thread)?;
+                return Ok((None, Some(remote)));
+            }
+            Loaded::One(_) | Loaded::Local(_) if !is_watched => return Ok((None, None)),
+            Loaded::One(policies) => Watch::start(policies, Arc::clone(shared)),
+            Loaded::Local(tenants) => Watch::start(tenants, Arc::clone(shared)),
+        };
+        Ok((Some(files.map_err(StartError::Thread)?), None))
     }
 }
 

@@ -1,10 +1,11 @@
 //! What all workers of a server share: the decision point, the state of its policies, settings, counters.
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
 use tokio::sync::watch;
@@ -12,8 +13,9 @@ use tokio::sync::watch;
 use crate::Clock;
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
-use crate::settings::{ConfigError, Settings};
+use crate::settings::{ConfigError, PolicySource, Settings};
 
 /// Shared by all workers, connections and the watcher of policies.
 pub(crate) struct Shared {
@@ -24,9 +26,13 @@ pub(crate) struct Shared {
     pub(crate) started: Instant,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) decision_log: Option<DecisionLog>,
-    /// Empty until there are policies that can be decided by (`policies.wait`).
-    pub(crate) pdp: OnceLock<Arc<Pdp>>,
+    /// That of the default tenant. Empty until there are policies that can be decided by (`policies.wait`), and when they
+    /// were taken away.
+    pub(crate) pdp: ArcSwapOption<Pdp>,
     pub(crate) policies: ArcSwap<PolicyState>,
+    /// All tenants, where policies come by tenant; empty where they do not.
+    pub(crate) tenants: TenantTable,
+    pub(crate) intake: Intake,
     pub(crate) weaknesses: Vec<String>,
     pub(crate) connections: AtomicUsize,
     /// Bytes of bodies that are being received.
@@ -65,6 +71,15 @@ pub(crate) struct PolicyProblem {
     pub(crate) help: Option<String>,
 }
 
+impl fmt::Display for PolicyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.reason),
+            line => write!(f, "{}:{line}:{}: {}", self.file, self.column, self.reason),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
@@ -94,6 +109,7 @@ impl Shared {
         let milliseconds =
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let sapl = SaplState::new(&settings, &metrics)?;
+        let intake = Intake::new(&settings)?;
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
@@ -102,8 +118,10 @@ impl Shared {
             started: Instant::now(),
             metrics,
             decision_log,
-            pdp: OnceLock::new(),
+            pdp: ArcSwapOption::empty(),
             policies: ArcSwap::default(),
+            tenants: TenantTable::default(),
+            intake,
             connections: AtomicUsize::new(0),
             body_bytes: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
@@ -117,12 +135,20 @@ impl Shared {
     /// Whether the newest policies are broken and older ones stay in force.
     pub(crate) fn is_stale(&self) -> bool {
         !self.policies.load().problems.is_empty()
+            || self.tenants.all().values().any(|tenant| tenant.has_problems())
     }
 
-    /// Tells the streams of decisions that other policies are in force.
+    /// Tells the streams of decisions which policies are in force.
     pub(crate) fn policies_changed(&self) {
-        if let (Some(tenants), Some(pdp)) = (self.sapl.tenants.get(), self.pdp.get()) {
-            tenants.put(&self.settings.auth.default_tenant, Some(pdp));
+        let Some(tenants) = self.sapl.tenants.get() else { return };
+        if self.settings.policies.source == PolicySource::Directory {
+            if let Some(pdp) = self.pdp.load().as_ref() {
+                tenants.put(&self.settings.auth.default_tenant, Some(pdp));
+            }
+            return;
+        }
+        for (name, tenant) in self.tenants.all().iter() {
+            tenants.put(name, tenant.pdp.as_ref());
         }
     }
 

@@ -2,13 +2,17 @@
 
 mod attributes;
 mod bench;
+mod bundle;
 mod check;
 mod decide;
 mod demo;
 mod failure;
+mod fmt;
+mod generate;
 mod hierarchy;
 mod policies;
 mod serve;
+mod test;
 mod wire;
 
 use std::io::{self, Write};
@@ -26,6 +30,8 @@ Examples:
   durward decide --policies policies/ --request ask.xml   one decision
   durward serve --policies policies/                      many decisions, over HTTP
   durward check policies/                                 what is wrong, or odd, in policies
+  durward fmt policies/                                   SAPL documents laid out alike
+  durward test --dir policies/                            tests of SAPL policies, and what they covered
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
@@ -43,9 +49,13 @@ struct Arguments {
 enum Command {
     Decide(Box<decide::Arguments>),
     Check(check::Arguments),
+    Fmt(fmt::Arguments),
+    Test(test::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
+    Bundle(bundle::Arguments),
+    Generate(generate::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -69,9 +79,13 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Fmt(arguments) => fmt::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
     }
 }
 
@@ -114,7 +128,18 @@ fn asked_command() -> String {
         (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
             format!("durward bench {what}")
         }
-        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo")), _) => {
+        (Some(command @ ("bundle" | "generate")), Some(what))
+            if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
+        {
+            format!("durward {command} {what}")
+        }
+        (
+            Some(
+                command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo" | "bundle"
+                | "generate"),
+            ),
+            _,
+        ) => {
             format!("durward {command}")
         }
         _ => "durward".to_owned(),

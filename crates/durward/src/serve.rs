@@ -108,9 +108,10 @@ pub(crate) fn failure(error: StartError) -> Failure {
             Failure::new(format!("cannot listen on {place}: {why}"))
                 .hint("choose another place in durward.toml, as `rsocket.listen` or `rsocket.socket`")
         }
-        StartError::Config(_) | StartError::DecisionLog(..) | StartError::Thread(_) => {
-            Failure::new(without_number(&error.to_string()))
-        }
+        StartError::Config(_)
+        | StartError::Tenants(_)
+        | StartError::DecisionLog(..)
+        | StartError::Thread(_) => Failure::new(without_number(&error.to_string())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What policies ask attribute finders for.
 
+use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub const BACKOFF_MS_MIN: u64 = 50;
 pub const POLL_INTERVAL_MS_MIN: u64 = 10;
 
 /// What a finder may read beside the invocation. Values that differ here never share a stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Context {
     /// The secrets of the subscription; `None` where it has none, or the finder does not read them.
     pub secrets: Option<Arc<Value>>,
@@ -23,12 +24,26 @@ pub struct Context {
 }
 
 /// What a configuration holds beside its policies.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Surroundings {
     /// The variables of `pdp.json`, an object.
     pub variables: Value,
     /// The secrets of `secrets.json`, an object.
     pub secrets: Value,
+}
+
+impl fmt::Debug for Context {
+    /// Secrets are not for logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("surroundings", &self.surroundings).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Surroundings {
+    /// Secrets are not for logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Surroundings").field("variables", &self.variables).finish_non_exhaustive()
+    }
 }
 
 impl Default for Surroundings {

@@ -9,7 +9,7 @@ use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::fault::Evaluated;
 use durward_ir::json;
 use durward_ir::path::{Element, Path};
-use durward_ir::question::{Attributes, Encoding, Reading};
+use durward_ir::question::{Attributes, Reading, UNENCODED};
 use durward_ir::value::ObjectBuilder;
 use durward_sapl::{Decision, Outcome, Subscription, SubscriptionError};
 
@@ -108,7 +108,7 @@ impl Decider for PoliciesInForce {
         let Some(subscription) = packed.unpack() else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
-        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &Encoding::none());
+        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &UNENCODED);
         if attempt.needs.is_empty() { Step::Decided(attempt.decision) } else { Step::Needs(attempt.needs) }
     }
 
@@ -118,7 +118,10 @@ impl Decider for PoliciesInForce {
 
     fn surroundings(&self) -> Surroundings {
         let Some(InForce { snapshot, .. }) = &self.0 else { return Surroundings::default() };
-        Surroundings { variables: Value::Object(Arc::clone(&snapshot.variables)), ..Surroundings::default() }
+        Surroundings {
+            variables: Value::Object(Arc::clone(&snapshot.variables)),
+            secrets: snapshot.secrets.reveal(),
+        }
     }
 
     fn secrets(&self, packed: &PackedSubscription) -> Value {

@@ -26,7 +26,11 @@ struct Sapl {
 
 impl Sapl {
     fn new(policy: &str) -> Sapl {
-        let pdp = Pdp::builder().policies(texts(policy)).build().unwrap();
+        Sapl::of(&texts(policy))
+    }
+
+    fn of(texts: &[PolicyText]) -> Sapl {
+        let pdp = Pdp::builder().policies(texts.to_vec()).build().unwrap();
         let pdp = Arc::new(pdp);
         let streams = Streams::new(PoliciesInForce::of(&pdp), BrokerSettings::default(), 0, || {});
         let sources = Sources::default();
@@ -165,4 +169,68 @@ fn finders_see_variables_and_secrets_and_policies_do_not_see_secrets() {
         r#"{"decision":"PERMIT","resource":[{"least":2},{"jwt":"a.b.c"}]}"#
     );
     assert!(!format!("{:?}", PackedSubscription::from_json(with_secrets.as_bytes())).contains("a.b.c"));
+}
+
+#[test]
+fn finders_see_the_secrets_of_the_policies_and_nobody_else_does() {
+    let mut all = texts(r#"policy "p" permit transform <src.surroundings>"#);
+    let secret = |text: &str| PolicyText { name: "secrets.json".into(), text: text.as_bytes().to_vec() };
+    all.push(secret(r#"{"http": {"hr": "s3cr3t"}}"#));
+    let sapl = Sapl::of(&all);
+    let mut alice = sapl.subscribe(ALICE);
+    sapl.settle(0);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","resource":{"http":{"hr":"s3cr3t"}}}"#);
+    // Others are seen as soon as they are in force.
+    all[2] = secret(r#"{"http": {"hr": "0ther"}}"#);
+    sapl.pdp.replace(&all).unwrap();
+    sapl.streams.replace(PoliciesInForce::of(&sapl.pdp), 0);
+    sapl.settle(0);
+    assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT","resource":{"http":{"hr":"0ther"}}}"#);
+    let shown = format!("{all:?} {:?} {:?} {:?}", sapl.pdp, sapl.streams, PoliciesInForce::of(&sapl.pdp));
+    assert!(!shown.contains("0ther"), "{shown}");
+    // A policy has no word for them.
+    for expression in ["secrets.http", "secrets"] {
+        all[0].text = format!(r#"policy "p" permit transform {expression}"#).into_bytes();
+        let pdp = Pdp::builder().policies(all.clone()).build().unwrap();
+        let asked = durward_pdp::sapl::Subscription::from_json(ALICE.as_bytes()).unwrap();
+        let decided = pdp.decide_once(&asked).to_json();
+        assert!(!decided.contains("0ther"), "{decided}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_secrets_is_told_without_them() {
+    for (name, text, why) in [
+        ("secrets.json", r#"{"a": "s3cr3t""#, "secrets.json:1:15: this is no JSON"),
+        ("secrets.json", r#"{"a": s3cr3t}"#, "secrets.json:1:7: this is no JSON"),
+        (
+            "secrets.json",
+            r#""s3cr3t""#,
+            "secrets.json:1:1: secrets are an object, and this is something else",
+        ),
+        (
+            "d/secrets.sealed.json",
+            r#"{"a": "ENC[s3cr3t]"}"#,
+            "d/secrets.sealed.json:1:1: these secrets are sealed",
+        ),
+        (
+            "critical-extensions.json",
+            r#"["upstreams"]"#,
+            "critical-extensions.json:1:1: the extension `upstreams` must be known, and durward knows none",
+        ),
+        ("critical-extensions.json", "{}", "critical-extensions.json:1:1: this is no array of names"),
+    ] {
+        let text = PolicyText { name: name.into(), text: text.as_bytes().to_vec() };
+        let mut all = texts(r#"policy "p" permit"#);
+        all.push(text);
+        let errors = Pdp::builder().policies(all).build().unwrap_err();
+        assert!(errors[0].to_string().starts_with(why), "{}", errors[0]);
+        assert!(!format!("{errors:?}").contains("s3cr3t"));
+    }
+    let twice = ["a/secrets.json", "b/secrets.json"];
+    let twice = twice.map(|name| PolicyText { name: name.into(), text: b"{}".to_vec() });
+    let errors = Pdp::builder().policies(twice.to_vec()).build().unwrap_err();
+    assert_eq!(errors[0].message, "there is another `secrets.json` already");
+    let none = PolicyText { name: "critical-extensions.json".into(), text: b"[]".to_vec() };
+    assert!(Pdp::builder().policies(vec![none]).build().is_ok());
 }

@@ -195,6 +195,9 @@ impl AttributeFinder for Sources {
             let secrets = context.secrets.as_deref().cloned().unwrap_or(Value::Undefined);
             publisher.publish(Ok(Value::array([variables.clone(), secrets])));
         }
+        if invocation.name == "src.surroundings" {
+            publisher.publish(Ok(context.surroundings.as_ref().unwrap().secrets.clone()));
+        }
         let name = invocation.name.to_string();
         let mut state = self.0.lock().unwrap();
         state.count += 1;

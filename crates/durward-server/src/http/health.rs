@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Answer, text_answer};
+use crate::policies::{Standing, TenantState};
+use crate::settings::PolicySource;
 use crate::state::{PolicyProblem, Shared};
 
 /// What operators and orchestrators read.
@@ -19,6 +21,9 @@ pub(crate) struct Health {
     /// When policies were read last, with whatever result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policies_read: Option<String>,
+    /// All tenants, where policies come by tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tenants: Option<Tenants>,
     /// What is wrong with the newest policies, which for that reason are not in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) problems: Vec<PolicyProblem>,
@@ -27,6 +32,37 @@ pub(crate) struct Health {
     pub(crate) warnings: Vec<String>,
     pub(crate) version: &'static str,
 }
+
+/// How many tenants stand how, and some of them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Tenants {
+    loaded: usize,
+    stale: usize,
+    error: usize,
+    waiting: usize,
+    /// At most [`TENANTS_SHOWN_MAX`], the worst first.
+    list: Vec<Tenant>,
+}
+
+/// One tenant's policies.
+#[derive(Debug, Serialize)]
+struct Tenant {
+    tenant: String,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    configuration: Option<String>,
+    documents: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loaded: Option<String>,
+    /// When newer ones were refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<PolicyProblem>,
+}
+
+/// Most tenants that are listed: what asks for health reads no more.
+const TENANTS_SHOWN_MAX: usize = 100;
 
 /// The policies in force.
 #[derive(Debug, Serialize)]
@@ -72,20 +108,54 @@ pub(super) fn ready(shared: &Shared) -> Answer {
 
 pub(super) fn health(shared: &Shared) -> Health {
     let policies = shared.policies.load();
-    let snapshot = shared.pdp.get().map(|pdp| pdp.snapshot());
-    let status = match &snapshot {
+    let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+    let tenants = tenants(shared);
+    let has_policies = snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
+    let status = match has_policies {
         _ if shared.is_stopping() => Status::Stopping,
-        None => Status::Waiting,
-        Some(_) if policies.problems.is_empty() => Status::Ready,
-        Some(_) => Status::Stale,
+        false => Status::Waiting,
+        true if shared.is_stale() => Status::Stale,
+        true => Status::Ready,
     };
     Health {
         status,
         snapshot: snapshot.map(|info| described(shared, info)),
         policies_read: policies.tried.map(in_words),
+        tenants,
         problems: policies.problems.clone(),
         warnings: shared.weaknesses.clone(),
         version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+/// One broken tenant does not make the server unready: the others are decided for.
+fn tenants(shared: &Shared) -> Option<Tenants> {
+    if shared.settings.policies.source == PolicySource::Directory {
+        return None;
+    }
+    let all = shared.tenants.all();
+    let count = |standing| all.values().filter(|tenant| tenant.standing() == standing).count();
+    let mut worst_first: Vec<_> = all.iter().collect();
+    worst_first.sort_by_key(|(_, tenant)| tenant.standing());
+    let list = worst_first.into_iter().take(TENANTS_SHOWN_MAX).map(|(name, state)| tenant(name, state));
+    Some(Tenants {
+        loaded: count(Standing::Loaded),
+        stale: count(Standing::Stale),
+        error: count(Standing::Error),
+        waiting: count(Standing::Waiting),
+        list: list.collect(),
+    })
+}
+
+fn tenant(name: &str, state: &TenantState) -> Tenant {
+    Tenant {
+        tenant: name.to_owned(),
+        state: state.standing().as_str(),
+        configuration: state.configuration.clone(),
+        documents: state.pdp.as_ref().map_or(0, |pdp| pdp.snapshot().documents),
+        loaded: state.loaded.map(in_words),
+        failed: state.failed.map(in_words),
+        problems: state.problems.iter().chain(&state.contact).cloned().collect(),
     }
 }
 

@@ -152,7 +152,8 @@ fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
     const OPEN_METRICS: Offer =
         Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
     const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
-    let snapshot = shared.pdp.get().map(|pdp| pdp.snapshot());
+    let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
+    shared.metrics.tenants(shared.standings());
     let text = shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale());
     // Older scrapers ask for `text/plain`; they read the same lines.
     match choose(text_of(headers, &header::ACCEPT), &[OPEN_METRICS, PLAIN]) {

@@ -49,16 +49,17 @@ pub(crate) async fn answer(call: &Call<'_>, request: hyper::Request<Incoming>) -
         let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, detail);
         return refuse_unread(call, body, problem, problem_form).await;
     };
-    let Some(pdp) = call.shared.pdp.get() else {
-        let problem = Problem::unavailable("there are no policies in force yet; see /health/ready");
-        return refuse_unread(call, body, problem, problem_form).await;
-    };
+    let none = || Problem::unavailable("there are no policies in force; see /health/ready");
+    if call.shared.pdp.load().is_none() {
+        return refuse_unread(call, body, none(), problem_form).await;
+    }
     let bytes = match receive(call.shared, body).await {
         Ok(bytes) => bytes,
         Err(problem) => return problem.into_answer(problem_form),
     };
+    let Some(pdp) = call.shared.pdp.load_full() else { return none().into_answer(problem_form) };
     // A panic is a mistake of ours; it must cost one request, not the process and not the connection.
-    catch_unwind(AssertUnwindSafe(|| decide(call, pdp, declared.form, offer, &bytes)))
+    catch_unwind(AssertUnwindSafe(|| decide(call, &pdp, declared.form, offer, &bytes)))
         .unwrap_or_else(|_| {
             call.shared.metrics.panics.inc();
             tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");

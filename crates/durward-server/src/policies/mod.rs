@@ -4,20 +4,29 @@
 //! Broken ones leave the old ones in force, and everything says so: log, health, page and metrics.
 
 mod fingerprint;
+mod intake;
+mod local;
+mod remote;
+mod tenants;
 mod watch;
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
-use durward_pdp::{Pdp, PdpBuilder, PolicyError, PolicyText, ReadError, read_policies_within};
+use durward_bundle::BundleError;
+use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
 
 use crate::attributes::Constants;
 use crate::server::StartError;
 use crate::settings::{ConfigError, Settings};
 use crate::state::{PolicyProblem, PolicyState, Shared};
 use fingerprint::Fingerprint;
+use watch::{Watched, settle};
 
+pub(crate) use intake::Intake;
+pub(crate) use local::LocalTenants;
+pub(crate) use remote::RemoteTenants;
+pub(crate) use tenants::{Standing, TenantState, TenantTable};
 pub(crate) use watch::Watch;
 
 /// Most problems kept and told: more than anybody mends before trying again.
@@ -45,15 +54,8 @@ impl Policies {
             Err(_) if shared.settings.policies.wait => Ok(policies),
             Err(Refused::Read(error)) => Err(StartError::Read(error)),
             Err(Refused::Policies(errors)) => Err(StartError::Policies(errors)),
+            Err(Refused::Bundle(what, error)) => Err(StartError::Tenants(format!("{what}: {error}"))),
         }
-    }
-
-    /// Starts watching.
-    ///
-    /// # Errors
-    /// A thread that cannot be started.
-    pub(crate) fn watch(self, shared: &Arc<Shared>) -> std::io::Result<Watch> {
-        Watch::start(self, Arc::clone(shared))
     }
 
     /// Reads the policies and puts them in force, or says everywhere why not.
@@ -77,7 +79,7 @@ impl Policies {
             Ok(Loaded::New) => {
                 shared.metrics.policies_loaded("ok");
                 shared.policies_changed();
-                if let Some(info) = shared.pdp.get().map(|pdp| pdp.snapshot()) {
+                if let Some(info) = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot()) {
                     let (id, documents, policies) = (info.id, info.documents, info.policies);
                     tracing::info!(snapshot = id, documents, policies, rules = info.rules, index = %info.index, "policies in force");
                 }
@@ -92,22 +94,23 @@ impl Policies {
             }
             Err(refused) => {
                 shared.metrics.policies_loaded("failed");
-                refused.report(shared.pdp.get().is_some());
+                report(&refused.problems(), None, shared.pdp.load().is_some());
                 Err(refused)
             }
         }
     }
 
     fn replace(&mut self, shared: &Shared) -> Result<Loaded, Refused> {
-        let texts = texts(&shared.settings).map_err(Refused::Read)?;
-        let digest = Some(digest(&texts));
-        match shared.pdp.get() {
+        let content = shared.intake.directory(&shared.settings.policies.path)?;
+        let digest = Some(content.digest());
+        let texts = content.texts;
+        match shared.pdp.load_full() {
             Some(_) if digest == self.in_force => return Ok(Loaded::Same),
             Some(pdp) => drop(pdp.replace(&texts).map_err(Refused::Policies)?),
             None => {
                 let pdp = builder(&shared.settings, shared).map_err(Refused::Config)?.policies(texts).build();
                 // Only this place fills it, from one thread at a time.
-                let _ = shared.pdp.set(Arc::new(pdp.map_err(Refused::Policies)?));
+                shared.pdp.store(Some(Arc::new(pdp.map_err(Refused::Policies)?)));
             }
         }
         self.in_force = digest;
@@ -120,7 +123,7 @@ impl Shared {
     pub(crate) fn put_in_place(&self, pdp: Arc<Pdp>) {
         let now = Some((self.clock)());
         self.policies.store(Arc::new(PolicyState { loaded: now, tried: now, problems: Vec::new() }));
-        let _ = self.pdp.set(pdp);
+        self.pdp.store(Some(pdp));
     }
 }
 
@@ -135,6 +138,26 @@ enum Refused {
     Config(ConfigError),
     Read(ReadError),
     Policies(Vec<PolicyError>),
+    /// A bundle that is none, or not to be believed; or secrets that cannot be opened. First what it is about.
+    Bundle(String, BundleError),
+}
+
+impl Watched for Policies {
+    fn path(&self, shared: &Shared) -> std::path::PathBuf {
+        shared.settings.policies.path.clone()
+    }
+
+    fn look(&mut self, shared: &Shared) -> bool {
+        let path: &Path = &shared.settings.policies.path;
+        let now = Fingerprint::of(path);
+        if now == self.seen {
+            return false;
+        }
+        settle(now, shared.settings.policies.settle_time(), || Fingerprint::of(path));
+        // What is wrong has been said everywhere it can be seen.
+        let _ = self.load(shared);
+        true
+    }
 }
 
 impl Refused {
@@ -147,17 +170,22 @@ impl Refused {
             Refused::Policies(errors) => {
                 errors.iter().take(PROBLEMS_MAX).cloned().map(PolicyProblem::from).collect()
             }
+            Refused::Bundle(what, error) => vec![of(what.clone(), error.to_string())],
         }
     }
+}
 
-    fn report(&self, older_are_in_force: bool) {
-        let consequence = match older_are_in_force {
-            true => "the newest policies are broken; older ones stay in force",
-            false => "the policies are broken; none are in force",
-        };
-        for PolicyProblem { file, line, column, reason, help } in self.problems() {
-            let help = help.unwrap_or_default();
-            tracing::error!(file, line, column, reason, help, "{consequence}");
+/// Says in the log what is wrong.
+fn report(problems: &[PolicyProblem], tenant: Option<&str>, older_are_in_force: bool) {
+    let consequence = match older_are_in_force {
+        true => "the newest policies are broken; older ones stay in force",
+        false => "the policies are broken; none are in force",
+    };
+    for PolicyProblem { file, line, column, reason, help } in problems {
+        let help = help.as_deref().unwrap_or_default();
+        match tenant {
+            Some(tenant) => tracing::error!(tenant, file, line, column, reason, help, "{consequence}"),
+            None => tracing::error!(file, line, column, reason, help, "{consequence}"),
         }
     }
 }
@@ -176,22 +204,4 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
     }
     let constants = Constants::new(&settings.attributes)?;
     Ok(if constants.is_empty() { builder } else { builder.source(constants) })
-}
-
-/// Reads the files. Whatever the path has become while serving, this must not wait: nobody would read policies again.
-fn texts(settings: &Settings) -> Result<Vec<PolicyText>, ReadError> {
-    let path = &settings.policies.path;
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return Err(ReadError { path: path.clone(), message: "neither a file nor a directory".into() });
-    }
-    read_policies_within(path, settings.limits.of_policies().bytes_max)
-}
-
-fn digest(texts: &[PolicyText]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for text in texts {
-        text.name.hash(&mut hasher);
-        text.text.hash(&mut hasher);
-    }
-    hasher.finish()
 }

@@ -5,7 +5,7 @@
 //! system without events cost a fraction of a second and never a change.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -13,8 +13,6 @@ use std::time::{Duration, Instant};
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::Policies;
-use super::fingerprint::Fingerprint;
 use crate::state::Shared;
 
 /// A look may cost this part of one core at most; where there are so many files that it would cost more, looks
@@ -29,6 +27,15 @@ enum Wake {
     /// Something may have changed.
     Look,
     End,
+}
+
+/// What is watched.
+pub(crate) trait Watched: Send + 'static {
+    /// Where events come from.
+    fn path(&self, shared: &Shared) -> PathBuf;
+
+    /// Looks whether anything has changed, and puts it in force. Whether it had.
+    fn look(&mut self, shared: &Shared) -> bool;
 }
 
 /// Policies being watched; watching ends when this is dropped.
@@ -46,53 +53,51 @@ impl Drop for Watch {
 impl Watch {
     /// # Errors
     /// A thread that cannot be started.
-    pub(super) fn start(policies: Policies, shared: Arc<Shared>) -> io::Result<Watch> {
+    pub(crate) fn start(watched: impl Watched, shared: Arc<Shared>) -> io::Result<Watch> {
         let (wake, woken) = channel();
         let events = wake.clone();
         thread::Builder::new()
             .name("policies".into())
-            .spawn(move || watch(policies, &shared, &events, &woken))?;
+            .spawn(move || watch(watched, &shared, &events, &woken))?;
         Ok(Watch { wake })
     }
 }
 
-fn watch(mut policies: Policies, shared: &Shared, events: &Sender<Wake>, woken: &Receiver<Wake>) {
-    let path = &shared.settings.policies.path;
+fn watch(mut watched: impl Watched, shared: &Shared, events: &Sender<Wake>, woken: &Receiver<Wake>) {
+    let path = watched.path(shared);
     let mut pause = shared.settings.policies.poll_time();
-    let mut watcher = watch_events(path, events);
+    let mut watcher = watch_events(&path, events);
     loop {
         match woken.recv_timeout(pause) {
             Ok(Wake::Look) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return,
         }
         let begun = Instant::now();
-        let now = Fingerprint::of(path);
-        pause = shared.settings.policies.poll_time().max(begun.elapsed() * LOOK_SHARE);
-        if now == policies.seen {
+        pause = shared.settings.policies.poll_time();
+        if !watched.look(shared) {
+            pause = pause.max(begun.elapsed() * LOOK_SHARE);
             continue;
         }
-        settle(path, now, shared.settings.policies.settle_time());
-        // What is wrong has been said everywhere it can be seen.
-        let _ = policies.load(shared);
         // A directory put in the place of another one is not the one that was watched.
         drop(watcher);
-        watcher = watch_events(path, events);
+        watcher = watch_events(&path, events);
         if !drain(woken) {
             return;
         }
     }
 }
 
-/// Waits until two looks in a row see the same.
-fn settle(path: &Path, mut last: Fingerprint, time: Duration) {
+/// Waits until two looks in a row see the same, and gives that.
+pub(super) fn settle<T: PartialEq>(mut last: T, time: Duration, look: impl Fn() -> T) -> T {
     for _ in 0..SETTLE_LOOKS_MAX {
         thread::sleep(time);
-        let now = Fingerprint::of(path);
+        let now = look();
         if now == last {
-            return;
+            break;
         }
         last = now;
     }
+    last
 }
 
 /// Forgets events of changes that have just been read. False when watching is to end.

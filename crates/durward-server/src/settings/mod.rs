@@ -5,6 +5,7 @@
 
 mod attribute;
 mod auth;
+mod bundles;
 mod log;
 mod names;
 mod policies;
@@ -18,9 +19,10 @@ use serde::{Deserialize, Serialize};
 pub use attribute::AttributeSettings;
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
+pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
-pub use policies::{LimitSettings, PolicySettings};
+pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
@@ -34,6 +36,10 @@ pub struct Settings {
     pub server: ServerSettings,
     /// Which policies are in force, and how they are watched.
     pub policies: PolicySettings,
+    /// Whose bundles of policies are taken.
+    pub bundles: BundleSettings,
+    /// Where bundles are fetched from.
+    pub remote_bundles: RemoteBundleSettings,
     /// How large policies and requests may be.
     pub limits: LimitSettings,
     /// SAPL's decisions over HTTP.
@@ -61,6 +67,7 @@ impl Settings {
         self.server.check()?;
         self.limits.check()?;
         self.policies.check()?;
+        self.check_bundles()?;
         self.decision_log.check()?;
         self.sapl.check()?;
         self.rsocket.check()?;
@@ -68,6 +75,21 @@ impl Settings {
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
+    }
+
+    /// Policies of nobody in particular are not taken by mistake.
+    fn check_bundles(&self) -> Result<(), ConfigError> {
+        self.bundles.check()?;
+        let source = self.policies.source;
+        if source == PolicySource::RemoteBundles {
+            self.remote_bundles.check()?;
+        }
+        if source.is_bundled() && !self.bundles.has_trust() {
+            let message = "comes in bundles, and there is no key to verify them with: set `bundles.public_key_path`, \
+                           or `bundles.tenants` with `bundles.key_paths`";
+            return Err(ConfigError::of_setting("policies.source", message.into()));
+        }
+        Ok(())
     }
 
     /// SAPL's protocols are not served to just anybody by mistake.
@@ -89,6 +111,12 @@ impl Settings {
     pub fn weaknesses(&self) -> Vec<String> {
         let mut weak = self.server.weaknesses();
         weak.extend(self.decision_log.weaknesses());
+        if self.policies.source.is_bundled() {
+            weak.extend(self.bundles.weaknesses());
+        }
+        if self.policies.source == PolicySource::RemoteBundles {
+            weak.extend(self.remote_bundles.weaknesses());
+        }
         if self.sapl.http || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());
             weak.extend(self.auth.weaknesses());

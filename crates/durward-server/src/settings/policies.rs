@@ -17,6 +17,10 @@ pub struct PolicySettings {
     /// A policy file, or a directory with `*.xml` files at any depth. Relative paths start at the directory of
     /// `durward.toml`. Default: `policies`.
     pub path: PathBuf,
+    /// What is at `path`. Default: `directory`.
+    pub source: PolicySource,
+    /// Files with the private keys (JWK, X25519) that open sealed secrets. Default: none.
+    pub secret_keys: Vec<PathBuf>,
     /// The identifier of the policy or policy set where decisions start. Default: every document that no other
     /// document refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +47,33 @@ pub struct PolicySettings {
     pub wait: bool,
 }
 
+/// Where policies come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicySource {
+    /// A file or a directory, for the default tenant.
+    #[default]
+    Directory,
+    /// A directory with a directory for each tenant, by the tenant's name.
+    Directories,
+    /// One bundle, for the default tenant.
+    Bundle,
+    /// A directory with a bundle for each tenant, by the tenant's name.
+    Bundles,
+    /// A server with a bundle for each tenant: `[remote_bundles]`.
+    RemoteBundles,
+}
+
+impl PolicySource {
+    /// Whether policies come in bundles.
+    pub(crate) fn is_bundled(self) -> bool {
+        match self {
+            PolicySource::Bundle | PolicySource::Bundles | PolicySource::RemoteBundles => true,
+            PolicySource::Directory | PolicySource::Directories => false,
+        }
+    }
+}
+
 /// How large policies and requests may be. What is larger is refused with an error that names the limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -67,6 +98,8 @@ impl Default for PolicySettings {
     fn default() -> PolicySettings {
         PolicySettings {
             path: "policies".into(),
+            source: PolicySource::Directory,
+            secret_keys: Vec::new(),
             root: None,
             combining: Algorithm::DenyOverrides,
             index: IndexKind::default(),

@@ -52,7 +52,7 @@ struct Inner {
 impl Connector {
     /// # Errors
     /// Authorities that cannot be read.
-    pub(super) fn new(authorities: Option<&Path>, time_max: Duration) -> Result<Connector, String> {
+    pub(crate) fn new(authorities: Option<&Path>, time_max: Duration) -> Result<Connector, String> {
         Connector::trusting(Trust::Authorities(authorities, "sources.authorities"), time_max)
     }
 

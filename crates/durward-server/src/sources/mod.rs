@@ -30,8 +30,9 @@ pub(crate) use custom::check;
 
 use crate::Clock;
 use crate::settings::{ConfigError, SourceSettings};
-use connect::Connector;
+pub(crate) use connect::Connector;
 use custom::CustomFinder;
+pub(crate) use http::told;
 use http::{Client, HttpFinder};
 use jwt::JwtFinder;
 use mqtt::MqttFinder;

@@ -9,8 +9,10 @@
 
 mod answers;
 mod auth;
+mod bundle_server;
 mod client;
 mod decider;
+mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
 mod limits;
@@ -18,12 +20,14 @@ mod logs;
 mod metrics;
 mod operations;
 mod recorded;
+mod remote_bundles;
 mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
 mod settings;
 mod support;
+mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
 mod watching;

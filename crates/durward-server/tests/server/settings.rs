@@ -20,7 +20,16 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 11] = [
+const WITHOUT_DEFAULT: [&str; 20] = [
+    "bundles.public_key",
+    "bundles.public_key_path",
+    "bundles.keys",
+    "bundles.key_paths",
+    "bundles.tenants",
+    "remote_bundles.url",
+    "remote_bundles.tenant_poll_ms",
+    "remote_bundles.auth_value",
+    "remote_bundles.auth_value_path",
     "sources.authorities",
     "policies.root",
     "rsocket.listen",

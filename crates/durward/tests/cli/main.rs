@@ -9,12 +9,16 @@
 )]
 
 mod bench;
+mod bundle;
 mod check;
 mod decide;
+mod fmt;
+mod generate;
 mod lines;
 mod remote;
 mod sapl;
 mod serve;
+mod test;
 mod usage;
 
 use std::io::Write;
