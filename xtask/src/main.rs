@@ -28,7 +28,7 @@ cargo xtask <command>
 
   check                  formatting, lints, arrows between crates, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
-  clients                ask `durward serve` with the client packages of others
+  clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
@@ -52,7 +52,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
     match words {
         ["check"] => Ok(check::run_alone()),
         ["test"] => Ok(test::run_alone()),
-        ["clients"] => Ok(clients::run_alone()),
+        ["clients"] => Ok(clients::run_alone("")),
+        ["clients", word] => Ok(clients::run_alone(word)),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),

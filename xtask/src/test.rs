@@ -17,7 +17,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
-    report.step("clients: Python", clients::python);
+    clients::steps(&mut report, "");
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);
     report.close()

@@ -22,16 +22,27 @@ pub(crate) const CURL: Tool =
     Tool { names: &["curl"], package: "curl", purpose: "the curl lines of `durward demo`" };
 
 /// What the other engines run on.
-pub(crate) const JAVA: Tool =
-    Tool { names: &["java"], package: "default-jdk-headless", purpose: "the other engines" };
+pub(crate) const JAVA: Tool = Tool {
+    names: &["java"],
+    package: "default-jdk-headless",
+    purpose: "the other engines and the clients in Java",
+};
 
 /// What fetches and builds them.
 pub(crate) const MAVEN: Tool =
-    Tool { names: &["mvn"], package: "maven", purpose: "building the other engines" };
+    Tool { names: &["mvn"], package: "maven", purpose: "building the other engines and the clients in Java" };
 
 /// What runs the Python client packages.
 pub(crate) const PYTHON: Tool =
     Tool { names: &["python3"], package: "python3-venv", purpose: "the Python clients" };
+
+/// What runs the clients in JavaScript.
+pub(crate) const NODE: Tool =
+    Tool { names: &["node"], package: "nodejs", purpose: "the clients in JavaScript" };
+
+/// What fetches their packages.
+pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "the clients in JavaScript" };
+
 /// A broker of MQTT that attribute sources listen to.
 pub(crate) const MOSQUITTO: Tool =
     Tool { names: &["mosquitto"], package: "mosquitto", purpose: "the tests of `mqtt.messages`" };

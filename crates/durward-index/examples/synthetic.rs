@@ -20,7 +20,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
     Program, Rule, Set, SetKind,
 };
-use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
+use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 
@@ -181,7 +181,7 @@ fn main() {
         .iter()
         .map(|facts| {
             let slots = &program.slots;
-            let mut question = Question::new(slots, &NoAttributes, &NoContent, &[], &Encoding::none());
+            let mut question = Question::new(slots, &NoAttributes, &NoContent, &[], &UNENCODED);
             slots.names().zip(facts).for_each(|((slot, _), values)| question.supply(slot, values));
             question
         })

@@ -183,7 +183,7 @@ impl Bloom {
     fn passes(&self, number: usize, check: Check, question: &Question<'_>) -> bool {
         match question.peek(check.slot) {
             Number::ABSENT => check.is_absent_allowed,
-            Number::OTHER => false,
+            Number::OTHER | Number::OTHER_TEXT => false,
             Number::UNASKED => true,
             Number::MANY => question.any_of_many(check.slot, |atom| self.may_hold(number, atom)),
             one => one.atom().is_none_or(|atom| self.may_hold(number, atom)),

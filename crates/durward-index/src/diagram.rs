@@ -144,7 +144,7 @@ impl Diagram {
         {
             step = match question.peek(node.slot) {
                 Number::ABSENT => node.absent,
-                Number::OTHER => node.other,
+                Number::OTHER | Number::OTHER_TEXT => node.other,
                 Number::MANY => self.way_of_many(step, node, question),
                 Number::UNASKED => node.unasked,
                 number => self.tables.find(&node.table, number).unwrap_or(node.other),

@@ -131,7 +131,7 @@ impl OneOf {
     fn known(&self, question: &Question<'_>) -> Known {
         let holds = match question.peek(self.slot) {
             Number::ABSENT if self.is_error_if_absent => return Known::Unsure,
-            Number::ABSENT | Number::OTHER => false,
+            Number::ABSENT | Number::OTHER | Number::OTHER_TEXT => false,
             Number::UNASKED => return Known::Unsure,
             Number::MANY => self.atoms.iter().any(|atom| question.holds(self.slot, *atom)),
             number => number.atom().is_some_and(|atom| self.names(atom)),

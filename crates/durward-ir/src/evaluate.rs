@@ -317,17 +317,18 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let mut tally = Tally::new(voting);
         let mut undecided = Vec::new();
         self.shortlist.children(id, set, self.question, self.list(), |child, known| {
-            let vote = self.vote(child, known);
+            let vote = match self.program.node(child) {
+                Node::Rule(rule) if !T::IS_WATCHING => self.rule(child, rule, known),
+                Node::Rule(_) | Node::Set(_) => self.vote(child, known),
+            };
             if vote.is_undecided && voting.mode != Mode::First {
                 undecided.push(vote);
                 return Flow::Continue;
             }
             tally.add(vote)
         });
-        for vote in undecided {
-            if tally.add(vote) == Flow::Stop {
-                break;
-            }
+        if !undecided.is_empty() {
+            add_until_final(&mut tally, undecided);
         }
         let mut vote = tally.finish();
         vote.is_undecided = false;
@@ -409,7 +410,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     /// Section 7.18: evaluates the duties that go with the effect. An error in any of them makes the whole element
     /// Indeterminate; its effect is the only one it might have had.
-    #[inline]
+    #[inline(always)]
     fn with_duties(&self, vote: Vote, effect: Effect, duties: &[DutyExpr]) -> Vote {
         if duties.is_empty() { vote } else { self.with_some_duties(vote, effect, duties) }
     }
@@ -482,6 +483,15 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let operand = self.operand(id)?;
         let value = operand.as_one()?;
         Ok((!matches!(value, Value::Undefined)).then(|| value.clone()))
+    }
+}
+
+#[cold]
+fn add_until_final(tally: &mut Tally, votes: Vec<Vote>) {
+    for vote in votes {
+        if tally.add(vote) == Flow::Stop {
+            break;
+        }
     }
 }
 

@@ -5,9 +5,13 @@
 
 mod build;
 mod fold;
+mod foregone;
+mod grid;
+mod shape;
 mod shared;
 mod slots;
 mod structured;
+mod table;
 
 pub use build::Builder;
 pub use fold::Facts;
@@ -20,11 +24,12 @@ pub use structured::{
 use smol_str::SmolStr;
 use std::sync::Arc;
 
-use crate::combine::{Algorithm, Effects};
+use crate::combine::{Algorithm, Effects, Verdict};
 use crate::datatype::XPathExpression;
 use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
+use crate::question::{Attributes, Encoding, Question};
 use crate::value::{DataType, Operand, Value};
 
 /// What a rule is for.
@@ -64,6 +69,8 @@ pub struct Program {
     nodes: Vec<Node>,
     exprs: Vec<Expr>,
     shared: shared::Shared,
+    tables: table::Tables,
+    foregone: Option<foregone::Foregone>,
     /// The set of all root documents.
     root: NodeId,
     entry: NodeId,
@@ -285,10 +292,23 @@ impl Program {
         self.shared.place(id)
     }
 
-    /// Whether any expression is remembered.
+    /// Whether any expression is remembered, or has a table.
     #[inline]
     pub(crate) fn has_shared(&self) -> bool {
-        !self.shared.is_empty()
+        !self.shared.is_empty() || !self.tables.is_empty()
+    }
+
+    /// What the program says to a subscription, where that was computed ahead; nothing goes along with it then. `None`
+    /// where it has to be decided. `encoding` is of these very attributes, or for another program.
+    #[inline]
+    pub fn foregone(&self, attributes: &dyn Attributes, encoding: &Encoding) -> Option<Verdict> {
+        self.foregone.as_ref()?.verdict(self, attributes, encoding)
+    }
+
+    /// Whether an expression is true, where a table says so; `None` where it has to be evaluated.
+    #[inline]
+    pub(crate) fn tabled(&self, id: ExprId, question: &Question<'_>) -> Option<bool> {
+        self.tables.truth(id, question)
     }
 
     /// All expressions, in order of their numbers.

@@ -5,16 +5,20 @@
 //! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
-use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+mod encoding;
 
-use smallvec::SmallVec;
+pub use encoding::{Encoding, UNENCODED};
+pub(crate) use encoding::{known, looked_up};
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
 use crate::path::{Path, UNDEFINED};
 use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
+use encoding::{Numbers, UNREAD, look_up, number_of};
 use smol_str::SmolStr;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
@@ -24,14 +28,16 @@ pub struct Number(pub u32);
 impl Number {
     /// The bag is empty.
     pub const ABSENT: Number = Number(0);
-    /// One value, which no policy compares this slot with.
+    /// One value, which no policy compares this slot with, and which is no [`Number::OTHER_TEXT`].
     pub const OTHER: Number = Number(1);
     /// Several values; see [`Question::any_of_many`].
     pub const MANY: Number = Number(2);
     /// Not in the request, but an attribute source might know it and has not been asked.
     pub const UNASKED: Number = Number(3);
+    /// One text, a [`Value::Text`], which no policy compares this slot with.
+    pub const OTHER_TEXT: Number = Number(4);
     /// The number of atom 0; others follow.
-    pub const FIRST_ATOM: u32 = 4;
+    pub const FIRST_ATOM: u32 = 5;
 
     /// The number of a slot whose only value makes this atom true.
     #[inline]
@@ -45,9 +51,6 @@ impl Number {
         if self.0 >= Number::FIRST_ATOM { Some(Atom(self.0 - Number::FIRST_ATOM)) } else { None }
     }
 }
-
-/// The state of a slot nobody has looked at; never shown outside.
-const UNREAD: Number = Number(u32::MAX);
 
 /// What surrounds the attributes of a question: the content of the request, and the way to ask another question.
 /// Implemented by the language the request is written in.
@@ -119,11 +122,33 @@ pub trait Attributes {
         Reading::Absent
     }
 
+    /// Where the value of a part of a subscription is found, if it is kept as such: what [`Attributes::at`] takes. Stays
+    /// true as long as the subscription does not change.
+    fn place(&self, path: &Path) -> Option<u16> {
+        let _ = path;
+        None
+    }
+
+    /// The value at such a place.
+    fn at(&self, place: u16) -> Option<&Value> {
+        let _ = place;
+        None
+    }
+
     /// What an attribute finder says; `None` where it has not said anything yet. By default nobody has anything to
     /// say: undefined.
     fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
         let _ = invocation;
         Some(Ok(Value::Undefined))
+    }
+
+    /// What stands in for a function gives for these arguments. Only in tests of policies does anything.
+    ///
+    /// # Errors
+    /// What stands in fails, or there is nothing that does.
+    fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
+        let _ = arguments;
+        Err(Fault::processing(format!("nothing stands in for `{name}`")))
     }
 }
 
@@ -255,72 +280,6 @@ impl Attributes for NoAttributes {
     }
 }
 
-/// What the slots of one program hold of one request, looked up ahead: all that indexes, and most that policies, want
-/// to know of it, in a few neighbouring words.
-#[derive(Clone, Debug, Default)]
-pub struct Encoding {
-    /// The program's [`Slots::id`]; 0 of none.
-    program: u64,
-    /// The slots that hold something, each once.
-    numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]>,
-}
-
-/// So many numbers stand in an encoding itself; more need memory of their own. Requests carry ten attributes or so.
-const ENCODED_INLINE: usize = 12;
-
-impl Encoding {
-    /// Of nothing, for no program.
-    pub const fn none() -> Encoding {
-        Encoding { program: 0, numbers: SmallVec::new_const() }
-    }
-
-    /// Looks up what `attributes` has for every slot that may read an attribute with one of these halves of a key.
-    pub fn of(slots: &Slots, attributes: &dyn Attributes, halves: &[u32]) -> Encoding {
-        let mut numbers: SmallVec<[(SlotId, Number); ENCODED_INLINE]> = SmallVec::new();
-        for slot in halves.iter().flat_map(|half| slots.with_half(*half)) {
-            if numbers.iter().any(|(known, _)| *known == slot) {
-                continue;
-            }
-            let number = match attributes.read(slots.name(slot), slots.key(slot)) {
-                Reading::Absent => continue,
-                Reading::One(value, digest) => number_of(slots, slot, value, digest),
-                Reading::Made(value) => number_of(slots, slot, &value, value.content_hash()),
-                // Which values they are is looked up when asked.
-                Reading::Many(_) => UNREAD,
-            };
-            numbers.push((slot, number));
-        }
-        Encoding { program: slots.id(), numbers }
-    }
-
-    /// Looks up what `attributes` has for every slot.
-    pub fn of_all(slots: &Slots, attributes: &dyn Attributes) -> Encoding {
-        let number = |slot: SlotId| match look_up(slots, attributes, slot) {
-            Reading::Absent => None,
-            Reading::One(value, digest) => Some(number_of(slots, slot, value, digest)),
-            Reading::Made(value) => Some(number_of(slots, slot, &value, value.content_hash())),
-            // Which values they are is looked up when asked.
-            Reading::Many(_) => Some(UNREAD),
-        };
-        let numbers = slots.names().filter_map(|(slot, _)| Some((slot, number(slot)?))).collect();
-        Encoding { program: slots.id(), numbers }
-    }
-
-    /// Whether it was made for this program.
-    #[inline]
-    pub fn is_for(&self, slots: &Slots) -> bool {
-        self.program != 0 && self.program == slots.id()
-    }
-}
-
-#[inline]
-fn look_up<'a>(slots: &Slots, attributes: &'a dyn Attributes, slot: SlotId) -> Reading<'a> {
-    match slots.path(slot) {
-        Some(path) => attributes.part(path),
-        None => attributes.read(slots.name(slot), slots.key(slot)),
-    }
-}
-
 /// One question. Lives as long as the request it borrows from.
 pub struct Question<'r> {
     slots: &'r Slots,
@@ -328,66 +287,30 @@ pub struct Question<'r> {
     surroundings: &'r dyn Surroundings,
     /// Whether a source may be asked for a slot; a slot beyond the end has none.
     is_sourced: &'r [bool],
+    /// What was looked up ahead of these attributes.
+    encoding: &'r Encoding,
     /// What sources and the clock gave; comes before what `attributes` says.
     supplied: Vec<(SlotId, &'r [Value])>,
     /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
-    numbers: Numbers,
+    numbers: Numbers<'r>,
+    rare: OnceCell<Box<Rare>>,
+    /// How many finders have yet to say something.
+    open_invocations: Cell<usize>,
+}
+
+/// What most questions have none of.
+#[derive(Default)]
+struct Rare {
     /// The atoms of slots with several values.
     many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
     invocations: RefCell<Vec<Invocation>>,
-    /// How many there are of those.
-    open_invocations: Cell<usize>,
-}
-
-/// The numbers of all slots. Most programs read few attributes, and need no memory for them.
-#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and what spares the memory")]
-enum Numbers {
-    Few([Cell<Number>; FEW]),
-    Many(Vec<Cell<Number>>),
-}
-
-/// Up to so many slots have their numbers in the question itself: four cache lines.
-const FEW: usize = 64;
-
-impl Numbers {
-    #[inline(always)]
-    fn of(number: Number, count: usize) -> Numbers {
-        if count <= FEW {
-            Numbers::Few([number; FEW].map(Cell::new))
-        } else {
-            Numbers::Many(vec![Cell::new(number); count])
-        }
-    }
-
-    #[inline]
-    fn all(&self) -> &[Cell<Number>] {
-        match self {
-            Numbers::Few(few) => few,
-            Numbers::Many(many) => many,
-        }
-    }
-
-    /// # Panics
-    /// Never for slots of the program.
-    #[inline]
-    #[expect(clippy::indexing_slicing, reason = "there is a number for every slot of the program")]
-    fn get(&self, slot: SlotId) -> Number {
-        self.all()[slot.0 as usize].get()
-    }
-
-    #[inline]
-    fn set(&self, slot: SlotId, number: Number) {
-        if let Some(cell) = self.all().get(slot.0 as usize) {
-            cell.set(number);
-        }
-    }
 }
 
 impl std::fmt::Debug for Question<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Question")
-            .field("numbers", &self.numbers.all())
+            .field("encoding", &self.encoding)
             .field("supplied", &self.supplied)
             .finish_non_exhaustive()
     }
@@ -403,29 +326,23 @@ impl<'r> Question<'r> {
         attributes: &'r dyn Attributes,
         surroundings: &'r dyn Surroundings,
         is_sourced: &'r [bool],
-        encoding: &Encoding,
+        encoding: &'r Encoding,
     ) -> Question<'r> {
-        // What is not encoded is absent; where there are sources, reading it says whether one may be asked.
-        let is_encoded = encoding.is_for(slots);
-        let rest = if is_encoded && is_sourced.is_empty() { Number::ABSENT } else { UNREAD };
-        let question = Question {
+        Question {
             slots,
             attributes,
             surroundings,
             is_sourced,
+            encoding,
             supplied: Vec::new(),
-            numbers: Numbers::of(rest, slots.len()),
-            many: RefCell::default(),
-            needs: RefCell::default(),
-            invocations: RefCell::default(),
+            numbers: Numbers::new(slots, encoding, !is_sourced.is_empty()),
+            rare: OnceCell::new(),
             open_invocations: Cell::new(0),
-        };
-        if is_encoded {
-            for (slot, number) in &encoding.numbers {
-                question.numbers.set(*slot, *number);
-            }
         }
-        question
+    }
+
+    fn rare(&self) -> &Rare {
+        self.rare.get_or_init(Box::default)
     }
 
     /// Supplies a slot with values from elsewhere than the request; they must be of the slot's data type, and the
@@ -433,6 +350,7 @@ impl<'r> Question<'r> {
     /// absent, and no longer asked for.
     pub fn supply(&mut self, slot: SlotId, values: &'r [Value]) {
         self.supplied.push((slot, values));
+        self.numbers.unlock();
         self.numbers.set(slot, UNREAD);
     }
 
@@ -448,6 +366,11 @@ impl<'r> Question<'r> {
     /// The value of a slot that stands for a part of a subscription.
     #[inline]
     pub fn part(&self, slot: SlotId) -> Cow<'_, Value> {
+        if let Some(value) = self.encoding.place(slot).and_then(|place| self.attributes.at(place))
+            && self.encoding.is_for(self.slots)
+        {
+            return Cow::Borrowed(value);
+        }
         match self.look_up(slot) {
             Reading::One(value, _) => Cow::Borrowed(value),
             Reading::Made(value) => Cow::Owned(value),
@@ -464,7 +387,7 @@ impl<'r> Question<'r> {
         if let Some(found) = self.attributes.found(&invocation) {
             return found;
         }
-        let mut asked = self.invocations.borrow_mut();
+        let mut asked = self.rare().invocations.borrow_mut();
         if !asked.contains(&invocation) {
             asked.push(invocation);
             self.open_invocations.set(asked.len());
@@ -472,10 +395,18 @@ impl<'r> Question<'r> {
         Ok(Value::Undefined)
     }
 
+    /// What stands in for a function gives.
+    ///
+    /// # Errors
+    /// See [`Attributes::stand_in`].
+    pub fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
+        self.attributes.stand_in(name, arguments)
+    }
+
     /// The attribute finders that were asked and have not said anything yet. If there are any, what was decided does
     /// not stand.
     pub fn invocations(&self) -> Vec<Invocation> {
-        self.invocations.borrow().clone()
+        self.rare.get().map_or_else(Vec::new, |rare| rare.invocations.borrow().clone())
     }
 
     /// How many attribute finders have not said anything yet, so far.
@@ -488,7 +419,7 @@ impl<'r> Question<'r> {
     #[inline]
     pub(crate) fn forget_invocations(&self, count: usize) {
         if self.open_invocations.get() > count {
-            self.invocations.borrow_mut().truncate(count);
+            self.rare().invocations.borrow_mut().truncate(count);
             self.open_invocations.set(count);
         }
     }
@@ -522,7 +453,7 @@ impl<'r> Question<'r> {
             Reading::Many(values) => {
                 let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
-                self.many.borrow_mut().extend(atoms);
+                self.rare().many.borrow_mut().extend(atoms);
                 Number::MANY
             }
         };
@@ -551,7 +482,7 @@ impl<'r> Question<'r> {
 
     #[cold]
     fn note_need(&self, slot: SlotId) {
-        let mut needs = self.needs.borrow_mut();
+        let mut needs = self.rare().needs.borrow_mut();
         if !needs.contains(&slot) {
             needs.push(slot);
         }
@@ -561,7 +492,7 @@ impl<'r> Question<'r> {
     #[inline]
     pub fn holds(&self, slot: SlotId, atom: Atom) -> bool {
         match self.number(slot) {
-            Number::MANY => self.many.borrow().contains(&(slot, atom)),
+            Number::MANY => self.rare().many.borrow().contains(&(slot, atom)),
             number => number == Number::of(atom),
         }
     }
@@ -570,25 +501,17 @@ impl<'r> Question<'r> {
     /// have none. The test must not look into the question.
     #[inline]
     pub fn any_of_many(&self, slot: SlotId, mut test: impl FnMut(Atom) -> bool) -> bool {
-        self.many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
+        self.rare().many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
     }
 
     /// The slots that were read, were not in the request, and that an attribute source has not been asked for.
     /// If there are any, what was decided does not stand: ask, [`Question::supply`], decide again.
     pub fn needs(&self) -> Vec<SlotId> {
-        self.needs.borrow().clone()
+        self.rare.get().map_or_else(Vec::new, |rare| rare.needs.borrow().clone())
     }
 
     /// The content of the request.
     pub fn surroundings(&self) -> &'r dyn Surroundings {
         self.surroundings
     }
-}
-
-#[inline]
-fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number {
-    if !value.is_internable() {
-        return Number::OTHER;
-    }
-    slots.find_atom(slot, value, digest).map_or(Number::OTHER, Number::of)
 }

@@ -1,10 +1,12 @@
-//! Measures what durward does: so far the embedded decision point, without any network ([`embedded`]), and live
-//! subscriptions to it ([`streams`]).
+//! Measures what durward does: the embedded decision point, without any network ([`embedded`]), and live subscriptions to
+//! it ([`streams`]), and servers over the network ([`server`]). What to measure with can be made here, too ([`scenario`]).
 //!
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
 pub mod embedded;
 mod process;
+pub mod scenario;
+pub mod server;
 mod spread;
 pub mod streams;
 

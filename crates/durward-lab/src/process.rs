@@ -1,6 +1,7 @@
 //! What this process takes of the machine.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// The resident set in bytes; `None` where the system does not tell (it does on Linux).
@@ -9,9 +10,32 @@ pub(crate) fn resident_bytes() -> Option<u64> {
     read("/proc/self/smaps_rollup", "Rss:").or_else(|| read("/proc/self/status", "VmRSS:"))
 }
 
+/// What a process took of the machine so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// How long its threads ran on cores.
+    pub(crate) ran: Duration,
+    /// Its resident set in bytes.
+    pub(crate) resident_bytes: Option<u64>,
+}
+
+/// What another process took so far; `None` where the system does not tell. Threads that have ended do not count.
+pub(crate) fn usage(process: u32) -> Option<Usage> {
+    let mut ran = Duration::ZERO;
+    for thread in fs::read_dir(format!("/proc/{process}/task")).ok()? {
+        ran += ran_of(&thread.ok()?.path().join("schedstat"))?;
+    }
+    let resident_bytes = read(&format!("/proc/{process}/smaps_rollup"), "Rss:");
+    Some(Usage { ran, resident_bytes })
+}
+
 /// How long this thread has run on a core so far; `None` where the system does not tell (it does on Linux).
 pub(crate) fn thread_time() -> Option<Duration> {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    ran_of(Path::new("/proc/thread-self/schedstat"))
+}
+
+fn ran_of(path: &Path) -> Option<Duration> {
+    let text = fs::read_to_string(path).ok()?;
     let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(nanoseconds))
 }
@@ -26,6 +50,14 @@ fn read(path: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_works_is_seen_to() {
+        let Some(before) = usage(std::process::id()) else { return };
+        let sum: u64 = std::hint::black_box(0..20_000_000u64).sum();
+        let after = usage(std::process::id()).unwrap();
+        assert!(after.ran > before.ran && after.resident_bytes > Some(0), "{sum}");
+    }
 
     #[test]
     fn memory_that_is_written_to_is_resident() {

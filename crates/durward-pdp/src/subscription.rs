@@ -8,7 +8,9 @@ use durward_index::Index;
 use durward_ir::combine::Vote;
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
-use durward_ir::question::{Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading};
+use durward_ir::question::{
+    Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading, UNENCODED,
+};
 use durward_sapl::{Decision, Subscription};
 
 use crate::Pdp;
@@ -58,7 +60,7 @@ impl Pdp {
 
     /// Answers with what `known` has, the values of attribute finders included, and says which of those it lacks.
     pub fn decide_known(&self, known: &dyn Attributes) -> Attempt {
-        self.attempt(&self.snapshot.load(), known, &Encoding::none())
+        self.attempt(&self.snapshot.load(), known, &UNENCODED)
     }
 
     #[inline]
@@ -83,15 +85,20 @@ impl Pdp {
         encoding: &Encoding,
         shortlist: &S,
     ) -> Attempt {
-        let moment = match &self.clock {
-            Some(clock) if snapshot.time.is_used() => Some(Moment::at(clock())),
-            Some(_) | None => None,
-        };
+        if let Some(verdict) = snapshot.program.foregone(known, encoding) {
+            return Attempt { decision: Decision::plain(verdict.into()), needs: Vec::new() };
+        }
         let slots = &snapshot.program.slots;
         let mut question = Question::new(slots, known, &NoContent, &[], encoding);
-        for (slot, values) in moment.iter().flat_map(|moment| snapshot.time.with(moment)) {
-            if matches!(known.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
-                question.supply(slot, values);
+        let moment;
+        if let Some(clock) = &self.clock
+            && snapshot.time.is_used()
+        {
+            moment = Moment::at(clock());
+            for (slot, values) in snapshot.time.with(&moment) {
+                if matches!(known.read(slots.name(slot), slots.key(slot)), Reading::Absent) {
+                    question.supply(slot, values);
+                }
             }
         }
         let vote = vote(&snapshot.program, &question, shortlist);
@@ -109,11 +116,16 @@ fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S)
 /// What a program says to everything, if that does not depend on what is asked.
 pub(crate) fn always(program: &Program) -> Option<Decision> {
     let depends = |expr: &Expr| {
-        matches!(expr, Expr::Selector(_) | Expr::Contextual(..) | Expr::Structured(Structured::Finder(_)))
+        matches!(
+            expr,
+            Expr::Selector(_)
+                | Expr::Contextual(..)
+                | Expr::Structured(Structured::Finder(_) | Structured::StandIn(..))
+        )
     };
     if !program.slots.is_empty() || program.exprs().iter().any(depends) {
         return None;
     }
-    let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &Encoding::none());
+    let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);
     Some(vote(program, &question, &Everything).into())
 }

@@ -2,6 +2,7 @@
 
 use durward_ir::Value;
 use durward_ir::combine::{Duties, Duty, Verdict, Vote};
+use durward_ir::json::{self, JsonError};
 use durward_ir::value::ObjectBuilder;
 use std::fmt;
 
@@ -30,6 +31,14 @@ impl Outcome {
             Outcome::NotApplicable => "NOT_APPLICABLE",
             Outcome::Indeterminate => "INDETERMINATE",
         }
+    }
+}
+
+impl Outcome {
+    /// The outcome with this name in JSON.
+    pub fn named(name: &str) -> Option<Outcome> {
+        use Outcome::{Deny, Indeterminate, NotApplicable, Permit, Suspend};
+        [Permit, Deny, Suspend, NotApplicable, Indeterminate].into_iter().find(|one| one.as_str() == name)
     }
 }
 
@@ -80,6 +89,25 @@ impl Decision {
             return Decision::plain(outcome);
         }
         Decision { outcome, constraints: Some(Box::new(Duties { obligations, advice, resource })) }
+    }
+
+    /// Reads a decision, as a client does; other keys mean nothing.
+    ///
+    /// # Errors
+    /// No JSON, no object, a decision that does not exist, or constraints that are no array: what cannot be understood
+    /// must not be taken for a permit without them.
+    pub fn from_json(text: &[u8]) -> Result<Decision, DecisionError> {
+        let value = json::read(text).map_err(DecisionError::Json)?;
+        let object = value.as_object().ok_or(DecisionError::NoObject)?;
+        let outcome = object.get("decision").and_then(Value::as_text).and_then(Outcome::named);
+        let outcome = outcome.ok_or(DecisionError::Outcome)?;
+        let list = |name: &'static str| match object.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(values)) => Ok(values.to_vec()),
+            Some(_) => Err(DecisionError::NoArray(name)),
+        };
+        let (obligations, advice) = (list("obligations")?, list("advice")?);
+        Ok(Decision::new(outcome, obligations, advice, object.get("resource").cloned()))
     }
 
     /// What must be done.
@@ -146,4 +174,60 @@ fn values(duties: &[Duty]) -> impl ExactSizeIterator<Item = Value> {
         Duty::Plain(value) => value.clone(),
         Duty::Named(named) => crate::xacml::duty(named),
     })
+}
+
+/// Why something is no decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DecisionError {
+    /// It is no JSON.
+    Json(JsonError),
+    /// It is no object.
+    NoObject,
+    /// Its `decision` is none of the five there are.
+    Outcome,
+    /// This must be an array.
+    NoArray(&'static str),
+}
+
+impl fmt::Display for DecisionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecisionError::Json(error) => error.fmt(f),
+            DecisionError::NoObject => f.write_str("a decision is an object"),
+            DecisionError::Outcome => f.write_str("`decision` is none of the decisions there are"),
+            DecisionError::NoArray(name) => write!(f, "`{name}` must be an array"),
+        }
+    }
+}
+
+impl std::error::Error for DecisionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_can_be_read() {
+        for text in [
+            r#"{"decision":"PERMIT"}"#,
+            r#"{"decision":"SUSPEND","obligations":[{"n":1.50}],"advice":["a",null],"resource":null}"#,
+        ] {
+            assert_eq!(Decision::from_json(text.as_bytes()).unwrap().to_json(), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_no_decision() {
+        for text in [
+            "",
+            "[]",
+            "{}",
+            r#"{"decision":"permit"}"#,
+            r#"{"decision":true}"#,
+            r#"{"decision":"PERMIT","obligations":{"log":1}}"#,
+            r#"{"decision":"PERMIT","obligations":null}"#,
+        ] {
+            assert!(Decision::from_json(text.as_bytes()).is_err(), "{text}");
+        }
+    }
 }

@@ -12,6 +12,6 @@ pub mod syntax;
 mod xacml;
 
 pub use configuration::{Configuration, Flags};
-pub use decision::{Decision, Outcome};
+pub use decision::{Decision, DecisionError, Outcome};
 pub use document::{Document, Problem};
 pub use subscription::{Subscription, SubscriptionError};

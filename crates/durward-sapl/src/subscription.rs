@@ -168,6 +168,17 @@ impl Attributes for Subscription {
             (None, keys) => made(value_at(self.element(path.element()), keys)),
         }
     }
+
+    fn place(&self, path: &Path) -> Option<u16> {
+        let at = self.keys.iter().position(|key| *key == path.field())?;
+        let is_whole = path.keys().len() <= 1 && self.fields.get(at).is_some_and(|field| field.is(path));
+        if is_whole { at.try_into().ok() } else { None }
+    }
+
+    #[inline]
+    fn at(&self, place: u16) -> Option<&Value> {
+        self.fields.get(usize::from(place)).map(|field| &field.value)
+    }
 }
 
 fn made(value: std::borrow::Cow<'_, Value>) -> Reading<'_> {

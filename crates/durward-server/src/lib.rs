@@ -5,11 +5,14 @@
 //! is told to stop, then finishes what is under way. The clock and the runtime are the caller's; further workers,
 //! each a thread with a runtime of its own, are started as [`ServerSettings::workers`] says.
 //!
+//! [`client`] asks another server, over the same protocols.
+//!
 //! What is not here: no decision is made (that is `durward-pdp`), no flag or environment variable is read (that is
 //! the binary), and over XACML's surfaces nobody is authenticated except by TLS client certificates.
 
 mod attributes;
 mod auth;
+pub mod client;
 mod connection;
 mod decision_log;
 mod http;

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+#[cfg(any(target_os = "android", target_os = "linux"))]
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::connection;
+use crate::settings::ServerSettings;
 use crate::state::Shared;
 
 /// How many connections the system keeps until they are accepted: a burst of a thousand users fits.
@@ -40,6 +43,18 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)?.into_std()
+}
+
+/// What holds for every connection over TCP. Failing changes nothing else.
+pub(crate) fn prepare(stream: &TcpStream, settings: &ServerSettings) {
+    // Answers are written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    // The system takes what is written whether or not anybody is there any more, and by itself gives up a quarter of
+    // an hour later. Streams of events write rarely, so only this finds those whose readers went without a word.
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    let _ = SockRef::from(stream).set_tcp_user_timeout(Some(settings.request_time_max()));
+    #[cfg(not(any(target_os = "android", target_os = "linux")))]
+    let _ = settings;
 }
 
 /// One connection counted; the count goes down when it is dropped.
@@ -118,8 +133,7 @@ fn start(
         return;
     };
     shared.metrics.connection("accepted");
-    // Answers are written whole: waiting for more to send would only delay them. Failing changes nothing else.
-    let _ = stream.set_nodelay(true);
+    prepare(&stream, &shared.settings.server);
     let (shared, stopping, alive) = (Arc::clone(shared), stopping.clone(), alive.clone());
     match tls.cloned() {
         None => tokio::spawn(async move {
@@ -142,4 +156,21 @@ async fn refuse(mut stream: TcpStream) -> io::Result<()> {
     let mut ignored = [0; 1024];
     while stream.read(&mut ignored).await? > 0 {}
     Ok(())
+}
+
+#[cfg(all(test, any(target_os = "android", target_os = "linux")))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_stops_to_acknowledge_is_given_up_in_the_time_for_answers() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connecting = TcpStream::connect(listener.local_addr().unwrap());
+        let (_client, accepted) = tokio::join!(connecting, listener.accept());
+        let (stream, _) = accepted.unwrap();
+        let settings = ServerSettings { request_time_ms_max: 1234, ..ServerSettings::default() };
+        prepare(&stream, &settings);
+        let time = SockRef::from(&stream).tcp_user_timeout().unwrap();
+        assert_eq!(time, Some(Duration::from_millis(1234)));
+    }
 }

@@ -7,10 +7,12 @@ mod check;
 mod decide;
 mod demo;
 mod failure;
+mod fmt;
 mod generate;
 mod hierarchy;
 mod policies;
 mod serve;
+mod test;
 mod wire;
 
 use std::io::{self, Write};
@@ -28,6 +30,8 @@ Examples:
   durward decide --policies policies/ --request ask.xml   one decision
   durward serve --policies policies/                      many decisions, over HTTP
   durward check policies/                                 what is wrong, or odd, in policies
+  durward fmt policies/                                   SAPL documents laid out alike
+  durward test --dir policies/                            tests of SAPL policies, and what they covered
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
@@ -43,8 +47,10 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Decide(decide::Arguments),
+    Decide(Box<decide::Arguments>),
     Check(check::Arguments),
+    Fmt(fmt::Arguments),
+    Test(test::Arguments),
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
@@ -73,6 +79,8 @@ fn run(command: Command) -> Outcome {
     match command {
         Command::Decide(arguments) => decide::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Fmt(arguments) => fmt::run(&arguments),
+        Command::Test(arguments) => test::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
@@ -92,7 +100,13 @@ fn explain_usage(error: &clap::Error) -> Outcome {
         let _ = write!(io::stderr(), "{text}");
         return Ok(ExitCode::from(BAD_INPUT));
     }
-    Err(usage_failure(&text))
+    let failure = usage_failure(&text);
+    // 2 would be a denial.
+    if std::env::args().any(|word| word == decide::code::FLAG) {
+        failure.report();
+        return Ok(ExitCode::from(decide::code::ERROR));
+    }
+    Err(failure)
 }
 
 /// The parser's text is a paragraph: what is wrong (perhaps with a list below), tips, the usage.
@@ -111,13 +125,21 @@ fn usage_failure(text: &str) -> Failure {
 fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("bench"), Some("embedded")) => "durward bench embedded".to_owned(),
+        (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
+            format!("durward bench {what}")
+        }
         (Some(command @ ("bundle" | "generate")), Some(what))
             if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
         {
             format!("durward {command} {what}")
         }
-        (Some(command @ ("decide" | "check" | "bench" | "serve" | "demo" | "bundle" | "generate")), _) => {
+        (
+            Some(
+                command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo" | "bundle"
+                | "generate"),
+            ),
+            _,
+        ) => {
             format!("durward {command}")
         }
         _ => "durward".to_owned(),

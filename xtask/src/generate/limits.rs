@@ -18,8 +18,15 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 6] =
-    ["durward-ir", "durward-xacml", "durward-sapl", "durward-pdp", "durward-server", "durward"];
+const CRATES: [&str; 7] = [
+    "durward-ir",
+    "durward-xacml",
+    "durward-sapl",
+    "durward-pdp",
+    "durward-server",
+    "durward-scenario",
+    "durward",
+];
 
 /// What `durward check` looks for has bounds, too, but a policy beyond them is only looked at less closely.
 const ADVICE_ONLY: &str = "durward-xacml/src/check/";

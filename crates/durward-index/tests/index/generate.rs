@@ -6,7 +6,7 @@ use durward_ir::program::{
     AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
     Program, Rule, Set, SetKind, SlotId,
 };
-use durward_ir::question::{Encoding, NoAttributes, NoContent, Question};
+use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
 use smol_str::format_smolstr;
 use std::borrow::Cow;
@@ -470,7 +470,7 @@ impl Facts {
     /// The question once the sources were asked for these slots.
     pub(crate) fn question<'f>(&'f self, program: &'f Program, asked: &[SlotId]) -> Question<'f> {
         let (slots, sourced) = (&program.slots, &self.is_sourced);
-        let mut question = Question::new(slots, &NoAttributes, &NoContent, sourced, &Encoding::none());
+        let mut question = Question::new(slots, &NoAttributes, &NoContent, sourced, &UNENCODED);
         for (at, values) in self.values.iter().enumerate() {
             let slot = SlotId(at as u32);
             if asked.contains(&slot) || !sourced[at] {

@@ -20,6 +20,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// # Errors
     /// What the expression's error is; Indeterminate in the standard's words.
     pub fn truth(&self, id: ExprId) -> Evaluated<bool> {
+        if let Some(truth) = self.remembering.and_then(|memory| memory.tabled(id, self.question)) {
+            return Ok(truth);
+        }
         match self.program.expr(id) {
             Expr::All(parts) => self.all(parts),
             Expr::Any(parts) => self.any(parts),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::program::{ExprId, Program, SHARED_MAX};
+use crate::question::Question;
 use crate::value::Value;
 
 /// Room for what one evaluation remembers.
@@ -46,6 +47,14 @@ impl<'a> Remembering<'a> {
     #[inline]
     pub(super) fn place(self, id: ExprId) -> Option<Place<'a>> {
         self.memory.places.get(self.program.shared_place(id)?).map(Place)
+    }
+}
+
+impl Remembering<'_> {
+    /// Whether an expression is true, where a table of the program says so.
+    #[inline]
+    pub(super) fn tabled(self, id: ExprId, question: &Question<'_>) -> Option<bool> {
+        self.program.tabled(id, question)
     }
 }
 

@@ -50,11 +50,24 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     /// The value of an expression.
+    #[inline]
     pub(crate) fn value<'h>(&self, id: ExprId, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
     where
         'a: 'h,
     {
-        match self.expr(id)? {
+        match self.exprs.get(id.0 as usize) {
+            Some(Expr::Part(slot)) => Ok(self.question.part(*slot)),
+            Some(Expr::Constant(Operand::One(value))) => Ok(Cow::Borrowed(value.as_ref())),
+            Some(expr) => self.composite(id, expr, here),
+            None => Err(Fault::processing("there is no such expression")),
+        }
+    }
+
+    fn composite<'h>(&self, id: ExprId, expr: &'a Expr, here: Here<'h>) -> Evaluated<Cow<'h, Value>>
+    where
+        'a: 'h,
+    {
+        match expr {
             Expr::Constant(Operand::One(value)) => Ok(Cow::Borrowed(value.as_ref())),
             Expr::Part(slot) => Ok(self.question.part(*slot)),
             Expr::Structured(structured) => match self.place(id) {
@@ -92,6 +105,9 @@ impl<'a> Reckoner<'a, '_> {
 
     /// The value of an expression that must be true or false.
     pub(crate) fn truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
+        if let Some(truth) = self.remembering.and_then(|memory| memory.tabled(id, self.question)) {
+            return Ok(truth);
+        }
         let Some(place) = self.place(id) else { return self.new_truth(id, here) };
         if let Some(truth) = place.truth() {
             return Ok(truth);
@@ -207,6 +223,7 @@ impl<'a> Reckoner<'a, '_> {
             }
             Structured::Edit { base, path, filter } => self.edit(*base, path, *filter, here).map(Cow::Owned),
             Structured::Finder(finder) => self.found(finder, here).map(Cow::Owned),
+            Structured::StandIn(name, arguments) => self.stand_in(name, arguments, here).map(Cow::Owned),
         }
     }
 
@@ -354,6 +371,13 @@ impl<'a> Reckoner<'a, '_> {
         }
         self.step(1)?;
         function.call(&values)
+    }
+
+    fn stand_in(&self, name: &str, arguments: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
+        let values = arguments.iter().map(|argument| Ok(self.value(*argument, here)?.into_owned()));
+        let values = values.collect::<Evaluated<Vec<Value>>>()?;
+        self.step(1)?;
+        structure::limited(self.question.stand_in(name, &values)?)
     }
 
     fn edit(&self, base: ExprId, path: &EditPath, filter: ExprId, here: Here<'_>) -> Evaluated<Value> {

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::fold::Folding;
+use super::foregone::Foregone;
+use super::shape::Shapes;
 use super::shared::Shared;
-use super::{Expr, ExprId, Match, Node, NodeId, Program, Set, Slots};
+use super::table::Tables;
+use super::{Atom, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured};
 use crate::attribute::AttributeName;
 use crate::combine::Effects;
 use crate::function::Function;
@@ -112,6 +115,8 @@ impl Builder {
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.node(Node::Set(root));
         let shared = Shared::of(&self);
+        let shapes = Shapes::of(&mut self);
+        self.group_atoms();
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
@@ -119,13 +124,32 @@ impl Builder {
             nodes: self.nodes,
             exprs: self.exprs,
             shared,
+            tables: Tables::default(),
+            foregone: None,
             root,
             entry: root,
             slots: self.slots,
             sources: self.sources,
         };
         program.entry = program.find_entry();
+        program.foregone = Foregone::of(&program, &shapes);
+        program.tables = Tables::of(&program, &shapes);
         program
+    }
+
+    fn group_atoms(&mut self) {
+        let numbers = self.slots.group();
+        let new = |atom: &Atom| numbers.get(atom.0 as usize).copied().unwrap_or(*atom);
+        for expr in &mut self.exprs {
+            if let Expr::IsOneOf(_, atoms) = expr {
+                *atoms = atoms.iter().map(new).collect();
+                atoms.sort_unstable();
+            } else if let Expr::Match(Match { atom: Some(atom), .. }) = expr {
+                *atom = new(atom);
+            } else if let Expr::Structured(Structured::Lookup(lookup)) = expr {
+                lookup.renumber(&numbers);
+            }
+        }
     }
 }
 

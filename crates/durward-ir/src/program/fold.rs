@@ -14,7 +14,7 @@ use super::{
 use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::fault::Fault;
 use crate::path::Path;
-use crate::question::{Encoding, NoAttributes, NoContent, Question};
+use crate::question::{NoAttributes, NoContent, Question, UNENCODED};
 use crate::value::{Operand, Value};
 
 /// What is known of an expression over values of JSON before it is evaluated.
@@ -119,6 +119,8 @@ impl Builder {
             facts.is_relative = true;
         } else if matches!(structured, Structured::Finder(_)) {
             (facts.depends, facts.streams) = (true, true);
+        } else if matches!(structured, Structured::StandIn(..)) {
+            facts.depends = true;
         }
         self.finish_expr(Expr::Structured(structured), facts)
     }
@@ -249,7 +251,7 @@ impl Builder {
         let id = ExprId(self.exprs.len() as u32);
         self.exprs.push(copy);
         let slots = Slots::default();
-        let question = Question::new(&slots, &NoAttributes, &NoContent, &[], &Encoding::default());
+        let question = Question::new(&slots, &NoAttributes, &NoContent, &[], &UNENCODED);
         let steps = Cell::new(0);
         let reckoner = Reckoner {
             exprs: &self.exprs,

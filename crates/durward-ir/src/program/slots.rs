@@ -29,6 +29,9 @@ pub struct Slots {
     paths: Vec<Option<Path>>,
     by_path: HashMap<Path, SlotId>,
     atoms: Vec<(SlotId, Value)>,
+    /// For each slot the number of its first atom, and behind them how many atoms there are; empty before
+    /// [`Slots::group`].
+    firsts: Vec<u32>,
     by_digest: HashMap<u64, Vec<Atom>>,
     atom_table: Vec<AtomEntry>,
     key_table: Vec<KeyEntry>,
@@ -89,6 +92,11 @@ impl Slots {
         self.paths.get(slot.0 as usize)?.as_ref()
     }
 
+    /// Whether any slot stands for a part of a subscription.
+    pub(super) fn has_paths(&self) -> bool {
+        !self.by_path.is_empty()
+    }
+
     /// The atom "`slot` holds `value`", made if new; `None` for types whose equality is not that of their text.
     pub fn atom_for(&mut self, slot: SlotId, value: &Value) -> Option<Atom> {
         if !value.is_internable() {
@@ -104,6 +112,35 @@ impl Slots {
         atoms.push(atom);
         self.atoms.push((slot, value.clone()));
         Some(atom)
+    }
+
+    /// Numbers the atoms so that those of one slot follow one another: then a table needs no more places than a slot
+    /// has atoms. Gives the new numbers by the old ones.
+    pub(super) fn group(&mut self) -> Vec<Atom> {
+        let mut order: Vec<usize> = (0..self.atoms.len()).collect();
+        order.sort_by_key(|at| self.atoms.get(*at).map(|(slot, _)| *slot));
+        let mut numbers = vec![Atom(0); order.len()];
+        for (new, old) in (0..).zip(&order) {
+            if let Some(number) = numbers.get_mut(*old) {
+                *number = Atom(new);
+            }
+        }
+        self.atoms = order.iter().filter_map(|at| self.atoms.get(*at).cloned()).collect();
+        let first = |slot: usize| self.atoms.partition_point(|(of, _)| (of.0 as usize) < slot) as u32;
+        self.firsts = (0..=self.names.len()).map(first).collect();
+        numbers
+    }
+
+    /// The atoms of a slot, which follow one another: the number of the first, and how many there are.
+    pub(crate) fn atoms_of(&self, slot: SlotId) -> (u32, u32) {
+        let first = |at: u32| self.firsts.get(at as usize).copied().unwrap_or_default();
+        (first(slot.0), first(slot.0 + 1).saturating_sub(first(slot.0)))
+    }
+
+    /// The length of the longest text among the atoms, in bytes; 0 without any.
+    pub(super) fn longest_text(&self) -> usize {
+        let length = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
+        self.atoms.iter().map(|(_, value)| length(value)).max().unwrap_or_default()
     }
 
     /// Makes the lookup tables. Called once, by the builder.

@@ -66,6 +66,8 @@ pub enum Structured {
     },
     /// What an attribute finder says.
     Finder(Box<Finder>),
+    /// What stands in for a function of this name in a test of policies: whoever asks the question answers it, too.
+    StandIn(SmolStr, Box<[ExprId]>),
 }
 
 /// An operator before its operand.
@@ -309,6 +311,16 @@ impl Lookup {
         Some(Lookup { base, key, slot, low, values: values.into() })
     }
 
+    /// The same, after the atoms were given other numbers.
+    pub(super) fn renumber(&mut self, numbers: &[Atom]) {
+        let old = (self.low..).zip(std::mem::take(&mut self.values));
+        let new = old.filter_map(|(at, value)| Some((*numbers.get(at as usize)?, value?)));
+        let new: Vec<(Atom, Value)> = new.collect();
+        if let Some(lookup) = Lookup::new(self.base, self.key, self.slot, &new) {
+            *self = lookup;
+        }
+    }
+
     /// The value for this atom, if it is one of the object's keys.
     #[inline]
     pub fn get(&self, atom: Atom) -> Option<&Value> {
@@ -397,7 +409,9 @@ impl Structured {
                 show(*base, true);
                 show(*template, false);
             }
-            Structured::Call(_, arguments) => arguments.iter().for_each(|argument| show(*argument, true)),
+            Structured::Call(_, arguments) | Structured::StandIn(_, arguments) => {
+                arguments.iter().for_each(|argument| show(*argument, true));
+            }
             Structured::Each { base, filter } => {
                 show(*base, true);
                 show(*filter, false);

@@ -9,7 +9,7 @@ use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::fault::Evaluated;
 use durward_ir::json;
 use durward_ir::path::{Element, Path};
-use durward_ir::question::{Attributes, Encoding, Reading};
+use durward_ir::question::{Attributes, Reading, UNENCODED};
 use durward_ir::value::ObjectBuilder;
 use durward_sapl::{Decision, Outcome, Subscription, SubscriptionError};
 
@@ -108,7 +108,7 @@ impl Decider for PoliciesInForce {
         let Some(subscription) = packed.unpack() else {
             return Step::Decided(Decision::plain(Outcome::Indeterminate));
         };
-        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &Encoding::none());
+        let attempt = pdp.attempt(snapshot, &Asked { subscription: &subscription, known }, &UNENCODED);
         if attempt.needs.is_empty() { Step::Decided(attempt.decision) } else { Step::Needs(attempt.needs) }
     }
 

@@ -21,13 +21,18 @@ static UNKNOWN: LibraryFunction = LibraryFunction {
 
 fn unknown(arguments: &[Value]) -> Evaluated<Value> {
     let name = arguments.first().and_then(Value::as_text).unwrap_or_default();
-    Err(Fault::processing(match durward_library::is_known(name) {
-        true => format!("there is no function `{name}` of {} arguments", arguments.len() - 1),
-        false => format!("there is no function `{name}`"),
-    }))
+    Err(no_function(name, arguments.len() - 1))
 }
 
-impl<'t> Lowering<'t, '_> {
+/// Why a function that there is not cannot be called.
+pub fn no_function(name: &str, arguments: usize) -> Box<Fault> {
+    Fault::processing(match durward_library::is_known(name) {
+        true => format!("there is no function `{name}` of {arguments} arguments"),
+        false => format!("there is no function `{name}`"),
+    })
+}
+
+impl<'t> Lowering<'t, '_, '_> {
     pub(super) fn call(&mut self, call: &'t FunctionCall) -> ExprId {
         let arguments = self.all(&call.arguments);
         self.function(&call.name, arguments)
@@ -38,6 +43,9 @@ impl<'t> Lowering<'t, '_> {
         let Some(full) = self.full_name(name) else {
             return self.fails("this name could not be resolved");
         };
+        if self.rehearsal.as_ref().is_some_and(|rehearsal| rehearsal.stand_ins.contains(&full)) {
+            return self.builder.structured(Structured::StandIn(full, arguments.into()));
+        }
         let function = durward_library::find(&full, arguments.len()).unwrap_or(&UNKNOWN);
         if std::ptr::eq(function, &UNKNOWN) {
             arguments.insert(0, self.builder.constant(Value::Text(full)));

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::{Lowering, pattern};
 use crate::syntax::tree::{self, Chain, ChainOperator, Comparison, ComparisonOperator, Expr, ExprKind, Link};
 
-impl<'t> Lowering<'t, '_> {
+impl<'t> Lowering<'t, '_, '_> {
     /// Lowers an expression. One with a problem, which is noted, becomes an error.
     pub(super) fn expression(&mut self, expression: &'t Expr) -> ExprId {
         match &expression.kind {

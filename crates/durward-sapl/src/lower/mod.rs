@@ -9,6 +9,7 @@ mod call;
 mod expression;
 mod necessary;
 mod options;
+mod outline;
 mod pattern;
 mod schema;
 mod step;
@@ -26,6 +27,9 @@ use crate::configuration::Configuration;
 use crate::document::{Document, Problem};
 use crate::syntax::tree::{self, Expr, Policy, PolicySet, Root, Statement, Variable};
 use crate::syntax::{Diagnostic, Span};
+pub use call::no_function;
+pub use outline::Outline;
+use outline::Rehearsal;
 
 /// How deep expressions may nest once variables are put in their places: the recursion of the evaluator, on a thread
 /// with 2 MiB of stack.
@@ -45,14 +49,42 @@ pub fn lower(
     configuration: &Configuration,
     builder: &mut Builder,
 ) -> Result<Vec<NodeId>, Vec<Problem>> {
+    lower_all(documents, configuration, builder, None)
+}
+
+/// The same for a test of policies: functions with these full names are not called, but whoever asks the question is
+/// asked for what they give ([`durward_ir::question::Attributes::stand_in`]). Gives besides what each policy and set
+/// became, in the order of the documents; a set comes before its policies.
+///
+/// # Errors
+/// Those of [`lower()`].
+pub fn lower_for_tests(
+    documents: &[Document],
+    configuration: &Configuration,
+    builder: &mut Builder,
+    stand_ins: &HashSet<SmolStr>,
+) -> Result<(Vec<NodeId>, Vec<Outline>), Vec<Problem>> {
+    let mut rehearsal = Rehearsal { stand_ins, outlines: Vec::new() };
+    let roots = lower_all(documents, configuration, builder, Some(&mut rehearsal))?;
+    Ok((roots, rehearsal.outlines))
+}
+
+fn lower_all(
+    documents: &[Document],
+    configuration: &Configuration,
+    builder: &mut Builder,
+    mut rehearsal: Option<&mut Rehearsal<'_>>,
+) -> Result<Vec<NodeId>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut names: HashMap<&str, &Document> = HashMap::new();
     let mut votes = Votes::default();
     let mut configured = HashMap::new();
-    for document in documents {
+    for (number, document) in documents.iter().enumerate() {
         let source = builder.source(&document.source);
         let mut lowering = Lowering {
             document,
+            number,
+            rehearsal: rehearsal.as_deref_mut(),
             configuration,
             configured: &mut configured,
             builder,
@@ -81,8 +113,12 @@ impl Votes {
 }
 
 /// The state of lowering one document.
-struct Lowering<'t, 'b> {
+struct Lowering<'t, 'b, 'r> {
     document: &'t Document,
+    /// The document's number among all.
+    number: usize,
+    /// There in a test of policies.
+    rehearsal: Option<&'b mut Rehearsal<'r>>,
     configuration: &'b Configuration,
     /// The variables of the configuration that any document used so far: they may be large.
     configured: &'b mut HashMap<SmolStr, ExprId>,
@@ -93,7 +129,7 @@ struct Lowering<'t, 'b> {
     variables: HashMap<SmolStr, ExprId>,
 }
 
-impl<'t> Lowering<'t, '_> {
+impl<'t> Lowering<'t, '_, '_> {
     fn document(&mut self, names: &mut HashMap<&'t str, &'t Document>, votes: &mut Votes) {
         let schemas = schema::conditions(self, &self.document.tree.schemas);
         let (name, span) = match &self.document.tree.root {
@@ -117,7 +153,8 @@ impl<'t> Lowering<'t, '_> {
             self.variable(variable);
         }
         let shared = self.variables.clone();
-        let target = self.set_target(set, schemas);
+        let outline = self.outline(set.span, schemas.clone());
+        let target = self.set_target(set, schemas, outline);
         let mut names = HashSet::new();
         let mut inner = Votes::default();
         for policy in &set.policies {
@@ -147,7 +184,7 @@ impl<'t> Lowering<'t, '_> {
             version: SmolStr::default(),
             kind: SetKind::PolicySet,
             target,
-            algorithm: Algorithm::Voting(voting(set.algorithm)),
+            algorithm: Algorithm::Voting(voting(set.algorithm, combine::ErrorHandling::Abstain)),
             effects,
             children: inner.in_order(),
             duties: Vec::new(),
@@ -157,10 +194,18 @@ impl<'t> Lowering<'t, '_> {
     }
 
     /// When the set applies: `Some(None)` always, `None` never.
-    fn set_target(&mut self, set: &'t PolicySet, mut conditions: Vec<ExprId>) -> Option<Option<ExprId>> {
+    fn set_target(
+        &mut self,
+        set: &'t PolicySet,
+        mut conditions: Vec<ExprId>,
+        outline: Option<usize>,
+    ) -> Option<Option<ExprId>> {
         if let Some(expression) = &set.target {
             let target = self.expression(expression);
             let target = self.builder.junction(vec![target], false);
+            if let Some(outline) = self.outlined(outline) {
+                outline.target = Some(target);
+            }
             let facts = self.builder.facts(target);
             if let Some(fault) = self.builder.fault_of(target) {
                 let message = format!("the target always fails: {}", fault.message);
@@ -184,10 +229,17 @@ impl<'t> Lowering<'t, '_> {
     }
 
     fn policy(&mut self, policy: &'t Policy, mut conditions: Vec<ExprId>, votes: &mut Votes) {
+        let outline = self.outline(policy.span, conditions.clone());
         for statement in &policy.body {
             match statement {
                 Statement::Variable(variable) => self.variable(variable),
-                Statement::Condition(condition) => conditions.push(self.checked(condition)),
+                Statement::Condition(condition) => {
+                    let condition = self.checked(condition);
+                    conditions.push(condition);
+                    if let Some(outline) = self.outlined(outline) {
+                        outline.conditions.push(condition);
+                    }
+                }
             }
         }
         let effect = effect(policy.effect);
@@ -213,6 +265,19 @@ impl<'t> Lowering<'t, '_> {
             place: self.place(policy.span),
         }));
         if is_constant { votes.constant.push(node) } else { votes.other.push(node) }
+    }
+
+    /// Notes a policy or a set; gives the number of its outline, if anybody wants outlines.
+    fn outline(&mut self, span: Span, gates: Vec<ExprId>) -> Option<usize> {
+        let place = self.place(span);
+        let rehearsal = self.rehearsal.as_deref_mut()?;
+        let document = self.number;
+        rehearsal.outlines.push(Outline { document, place, gates, target: None, conditions: Vec::new() });
+        Some(rehearsal.outlines.len() - 1)
+    }
+
+    fn outlined(&mut self, number: Option<usize>) -> Option<&mut Outline> {
+        self.rehearsal.as_deref_mut()?.outlines.get_mut(number?)
     }
 
     fn depends(&self, id: ExprId) -> bool {
@@ -306,7 +371,8 @@ fn effect(effect: tree::Effect) -> Effect {
     }
 }
 
-fn voting(algorithm: tree::Algorithm) -> Voting {
+/// The algorithm that these words mean; `unsaid` is what becomes of errors where they do not say it.
+pub fn voting(algorithm: tree::Algorithm, unsaid: combine::ErrorHandling) -> Voting {
     let mode = match algorithm.mode {
         tree::Mode::First => combine::Mode::First,
         tree::Mode::PriorityDeny => combine::Mode::Priority(Effect::Deny),
@@ -323,7 +389,8 @@ fn voting(algorithm: tree::Algorithm) -> Voting {
         tree::DefaultDecision::Abstain => None,
     };
     let errors = match algorithm.errors {
-        None | Some(tree::ErrorHandling::Abstain) => combine::ErrorHandling::Abstain,
+        None => unsaid,
+        Some(tree::ErrorHandling::Abstain) => combine::ErrorHandling::Abstain,
         Some(tree::ErrorHandling::Propagate) => combine::ErrorHandling::Propagate,
     };
     Voting { mode, default, errors }

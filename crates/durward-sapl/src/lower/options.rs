@@ -16,7 +16,7 @@ const VARIABLE: &str = "attributeFinderOptions";
 const BACKOFF_MS_MIN: u64 = 50;
 
 /// The options of a call.
-pub(super) fn of<'t>(lowering: &mut Lowering<'t, '_>, call: &'t AttributeCall) -> FinderOptions {
+pub(super) fn of<'t>(lowering: &mut Lowering<'t, '_, '_>, call: &'t AttributeCall) -> FinderOptions {
     let span = call.options.as_ref().map_or(call.span, |options| options.span);
     let mut options = FinderOptions::default();
     let configured = lowering.configuration.variable(VARIABLE).cloned();
@@ -34,7 +34,7 @@ pub(super) fn of<'t>(lowering: &mut Lowering<'t, '_>, call: &'t AttributeCall) -
     options
 }
 
-fn own<'t>(lowering: &mut Lowering<'t, '_>, call: &'t AttributeCall) -> Option<std::sync::Arc<Object>> {
+fn own<'t>(lowering: &mut Lowering<'t, '_, '_>, call: &'t AttributeCall) -> Option<std::sync::Arc<Object>> {
     let written = call.options.as_ref()?;
     let id = lowering.expression(written);
     let facts = lowering.builder.facts(id);
@@ -59,7 +59,7 @@ fn own<'t>(lowering: &mut Lowering<'t, '_>, call: &'t AttributeCall) -> Option<s
 }
 
 /// Takes what the object says. Other keys mean nothing.
-fn take(lowering: &mut Lowering<'_, '_>, span: Span, object: &Object, options: &mut FinderOptions) {
+fn take(lowering: &mut Lowering<'_, '_, '_>, span: Span, object: &Object, options: &mut FinderOptions) {
     let mut number = |key: &str, least: u64, option: &mut u64| {
         let Some(value) = object.get(key) else { return };
         let whole = value.as_number().and_then(durward_ir::datatype::Decimal::to_i64);

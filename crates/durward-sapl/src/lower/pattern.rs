@@ -34,7 +34,7 @@ fn no_text(pattern: &Value) -> Box<Fault> {
 
 /// Lowers `left =~ right`.
 pub(super) fn matches<'t>(
-    lowering: &mut Lowering<'t, '_>,
+    lowering: &mut Lowering<'t, '_, '_>,
     comparison: &'t Comparison,
     left: ExprId,
     right: ExprId,

@@ -35,7 +35,7 @@ fn complies(arguments: &[Value]) -> Evaluated<Value> {
 /// The conditions that enforced schemas come to: any schema of the same part, all parts. Other schemas are hints for
 /// editors.
 pub(super) fn conditions<'t>(
-    lowering: &mut Lowering<'t, '_>,
+    lowering: &mut Lowering<'t, '_, '_>,
     statements: &'t [SchemaStatement],
 ) -> Vec<ExprId> {
     let mut conditions = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn conditions<'t>(
     conditions
 }
 
-fn condition<'t>(lowering: &mut Lowering<'t, '_>, statement: &'t SchemaStatement) -> ExprId {
+fn condition<'t>(lowering: &mut Lowering<'t, '_, '_>, statement: &'t SchemaStatement) -> ExprId {
     let schema = lowering.expression(&statement.schema);
     check(lowering, statement, schema);
     let element = match statement.element {
@@ -69,7 +69,7 @@ fn condition<'t>(lowering: &mut Lowering<'t, '_>, statement: &'t SchemaStatement
     lowering.builder.structured(Structured::Call(Library(&COMPLIES), arguments))
 }
 
-fn check(lowering: &mut Lowering<'_, '_>, statement: &SchemaStatement, schema: ExprId) {
+fn check(lowering: &mut Lowering<'_, '_, '_>, statement: &SchemaStatement, schema: ExprId) {
     let facts = lowering.builder.facts(schema);
     let problem = if let Some(fault) = lowering.builder.fault_of(schema) {
         format!("the schema always fails: {}", fault.message)

@@ -7,7 +7,7 @@ use durward_ir::value::Key;
 use super::Lowering;
 use crate::syntax::tree::{self, StepKind};
 
-impl<'t> Lowering<'t, '_> {
+impl<'t> Lowering<'t, '_, '_> {
     /// The base with all steps taken.
     pub(super) fn steps(&mut self, base: ExprId, steps: &'t [tree::Step]) -> ExprId {
         let mut base = base;

@@ -1,6 +1,6 @@
 //! Who a client says it is: the metadata of its setup, which is authentication metadata and nothing around it.
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// Marks a well-known type of authentication; the other bits say which.
 const WELL_KNOWN: u8 = 0x80;
@@ -42,6 +42,28 @@ impl Credentials {
             BEARER => Credentials::Bearer(rest),
             _ => Credentials::Unknown,
         }
+    }
+
+    /// The metadata of a setup with these credentials; `None` where there is to be none. A name is cut after 65,535
+    /// bytes.
+    pub fn write(&self) -> Option<Bytes> {
+        let mut metadata = BytesMut::new();
+        match self {
+            Credentials::None | Credentials::Unknown => return None,
+            Credentials::Simple { user, password } => {
+                let user = user.get(..usize::from(u16::MAX)).unwrap_or(user);
+                metadata.put_u8(SIMPLE);
+                // It was cut.
+                metadata.put_u16(user.len() as u16);
+                metadata.put_slice(user);
+                metadata.put_slice(password);
+            }
+            Credentials::Bearer(token) => {
+                metadata.put_u8(BEARER);
+                metadata.put_slice(token);
+            }
+        }
+        Some(metadata.freeze())
     }
 }
 

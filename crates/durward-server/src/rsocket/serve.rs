@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 
 use super::driver;
+use crate::listener::prepare;
 use crate::state::Shared;
 use crate::tls::Acceptor;
 
@@ -154,8 +155,7 @@ impl Door {
     }
 
     fn start_tcp(&self, stream: TcpStream, client: SocketAddr, tls: Option<Acceptor>) {
-        // Answers are written whole: waiting for more to send would only delay them. Failing changes nothing else.
-        let _ = stream.set_nodelay(true);
+        prepare(&stream, &self.shared.settings.server);
         match tls {
             None => self.start(async move { Some(stream) }),
             Some(tls) => {

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::tls::Connector as Tls;
+use crate::tls::{Connector as Tls, Trust};
 
 /// After how long a silence the system asks whether the other side is still there: a cut cable must not hold a place for
 /// ever.
@@ -27,10 +27,10 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 /// Where to connect to.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Endpoint {
-    pub(super) is_encrypted: bool,
+    pub(crate) is_encrypted: bool,
     /// A name or an address; the latter without brackets.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 impl fmt::Display for Endpoint {
@@ -53,12 +53,31 @@ impl Connector {
     /// # Errors
     /// Authorities that cannot be read.
     pub(crate) fn new(authorities: Option<&Path>, time_max: Duration) -> Result<Connector, String> {
-        Ok(Connector(Arc::new(Inner { tls: Tls::new(authorities)?, time_max })))
+        Connector::trusting(Trust::Authorities(authorities, "sources.authorities"), time_max)
+    }
+
+    /// A connector that believes whom it is told to.
+    ///
+    /// # Errors
+    /// Authorities that cannot be read.
+    pub(crate) fn trusting(trust: Trust<'_>, time_max: Duration) -> Result<Connector, String> {
+        Ok(Connector(Arc::new(Inner { tls: Tls::new(trust)?, time_max })))
+    }
+
+    /// Connects to a path in the file system.
+    ///
+    /// # Errors
+    /// Nobody listens there, or may not be spoken to.
+    #[cfg(unix)]
+    pub(crate) async fn connect_unix(&self, path: &Path) -> io::Result<Stream> {
+        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
+        let stream = timeout(self.0.time_max, tokio::net::UnixStream::connect(path)).await.map_err(late)?;
+        Ok(Stream(Box::new(stream?)))
     }
 
     /// # Errors
     /// A name that is not known, a service that does not answer or is not who it says, or one that is too slow.
-    pub(super) async fn connect(&self, endpoint: &Endpoint) -> io::Result<Stream> {
+    pub(crate) async fn connect(&self, endpoint: &Endpoint) -> io::Result<Stream> {
         let connect = self.connect_patiently(endpoint);
         let late = |_| io::Error::new(io::ErrorKind::TimedOut, "connecting took too long");
         timeout(self.0.time_max, connect).await.map_err(late)?

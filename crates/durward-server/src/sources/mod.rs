@@ -9,9 +9,9 @@
 //! logins, and into nothing else: no value, no error and no line of a log has them.
 
 mod clock;
-mod connect;
+pub(crate) mod connect;
 mod custom;
-mod http;
+pub(crate) mod http;
 mod jwt;
 mod mqtt;
 mod task;

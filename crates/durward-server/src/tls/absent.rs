@@ -2,11 +2,10 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 
 use tokio::net::TcpStream;
 
-use super::Purpose;
+use super::{Purpose, Trust};
 use crate::settings::TlsSettings;
 use crate::state::Shared;
 
@@ -35,13 +34,12 @@ pub(crate) struct Connector;
 impl Connector {
     /// # Errors
     /// Authorities: they would be of no use.
-    pub(crate) fn new(authorities: Option<&Path>) -> Result<Connector, String> {
-        match authorities {
-            None => Ok(Connector),
-            Some(_) => Err(
-                "`sources.authorities` is set, and this build has no TLS; build it with the feature `tls`"
-                    .into(),
-            ),
+    pub(crate) fn new(trust: Trust<'_>) -> Result<Connector, String> {
+        match trust {
+            Trust::Authorities(None, _) | Trust::DangerAnybody => Ok(Connector),
+            Trust::Authorities(Some(_), setting) => {
+                Err(format!("`{setting}` is set, and this build has no TLS; build it with the feature `tls`"))
+            }
         }
     }
 

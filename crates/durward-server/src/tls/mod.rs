@@ -19,6 +19,15 @@ impl Purpose {
     }
 }
 
+/// Which servers are believed to be who they say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trust<'a> {
+    /// Those that the system's authorities vouch for, and those of a file; and what names the file, for messages.
+    Authorities(Option<&'a std::path::Path>, &'static str),
+    /// All: whoever can read along can answer, too.
+    DangerAnybody,
+}
+
 #[cfg(not(feature = "tls"))]
 mod absent;
 #[cfg(feature = "tls")]

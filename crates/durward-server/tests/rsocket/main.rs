@@ -10,4 +10,5 @@ mod connection;
 mod frames;
 mod hostile;
 mod messages;
+mod requester;
 mod support;

@@ -10,7 +10,9 @@
 mod answers;
 mod auth;
 mod bundle_server;
+mod client;
 mod decider;
+mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
 mod limits;

@@ -29,7 +29,7 @@ obligation
 
 const PERMIT: &str = r#"{"decision":"PERMIT","obligations":[{"type":"log","n":1.50}]}"#;
 
-fn start(policies: &[(&str, &str)]) -> TestServer {
+pub(crate) fn start(policies: &[(&str, &str)]) -> TestServer {
     let directory = Directory::new();
     for (name, text) in policies {
         directory.write(&format!("policies/{name}"), text);

@@ -10,8 +10,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
+use durward_server::client::{ClientError, Place, Security, Settings as ClientSettings};
 use durward_server::rsocket::frame::Interaction;
-use durward_server::sapl::Outcome;
+use durward_server::sapl::{Outcome, Subscription};
 
 use crate::rsocket::Client;
 use crate::support::{DOCTORS_READ, Directory, PATIENCE, TestServer, request_xml};
@@ -157,4 +158,35 @@ fn certificates_that_cannot_be_used_are_no_start() {
     let settings = settings(&directory, "");
     let error = TestServer::start_in(directory, &settings).err().unwrap().to_string();
     assert!(error.contains("server.tls.certificate"), "{error}");
+}
+
+#[test]
+fn our_client_believes_who_it_is_told_to() {
+    let Some(directory) = certificates() else { return };
+    let path = |name: &str| directory.path(name).display().to_string();
+    let files = format!("certificate = '{}'\nkey = '{}'", path("server.pem"), path("server.key"));
+    let text = format!(
+        "auth.danger_allow_no_auth = true\nrsocket.listen = '127.0.0.1:0'\nsapl.http = true\n\
+         [rsocket.tls]\n{files}\n[server.tls]\n{files}"
+    );
+    let (server, _) = crate::sapl::start(&text);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let text = |text: &str| durward_pdp::Value::Text(text.into());
+    let question = Subscription::new(text("alice"), text("read"), text("x"), durward_pdp::Value::Undefined);
+    let places = [
+        Place::http(&format!("https://localhost:{}", server.address.port())).unwrap(),
+        Place::rsocket(&format!("localhost:{}", server.rsocket.unwrap().port()), true).unwrap(),
+    ];
+    for place in places {
+        let ask = |settings: &ClientSettings| {
+            let mut client = durward_server::client::Client::new(place.clone(), settings).unwrap();
+            runtime.block_on(client.decide_once(&question)).map(|decision| decision.outcome)
+        };
+        let nobody = ClientSettings { answer_time_max: PATIENCE, ..ClientSettings::default() };
+        assert!(matches!(ask(&nobody), Err(ClientError::Network(_))));
+        let ours = ClientSettings { authorities: Some(directory.path("ca.pem")), ..nobody.clone() };
+        assert_eq!(ask(&ours), Ok(Outcome::Permit));
+        let anybody = ClientSettings { security: Security::DangerInsecure, ..nobody };
+        assert_eq!(ask(&anybody), Ok(Outcome::Permit));
+    }
 }

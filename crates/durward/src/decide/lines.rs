@@ -10,7 +10,7 @@ use durward_lab::embedded::{self, RequestText};
 use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{Pdp, Request, Response};
+use durward_pdp::{Pdp, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -26,7 +26,7 @@ const LINE_BYTES_MAX: u64 = 32 << 20;
 
 /// One line. Other members are none of our business.
 #[derive(Deserialize)]
-struct Line<'l> {
+pub(super) struct Line<'l> {
     #[serde(borrow, default)]
     id: Option<&'l RawValue>,
     #[serde(borrow, default)]
@@ -39,23 +39,59 @@ struct Line<'l> {
     subscription: Option<&'l RawValue>,
 }
 
-/// What became of one line.
-struct Answer<'l> {
+impl<'l> Line<'l> {
+    /// Reads a line; what is wrong with it, otherwise.
+    pub(super) fn read(line: &'l [u8]) -> Result<Line<'l>, String> {
+        serde_json::from_slice(line)
+            .map_err(|error| format!("not a JSON object with `id` and `request`: {error}"))
+    }
+
     /// The identifier as written; `null` without one.
-    id: &'l str,
-    what: What,
-    problem: Option<String>,
+    pub(super) fn id(&self) -> &'l str {
+        self.id.map_or("null", RawValue::get)
+    }
+
+    /// The text of a question of SAPL, if it is one.
+    pub(super) fn subscription(&self) -> Option<&'l str> {
+        self.subscription.filter(|_| self.request.is_none()).map(RawValue::get)
+    }
+}
+
+/// What became of one line.
+pub(super) struct Answer<'l> {
+    /// The identifier as written; `null` without one.
+    pub(super) id: &'l str,
+    pub(super) what: What,
+    pub(super) problem: Option<String>,
+    /// Why, as JSON, where that was asked for.
+    pub(super) explanation: Option<String>,
+}
+
+/// Whoever answers lines.
+pub(super) trait Answers {
+    /// Answers a line; what is wrong with it is in the answer.
+    ///
+    /// # Errors
+    /// Whatever lets no further line be answered.
+    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<Answer<'l>, Failure>;
+}
+
+/// A decision point in this process.
+pub(super) struct Here<'p> {
+    pdp: &'p Pdp,
+    format: Format,
+    explains: bool,
+}
+
+impl<'p> Here<'p> {
+    pub(super) fn new(pdp: &'p Pdp, format: Format, explains: bool) -> Here<'p> {
+        Here { pdp, format, explains }
+    }
 }
 
 /// The answer in the language of the question.
-enum What {
-    Response {
-        form: Form,
-        version: Version,
-        response: Response,
-        /// The request, where there is one.
-        request: Option<Box<Request>>,
-    },
+pub(super) enum What {
+    Response { form: Form, version: Version, response: Response },
     Decision(Decision),
 }
 
@@ -78,36 +114,44 @@ impl What {
 }
 
 /// Answers every line, in order.
-pub(super) fn answer(pdp: &Pdp, path: &Path, format: Format, explain: bool) -> Outcome {
+pub(super) fn answer(source: &mut impl Answers, path: &Path) -> Outcome {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
     let result = for_each_line(path, |number, line, is_last_for_now| {
-        let answer = answer_line(pdp, line, format);
+        let answer = source.answer(line)?;
         bad += u64::from(report(path, number, &answer));
-        write_answer(&mut out, pdp, &answer, explain)?;
+        write_answer(&mut out, &answer)?;
         // Whoever feeds us line by line waits for the answer.
-        if is_last_for_now { out.flush() } else { Ok(()) }
+        if is_last_for_now {
+            out.flush()?;
+        }
+        Ok(())
     });
     match result {
         Err(LineError::Output(error)) => ignore_closed(Err(error))?,
-        Err(LineError::Input(failure)) => return Err(failure),
+        Err(LineError::Input(failure)) => {
+            ignore_closed(out.flush())?;
+            return Err(failure);
+        }
         Ok(()) => ignore_closed(out.flush())?,
     }
     Ok(ExitCode::from(if bad > 0 { BAD_INPUT } else { SUCCESS }))
 }
 
 /// Compares every answer with what was recorded.
-pub(super) fn compare(pdp: &Pdp, path: &Path, format: Format, recorded: &Path) -> Outcome {
+pub(super) fn compare(source: &mut impl Answers, path: &Path, recorded: &Path) -> Outcome {
     let mut recorded = Recorded::read(recorded)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut bad = 0u64;
     let result = for_each_line(path, |number, line, _| {
-        let answer = answer_line(pdp, line, format);
+        let answer = source.answer(line)?;
         bad += u64::from(report(path, number, &answer));
-        match recorded.compare(answer.id, &answer.what.word(), answer.what.whole().as_deref()) {
-            Some(difference) => writeln!(out, "{difference}"),
-            None => Ok(()),
+        if let Some(difference) =
+            recorded.compare(answer.id, &answer.what.word(), answer.what.whole().as_deref())
+        {
+            writeln!(out, "{difference}")?;
         }
+        Ok(())
     });
     match result {
         Err(LineError::Output(error)) => ignore_closed(Err(error))?,
@@ -127,44 +171,50 @@ fn report(path: &Path, number: u64, answer: &Answer<'_>) -> bool {
     answer.problem.is_some()
 }
 
-fn answer_line<'l>(pdp: &Pdp, line: &'l [u8], format: Format) -> Answer<'l> {
-    let parsed: Line<'l> = match serde_json::from_slice(line) {
-        Ok(parsed) => parsed,
-        Err(error) => {
-            let problem = format!("not a JSON object with `id` and `request`: {error}");
-            return refuse("null", format.answer(Form::Json), problem);
+impl Answers for Here<'_> {
+    fn answer<'l>(&mut self, line: &'l [u8]) -> Result<Answer<'l>, Failure> {
+        let json = self.format.answer(Form::Json);
+        let line = match Line::read(line) {
+            Ok(line) => line,
+            Err(problem) => return Ok(refuse("null", json, problem)),
+        };
+        let id = line.id();
+        if let Some(subscription) = line.subscription() {
+            return Ok(self.answer_subscription(id, subscription));
         }
-    };
-    let id = parsed.id.map_or("null", RawValue::get);
-    if let (Some(subscription), None) = (parsed.subscription, parsed.request) {
-        return answer_subscription(pdp, id, subscription.get());
-    }
-    let (text, form) = match request_text(&parsed, format) {
-        Ok(found) => found,
-        Err(problem) => return refuse(id, format.answer(Form::Json), problem),
-    };
-    match form.read(&text) {
-        Ok(request) => {
-            let (form, version, response) = (format.answer(form), request.version, pdp.decide(&request));
-            let what = What::Response { form, version, response, request: Some(Box::new(request)) };
-            Answer { id, what, problem: None }
-        }
-        Err(error) => refuse(id, format.answer(form), error.to_string()),
+        Ok(match request_text(&line, self.format) {
+            Ok((text, form)) => self.answer_request(id, &text, form),
+            Err(problem) => refuse(id, json, problem),
+        })
     }
 }
 
-fn answer_subscription<'l>(pdp: &Pdp, id: &'l str, text: &str) -> Answer<'l> {
-    let (decision, problem) = match Subscription::from_json(text.as_bytes()) {
-        Ok(subscription) => (pdp.decide_once(&subscription), None),
-        Err(error) => (Decision::plain(sapl::Outcome::Indeterminate), Some(error.to_string())),
-    };
-    Answer { id, what: What::Decision(decision), problem }
+impl Here<'_> {
+    fn answer_request<'l>(&self, id: &'l str, text: &[u8], form: Form) -> Answer<'l> {
+        match form.read(text) {
+            Ok(request) => {
+                let (form, version) = (self.format.answer(form), request.version);
+                let explanation = self.explains.then(|| self.pdp.explain(&request).to_json().to_string());
+                let what = What::Response { form, version, response: self.pdp.decide(&request) };
+                Answer { id, what, problem: None, explanation }
+            }
+            Err(error) => refuse(id, self.format.answer(form), error.to_string()),
+        }
+    }
+
+    fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> Answer<'l> {
+        let (decision, problem) = match Subscription::from_json(text.as_bytes()) {
+            Ok(subscription) => (self.pdp.decide_once(&subscription), None),
+            Err(error) => (Decision::plain(sapl::Outcome::Indeterminate), Some(error.to_string())),
+        };
+        Answer { id, what: What::Decision(decision), problem, explanation: None }
+    }
 }
 
 fn refuse(id: &str, form: Form, problem: String) -> Answer<'_> {
     let response = Response::indeterminate(Status::syntax_error(problem.clone()));
-    let what = What::Response { form, version: Version::V3, response, request: None };
-    Answer { id, what, problem: Some(problem) }
+    let what = What::Response { form, version: Version::V3, response };
+    Answer { id, what, problem: Some(problem), explanation: None }
 }
 
 /// The text of a line's request. `xml` and `json` are the same request in two forms: the form of the answer says
@@ -184,18 +234,18 @@ fn request_text<'l>(line: &Line<'l>, format: Format) -> Result<(Cow<'l, [u8]>, F
     Ok((Cow::Owned(text.into_bytes()), form))
 }
 
-fn write_answer(out: &mut impl Write, pdp: &Pdp, answer: &Answer<'_>, explain: bool) -> io::Result<()> {
+fn write_answer(out: &mut impl Write, answer: &Answer<'_>) -> io::Result<()> {
     let written = match &answer.what {
         What::Decision(decision) => decision.to_json(),
-        What::Response { form, version, response, .. } => {
+        What::Response { form, version, response } => {
             let written = form.write(response, *version);
             if *form == Form::Xml { serde_json::to_string(&written)? } else { written }
         }
     };
     let (id, decision) = (answer.id, answer.what.word());
     write!(out, "{{\"id\":{id},\"decision\":\"{decision}\",\"response\":{written}")?;
-    if let (true, What::Response { request: Some(request), .. }) = (explain, &answer.what) {
-        write!(out, ",\"explanation\":{}", pdp.explain(request).to_json())?;
+    if let Some(explanation) = &answer.explanation {
+        write!(out, ",\"explanation\":{explanation}")?;
     }
     out.write_all(b"}\n")
 }
@@ -208,6 +258,12 @@ pub(super) enum LineError {
     Output(io::Error),
 }
 
+impl From<io::Error> for LineError {
+    fn from(error: io::Error) -> LineError {
+        LineError::Output(error)
+    }
+}
+
 impl From<Failure> for LineError {
     fn from(failure: Failure) -> LineError {
         LineError::Input(failure)
@@ -218,7 +274,7 @@ impl From<Failure> for LineError {
 /// while to come.
 pub(super) fn for_each_line(
     path: &Path,
-    mut each: impl FnMut(u64, &[u8], bool) -> io::Result<()>,
+    mut each: impl FnMut(u64, &[u8], bool) -> Result<(), LineError>,
 ) -> Result<(), LineError> {
     let input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -239,7 +295,7 @@ pub(super) fn for_each_line(
             return Err(Failure::new(message).hint("each request stands on a line of its own").into());
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
-            each(number, &line, input.buffer().is_empty()).map_err(LineError::Output)?;
+            each(number, &line, input.buffer().is_empty())?;
         }
     }
     Ok(())
@@ -275,8 +331,8 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
 
 fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::Form), String> {
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    if let (Some(subscription), None) = (line.subscription, line.request) {
-        return Ok((subscription.get().as_bytes().to_vec(), embedded::Form::Subscription));
+    if let Some(subscription) = line.subscription() {
+        return Ok((subscription.as_bytes().to_vec(), embedded::Form::Subscription));
     }
     let (text, form) = request_text(&line, Format::Auto)?;
     let form = match form {

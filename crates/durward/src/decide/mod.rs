@@ -1,7 +1,9 @@
-//! `durward decide`: requests in, responses out, without a server.
+//! `durward decide`: requests in, responses out, of policies here or of a server.
 
+pub(crate) mod code;
 mod expected;
 mod lines;
+mod remote;
 mod subscription;
 
 pub(crate) use lines::read_request_texts;
@@ -11,14 +13,16 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::{IndexKind, Pdp, Response};
 
-use crate::failure::{BAD_INPUT, Failure, Outcome, complain};
+use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain};
 use crate::policies::{self, ContextArguments, PolicyArguments};
 use crate::to_stdout;
 use crate::wire::{Form, Format};
+use remote::RemoteArguments;
 use subscription::SubscriptionArguments;
 
 const EXAMPLES: &str = "\
@@ -28,6 +32,9 @@ Examples:
   durward decide --policies policies/ --requests asks.jsonl > answers.jsonl
   durward decide --policies policies/ --requests asks.jsonl --expect decisions.jsonl
   durward decide --policies sapl/ -s '{\"role\":\"nurse\"}' -a '\"read\"' -r '\"record\"'
+  durward decide --remote --url https://pdp.example.org -s '\"ada\"' -a '\"read\"' -r '\"record\"'
+  durward decide --remote --rsocket 127.0.0.1:7000 --watch --request ask.json
+  durward decide --policies sapl/ --exit-code --request ask.json && open-the-door
 
 A line of --requests is {\"id\": ..., \"request\": \"<Request ...\" or {\"Request\": ...}}; a line of the answer is
 {\"id\": ..., \"decision\": \"Permit\", \"response\": ...}. A line with a \"subscription\" is a question of SAPL, and
@@ -36,11 +43,18 @@ them all, joined by commas. A line that cannot be read is answered with Indeterm
 With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed; a decision
 that is an object is compared as a whole.
 
-Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input.";
+A server is asked for decisions of SAPL only. Where it gives none that is clear, INDETERMINATE is printed, why on
+standard error, and the exit code is 2; so it is when a stream that is watched ends. Credentials are best given in
+DURWARD_BEARER_TOKEN (a token or an API key) or DURWARD_BASIC_AUTH (name:password).
+
+Exit codes: 0 decided (whatever the decision), 1 differences to --expect, 2 bad input or no answer.
+With --exit-code: 0 permit without obligations and resource, 1 bad input or no answer, 2 deny, 3 not applicable,
+4 indeterminate, or a permit with obligations or a resource, 5 suspend.";
 
 /// Decide requests
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("policies", |policies| policies.required(false).required_unless_present("remote")))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,
@@ -64,20 +78,48 @@ pub(crate) struct Arguments {
     /// The form of the answer
     #[arg(long, value_enum, default_value_t = Format::Auto)]
     format: Format,
+    /// Say the decision of the only request with the exit code, too
+    #[arg(long, conflicts_with = "requests")]
+    exit_code: bool,
     #[command(flatten)]
     context: ContextArguments,
+    #[command(flatten)]
+    remote: RemoteArguments,
+}
+
+impl Arguments {
+    /// The exit code where nothing was decided.
+    fn error_code(&self) -> u8 {
+        if self.exit_code { code::ERROR } else { BAD_INPUT }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let decided = if arguments.remote.remote { remote::run(arguments) } else { run_here(arguments) };
+    match decided {
+        // 2 would be a denial.
+        Err(failure) if arguments.exit_code => {
+            failure.report();
+            Ok(ExitCode::from(code::ERROR))
+        }
+        other => other,
+    }
+}
+
+fn run_here(arguments: &Arguments) -> Outcome {
     let builder = arguments.policies.prepare().policies(arguments.policies.read()?).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
     let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
     match (&arguments.requests, &arguments.expect) {
-        (Some(requests), None) => lines::answer(&pdp, requests, arguments.format, arguments.explain),
-        (Some(requests), Some(recorded)) => lines::compare(&pdp, requests, arguments.format, recorded),
+        (Some(requests), None) => {
+            lines::answer(&mut lines::Here::new(&pdp, arguments.format, arguments.explain), requests)
+        }
+        (Some(requests), Some(recorded)) => {
+            lines::compare(&mut lines::Here::new(&pdp, arguments.format, false), requests, recorded)
+        }
         (None, _) => match arguments.subscription.read()? {
-            Some(subscription) => subscription::answer(&pdp, &subscription),
+            Some(subscription) => answer_subscription(&pdp, &subscription, arguments),
             None => one(&pdp, arguments),
         },
     }
@@ -87,7 +129,14 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
     let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
     let text = read(path)?;
     if subscription::is_one(&text) {
-        return subscription::answer_text(pdp, &text, &name_of(path));
+        return match Subscription::from_json(&text) {
+            Ok(subscription) => answer_subscription(pdp, &subscription, arguments),
+            Err(error) => {
+                to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
+                complain(format_args!("{}: {error}", name_of(path)));
+                Ok(ExitCode::from(arguments.error_code()))
+            }
+        };
     }
     let Some(form) = Form::of(&text) else {
         let message = format!("{}: the request is neither XML nor JSON", name_of(path));
@@ -103,16 +152,24 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
                 answer.push_str(&format!("\n{}", pdp.explain(&request)));
             }
             to_stdout(&answer)?;
-            Ok(ExitCode::SUCCESS)
+            let code = if arguments.exit_code { code::of_response(&response) } else { SUCCESS };
+            Ok(ExitCode::from(code))
         }
         Err(error) => {
             // What a decision point answers to such a request; the exit code says whose fault it is.
             let response = Response::indeterminate(Status::syntax_error(error.to_string()));
             to_stdout(&(answer_form.write(&response, Version::V3) + "\n"))?;
             complain(format_args!("{}: {error}", name_of(path)));
-            Ok(ExitCode::from(BAD_INPUT))
+            Ok(ExitCode::from(arguments.error_code()))
         }
     }
+}
+
+fn answer_subscription(pdp: &Pdp, subscription: &Subscription, arguments: &Arguments) -> Outcome {
+    let decision = pdp.decide_once(subscription);
+    to_stdout(&(decision.to_json() + "\n"))?;
+    let code = if arguments.exit_code { code::of_decision(&decision) } else { SUCCESS };
+    Ok(ExitCode::from(code))
 }
 
 /// Most bytes read of one request: far beyond what a request may have.

@@ -1,14 +1,10 @@
 //! Questions of SAPL on the command line.
 
-use std::process::ExitCode;
-
-use durward_pdp::Pdp;
 use durward_pdp::ir::json;
 use durward_pdp::ir::value::Value;
-use durward_pdp::sapl::{self, Decision, Subscription};
+use durward_pdp::sapl::Subscription;
 
-use crate::failure::{BAD_INPUT, Failure, Outcome, complain};
-use crate::to_stdout;
+use crate::failure::Failure;
 
 /// A subscription, part by part.
 #[derive(Debug, clap::Args)]
@@ -55,22 +51,4 @@ pub(super) fn is_one(text: &[u8]) -> bool {
     let value = json::read(text).ok();
     let object = value.as_ref().and_then(Value::as_object);
     object.is_some_and(|object| object.contains_key("subject") && !object.contains_key("Request"))
-}
-
-/// Answers a subscription.
-pub(super) fn answer(pdp: &Pdp, subscription: &Subscription) -> Outcome {
-    to_stdout(&(pdp.decide_once(subscription).to_json() + "\n"))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Answers the text of a subscription.
-pub(super) fn answer_text(pdp: &Pdp, text: &[u8], name: &str) -> Outcome {
-    match Subscription::from_json(text) {
-        Ok(subscription) => answer(pdp, &subscription),
-        Err(error) => {
-            to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
-            complain(format_args!("{name}: {error}"));
-            Ok(ExitCode::from(BAD_INPUT))
-        }
-    }
 }

@@ -12,10 +12,13 @@ mod bench;
 mod bundle;
 mod check;
 mod decide;
+mod fmt;
 mod generate;
 mod lines;
+mod remote;
 mod sapl;
 mod serve;
+mod test;
 mod usage;
 
 use std::io::Write;
@@ -72,7 +75,7 @@ fn durward_fed(arguments: &[&str], input: &str) -> Ran {
     ran(child.wait_with_output().unwrap())
 }
 
-fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_durward"));
     command.args(arguments).current_dir(data("."));
     command

@@ -18,6 +18,20 @@ fn a_subscription_in_parts_is_decided() {
 }
 
 #[test]
+fn the_exit_code_says_the_decision_where_asked() {
+    let ask = ["decide", "--policies", "wards", "--exit-code", "-s", ADA, "-a", "\"read\"", "-r"];
+    // A permit with an obligation, a denial, no subscription, no policies, no such flag.
+    durward(&[&ask[..], &[r#"{"ward": 3}"#]].concat()).exits(4);
+    durward(&[&ask[..], &[r#"{"ward": 5}"#]].concat()).exits(2);
+    durward(&[&ask[..], &["{ward"]].concat()).exits(1);
+    durward(&["decide", "--policies", "nowhere", "--exit-code"]).exits(1);
+    durward(&["decide", "--policies", "wards", "--exit-code", "--request", "nowhere"]).exits(1);
+    durward(&["decide", "--exit-code", "--no-such-flag"]).exits(1);
+    let xacml = ["decide", "--policies", "hospital", "--exit-code", "--request"];
+    durward(&[&xacml[..], &["visitor.json"]].concat()).exits(2);
+}
+
+#[test]
 fn subscriptions_in_lines_are_decided_in_order() {
     let ran = durward(&["decide", "--policies", "wards", "--requests", "wards.jsonl"]).exits(0);
     let decisions: Vec<String> = ran.stdout.lines().map(str::to_owned).collect();

@@ -10,7 +10,7 @@ use crate::{command, data, durward};
 pub(crate) struct Running {
     child: Child,
     /// `127.0.0.1:4711`.
-    address: String,
+    pub(crate) address: String,
     /// What was read to find the address.
     text: String,
     /// Held: who writes to a closed pipe may fail.

@@ -10,9 +10,14 @@ fn the_version_is_that_of_the_package() {
 
 #[test]
 fn help_goes_to_standard_output_and_has_examples() {
-    for command in
-        [&["--help"][..], &["decide", "--help"], &["check", "--help"], &["bench", "embedded", "--help"]]
-    {
+    for command in [
+        &["--help"][..],
+        &["decide", "--help"],
+        &["check", "--help"],
+        &["fmt", "--help"],
+        &["test", "--help"],
+        &["bench", "embedded", "--help"],
+    ] {
         let ran = durward(command).exits(0);
         assert!(ran.stdout.contains("Examples:\n  durward "), "{}", ran.stdout);
         assert_eq!(ran.stderr, "");

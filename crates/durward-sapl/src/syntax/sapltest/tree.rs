@@ -97,7 +97,7 @@ pub struct FunctionMock {
 pub struct FunctionReference {
     /// The function.
     pub name: FunctionName,
-    /// What its arguments must be; `None` without parentheses: anything.
+    /// What its arguments must be; `None` without parentheses, which means the same as none at all.
     pub parameters: Option<Vec<Matcher>>,
 }
 
@@ -121,7 +121,7 @@ pub struct AttributeReference {
     pub entity: Option<Matcher>,
     /// The attribute.
     pub name: FunctionName,
-    /// What its arguments must be; `None` without parentheses.
+    /// What its arguments must be; `None` without parentheses, which means the same as none at all.
     pub parameters: Option<Vec<Matcher>>,
 }
 
@@ -192,7 +192,7 @@ pub struct ExpectedStep {
 /// What a decision must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExpectedKind {
-    /// `permit with obligations ... with resource ... with advice ...`: the whole decision.
+    /// `permit with obligations ... with resource ... with advice ...`: the decision has these, and perhaps more.
     Decision(ExpectedDecision),
     /// `permit once`, `permit 3 times`: so many decisions of this kind, one after the other.
     Times {
@@ -205,16 +205,16 @@ pub enum ExpectedKind {
     Matching(Vec<DecisionMatcher>),
 }
 
-/// A whole decision.
+/// A decision, and what it has at least.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedDecision {
     /// The decision.
     pub decision: DecisionName,
-    /// Its obligations, in order.
+    /// Obligations it has.
     pub obligations: Vec<Expr>,
     /// What stands for the resource.
     pub resource: Option<Expr>,
-    /// Its advice, in order.
+    /// Advice it has.
     pub advice: Vec<Expr>,
 }
 
@@ -286,7 +286,7 @@ pub enum NodeMatcher {
     Number(Option<SmolStr>),
     /// `boolean`, and which.
     Boolean(Option<bool>),
-    /// `array where [...]`: its elements, in order.
+    /// `array where [...]`: for each of these an element of its own, wherever it stands.
     Array(Option<Vec<NodeMatcher>>),
     /// `object where { "key" is ... and ... }`
     Object(Option<Vec<MemberMatcher>>),

@@ -1,12 +1,13 @@
-//! Events out of an event stream (the HTML standard, "Server-sent events"); only their data counts here.
+//! Events out of an event stream (the HTML standard, "Server-sent events"): their data, and their names for those who ask.
 //!
 //! SAPL's engine also takes an event that the stream breaks off in the middle of; here it is not one, as the standard
 //! says: half of a number is a number.
 
 /// A reader of one stream.
-pub(super) struct Events {
+pub(crate) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
+    name: Vec<u8>,
     /// Whether the event has a line of data: one may be empty.
     has_data: bool,
     /// The last byte ended a line, as the first half of an end may.
@@ -15,15 +16,24 @@ pub(super) struct Events {
     bytes_max: usize,
 }
 
+/// One event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Empty where it has none.
+    pub(crate) name: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+}
+
 /// An event or line with more bytes than allowed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(crate) struct TooLarge;
 
 impl Events {
-    pub(super) fn new(bytes_max: usize) -> Events {
+    pub(crate) fn new(bytes_max: usize) -> Events {
         Events {
             line: Vec::new(),
             data: Vec::new(),
+            name: Vec::new(),
             has_data: false,
             after_return: false,
             is_first_line: true,
@@ -31,33 +41,46 @@ impl Events {
         }
     }
 
-    /// Reads on. Gives the last of the events that end here: what is older is no longer true.
+    /// Reads on. Gives the data of the last of the events that end here: what is older is no longer true.
     ///
     /// # Errors
     /// An event that is too large.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, TooLarge> {
         let mut last = None;
+        self.read_each(bytes, |event| last = Some(event.data))?;
+        Ok(last)
+    }
+
+    /// Reads on, and gives each event that ends here.
+    ///
+    /// # Errors
+    /// An event that is too large.
+    pub(crate) fn read_each(&mut self, bytes: &[u8], mut each: impl FnMut(Event)) -> Result<(), TooLarge> {
         for &byte in bytes {
             let follows_return = std::mem::replace(&mut self.after_return, byte == b'\r');
             match byte {
                 b'\n' if follows_return => {}
-                b'\r' | b'\n' => last = self.end_line().or(last),
+                b'\r' | b'\n' => self.end_line().into_iter().for_each(&mut each),
                 _ => self.line.push(byte),
             }
-            if self.line.len() + self.data.len() > self.bytes_max.saturating_add("data: ".len()) {
+            let bytes = self.line.len() + self.data.len() + self.name.len();
+            if bytes > self.bytes_max.saturating_add("data: ".len()) {
                 return Err(TooLarge);
             }
         }
-        Ok(last)
+        Ok(())
     }
 
-    fn end_line(&mut self) -> Option<Vec<u8>> {
+    fn end_line(&mut self) -> Option<Event> {
         let line = std::mem::take(&mut self.line);
         let mark: &[u8] = if std::mem::take(&mut self.is_first_line) { "\u{feff}".as_bytes() } else { &[] };
         let line = line.strip_prefix(mark).unwrap_or(&line);
         if line.is_empty() {
-            let data = std::mem::take(&mut self.data);
-            return std::mem::take(&mut self.has_data).then_some(data);
+            let (name, data) = (std::mem::take(&mut self.name), std::mem::take(&mut self.data));
+            return std::mem::take(&mut self.has_data).then_some(Event { name, data });
+        }
+        if let Some(name) = line.strip_prefix(b"event:") {
+            self.name = name.strip_prefix(b" ").unwrap_or(name).to_vec();
         }
         let data = if line == b"data" { Some(&[][..]) } else { line.strip_prefix(b"data:") };
         if let Some(data) = data {
@@ -98,6 +121,15 @@ mod tests {
             check(&format!("data{end}{end}"), Some(""));
             check(&format!("data:1{end}{end}data:2{end}"), Some("1"));
         }
+    }
+
+    #[test]
+    fn names_are_those_of_their_own_event() {
+        let mut seen = Vec::new();
+        let stream = b"event: a\ndata:1\n\ndata:2\n\nevent:b\n\ndata:3\n\n";
+        Events::new(100).read_each(stream, |event| seen.push((event.name, event.data))).unwrap();
+        let event = |name: &[u8], data: &[u8]| (name.to_vec(), data.to_vec());
+        assert_eq!(seen, [event(b"a", b"1"), event(b"", b"2"), event(b"", b"3")]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! an error, until then, as in SAPL's engine: retries are for sources that break off.
 
 mod client;
-mod events;
+pub(crate) mod events;
 mod headers;
 mod request;
 mod url;

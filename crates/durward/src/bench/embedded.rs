@@ -1,4 +1,4 @@
-//! `durward bench`: how fast this machine decides.
+//! `durward bench embedded`: the decision point inside this process.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,6 +8,7 @@ use durward_lab::embedded::{BenchError, Measurement, Mode, Plan, RequestText, Su
 use durward_pdp::{IndexKind, IndexSettings};
 use serde_json::{Value as Json, json};
 
+use super::{counted, grouped, seconds};
 use crate::decide::read_request_texts;
 use crate::failure::{Failure, Outcome};
 use crate::policies::{self, PolicyArguments};
@@ -26,23 +27,10 @@ by how much the resident set grows per decision point, over several that are bui
 /// Threads that ran less than this part of the time had to share their cores: worth saying.
 const BUSY_BELOW: f64 = 0.95;
 
-/// Measure how fast this machine decides
-#[derive(Debug, clap::Args)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    Embedded(Embedded),
-}
-
 /// The decision point inside this process, without any network
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-struct Embedded {
+pub(super) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,
     /// Requests, one JSON object per line, as for `durward decide`
@@ -89,13 +77,7 @@ enum ModeName {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    match &arguments.what {
-        What::Embedded(embedded) => run_embedded(embedded),
-    }
-}
-
-fn run_embedded(arguments: &Embedded) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let texts = arguments.policies.read()?;
     let requests = read_request_texts(&arguments.requests)?;
     let plan = Plan {
@@ -132,7 +114,7 @@ fn run_embedded(arguments: &Embedded) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Embedded {
+impl Arguments {
     fn index_settings(&self) -> IndexSettings {
         IndexSettings {
             bloom_bits: self.bloom_bits,
@@ -151,7 +133,7 @@ fn failure(error: BenchError) -> Failure {
     }
 }
 
-fn row(kind: IndexKind, measured: &Measurement, arguments: &Embedded) -> Json {
+fn row(kind: IndexKind, measured: &Measurement, arguments: &Arguments) -> Json {
     let mut row = json!({
         "index": kind.name(),
         "mode": arguments.mode.name(),
@@ -172,7 +154,7 @@ fn row(kind: IndexKind, measured: &Measurement, arguments: &Embedded) -> Json {
     row
 }
 
-fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Embedded) -> String {
+fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Arguments) -> String {
     let mut text = head(measured, requests, arguments);
     text.push_str(&format!(
         "{:<8} {:>12} {:>25} {:>9} {:>9} {:>9} {:>10} {:>13}\n",
@@ -195,7 +177,7 @@ fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], argume
     text + &foot(measured)
 }
 
-fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Embedded) -> String {
+fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Arguments) -> String {
     let policies = measured.first().map_or(0, |(_, one)| one.policies);
     let what = match arguments.mode {
         ModeName::Decide => "read request to decision",
@@ -205,10 +187,6 @@ fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], argumen
     let requests = counted(requests.len(), "request", ["", "s"]);
     let threads = counted(usize::from(arguments.threads), "thread", ["", "s"]);
     format!("{policies}, {requests}, {threads}, {what}\n\n")
-}
-
-fn counted(number: usize, word: &str, [one, more]: [&str; 2]) -> String {
-    format!("{number} {word}{}", if number == 1 { one } else { more })
 }
 
 fn foot(measured: &[(IndexKind, Measurement)]) -> String {
@@ -228,19 +206,6 @@ fn foot(measured: &[(IndexKind, Measurement)]) -> String {
     if running < BUSY_BELOW {
         let percent = running * 100.0;
         text.push_str(&format!("the machine was busy: the threads ran only {percent:.0} % of the time\n"));
-    }
-    text
-}
-
-/// A count with thin groups of three: `1 234 567`.
-fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            text.push(' ');
-        }
-        text.push(digit);
     }
     text
 }
@@ -273,25 +238,4 @@ impl Choice {
 
 fn choice(text: &str) -> Result<Choice, String> {
     if text == "all" { Ok(Choice::All) } else { policies::index(text).map(Choice::One) }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
-    if (0.01..=3_600.0).contains(&seconds) {
-        Ok(seconds)
-    } else {
-        Err("between 0.01 and 3600 seconds".to_owned())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn digits_stand_in_groups_of_three() {
-        for (number, text) in [(0.0, "0"), (999.0, "999"), (1000.4, "1 000"), (1_234_567.0, "1 234 567")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }

@@ -2,6 +2,8 @@
 //!
 //! Times are those that the thread ran on a core, where the system tells them, so that other processes do not count.
 
+mod departments;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +13,7 @@ use std::time::{Duration, Instant};
 use durward_pdp::stream::{BrokerSettings, Decider, Finder, Streams, Subscription};
 
 use crate::process::{resident_bytes, thread_time};
+pub use departments::{Attribute, measure_departments};
 
 /// What is to be measured.
 pub struct Plan<'a, P: Decider> {

@@ -1,0 +1,82 @@
+//! Verdicts known ahead: where all policies together look at few parts of the subscription, what they say for every
+//! value that they know.
+//!
+//! As with tables of single conditions the plain evaluator has filled the cells, and where there is no entry it is asked:
+//! without this every decision stays the same.
+
+use super::grid::Grid;
+use super::shape::{Shape, Shapes};
+use super::{Node, Program};
+use crate::combine::{Verdict, Vote};
+use crate::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
+use crate::question::{Attributes, Encoding, NoContent, Question, UNENCODED, known, looked_up};
+
+/// No program has more cells: each costs a decision when policies are read.
+const FOREGONE_CELLS_MAX: usize = 1 << 14;
+
+/// Filling the cells looks at no more policy elements, so that it takes some tenths of a second at most.
+const FOREGONE_VISITS_MAX: usize = 1 << 20;
+
+/// The verdicts of a whole program.
+#[derive(Debug)]
+pub(super) struct Foregone {
+    grid: Grid,
+    /// `None` where it has to be decided.
+    cells: Box<[Option<Verdict>]>,
+}
+
+impl Foregone {
+    /// `None` where anything goes along with a verdict, or policies look at too much.
+    pub(super) fn of(program: &Program, shapes: &Shapes) -> Option<Foregone> {
+        let shape = shape(program, shapes)?;
+        let grid = Grid::new(&program.slots, &shape, FOREGONE_CELLS_MAX)?;
+        if grid.cells().checked_mul(program.nodes().len())? > FOREGONE_VISITS_MAX {
+            return None;
+        }
+        let cells = (0..grid.cells()).map(|at| verdict(program, shapes, &grid, at)).collect();
+        Some(Foregone { grid, cells })
+    }
+
+    #[inline]
+    pub(super) fn verdict(
+        &self,
+        program: &Program,
+        attributes: &dyn Attributes,
+        encoding: &Encoding,
+    ) -> Option<Verdict> {
+        let at = match encoding.complete(&program.slots) {
+            Some(numbers) => self.grid.cell(|slot| known(numbers, slot)),
+            None => self.grid.cell(|slot| looked_up(&program.slots, attributes, slot)),
+        };
+        *self.cells.get(at?)?
+    }
+}
+
+/// What all conditions together depend on.
+fn shape(program: &Program, shapes: &Shapes) -> Option<Shape> {
+    let mut all = Shape::default();
+    for (_, node) in program.nodes() {
+        let (target, condition, duties, transform) = match node {
+            Node::Rule(rule) => (rule.target, rule.condition, &rule.duties, rule.transform),
+            Node::Set(set) => (set.target, None, &set.duties, None),
+        };
+        if !duties.is_empty() || transform.is_some() {
+            return None;
+        }
+        for condition in target.into_iter().chain(condition) {
+            all = all.and(shapes.get(condition)?.clone())?;
+        }
+    }
+    Some(all)
+}
+
+/// `None` where it is an error, which wants to be told, or not the same for all that the cell stands for.
+fn verdict(program: &Program, shapes: &Shapes, grid: &Grid, at: usize) -> Option<Verdict> {
+    let parts = grid.parts(&program.slots, at, shapes.unnamed())?;
+    let question = Question::new(&program.slots, &parts, &NoContent, &[], &UNENCODED);
+    let vote = Evaluator::new(program, &question, &Everything, &Unwatched, ListPolicies::No).decide();
+    match vote {
+        Vote { verdict: Verdict::Indeterminate(_), .. } | Vote { duties: Some(_), .. } => None,
+        Vote { verdict, .. } => Some(verdict),
+    }
+}

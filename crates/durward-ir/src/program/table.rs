@@ -1,0 +1,152 @@
+//! Truths computed ahead: for conditions over few parts of the subscription, what they come to for every value that
+//! policies know.
+//!
+//! A table says nothing the plain evaluator would not say: its cells were filled by it. Where a part holds something
+//! that no policy names, or where the condition is in error, there is no entry, and the condition is evaluated. Without
+//! tables every decision stays the same.
+
+use std::cell::Cell;
+
+use super::grid::Grid;
+use super::shape::{Shape, Shapes};
+use super::{Expr, ExprId, Program, Structured, UnaryOperator};
+use crate::evaluate::{Reckoner, STEPS_MAX};
+use crate::question::{NoContent, Question, UNENCODED};
+
+/// No table has more cells: filling one costs an evaluation each.
+const TABLE_CELLS_MAX: usize = 1 << 14;
+
+/// All tables of a program together have no more cells, so that building them takes some tenths of a second at most.
+const TABLES_CELLS_MAX: usize = 1 << 20;
+
+/// How deep conditions are taken apart.
+const NESTING_MAX: usize = 8;
+
+/// All tables of a program.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    /// For each expression one more than the number of its table; 0 where it has none. Empty where there is no table.
+    places: Box<[u32]>,
+    tables: Box<[Table]>,
+}
+
+/// The truths of one expression.
+#[derive(Debug)]
+struct Table {
+    grid: Grid,
+    /// Two bits for each cell: whether there is an entry, and the entry.
+    cells: Box<[u64]>,
+}
+
+const CELLS_PER_WORD: usize = 32;
+
+impl Tables {
+    /// Makes a table of every condition that can have one, and otherwise of those of its parts that can.
+    pub(super) fn of(program: &Program, shapes: &Shapes) -> Tables {
+        let mut maker =
+            Maker { program, shapes, places: Vec::new(), tables: Vec::new(), cells_left: TABLES_CELLS_MAX };
+        for condition in shapes.conditions() {
+            maker.table(*condition, NESTING_MAX);
+        }
+        Tables { places: maker.places.into(), tables: maker.tables.into() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn truth(&self, id: ExprId, question: &Question<'_>) -> Option<bool> {
+        let place = *self.places.get(id.0 as usize)?;
+        self.tables.get((place as usize).wrapping_sub(1))?.truth(question)
+    }
+}
+
+impl Table {
+    #[inline]
+    fn truth(&self, question: &Question<'_>) -> Option<bool> {
+        let at = self.grid.cell(|slot| question.peek(slot))?;
+        match self.cells.get(at / CELLS_PER_WORD)? >> (at % CELLS_PER_WORD * 2) & 0b11 {
+            0b10 => Some(false),
+            0b11 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, at: usize, truth: bool) {
+        if let Some(word) = self.cells.get_mut(at / CELLS_PER_WORD) {
+            *word |= (0b10 | u64::from(truth)) << (at % CELLS_PER_WORD * 2);
+        }
+    }
+}
+
+struct Maker<'a> {
+    program: &'a Program,
+    shapes: &'a Shapes,
+    places: Vec<u32>,
+    tables: Vec<Table>,
+    cells_left: usize,
+}
+
+impl Maker<'_> {
+    fn table(&mut self, id: ExprId, levels_left: usize) {
+        let expr = self.program.expr(id);
+        if self.is_plain(expr) || self.places.get(id.0 as usize).is_some_and(|place| *place > 0) {
+            return;
+        }
+        if let Some(table) = self.shapes.get(id).and_then(|shape| self.make(id, shape)) {
+            self.tables.push(table);
+            self.places.resize(self.program.exprs().len(), 0);
+            if let Some(place) = self.places.get_mut(id.0 as usize) {
+                *place = self.tables.len() as u32;
+            }
+            return;
+        }
+        if levels_left == 0 {
+            return;
+        }
+        if let Expr::All(parts) | Expr::Any(parts) = expr {
+            parts.iter().for_each(|part| self.table(*part, levels_left - 1));
+        } else if let Expr::Structured(Structured::Unary(UnaryOperator::Not, operand)) = expr {
+            self.table(*operand, levels_left - 1);
+        }
+    }
+
+    /// Whether an index answers it, and the evaluator as fast as a table.
+    fn is_plain(&self, expr: &Expr) -> bool {
+        let is_one_of = |part: &ExprId| matches!(self.program.expr(*part), Expr::IsOneOf(..));
+        if let Expr::All(parts) | Expr::Any(parts) = expr {
+            return parts.iter().all(is_one_of);
+        }
+        matches!(expr, Expr::IsOneOf(..))
+    }
+
+    /// `None` where it would be too large, or say nothing.
+    fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Table> {
+        let grid = Grid::new(&self.program.slots, shape, TABLE_CELLS_MAX)?;
+        self.cells_left = self.cells_left.checked_sub(grid.cells())?;
+        let cells = vec![0; grid.cells().div_ceil(CELLS_PER_WORD)].into();
+        let mut table = Table { grid, cells };
+        for at in 0..table.grid.cells() {
+            if let Some(truth) = self.truth(id, &table.grid, at) {
+                table.set(at, truth);
+            }
+        }
+        table.cells.iter().any(|word| *word != 0).then_some(table)
+    }
+
+    /// What the plain evaluator says for one cell; `None` where that is an error or not the same for all that the cell
+    /// stands for.
+    fn truth(&self, id: ExprId, grid: &Grid, at: usize) -> Option<bool> {
+        let parts = grid.parts(&self.program.slots, at, self.shapes.unnamed())?;
+        let question = Question::new(&self.program.slots, &parts, &NoContent, &[], &UNENCODED);
+        let reckoner = Reckoner {
+            exprs: self.program.exprs(),
+            question: &question,
+            steps: &Cell::new(0),
+            steps_max: STEPS_MAX,
+            remembering: None,
+        };
+        reckoner.truth(id, None).ok()
+    }
+}

@@ -1,0 +1,230 @@
+//! A hospital: per department 32 policies that permit by role and membership and one that denies by sensitivity, and five
+//! for emergencies.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::random::JavaRandom;
+use super::{GRAPH_SEED, Parts, SUBSCRIPTION_SEED, SUBSCRIPTIONS, subscription};
+
+/// People in a department.
+const STAFF: usize = 5;
+
+/// What somebody may be, and do.
+struct Role {
+    name: &'static str,
+    clearance: u32,
+    /// A type of resource, and actions on it.
+    permissions: &'static [(&'static str, &'static [&'static str])],
+}
+
+const READ: &[&str] = &["read"];
+const READ_WRITE: &[&str] = &["read", "write"];
+const READ_WRITE_CREATE: &[&str] = &["read", "write", "create"];
+const READ_ORDER: &[&str] = &["read", "order"];
+
+const ROLES: [Role; 9] = [
+    Role {
+        name: "attending",
+        clearance: 4,
+        permissions: &[
+            ("PatientRecord", READ_WRITE_CREATE),
+            ("LabResult", READ_ORDER),
+            ("Prescription", &["read", "write", "prescribe"]),
+            ("Imaging", READ_ORDER),
+            ("CareNote", READ_WRITE_CREATE),
+            ("Referral", READ_WRITE_CREATE),
+        ],
+    },
+    Role {
+        name: "resident",
+        clearance: 3,
+        permissions: &[
+            ("PatientRecord", READ_WRITE),
+            ("LabResult", READ),
+            ("Prescription", READ),
+            ("Imaging", READ_ORDER),
+            ("CareNote", READ_WRITE_CREATE),
+            ("Referral", &["read", "create"]),
+        ],
+    },
+    Role {
+        name: "nurse",
+        clearance: 3,
+        permissions: &[
+            ("PatientRecord", READ_WRITE),
+            ("LabResult", READ),
+            ("Prescription", READ),
+            ("CareNote", READ_WRITE_CREATE),
+            ("Schedule", READ_WRITE),
+        ],
+    },
+    Role {
+        name: "labTech",
+        clearance: 2,
+        permissions: &[("LabResult", READ_WRITE_CREATE), ("Imaging", READ_WRITE_CREATE)],
+    },
+    Role {
+        name: "pharmacist",
+        clearance: 3,
+        permissions: &[("Prescription", &["read", "write", "approve"]), ("PatientRecord", READ)],
+    },
+    Role {
+        name: "admin",
+        clearance: 2,
+        permissions: &[
+            ("Schedule", &["read", "write", "create", "delete"]),
+            ("BillingRecord", READ_WRITE),
+            ("AuditLog", READ),
+        ],
+    },
+    Role {
+        name: "billing",
+        clearance: 2,
+        permissions: &[("BillingRecord", &["read", "write", "create", "bill"]), ("PatientRecord", READ)],
+    },
+    Role {
+        name: "auditor",
+        clearance: 4,
+        permissions: &[
+            ("AuditLog", &["read", "write", "create", "audit"]),
+            ("PatientRecord", READ),
+            ("BillingRecord", READ),
+        ],
+    },
+    Role {
+        name: "researcher",
+        clearance: 1,
+        permissions: &[("PatientRecord", READ), ("LabResult", READ), ("Imaging", READ)],
+    },
+];
+
+/// What may be done in an emergency, and with what.
+const EMERGENCY_TYPES: [&str; 5] = ["PatientRecord", "LabResult", "Prescription", "Imaging", "CareNote"];
+const EMERGENCY_ACTIONS: &[&str] = &["read", "write", "prescribe", "override"];
+
+/// What is asked for: what is there more than once is asked for more often.
+const ACTIONS: [&str; 18] = [
+    "read",
+    "read",
+    "read",
+    "read",
+    "read",
+    "read",
+    "read",
+    "write",
+    "write",
+    "write",
+    "create",
+    "create",
+    "order",
+    "prescribe",
+    "approve",
+    "bill",
+    "audit",
+    "delete",
+];
+const TYPES: [&str; 13] = [
+    "PatientRecord",
+    "PatientRecord",
+    "PatientRecord",
+    "LabResult",
+    "LabResult",
+    "CareNote",
+    "CareNote",
+    "Prescription",
+    "Imaging",
+    "Schedule",
+    "BillingRecord",
+    "AuditLog",
+    "Referral",
+];
+
+/// A hospital of so many departments.
+pub(super) fn generate(departments: usize) -> Parts {
+    let mut policies: Vec<String> = (0..departments).flat_map(department_policies).collect();
+    policies.extend(EMERGENCY_TYPES.map(emergency_policy));
+    let (graph, roles) = staff(departments);
+    let variables = Map::from_iter([("staffGraph".to_owned(), Json::Object(graph))]);
+    let mut random = JavaRandom::new(SUBSCRIPTION_SEED);
+    let subscriptions = (0..SUBSCRIPTIONS).map(|_| ask(&mut random, departments, &roles)).collect();
+    Parts { policies, variables, subscriptions }
+}
+
+fn department_policies(department: usize) -> Vec<String> {
+    let mut policies = Vec::new();
+    for role in &ROLES {
+        for (kind, actions) in role.permissions {
+            policies.push(permission(department, role.name, kind, actions));
+        }
+    }
+    policies.push(format!(
+        "policy \"sensitivity-deny-dept-{department}\"\ndeny\n    resource.department == \"dept_{department}\";\n    \
+         resource.sensitivity > subject.clearance;\n"
+    ));
+    policies
+}
+
+fn permission(department: usize, role: &str, kind: &str, actions: &[&str]) -> String {
+    format!(
+        "policy \"dept-{department}-{role}-{kind}\"\npermit\n    subject.role == \"{role}\";\n    \
+         resource.type == \"{kind}\";\n    {};\n    resource.department == \"dept_{department}\";\n    \
+         var memberOf = graph.transitiveClosureSet(staffGraph);\n    \
+         memberOf[(subject.id)] has \"dept_{department}\";\n",
+        action_is(actions)
+    )
+}
+
+fn emergency_policy(kind: &str) -> String {
+    format!(
+        "policy \"emergency-{kind}\"\npermit\n    subject.role == \"emergency\";\n    resource.type == \"{kind}\";\n    \
+         {};\n",
+        action_is(EMERGENCY_ACTIONS)
+    )
+}
+
+fn action_is(actions: &[&str]) -> String {
+    match actions {
+        [only] => format!("action == \"{only}\""),
+        several => format!("action in [\"{}\"]", several.join("\", \"")),
+    }
+}
+
+/// Who belongs to what, and everybody's role.
+fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
+    let mut random = JavaRandom::new(GRAPH_SEED);
+    let mut graph = Map::new();
+    for department in 0..departments {
+        graph.insert(format!("dept_{department}"), json!([]));
+    }
+    for department in 0..departments {
+        for team in [2 * department, 2 * department + 1] {
+            graph.insert(format!("team_{team}"), json!([format!("dept_{department}")]));
+        }
+    }
+    let mut roles = Vec::new();
+    for person in 0..departments * STAFF {
+        let own = person / STAFF;
+        roles.extend(ROLES.get(random.below(ROLES.len())));
+        let mut teams = vec![format!("team_{}", 2 * own + random.below(2))];
+        for other in (0..departments).filter(|other| *other != own) {
+            if random.is_edge() {
+                teams.push(format!("team_{}", 2 * other + random.below(2)));
+            }
+        }
+        graph.insert(format!("staff_{person}"), json!(teams));
+    }
+    (graph, roles)
+}
+
+fn ask(random: &mut JavaRandom, departments: usize, roles: &[&'static Role]) -> Json {
+    let person = random.below(departments * STAFF);
+    let (action, kind) = (random.one_of(&ACTIONS), random.one_of(&TYPES));
+    let department = if random.real() < 0.8 { person / STAFF } else { random.below(departments) };
+    let sensitivity = if random.real() < 0.7 { 1 } else { random.below(4) + 1 };
+    let (role, clearance) = roles.get(person).map_or(("", 0), |role| (role.name, role.clearance));
+    subscription(
+        json!({ "id": format!("staff_{person}"), "role": role, "clearance": clearance }),
+        action,
+        json!({ "type": kind, "department": format!("dept_{department}"), "sensitivity": sensitivity }),
+    )
+}

@@ -1,0 +1,129 @@
+//! HTTP/1.1, as much of it as our own questions and their answers need.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use bytes::{Buf, BytesMut};
+use durward_server::client::subscription_json;
+
+use super::load::Connection;
+use super::{Plan, ServerBenchError};
+
+/// Longest head of an answer.
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// All requests as they are sent.
+pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<Vec<u8>>, ServerBenchError> {
+    let question = |subscription| {
+        let (host, body) = (plan.address, subscription_json(subscription));
+        let length = body.len();
+        format!(
+            "POST /api/pdp/decide-once HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
+    };
+    Ok(plan.questions.iter().map(question).collect())
+}
+
+/// One connection.
+pub(super) struct Http<'q> {
+    questions: &'q [Vec<u8>],
+    out: BytesMut,
+    input: BytesMut,
+    /// When those under way were due; answers come in the same order.
+    due: VecDeque<Instant>,
+}
+
+impl<'q> Http<'q> {
+    pub(super) fn new(questions: &'q [Vec<u8>]) -> Http<'q> {
+        Http { questions, out: BytesMut::new(), input: BytesMut::new(), due: VecDeque::new() }
+    }
+}
+
+impl Connection for Http<'_> {
+    fn ask(&mut self, number: usize, due: Instant) {
+        self.out.extend_from_slice(self.questions.get(number).map_or(&[], Vec::as_slice));
+        self.due.push_back(due);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.due.len()
+    }
+
+    fn out(&mut self) -> &mut BytesMut {
+        &mut self.out
+    }
+
+    fn input(&mut self) -> &mut BytesMut {
+        &mut self.input
+    }
+
+    fn next(&mut self, _: Instant) -> Result<Option<(Instant, bool)>, String> {
+        let Some((head, length)) = head(&self.input)? else { return Ok(None) };
+        if self.input.len() < head + length {
+            return Ok(None);
+        }
+        let is_ok = self.input.starts_with(b"HTTP/1.1 200 ");
+        self.input.advance(head);
+        let is_decision = is_ok && self.input.starts_with(b"{\"decision\":\"");
+        self.input.advance(length);
+        let due = self.due.pop_front().ok_or("an answer that nobody asked for")?;
+        Ok(Some((due, is_decision)))
+    }
+}
+
+/// How long the head is, and the body that it announces; `None` while it is not all there.
+fn head(input: &[u8]) -> Result<Option<(usize, usize)>, String> {
+    let Some(end) = memchr::memmem::find(input, b"\r\n\r\n") else {
+        let is_too_long = input.len() > HEAD_BYTES_MAX;
+        return if is_too_long { Err("a head without an end".into()) } else { Ok(None) };
+    };
+    let head = input.get(..end).and_then(|head| str::from_utf8(head).ok()).ok_or("a head that is no text")?;
+    if !head.starts_with("HTTP/1.1 ") {
+        return Err("no answer of HTTP/1.1".into());
+    }
+    let length = head.split("\r\n").find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    });
+    Ok(Some((end + 4, length.ok_or("an answer without a length")?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_apart_wherever_they_are_cut() {
+        let good = "HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{\"decision\":\"DENY\"}";
+        let bad = "HTTP/1.1 503 Later\r\ncontent-length: 2\r\n\r\n{}";
+        let stream = format!("{good}{bad}{good}");
+        let questions = [b"q".to_vec()];
+        for size in 1..=stream.len() {
+            let mut http = Http::new(&questions);
+            let now = Instant::now();
+            (0..3).for_each(|_| http.ask(0, now));
+            assert_eq!(&http.out()[..], b"qqq");
+            let mut seen = Vec::new();
+            for piece in stream.as_bytes().chunks(size) {
+                http.input().extend_from_slice(piece);
+                while let Some((_, is_decision)) = http.next(now).unwrap() {
+                    seen.push(is_decision);
+                }
+            }
+            assert_eq!((seen, http.in_flight()), (vec![true, false, true], 0));
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_said_so() {
+        for text in
+            ["SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"]
+        {
+            assert!(head(text.as_bytes()).is_err(), "{text:?}");
+        }
+        assert!(head(&vec![b'x'; HEAD_BYTES_MAX + 1]).is_err());
+        assert_eq!(head(b"HTTP/1.1 200 OK\r\n"), Ok(None));
+    }
+}

@@ -1,0 +1,86 @@
+//! RSocket, with the requester of durward's client.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use durward_server::rsocket::requester::{Event, Limits, Requester};
+use durward_server::rsocket::{Credentials, protobuf};
+
+use super::load::Connection;
+use super::{Plan, ServerBenchError};
+
+const LIMITS: Limits = Limits {
+    payload_bytes_max: 0xFF_FFFF,
+    keep_alive: Duration::from_secs(20),
+    lifetime: Duration::from_secs(90),
+};
+
+/// Most values in one answer.
+const VALUES_MAX: usize = 100_000;
+
+/// All questions as they are sent.
+pub(super) fn questions(plan: &Plan<'_>) -> Result<Vec<BytesMut>, ServerBenchError> {
+    let question = |subscription| {
+        let mut question = BytesMut::new();
+        protobuf::write_subscription(&mut question, subscription).map_err(|_| ServerBenchError::Question)?;
+        Ok(question)
+    };
+    plan.questions.iter().map(question).collect()
+}
+
+/// One connection.
+pub(super) struct Rsocket<'q> {
+    questions: &'q [BytesMut],
+    requester: Requester,
+    /// When those under way were due.
+    due: HashMap<u32, Instant>,
+}
+
+impl<'q> Rsocket<'q> {
+    pub(super) fn new(questions: &'q [BytesMut]) -> Rsocket<'q> {
+        let requester = Requester::new(LIMITS, &Credentials::None, Instant::now());
+        Rsocket { questions, requester, due: HashMap::new() }
+    }
+}
+
+impl Connection for Rsocket<'_> {
+    fn ask(&mut self, number: usize, due: Instant) {
+        let question = self.questions.get(number).map_or(&[][..], |question| question);
+        // A connection that is over says so when it is listened to.
+        if let Ok(stream) = self.requester.ask(b"decide-once", question) {
+            self.due.insert(stream, due);
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.due.len()
+    }
+
+    fn out(&mut self) -> &mut BytesMut {
+        self.requester.tick(Instant::now());
+        self.requester.out()
+    }
+
+    fn input(&mut self) -> &mut BytesMut {
+        self.requester.input()
+    }
+
+    fn next(&mut self, now: Instant) -> Result<Option<(Instant, bool)>, String> {
+        while let Some(event) = self.requester.next_event(now) {
+            let (stream, is_decision) = match event {
+                Event::Answer { stream, data, .. } => {
+                    (stream, protobuf::read_decision(&data, VALUES_MAX).is_ok())
+                }
+                Event::Completed { stream } | Event::Failed { stream, .. } => (stream, false),
+            };
+            if let Some(due) = self.due.remove(&stream) {
+                return Ok(Some((due, is_decision)));
+            }
+        }
+        match self.requester.closed() {
+            Some(closed) => Err(format!("{closed:?}")),
+            None => Ok(None),
+        }
+    }
+}

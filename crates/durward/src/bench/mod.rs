@@ -1,0 +1,72 @@
+//! `durward bench`: how fast this machine decides.
+
+mod embedded;
+mod generate;
+mod server;
+mod streams;
+
+use crate::failure::Outcome;
+
+/// Measure how fast this machine decides
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Embedded(embedded::Arguments),
+    Server(server::Arguments),
+    Streams(streams::Arguments),
+    Generate(generate::Arguments),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Embedded(arguments) => embedded::run(arguments),
+        What::Server(arguments) => server::run(arguments),
+        What::Streams(arguments) => streams::run(arguments),
+        What::Generate(arguments) => generate::run(arguments),
+    }
+}
+
+fn counted(number: usize, word: &str, [one, more]: [&str; 2]) -> String {
+    format!("{number} {word}{}", if number == 1 { one } else { more })
+}
+
+/// A count with thin groups of three: `1 234 567`.
+fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds".to_owned())?;
+    if (0.01..=3_600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("between 0.01 and 3600 seconds".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        for (number, text) in [(0.0, "0"), (999.0, "999"), (1000.4, "1 000"), (1_234_567.0, "1 234 567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

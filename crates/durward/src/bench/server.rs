@@ -1,0 +1,312 @@
+//! `durward bench server`: a server over the network, on a core of its own.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+use std::{env, fs, io, process, thread};
+
+use durward_lab::embedded::Form;
+use durward_lab::server::{Measurement, Plan, ServerBenchError, Transport, measure};
+use durward_pdp::sapl::Subscription;
+use serde_json::json;
+
+use super::{counted, grouped, seconds};
+use crate::decide::read_request_texts;
+use crate::failure::{Failure, Outcome, complain};
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward bench server --transport rsocket --policies rbac/ --subscriptions rbac/subscriptions.jsonl
+  durward bench server --transport http --url http://127.0.0.1:8080 --subscriptions asks.jsonl --rate 5000
+
+With --policies, a server is started for the measurement, with one worker, and pinned to one core (by `taskset`), the
+load to the other. Saturation is what is answered while every connection has as many questions under way as it may.
+Latency is then measured at a tenth of it, or at --rate: questions are asked when their time has come, whether or not
+earlier ones were answered, and a wait counts from that time. Only what anybody may ask, unencrypted, is measured.";
+
+/// Less than this part of the time means that something else than the server was the limit.
+const BUSY_BELOW: f64 = 0.9;
+
+/// A server over the network: what it answers at most, and how long answers take at a tenth of that
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// The protocol
+    #[arg(long, value_enum)]
+    transport: TransportName,
+    /// Policies to start a server with: a directory of SAPL or XACML
+    #[arg(long, value_name = "DIR|FILE", required_unless_present = "url", conflicts_with = "url")]
+    policies: Option<PathBuf>,
+    /// A server that is running: `http://host:port`, or `host:port` for RSocket
+    #[arg(long, value_name = "URL|HOST:PORT")]
+    url: Option<String>,
+    /// What to ask, one JSON object with a `subscription` per line
+    #[arg(long, value_name = "FILE.jsonl")]
+    subscriptions: PathBuf,
+    /// How many connections; without it 64 for HTTP and 8 for RSocket
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    connections: Option<u16>,
+    /// How many questions a connection has under way at most; without it 1 for HTTP and 64 for RSocket
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    in_flight: Option<u16>,
+    /// Questions a second to measure latency at, instead of a tenth of saturation, which is then not looked for
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+    /// How long saturation is measured, and then latency
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = seconds)]
+    seconds: f64,
+    /// The cores of the server and of the load; `none` pins nothing
+    #[arg(long, value_name = "SERVER,LOAD", default_value = "0,1", value_parser = cores)]
+    cores: Cores,
+    /// Print an object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum TransportName {
+    /// SAPL's decisions over HTTP/1.1
+    Http,
+    /// SAPL's decisions over RSocket
+    Rsocket,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Cores {
+    Any,
+    Of { server: u16, load: u16 },
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "a number".to_owned())?;
+    if (1.0..=100_000_000.0).contains(&rate) { Ok(rate) } else { Err("between 1 and 100000000".to_owned()) }
+}
+
+fn cores(text: &str) -> Result<Cores, String> {
+    if text == "none" {
+        return Ok(Cores::Any);
+    }
+    let pair =
+        text.split_once(',').and_then(|(server, load)| Some((server.parse().ok()?, load.parse().ok()?)));
+    let (server, load) = pair.ok_or("`none`, or two numbers of cores such as 0,1")?;
+    Ok(Cores::Of { server, load })
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let questions = read_questions(&arguments.subscriptions)?;
+    let server = match (&arguments.policies, &arguments.url) {
+        (Some(policies), _) => Some(Started::start(policies, arguments)?),
+        (None, _) => None,
+    };
+    let address = match (&server, &arguments.url) {
+        (Some(server), _) => server.address,
+        (None, Some(url)) => resolve(url)?,
+        (None, None) => return Err(Failure::new("neither `--policies` nor `--url` is given")),
+    };
+    if let Cores::Of { load, .. } = arguments.cores {
+        pin(load);
+    }
+    let (transport, connections, in_flight) = match arguments.transport {
+        TransportName::Http => (Transport::Http, 64, 1),
+        TransportName::Rsocket => (Transport::Rsocket, 8, 64),
+    };
+    let plan = Plan {
+        address,
+        transport,
+        questions: &questions,
+        connections: arguments.connections.map_or(connections, usize::from),
+        in_flight: arguments.in_flight.map_or(in_flight, usize::from),
+        duration: Duration::from_secs_f64(arguments.seconds),
+        rate: arguments.rate,
+        process: server.as_ref().map(|server| server.child.id()),
+    };
+    let measured = measure(&plan).map_err(failure)?;
+    to_stdout(&if arguments.json { row(&plan, &measured) } else { table(&plan, &measured) })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failure(error: ServerBenchError) -> Failure {
+    let hint = match &error {
+        ServerBenchError::NoQuestions | ServerBenchError::Question => "see `--subscriptions`",
+        ServerBenchError::Connection(_) => "is the server up, and does it take so many connections?",
+        ServerBenchError::Nonsense(_) | ServerBenchError::NoAnswers => {
+            "does it speak SAPL's protocols there, unencrypted, and may anybody ask?"
+        }
+    };
+    Failure::new(crate::failure::without_number(&error.to_string())).hint(hint)
+}
+
+fn read_questions(path: &Path) -> Result<Vec<Subscription>, Failure> {
+    let mut questions = Vec::new();
+    for text in read_request_texts(path)? {
+        if text.form != Form::Subscription {
+            return Err(Failure::new(format!("{}: there is no `subscription`", text.name)));
+        }
+        let read = Subscription::from_json(&text.text);
+        questions.push(read.map_err(|error| Failure::new(format!("{}: {error}", text.name)))?);
+    }
+    Ok(questions)
+}
+
+fn resolve(url: &str) -> Result<SocketAddr, Failure> {
+    let host = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
+    let unclear = || Failure::new(format!("`{url}` is no `http://host:port` and no `host:port`"));
+    host.to_socket_addrs().map_err(|_| unclear())?.next().ok_or_else(unclear)
+}
+
+/// Keeps this process, and those it starts from now on, on one core. Where that does not work, it is said.
+fn pin(core: u16) {
+    let words = ["-cp".to_owned(), core.to_string(), process::id().to_string()];
+    let pinned = Command::new("taskset").args(words).stdin(Stdio::null()).output();
+    if !pinned.is_ok_and(|output| output.status.success()) {
+        complain(format_args!("`taskset` did not keep the measurement on core {core}; see `--cores`"));
+    }
+}
+
+/// A server that was started for the measurement; it ends with it.
+struct Started {
+    child: Child,
+    address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl Started {
+    fn start(policies: &Path, arguments: &Arguments) -> Result<Started, Failure> {
+        if let Cores::Of { server, .. } = arguments.cores {
+            pin(server);
+        }
+        let folder = env::temp_dir().join(format!("durward-bench-{}", process::id()));
+        fs::create_dir_all(&folder)?;
+        let config = folder.join("durward.toml");
+        let policies = fs::canonicalize(policies).map_err(|error| Failure::unreadable(policies, &error))?;
+        fs::write(&config, settings(&policies)?)?;
+        let mut command = Command::new(env::current_exe()?);
+        command.arg("serve").arg("--config").arg(&config);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut started = Started { child: child?, address, folder };
+        let mark = match arguments.transport {
+            TransportName::Http => "serving address=",
+            TransportName::Rsocket => "serving RSocket address=",
+        };
+        started.address = started.wait(mark)?;
+        Ok(started)
+    }
+
+    /// Reads the log until it says where the server listens, and then for as long as it says anything.
+    fn wait(&mut self, mark: &str) -> Result<SocketAddr, Failure> {
+        let log = self.child.stderr.take().ok_or_else(|| Failure::new("the server has no log"))?;
+        let mut log = BufReader::new(log);
+        let mut said = String::new();
+        loop {
+            let start = said.len();
+            if log.read_line(&mut said)? == 0 {
+                return Err(Failure::new(format!("the server did not start: {}", said.trim())));
+            }
+            let line = said.get(start..).unwrap_or_default();
+            let address =
+                line.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
+            if let Some(address) = address {
+                thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+                return Ok(address);
+            }
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A server that anybody on this machine may ask.
+fn settings(policies: &Path) -> Result<Vec<u8>, Failure> {
+    let path = policies.to_str().ok_or_else(|| Failure::new("the path of the policies is not UTF-8"))?;
+    let mut text = Vec::new();
+    // A text of JSON is one of TOML.
+    writeln!(text, "policies.path = {}", serde_json::Value::from(path))?;
+    writeln!(text, "server.listen = '127.0.0.1:0'\nserver.workers = 1\nsapl.http = true")?;
+    writeln!(text, "rsocket.listen = '127.0.0.1:0'\nauth.danger_allow_no_auth = true")?;
+    writeln!(text, "log.format = 'text'\nlog.level = 'info'")?;
+    Ok(text)
+}
+
+fn row(plan: &Plan<'_>, measured: &Measurement) -> String {
+    let load = &measured.load;
+    let row = json!({
+        "transport": name(plan.transport),
+        "connections": plan.connections,
+        "in_flight": plan.in_flight,
+        "saturation_per_s": measured.saturation.map(|spread| spread.median.round()),
+        "saturation_min_per_s": measured.saturation.map(|spread| spread.min.round()),
+        "saturation_max_per_s": measured.saturation.map(|spread| spread.max.round()),
+        "cpu_ns": measured.cpu_ns,
+        "server_busy": measured.busy.map(|busy| (busy * 1_000.0).round() / 1_000.0),
+        "rate_per_s": load.rate.round(),
+        "answered": load.answered,
+        "failed": load.failed,
+        "unanswered": load.unanswered,
+        "p50_ns": load.p50_ns,
+        "p99_ns": load.p99_ns,
+        "p999_ns": load.p999_ns,
+        "max_ns": load.max_ns,
+        "resident_bytes": measured.resident_bytes,
+    });
+    format!("{row:#}\n")
+}
+
+fn name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Http => "http",
+        Transport::Rsocket => "rsocket",
+    }
+}
+
+fn table(plan: &Plan<'_>, measured: &Measurement) -> String {
+    let questions = counted(plan.questions.len(), "question", ["", "s"]);
+    let connections = counted(plan.connections, "connection", ["", "s"]);
+    let mut text = format!(
+        "{}, {questions}, {connections} with up to {} under way each\n\n",
+        name(plan.transport),
+        plan.in_flight
+    );
+    if let Some(spread) = measured.saturation {
+        let (min, max) = (grouped(spread.min), grouped(spread.max));
+        text.push_str(&format!("saturation  {} answers/s ({min} .. {max})\n", grouped(spread.median)));
+    }
+    if let Some(cpu_ns) = measured.cpu_ns {
+        text.push_str(&format!("the server  {:.1} us of a core for an answer\n", cpu_ns as f64 / 1_000.0));
+    }
+    if let Some(bytes) = measured.resident_bytes {
+        text.push_str(&format!("its memory  {:.1} MiB resident\n", bytes as f64 / f64::from(1 << 20)));
+    }
+    let load = &measured.load;
+    let us = |nanoseconds: u64| nanoseconds as f64 / 1_000.0;
+    text.push_str(&format!(
+        "\nat {} questions/s: p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, longest {:.0} us\n",
+        grouped(load.rate),
+        us(load.p50_ns),
+        us(load.p99_ns),
+        us(load.p999_ns),
+        us(load.max_ns)
+    ));
+    text.push_str(&format!(
+        "{} answered, {} failed, {} not answered\n",
+        load.answered, load.failed, load.unanswered
+    ));
+    if let Some(busy) = measured.busy.filter(|busy| *busy < BUSY_BELOW) {
+        let percent = busy * 100.0;
+        text.push_str(&format!(
+            "the server ran only {percent:.0} % of the time: the load or the machine was the limit\n"
+        ));
+    }
+    text
+}

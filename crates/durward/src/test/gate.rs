@@ -1,0 +1,41 @@
+//! How much must be covered.
+
+use durward_scenario::{Coverage, Ratio};
+
+/// The least that must be covered, in percent.
+#[derive(Debug, clap::Args)]
+pub(super) struct Gate {
+    /// How many of all policy sets must have been asked, in percent
+    #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
+    policy_set_hit_ratio: f64,
+    /// How many of all policies must have applied, in percent
+    #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
+    policy_hit_ratio: f64,
+    /// How many of all conditions must have been both true and false, in percent
+    #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
+    condition_hit_ratio: f64,
+    /// How many of all outcomes must have come, in percent
+    #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
+    branch_coverage_ratio: f64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "a number from 0 to 100".to_owned())?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("a number from 0 to 100".to_owned()) }
+}
+
+impl Gate {
+    /// What is covered less than asked for, in lines; empty where there is nothing.
+    pub(super) fn missed(&self, coverage: &Coverage) -> String {
+        let checks: [(&str, Ratio, f64); 4] = [
+            ("policy sets", coverage.policy_sets(), self.policy_set_hit_ratio),
+            ("policies", coverage.policies(), self.policy_hit_ratio),
+            ("conditions", coverage.conditions(), self.condition_hit_ratio),
+            ("branches", coverage.branches(), self.branch_coverage_ratio),
+        ];
+        let missed = checks.into_iter().filter(|(_, ratio, wanted)| ratio.percent() < *wanted);
+        missed
+            .map(|(what, ratio, wanted)| format!("too few {what}: {ratio}, asked for {wanted} %\n"))
+            .collect()
+    }
+}

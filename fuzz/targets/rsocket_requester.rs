@@ -1,0 +1,47 @@
+//! Any bytes from a server, in any pieces: whatever they are, the requester stays within its limits, answers only what was
+//! asked, and says whole frames.
+#![no_main]
+
+use std::time::{Duration, Instant};
+
+use durward_server::rsocket::Credentials;
+use durward_server::rsocket::frame::{Frame, split};
+use durward_server::rsocket::protobuf::read_decision;
+use durward_server::rsocket::requester::{Event, Limits, Requester};
+use libfuzzer_sys::fuzz_target;
+
+const LIMITS: Limits = Limits {
+    payload_bytes_max: 4096,
+    keep_alive: Duration::from_millis(50),
+    lifetime: Duration::from_millis(500),
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, bytes)) = bytes.split_first() else { return };
+    let mut now = Instant::now();
+    let mut requester = Requester::new(LIMITS, &Credentials::None, now);
+    requester.ask(b"decide-once", b"").unwrap();
+    requester.watch(b"decide", b"").unwrap();
+    for piece in bytes.chunks(usize::from(*first) + 1) {
+        requester.input().extend_from_slice(piece);
+        while let Some(event) = requester.next_event(now) {
+            let stream = match event {
+                Event::Answer { stream, data, .. } => {
+                    assert!(data.len() <= LIMITS.payload_bytes_max);
+                    let _ = read_decision(&data, 1000);
+                    stream
+                }
+                Event::Completed { stream } | Event::Failed { stream, .. } => stream,
+            };
+            assert!(stream == 1 || stream == 3);
+        }
+        assert!(requester.under_way() <= 2);
+        now += Duration::from_millis(1);
+        requester.tick(now);
+    }
+    let out = requester.out();
+    while let Some(frame) = split(out) {
+        Frame::read(frame).unwrap();
+    }
+    assert!(out.is_empty());
+});

@@ -1,0 +1,126 @@
+//! Packages of others, put below the target directory, and the programs that drive them.
+
+use super::Missing;
+use crate::metadata::{self, Metadata};
+use crate::process::run;
+use crate::tools::{JAVA, MAVEN, NODE, NPM, PYTHON, Tool};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+impl From<String> for Missing {
+    fn from(why: String) -> Missing {
+        Missing::Broken(why)
+    }
+}
+
+fn tool(tool: Tool) -> Result<PathBuf, Missing> {
+    tool.get().map_err(Missing::Tool)
+}
+
+/// Where the scripts of a language are.
+fn scripts(language: &str) -> PathBuf {
+    metadata::root().join("xtask/clients").join(language)
+}
+
+/// Where its packages are put.
+fn folder(language: &str) -> Result<PathBuf, String> {
+    Ok(Metadata::read()?.target_directory.join("clients").join(language))
+}
+
+/// Installs unless what is asked for has been installed already, as the copy that is left behind says.
+fn once(folder: &Path, wanted: &Path, install: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let read =
+        |path: &Path| fs::read(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()));
+    let (text, mark) = (read(wanted)?, folder.join("installed"));
+    if read(&mark).is_ok_and(|installed| installed == text) {
+        return Ok(());
+    }
+    install()?;
+    fs::write(&mark, text).map_err(|error| format!("cannot write `{}`: {error}", mark.display()))
+}
+
+/// SAPL's own package.
+pub(super) fn python() -> Result<Command, Missing> {
+    python_script("client.py")
+}
+
+/// A program of FastAPI, guarded by SAPL's own package.
+pub(super) fn fastapi() -> Result<Command, Missing> {
+    let mut command = python_script("frameworks.py")?;
+    command.arg("fastapi");
+    Ok(command)
+}
+
+/// A program of Flask, guarded by SAPL's own package.
+pub(super) fn flask() -> Result<Command, Missing> {
+    let mut command = python_script("frameworks.py")?;
+    command.arg("flask");
+    Ok(command)
+}
+
+/// A script with all packages, in a virtual environment.
+fn python_script(name: &str) -> Result<Command, Missing> {
+    let python = tool(PYTHON)?;
+    let (folder, scripts) = (folder("python")?, scripts("python"));
+    let own = folder.join("bin/python");
+    let requirements = scripts.join("requirements.txt");
+    once(&folder, &requirements, || {
+        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+        let mut pip = Command::new(&own);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes"]);
+        // The package asks for a newer Python than it uses: all of it runs on 3.11.
+        run(pip.args(["--ignore-requires-python", "--requirement"]).arg(&requirements))
+    })?;
+    let mut command = Command::new(own);
+    command.args(["-W", "ignore"]).arg(scripts.join(name));
+    Ok(command)
+}
+
+/// SAPL's own package of the newest version that Maven Central has.
+pub(super) fn java_sdk() -> Result<Command, Missing> {
+    java("SdkClient")
+}
+
+/// The libraries that SAPL 4's own package is made of.
+pub(super) fn java_wire() -> Result<Command, Missing> {
+    java("WireClient")
+}
+
+fn java(class: &str) -> Result<Command, Missing> {
+    let (java, maven) = (tool(JAVA)?, tool(MAVEN)?);
+    let (folder, scripts) = (folder("java")?, scripts("java"));
+    let mut build = Command::new(maven);
+    build.args(["--quiet", "--batch-mode", "--no-transfer-progress", "--strict-checksums", "compile"]);
+    build.arg(format!("-Dmaven.repo.local={}", folder.join("repository").display()));
+    build.arg(format!("-Dclients.directory={}", folder.display())).current_dir(&scripts);
+    run(&mut build)?;
+    let libraries = folder.join("classpath");
+    let libraries = fs::read_to_string(&libraries)
+        .map_err(|error| format!("cannot read `{}`: {error}", libraries.display()))?;
+    let mut command = Command::new(java);
+    // Short runs: what compiles quickly is ready soonest.
+    command.args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp"]);
+    command.arg(format!("{}:{}", folder.join("classes").display(), libraries.trim())).arg(class);
+    Ok(command)
+}
+
+/// The libraries that SAPL's package for NestJS is made of.
+pub(super) fn node() -> Result<Command, Missing> {
+    let (node, npm) = (tool(NODE)?, tool(NPM)?);
+    let (folder, scripts) = (folder("node")?, scripts("node"));
+    let lock = scripts.join("package-lock.json");
+    fs::create_dir_all(&folder).map_err(|error| format!("no folder: {error}"))?;
+    for name in ["package.json", "package-lock.json", "client.js"] {
+        let copied = fs::copy(scripts.join(name), folder.join(name));
+        copied.map_err(|error| format!("cannot copy `{name}`: {error}"))?;
+    }
+    once(&folder, &lock, || {
+        let mut install = Command::new(npm);
+        install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+        run(install.current_dir(&folder))
+    })?;
+    let mut command = Command::new(node);
+    command.arg(folder.join("client.js")).arg(scripts.join("../sapl.proto"));
+    Ok(command)
+}
