@@ -170,6 +170,8 @@ pub(crate) async fn serve<S>(
     });
     match end.await {
         End::Of(Ok(())) => {}
+        // The system noticed first that what was written is not taken.
+        End::Of(Err(error)) if is_timeout(&error) => shared.metrics.limit_hit("request_time_ms_max"),
         End::Of(Err(error)) => {
             shared.metrics.connection("failed");
             tracing::debug!(%client, %error, "a connection failed");
@@ -178,6 +180,12 @@ pub(crate) async fn serve<S>(
         End::TooSlow("idle_time_ms_max") => {}
         End::TooSlow(setting) => shared.metrics.limit_hit(setting),
     }
+}
+
+/// Whether the system gave the connection up, as it was told to (`listener::prepare`).
+fn is_timeout(error: &hyper::Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|source| source.kind() == io::ErrorKind::TimedOut)
 }
 
 /// How a connection ended.

@@ -90,6 +90,10 @@ pub(super) async fn serve<S>(
         }
         Ok(End::Gone) => {}
         Ok(End::TooSlow) => shared.metrics.limit_hit("request_time_ms_max"),
+        // The system noticed first that what was written is not taken (`listener::prepare`).
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            shared.metrics.limit_hit("request_time_ms_max");
+        }
         Err(error) => {
             shared.metrics.rsocket_connection("failed");
             tracing::debug!(%error, "a connection failed");
