@@ -48,6 +48,11 @@ impl Bundle {
         &self.files
     }
 
+    /// Its files, to be looked at: nobody has verified them.
+    pub fn take_files(&mut self) -> BTreeMap<String, Vec<u8>> {
+        std::mem::take(&mut self.files)
+    }
+
     /// Whether it is what somebody signed who may sign for this tenant.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! A bundle in the making.
 
+use std::time::SystemTime;
+
 use durward_ir::Value;
 use durward_ir::json;
 use jiff::Timestamp;
@@ -9,6 +11,17 @@ use crate::error::failed;
 use crate::manifest::{self, Manifest};
 use crate::name::{self, FileKind, MANIFEST};
 use crate::{Bundle, BundleError, SigningKey, seal};
+
+/// A time as bundles write it.
+///
+/// # Errors
+/// A time that is thousands of years away.
+pub fn time(time: SystemTime) -> Result<String, BundleError> {
+    match Timestamp::try_from(time) {
+        Ok(time) => Ok(time.to_string()),
+        Err(_) => failed("the clock is thousands of years off"),
+    }
+}
 
 /// Files that become a bundle.
 #[derive(Debug)]

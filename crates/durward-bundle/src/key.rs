@@ -63,7 +63,7 @@ impl SigningKey {
     /// # Errors
     /// The system has no randomness.
     pub fn generate() -> Result<SigningKey, BundleError> {
-        SigningKey::of(random::bytes()?)
+        SigningKey::of(random::random_bytes()?)
     }
 
     /// Reads a private key: PKCS #8 as PEM, unencrypted.

@@ -62,7 +62,7 @@ impl SecretKey {
     /// # Errors
     /// The system has no randomness.
     pub fn generate() -> Result<SecretKey, BundleError> {
-        Ok(SecretKey { id: random::random_id()?, key: StaticSecret::from(random::bytes::<32>()?) })
+        Ok(SecretKey { id: random::random_id()?, key: StaticSecret::from(random::random_bytes::<32>()?) })
     }
 
     /// Reads a private key.

@@ -2,9 +2,11 @@
 
 use crate::BundleError;
 
+/// Bytes that nobody can guess.
+///
 /// # Errors
 /// The system has none to give.
-pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], BundleError> {
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], BundleError> {
     let mut bytes = [0; N];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Ok(bytes),
@@ -17,7 +19,7 @@ pub(crate) fn bytes<const N: usize>() -> Result<[u8; N], BundleError> {
 /// # Errors
 /// The system has no randomness.
 pub fn random_id() -> Result<String, BundleError> {
-    let mut bits = u128::from_be_bytes(bytes()?);
+    let mut bits = u128::from_be_bytes(random_bytes()?);
     bits &= !(0xf << 76) & !(0x3 << 62);
     bits |= (0x4 << 76) | (0x2 << 62);
     let digits = format!("{bits:032x}");
@@ -34,7 +36,7 @@ pub fn letters(length: usize) -> Result<String, BundleError> {
     let mut text = String::with_capacity(length);
     while text.len() < length {
         // What is left over of 256 would make some likelier.
-        let usable = bytes::<64>()?.into_iter().filter(|byte| usize::from(*byte) < 4 * ALPHABET.len());
+        let usable = random_bytes::<64>()?.into_iter().filter(|byte| usize::from(*byte) < 4 * ALPHABET.len());
         let letters = usable.filter_map(|byte| ALPHABET.get(usize::from(byte) % ALPHABET.len()));
         text.extend(letters.map(|byte| char::from(*byte)).take(length - text.len()));
     }

@@ -25,7 +25,7 @@ const TAG_LENGTH: usize = 16;
 /// # Errors
 /// The system has no randomness.
 pub(crate) fn seal(recipient: &RecipientKey, plain: &[u8]) -> Result<String, BundleError> {
-    let ephemeral = StaticSecret::from(random::bytes::<32>()?);
+    let ephemeral = StaticSecret::from(random::random_bytes::<32>()?);
     let x = URL_SAFE_NO_PAD.encode(PublicKey::from(&ephemeral).as_bytes());
     let text = |text: &str| Value::Text(text.into());
     let public = Value::object([("kty", text("OKP")), ("crv", text("X25519")), ("x", text(&x))]);
@@ -33,7 +33,7 @@ pub(crate) fn seal(recipient: &RecipientKey, plain: &[u8]) -> Result<String, Bun
         [("epk", public), ("kid", text(recipient.id())), ("enc", text(ENCRYPTION)), ("alg", text(ALGORITHM))];
     let header = URL_SAFE_NO_PAD.encode(Value::object(header).to_json());
     let key = agreed(&ephemeral, &recipient.key, &[], &[])?;
-    let nonce = random::bytes::<NONCE_LEN>()?;
+    let nonce = random::random_bytes::<NONCE_LEN>()?;
     let mut sealed = plain.to_vec();
     let tag = key
         .seal_in_place_separate_tag(

@@ -33,6 +33,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
 pub use server::{Served, Server, StartError};

@@ -9,6 +9,7 @@ use durward_pdp::xacml::policy::{Limits, read_policy};
 use durward_pdp::{Pdp, PolicyText};
 use serde_json::{Value as Json, json};
 
+use crate::bundle::{self, BundleArguments};
 use crate::failure::{DIFFERENT, Outcome, SUCCESS};
 use crate::policies::read_all;
 use crate::to_stdout;
@@ -29,8 +30,10 @@ Exit codes: 0 no errors (warnings and hints may be there), 1 errors, 2 bad input
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Policy files, or directories with everything below them (*.xml; in a directory itself *.sapl and pdp.json)
-    #[arg(value_name = "DIR|FILE", required = true)]
+    #[arg(value_name = "DIR|FILE", required_unless_present = "bundle")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    bundle: BundleArguments,
     /// The policy or policy set decisions start at; without it, all that no other refers to
     #[arg(long, value_name = "ID")]
     root: Option<String>,
@@ -59,7 +62,8 @@ enum Format {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let texts = read_all(&arguments.paths)?;
+    let mut texts = read_all(&arguments.paths)?;
+    texts.append(&mut bundle::read_policies(&arguments.bundle)?);
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
         texts.iter().cloned().partition(PolicyText::is_sapl);

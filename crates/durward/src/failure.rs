@@ -82,6 +82,11 @@ pub(crate) fn complain(message: impl Display) {
     let _ = writeln!(io::stderr(), "durward: error: {message}");
 }
 
+/// Something to know about what was done all the same.
+pub(crate) fn warn(message: impl Display) {
+    let _ = writeln!(io::stderr(), "durward: warning: {message}");
+}
+
 /// An operating system's message without its number: `No such file or directory`.
 pub(crate) fn without_number(message: &str) -> String {
     message.split(" (os error").next().unwrap_or(message).to_owned()

@@ -2,11 +2,13 @@
 
 mod attributes;
 mod bench;
+mod bundle;
 mod check;
 mod decide;
 mod demo;
 mod failure;
 mod fmt;
+mod generate;
 mod hierarchy;
 mod policies;
 mod serve;
@@ -52,6 +54,8 @@ enum Command {
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
+    Bundle(bundle::Arguments),
+    Generate(generate::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +84,8 @@ fn run(command: Command) -> Outcome {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
     }
 }
 
@@ -122,7 +128,18 @@ fn asked_command() -> String {
         (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
             format!("durward bench {what}")
         }
-        (Some(command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo")), _) => {
+        (Some(command @ ("bundle" | "generate")), Some(what))
+            if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
+        {
+            format!("durward {command} {what}")
+        }
+        (
+            Some(
+                command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo" | "bundle"
+                | "generate"),
+            ),
+            _,
+        ) => {
             format!("durward {command}")
         }
         _ => "durward".to_owned(),

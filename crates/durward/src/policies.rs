@@ -7,6 +7,7 @@ use durward_pdp::xacml::response::Response;
 use durward_pdp::{Algorithm, IndexKind, Pdp, PdpBuilder, PolicyText, read_policies};
 
 use crate::attributes::StaticSource;
+use crate::bundle::{self, BundleArguments};
 use crate::failure::{Failure, without_number};
 use crate::hierarchy::Hierarchy;
 
@@ -14,8 +15,10 @@ use crate::hierarchy::Hierarchy;
 #[derive(Debug, clap::Args)]
 pub(crate) struct PolicyArguments {
     /// A policy file, or a directory with everything below it (*.xml); may be given several times
-    #[arg(long, value_name = "DIR|FILE", required = true)]
+    #[arg(long, value_name = "DIR|FILE", required_unless_present = "bundle")]
     pub(crate) policies: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) bundle: BundleArguments,
     /// Start at the policy or policy set with this identifier, instead of at all that no other refers to
     #[arg(long, value_name = "ID")]
     pub(crate) root: Option<String>,
@@ -38,7 +41,9 @@ pub(crate) struct ContextArguments {
 impl PolicyArguments {
     /// The texts of all policies.
     pub(crate) fn read(&self) -> Result<Vec<PolicyText>, Failure> {
-        read_all(&self.policies)
+        let mut texts = read_all(&self.policies)?;
+        texts.append(&mut bundle::read_policies(&self.bundle)?);
+        Ok(texts)
     }
 
     /// A decision point, but for building it.

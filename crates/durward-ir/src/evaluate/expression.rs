@@ -35,7 +35,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 Ok(pattern.is_match(&operand.as_one()?.lexical()))
             }
             Expr::IsOneOf(slot, atoms) => Ok(is_one_of(self.question, *slot, atoms)),
-            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => self.reckoner().truth(id, None),
+            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => {
+                self.reckoner().evaluated_truth(id, None)
+            }
             Expr::Constant(_)
             | Expr::Attribute { .. }
             | Expr::Selector(_)

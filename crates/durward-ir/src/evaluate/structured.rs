@@ -108,6 +108,11 @@ impl<'a> Reckoner<'a, '_> {
         if let Some(truth) = self.remembering.and_then(|memory| memory.tabled(id, self.question)) {
             return Ok(truth);
         }
+        self.evaluated_truth(id, here)
+    }
+
+    /// The same, where no table says it.
+    pub(super) fn evaluated_truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
         let Some(place) = self.place(id) else { return self.new_truth(id, here) };
         if let Some(truth) = place.truth() {
             return Ok(truth);
@@ -165,7 +170,9 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {
-        if let (Test::In, Expr::Structured(Structured::Object(entries))) = (test, self.expr(left)?) {
+        if matches!(test, Test::In)
+            && let Expr::Structured(Structured::Object(entries)) = self.expr(left)?
+        {
             let mut literal = Literal { entries: SmallVec::new() };
             if self.fill(&mut literal, entries, here)?
                 && let Some(found) = literal.is_in(&*self.value(right, here)?)

@@ -20,6 +20,7 @@ use crate::state::Shared;
 use cache::Cache;
 use jwt::Tokens;
 use secret::Secrets;
+pub use secret::digest_of_secret;
 
 /// Longest credentials looked at; tokens of identity providers have some thousand bytes.
 const CREDENTIALS_BYTES_MAX: usize = 16 * 1024;

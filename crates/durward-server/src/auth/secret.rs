@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Denied;
@@ -23,6 +25,26 @@ const WAITING_MAX: usize = 128;
 /// A digest that no secret has, with the costs that SAPL uses: it is verified in the place of users that do not exist.
 const NOBODY: &str =
     "$argon2id$v=19$m=16384,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// The digest of a password or an API key for `auth.users`, with the costs that SAPL uses: 16 MiB, twice.
+///
+/// ```
+/// let digest = durward_server::digest_of_secret("secret", *b"16 bytes of salt")?;
+/// assert!(digest.starts_with("$argon2id$v=19$m=16384,t=2,p=1$"));
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// A secret of more bytes than can be digested.
+pub fn digest_of_secret(secret: &str, salt: [u8; 16]) -> Result<String, String> {
+    let failed = |error: argon2::Error| format!("the secret cannot be digested: {error}");
+    let mut digest = [0; 32];
+    let params = Params::new(16_384, 2, 1, Some(digest.len())).map_err(failed)?;
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_into(secret.as_bytes(), &salt, &mut digest).map_err(failed)?;
+    let (salt, digest) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(digest));
+    Ok(format!("$argon2id$v=19$m=16384,t=2,p=1${salt}${digest}"))
+}
 
 /// Which secret of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

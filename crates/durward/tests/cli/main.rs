@@ -9,9 +9,11 @@
 )]
 
 mod bench;
+mod bundle;
 mod check;
 mod decide;
 mod fmt;
+mod generate;
 mod lines;
 mod remote;
 mod sapl;

@@ -54,6 +54,11 @@ impl Running {
         panic!("ended without saying where it listens: {}", running.text);
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     fn post(&self, content_type: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let (host, length) = (&self.address, body.len());

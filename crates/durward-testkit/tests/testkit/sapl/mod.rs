@@ -4,6 +4,7 @@ mod combining;
 mod documents;
 mod expressions;
 mod scenarios;
+mod tests_of_policies;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,62 @@
+//! `durward bundle`: policies of a tenant in one signed file, as SAPL's tools make and read it.
+
+mod create;
+mod files;
+mod keys;
+mod secrets;
+mod show;
+mod source;
+
+pub(crate) use source::{BundleArguments, read_policies};
+
+use crate::failure::Outcome;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward bundle keygen -o signing
+  durward bundle create -i policies/ -o acme.saplbundle -k signing.pem --key-id prod-2026
+  durward bundle verify -b acme.saplbundle -k signing.pub
+  durward bundle inspect -b acme.saplbundle
+
+-k is an Ed25519 key in PEM form, private where something is signed and public where it is verified. Keys for secrets are
+JSON Web Keys of X25519: --seal-to is the receiver's public one, --unseal-with the private one.
+Exit codes: 0 done, 1 not to be trusted, 2 bad input.";
+
+/// Put policies into one signed file, and look into such files
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Create(create::Create),
+    Unpack(create::Unpack),
+    Sign(create::Sign),
+    Verify(show::Verify),
+    Inspect(show::Inspect),
+    Seal(secrets::Seal),
+    Unseal(secrets::Unseal),
+    Reseal(secrets::Reseal),
+    Keygen(keys::Keygen),
+    KeygenSecrets(keys::KeygenSecrets),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Create(arguments) => create::create(arguments),
+        What::Unpack(arguments) => create::unpack(arguments),
+        What::Sign(arguments) => create::sign(arguments),
+        What::Verify(arguments) => show::verify(arguments),
+        What::Inspect(arguments) => show::inspect(arguments),
+        What::Seal(arguments) => secrets::seal(arguments),
+        What::Unseal(arguments) => secrets::unseal(arguments),
+        What::Reseal(arguments) => secrets::reseal(arguments),
+        What::Keygen(arguments) => keys::keygen(arguments),
+        What::KeygenSecrets(arguments) => keys::keygen_secrets(arguments),
+    }
+}

@@ -1,0 +1,119 @@
+//! `durward generate`: credentials for callers, and the setting that lets them in.
+
+use std::process::ExitCode;
+
+use durward_bundle::{BundleError, letters};
+use durward_server::digest_of_secret;
+
+use crate::failure::{Failure, Outcome};
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward generate apikey -i robots -p plant-7
+  durward generate basic -i turnstiles
+
+The secret is printed once and stored nowhere: give it to the caller. The setting holds only its digest; put it into
+durward.toml.";
+
+/// Letters and digits of a secret: 190 bits of chance.
+const SECRET_LENGTH: usize = 32;
+/// Letters and digits of a name that is to be found by: as long as SAPL's.
+const ID_LENGTH: usize = 10;
+
+/// Make credentials for a caller, and the setting for durward.toml
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// An API key: `Authorization: Bearer sapl_...`
+    #[command(name = "apikey")]
+    ApiKey(Caller),
+    /// A name and a password
+    Basic(Caller),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+struct Caller {
+    /// What the caller is called; otherwise a name is made
+    #[arg(short, long, value_name = "NAME", value_parser = id)]
+    id: Option<String>,
+    /// The tenant it asks for; otherwise the default one
+    #[arg(short, long, value_name = "TENANT", value_parser = tenant)]
+    pdp_id: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let text = match &arguments.what {
+        What::ApiKey(caller) => api_key(caller)?,
+        What::Basic(caller) => basic(caller)?,
+    };
+    to_stdout(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn api_key(caller: &Caller) -> Result<String, Failure> {
+    let (key_id, secret) = (random(ID_LENGTH)?, random(SECRET_LENGTH)?);
+    let key = format!("sapl_{key_id}_{secret}");
+    let id = caller.id.clone().unwrap_or_else(|| key_id.clone());
+    let digest = digest(&key)?;
+    Ok(format!(
+        "id: {id}\nAPI key, shown only now: {key}\n\n{}api_key_id = \"{key_id}\"\napi_key = \"{digest}\"\n",
+        caller.setting(&id)
+    ))
+}
+
+fn basic(caller: &Caller) -> Result<String, Failure> {
+    let secret = random(SECRET_LENGTH)?;
+    let id = match &caller.id {
+        Some(id) => id.clone(),
+        None => random(ID_LENGTH)?,
+    };
+    let digest = digest(&secret)?;
+    Ok(format!(
+        "id: {id}\npassword, shown only now: {secret}\n\n{}name = \"{id}\"\npassword = \"{digest}\"\n",
+        caller.setting(&id)
+    ))
+}
+
+impl Caller {
+    fn setting(&self, id: &str) -> String {
+        let tenant = self.pdp_id.as_ref().map(|tenant| format!("tenant = \"{tenant}\"\n"));
+        format!("[[auth.users]]\nid = \"{id}\"\n{}", tenant.unwrap_or_default())
+    }
+}
+
+fn random(length: usize) -> Result<String, Failure> {
+    letters(length).map_err(|error: BundleError| Failure::new(error.to_string()))
+}
+
+fn digest(secret: &str) -> Result<String, Failure> {
+    let salt = durward_bundle::random_bytes().map_err(|error| Failure::new(error.to_string()))?;
+    digest_of_secret(secret, salt).map_err(Failure::new)
+}
+
+/// Names go into a line of TOML, and into a header field before a colon.
+fn id(text: &str) -> Result<String, String> {
+    let is_allowed = |it: char| it.is_alphanumeric() || "._-@".contains(it);
+    if (1..=128).contains(&text.len()) && text.chars().all(is_allowed) {
+        return Ok(text.to_owned());
+    }
+    Err("letters, digits, `.`, `_`, `-` and `@`, at most 128".to_owned())
+}
+
+fn tenant(text: &str) -> Result<String, String> {
+    let is_allowed = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
+    let is_way_up = matches!(text, "." | "..");
+    if (1..=128).contains(&text.len()) && text.chars().all(is_allowed) && !is_way_up {
+        return Ok(text.to_owned());
+    }
+    Err("a tenant is named with letters, digits, `.`, `_` and `-`, at most 128".to_owned())
+}
