@@ -63,7 +63,8 @@ fn what_nobody_published_is_undefined_at_once() {
 fn subscribers_see_what_is_published_changed_and_removed() {
     let site = Site::new();
     let (mut alice, mut bob) = (site.subscribe("alice"), site.subscribe("bob"));
-    (take(&mut alice), take(&mut bob));
+    take(&mut alice);
+    take(&mut bob);
     site.publish(&presence("alice"), text("online"), None);
     assert_eq!(take(&mut alice).as_deref(), Some(PERMIT));
     assert_eq!(take(&mut bob), None, "another entity");
@@ -102,7 +103,8 @@ fn all_can_be_replaced_at_once() {
     let site = Site::new();
     let (mut alice, mut bob) = (site.subscribe("alice"), site.subscribe("bob"));
     site.publish(&presence("alice"), text("online"), None);
-    (take(&mut alice), take(&mut bob));
+    take(&mut alice);
+    take(&mut bob);
     site.repository.replace_all([(presence("bob"), text("online"), None)]).unwrap();
     site.settle();
     assert_eq!(take(&mut alice).as_deref(), Some(DENY));
