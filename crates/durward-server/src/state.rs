@@ -15,7 +15,7 @@ use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
-use crate::settings::{ConfigError, PolicySource, Settings};
+use crate::settings::{ConfigError, Settings};
 
 /// Shared by all workers, connections and the watcher of policies.
 pub(crate) struct Shared {
@@ -141,13 +141,14 @@ impl Shared {
     /// Tells the streams of decisions which policies are in force.
     pub(crate) fn policies_changed(&self) {
         let Some(tenants) = self.sapl.tenants.get() else { return };
-        if self.settings.policies.source == PolicySource::Directory {
+        let all = self.tenants.all();
+        if all.is_empty() {
             if let Some(pdp) = self.pdp.load().as_ref() {
                 tenants.put(&self.settings.auth.default_tenant, Some(pdp));
             }
             return;
         }
-        for (name, tenant) in self.tenants.all().iter() {
+        for (name, tenant) in all.iter() {
             tenants.put(name, tenant.pdp.as_ref());
         }
     }

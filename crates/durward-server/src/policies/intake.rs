@@ -138,6 +138,9 @@ impl Intake {
             return Err(refused(message));
         }
         let configuration = Some(verified.manifest().configuration_id.clone());
+        if !verified.files().contains_key("pdp.json") {
+            return Err(refused("there is no `pdp.json` in it"));
+        }
         if !self.may_have_clear_secrets {
             check_secrets(verified.files())?;
         }

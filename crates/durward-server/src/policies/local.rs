@@ -76,7 +76,7 @@ impl LocalTenants {
             }
             self.seen.insert(tenant.clone(), *look);
             let Some(path) = places.get(tenant) else { continue };
-            let newest = shared.tenants.get(tenant).created();
+            let newest = shared.tenants.newest(tenant);
             let found: Result<Content, Refused> = match shared.settings.policies.source {
                 PolicySource::Directory | PolicySource::Directories => shared.intake.directory(path),
                 PolicySource::Bundle | PolicySource::Bundles | PolicySource::RemoteBundles => {

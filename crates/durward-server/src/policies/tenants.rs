@@ -2,7 +2,7 @@
 //!
 //! One tenant's policies change without any other's being looked at: only its own subscriptions are decided again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -22,8 +22,9 @@ pub(super) const TENANTS_MAX: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct TenantTable {
     tenants: ArcSwap<BTreeMap<SmolStr, Arc<TenantState>>>,
-    /// Held while one of them changes.
-    changing: Mutex<()>,
+    /// Held while one of them changes. When the newest bundle of each was made that was ever in force: a tenant that is
+    /// taken away and comes back gets no older one for it.
+    changing: Mutex<HashMap<SmolStr, SystemTime>>,
 }
 
 /// What is known of a tenant's policies.
@@ -41,8 +42,6 @@ pub(crate) struct TenantState {
     pub(crate) problems: Vec<PolicyProblem>,
     /// Why nothing is known of newer ones.
     pub(crate) contact: Option<PolicyProblem>,
-    /// When the bundle was made that is, or was, in force.
-    created: Option<SystemTime>,
     /// A digest of the texts in force.
     digest: Option<u64>,
 }
@@ -87,11 +86,6 @@ impl TenantState {
     pub(crate) fn has_problems(&self) -> bool {
         !self.problems.is_empty() || self.contact.is_some()
     }
-
-    /// When the bundle was made that older ones are compared with.
-    pub(super) fn created(&self) -> Option<SystemTime> {
-        self.created
-    }
 }
 
 impl TenantTable {
@@ -101,6 +95,11 @@ impl TenantTable {
 
     pub(super) fn get(&self, tenant: &str) -> TenantState {
         self.tenants.load().get(tenant).map(|state| TenantState::clone(state)).unwrap_or_default()
+    }
+
+    /// When the bundle was made that older ones are compared with.
+    pub(super) fn newest(&self, tenant: &str) -> Option<SystemTime> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).copied()
     }
 
     /// With `changing` held.
@@ -132,9 +131,10 @@ impl Shared {
 
     /// Puts a tenant's policies in force, or says everywhere why not. Whether they are.
     pub(super) fn take(&self, tenant: &str, found: Result<Content, Refused>) -> bool {
-        let _changing = self.tenants.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = self.tenants.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.tenants.get(tenant);
         let now = (self.clock)();
+        let created = found.as_ref().ok().and_then(|content| content.created);
         let put = found.and_then(|content| self.put_in_force(&before, content, now));
         let (state, is_new) = match put {
             Ok(taken) => taken,
@@ -143,6 +143,9 @@ impl Shared {
                 return false;
             }
         };
+        if let Some(created) = created {
+            newest.insert(tenant.into(), created);
+        }
         self.metrics.policies_loaded(if is_new { "ok" } else { "unchanged" });
         if let Some(info) = state.pdp.as_ref().filter(|_| is_new).map(|pdp| pdp.snapshot()) {
             let (documents, policies) = (info.documents, info.policies);
@@ -164,7 +167,7 @@ impl Shared {
         now: SystemTime,
     ) -> Result<(TenantState, bool), Refused> {
         let digest = Some(content.digest());
-        let Content { texts, configuration, created } = content;
+        let Content { texts, configuration, created: _ } = content;
         let is_new = before.pdp.is_none() || digest != before.digest;
         let pdp = match &before.pdp {
             Some(pdp) if !is_new => Arc::clone(pdp),
@@ -178,18 +181,9 @@ impl Shared {
             }
         };
         let loaded = if is_new { Some(now) } else { before.loaded };
-        let created = created.or(before.created);
         let (failed, problems) = (before.failed, Vec::new());
-        let state = TenantState {
-            pdp: Some(pdp),
-            configuration,
-            loaded,
-            failed,
-            problems,
-            contact: None,
-            created,
-            digest,
-        };
+        let state =
+            TenantState { pdp: Some(pdp), configuration, loaded, failed, problems, contact: None, digest };
         Ok((state, is_new))
     }
 

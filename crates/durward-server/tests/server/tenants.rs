@@ -58,7 +58,10 @@ pub(crate) fn bundle(policy: &str, minute: u32, key: Option<(&SigningKey, &str)>
 }
 
 fn draft(policy: &str, minute: u32) -> BundleDraft {
-    let mut draft = BundleDraft::new(&format!("2026-01-31T12:{minute:02}:00Z")).unwrap();
+    filled(BundleDraft::new(&format!("2026-01-31T12:{minute:02}:00Z")).unwrap(), policy)
+}
+
+fn filled(mut draft: BundleDraft, policy: &str) -> BundleDraft {
     draft.add("pdp.json", b"{}".to_vec()).unwrap();
     draft.add("policy.sapl", policy.into()).unwrap();
     draft
@@ -217,8 +220,14 @@ fn each_bundle_is_a_tenant_and_bad_ones_change_nothing() {
     }
     put(&acme_path, &good);
     assert_eq!(acme.next(), told("PERMIT"));
+    // Who takes a bundle away cannot bring back an older one.
     fs::remove_file(&plant_path).unwrap();
     assert_eq!(plant.next(), told("INDETERMINATE"));
+    let draft = BundleDraft::new("2026-01-30T00:00:00Z").unwrap();
+    put(&plant_path, &filled(draft, PERMITS).finish(Some((&key, "k1"))).unwrap());
+    server
+        .eventually("it is older", |server| reason(server, "plant").contains("older than the one in force"));
+    assert_eq!(decision(&server, "plant"), "INDETERMINATE");
 }
 
 #[test]

@@ -127,33 +127,36 @@ impl Fetching {
             }
             Ok(Answer::Same) => self.failed("it says that nothing is new, and was not asked that"),
             Ok(Answer::New { bytes, etag }) => {
-                self.take(bytes).await;
+                let is_new = self.take(bytes).await;
                 self.etag = etag;
-                self.pause(true)
+                self.pause(is_new || begun.elapsed() >= HELD_MIN)
             }
             Err(reason) => self.failed(&reason),
         }
     }
 
-    async fn take(&mut self, bytes: Vec<u8>) {
+    /// Puts a bundle in force, if it is not the one that was looked at last. Whether it is another.
+    async fn take(&mut self, bytes: Vec<u8>) -> bool {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         let digest = Some(hasher.finish());
         if digest == self.digest {
-            return self.heard();
+            self.heard();
+            return false;
         }
         let (shared, tenant) = (Arc::clone(&self.shared), self.tenant.clone());
         let taken = tokio::task::spawn_blocking(move || {
-            let newest = shared.tenants.get(&tenant).created();
+            let newest = shared.tenants.newest(&tenant);
             let content = shared.intake.bundle(&bytes, &tenant, &tenant, newest);
             shared.take(&tenant, content)
         });
         if taken.await.is_err() {
             tracing::error!(tenant = %self.tenant, "taking a bundle ended in a panic; please report it");
-            return;
+            return false;
         }
         self.digest = digest;
         self.heard();
+        true
     }
 
     /// What a server answers shows that it is there, whatever it is.
