@@ -63,13 +63,24 @@ impl RsocketClient {
 
     pub(super) async fn decide_once(&mut self, subscription: &Subscription) -> Result<Decision, ClientError> {
         let question = self.question(subscription)?;
-        let time_max = self.common.answer_time_max;
-        let decided = timeout(time_max, self.ask_once(&question)).await;
-        let decided = decided.unwrap_or_else(|_| Err(self.late()));
+        let asked = timeout(self.common.answer_time_max, self.ask_patiently(&question)).await;
+        let decided = asked.unwrap_or_else(|_| Err(self.late()));
         if decided.as_ref().is_err_and(|error| !error.concerns_question_only()) {
             self.open = None;
         }
         decided
+    }
+
+    /// A connection that was kept may have been closed meanwhile: then a new one is asked.
+    async fn ask_patiently(&mut self, question: &[u8]) -> Result<Decision, ClientError> {
+        let was_kept = self.open.is_some();
+        match self.ask_once(question).await {
+            Err(ClientError::Network(_) | ClientError::Busy(_)) if was_kept => {
+                self.open = None;
+                self.ask_once(question).await
+            }
+            other => other,
+        }
     }
 
     async fn ask_once(&mut self, question: &[u8]) -> Result<Decision, ClientError> {
