@@ -24,13 +24,21 @@ use crate::program::{
     SetKind,
 };
 use crate::question::Question;
-use crate::value::{Operand, Value};
+use crate::value::{Operand, Value, note_writing, take_walked};
 
 /// How much work one decision may do, in applications of functions to values inside higher-order functions and
 /// bag comparisons. Far above any real policy; keeps `any-of-any` over two bags of 10,000 values from stopping
 /// the service. A decision that spends them is Indeterminate as a whole, whatever the combining algorithms would make
 /// of an error: under permit-unless-deny an error permits, and nobody may buy a Permit with a long request.
 pub const STEPS_MAX: u64 = 5_000_000;
+
+/// Walking over so many values inside of others, to compare or to weigh them, takes as long as one step.
+const WALKED_PER_STEP: u64 = 16;
+
+/// The steps that this thread has spent, since this was last asked for, on walking over values.
+fn walked_steps() -> u64 {
+    take_walked() / WALKED_PER_STEP
+}
 
 /// What an index knows about a target without evaluating it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,6 +113,8 @@ pub trait Trace {
     fn condition(&self, _: NodeId, _: &Evaluated<bool>, _: &Question<'_>) {}
     /// An element has voted.
     fn leave(&self, _: NodeId, _: &Vote) {}
+    /// The decision was made; it stands only if [`Question::needs`] is empty.
+    fn decided(&self, _: &Vote, _: &Question<'_>) {}
 }
 
 /// Watches nothing.
@@ -189,8 +199,11 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// budget was spent on the way: see [`STEPS_MAX`].
     #[inline]
     pub fn decide(&self) -> Vote {
+        // What was walked over before is not this decision's.
+        take_walked();
         let start = if T::IS_WATCHING { self.program.root() } else { self.program.entry() };
         let vote = self.vote(start, Known::Unsure);
+        self.trace.decided(&vote, self.question);
         if self.is_spent() {
             return Vote::indeterminate(Effects::DENY_OR_PERMIT, too_many_steps(self.steps_max));
         }
@@ -482,6 +495,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     fn plain(&self, id: ExprId) -> Evaluated<Option<Value>> {
         let operand = self.operand(id)?;
         let value = operand.as_one()?;
+        note_writing(value);
+        self.step(0)?;
         Ok((!matches!(value, Value::Undefined)).then(|| value.clone()))
     }
 }

@@ -12,6 +12,7 @@ mod shared;
 mod slots;
 mod structured;
 mod table;
+mod written;
 
 pub use build::Builder;
 pub use fold::Facts;
@@ -20,6 +21,7 @@ pub use slots::{Atom, SlotId, Slots};
 pub use structured::{
     BinaryOperator, Compiled, EditPath, Finder, Library, Lookup, Step, Structured, UnaryOperator,
 };
+pub use written::{Written, WrittenCondition};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -78,6 +80,8 @@ pub struct Program {
     pub slots: Slots,
     /// The names of the documents, for messages.
     pub sources: Vec<SmolStr>,
+    /// How policies of SAPL were written, in the order of the documents; empty unless [`Builder::keep_written`].
+    pub written: Vec<Written>,
 }
 
 /// One policy element.

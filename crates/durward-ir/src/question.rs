@@ -409,6 +409,14 @@ impl<'r> Question<'r> {
         self.rare.get().map_or_else(Vec::new, |rare| rare.invocations.borrow().clone())
     }
 
+    /// Looks at something that no decision depends on: finders that have not said anything yet do not matter to it.
+    pub fn aside<R>(&self, look: impl FnOnce() -> R) -> R {
+        let open = self.open_invocations();
+        let seen = look();
+        self.forget_invocations(open);
+        seen
+    }
+
     /// How many attribute finders have not said anything yet, so far.
     #[inline]
     pub(crate) fn open_invocations(&self) -> usize {

@@ -38,9 +38,6 @@ pub const DESCENT_MAX: usize = 500;
 /// tens of milliseconds.
 pub const WEIGHT_MAX: usize = 100_000_000;
 
-/// The bytes counted for a value beside its text.
-const VALUE_WEIGHT: usize = 16;
-
 /// What `@` and `#` stand for.
 #[derive(Clone, Debug)]
 pub struct Relative<'a> {
@@ -55,27 +52,9 @@ pub struct Relative<'a> {
 /// # Errors
 /// The value is too large.
 pub fn limited(value: Value) -> Evaluated<Value> {
-    match weigh(&value, WEIGHT_MAX) {
+    match value.weighed(WEIGHT_MAX) {
         Some(_) => Ok(value),
         None => Err(Fault::processing(format!("the value is larger than {WEIGHT_MAX} bytes"))),
-    }
-}
-
-/// What is left of `limit` after everything inside was counted; `None` when it does not suffice.
-fn weigh(value: &Value, limit: usize) -> Option<usize> {
-    if let Value::Text(text) = value {
-        limit.checked_sub(text.len())
-    } else if let Value::Array(values) = value {
-        let left = limit.checked_sub(values.len().checked_mul(VALUE_WEIGHT)?)?;
-        values.iter().try_fold(left, |left, value| weigh(value, left))
-    } else if let Value::Object(object) = value {
-        object
-            .iter()
-            .try_fold(limit, |left, (key, value)| weigh(value, left.checked_sub(VALUE_WEIGHT + key.len())?))
-    } else if let Value::Number(number) = value {
-        limit.checked_sub(number.heap_size())
-    } else {
-        Some(limit)
     }
 }
 

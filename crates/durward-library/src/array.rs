@@ -2,8 +2,6 @@
 //!
 //! Elements are the same when `==` says so. `sort`, `avg` and `median` compute with floating point numbers, as the Java
 //! engine does; `sum`, `multiply`, `min` and `max` are exact. Texts are in the order of their UTF-16 code units.
-//! The Java engine's arrays have no limit but memory, except those of `range`; here they have at most 1,000,000
-//! elements, and exact results 10,000 digits.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

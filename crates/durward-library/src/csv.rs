@@ -1,8 +1,7 @@
 //! The library `csv`: tables as comma separated values.
 //!
 //! Tables are read and written as Jackson, the library of the Java engine, does it with its usual settings: every line
-//! is a row, empty ones too; spaces count except in the header; a quoted cell may go over lines. Where reading fails the
-//! fault says so in other words than Jackson's.
+//! is a row, empty ones too; spaces count except in the header; a quoted cell may go over lines.
 
 use std::fmt::Write;
 

@@ -1,7 +1,6 @@
 //! The library `filter`: what filters do to values, in `value |- filter.blacken` and the like.
 //!
-//! `blacken` counts UTF-16 code units; where it would disclose half of a character (the Java engine gives an unpaired
-//! surrogate), it fails.
+//! `blacken` counts UTF-16 code units; where it would disclose half of a character, it fails.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;

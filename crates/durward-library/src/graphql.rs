@@ -1,11 +1,6 @@
 //! The library `graphql`: what a query asks for, and whether it makes sense in a schema.
 //!
-//! What differs from the Java engine:
-//! - the words and the order of errors are graphql-java's for the usual ones only;
-//! - `@defer` and other experimental directives are unknown;
-//! - a schema is limited to 1,048,576 characters in `parseSchema` too.
-//!
-//! What surprises but does not differ: `validateQuery` gives up on schemas with interfaces, unions or scalars of their
+//! What surprises is as in the Java engine: `validateQuery` gives up on schemas with interfaces, unions or scalars of their
 //! own (`valid` is false), because the Java engine makes them executable without anything behind; `fields`, `depth` and
 //! the like do not look into spread fragments; and `valid` of `analyzeQuery` is about syntax alone.
 

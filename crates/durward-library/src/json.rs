@@ -1,7 +1,6 @@
 //! The library `json`: values as JSON text.
 //!
-//! Reading takes what Jackson 3 takes by default: one value, with nothing behind it. Unlike there, an escape for half of
-//! a character outside the first 65,536 (`"\ud800"`) is an error, and so is a number whose scale is beyond 1000.
+//! Reading takes what Jackson 3 takes by default: one value, with nothing behind it.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;

@@ -5,12 +5,7 @@
 //! the order of networknt's validator, which the Java engine uses; numbers are decimals of any precision; both time and
 //! depth must be bounded; and no reference may ever reach for a file or the network.
 //!
-//! As in that validator `format`, `contentEncoding` and `contentMediaType` are notes, not conditions. What differs from
-//! it, as far as known:
-//! - a schema that cannot be compiled is always an error, also when the broken part would not have been reached;
-//! - `$schema` may name draft 6, draft 7, 2019-09 (without `$recursiveRef`) and 2020-12; draft 4 and unknown ones are
-//!   errors, and the meta-schemas themselves cannot be referred to;
-//! - the message of `not` shows the schema without its place, those of `dependencies` the plain list.
+//! As in that validator `format`, `contentEncoding` and `contentMediaType` are notes, not conditions.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
@@ -20,6 +15,7 @@ mod compile;
 mod keyword;
 mod message;
 mod pattern;
+mod recent;
 mod reference;
 mod scan;
 #[cfg(test)]
@@ -121,7 +117,7 @@ fn is_compliant(arguments: &[Value]) -> Evaluated<Value> {
     if matches!(value, Value::Undefined) {
         return Ok(Value::Boolean(false));
     }
-    Schema::compile(schema, others)?.is_compliant(value).map(Value::Boolean)
+    recent::compiled(schema, others)?.is_compliant(value).map(Value::Boolean)
 }
 
 fn validate_value(arguments: &[Value]) -> Evaluated<Value> {
@@ -129,7 +125,7 @@ fn validate_value(arguments: &[Value]) -> Evaluated<Value> {
     if matches!(value, Value::Undefined) {
         return Ok(result(false, Vec::new()));
     }
-    let violations = Schema::compile(schema, others)?.violations(value)?;
+    let violations = recent::compiled(schema, others)?.violations(value)?;
     Ok(result(violations.is_empty(), violations))
 }
 

@@ -3,8 +3,7 @@
 //!
 //! The states and their order are those of the Java engine's `<jwt.token>`. Keys are asymmetric only: a text that is no
 //! public key is never taken for the secret of an HMAC, or everybody who has that text could sign. EdDSA is not among
-//! the algorithms there and is not here. What differs: the parts of a token must be Base64 for URLs to the letter, where
-//! Java skips what is not, and numbers in them keep all their digits.
+//! the algorithms there and is not here.
 
 use std::fmt;
 

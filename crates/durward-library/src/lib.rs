@@ -2,6 +2,8 @@
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
+//!
+//! What functions do otherwise than those of SAPL's engine, and why, is listed in `docs/sapl.md`, and nowhere else.
 
 #![cfg_attr(test, allow(clippy::useless_vec, reason = "tests write arguments with one macro, few and many"))]
 #![allow(

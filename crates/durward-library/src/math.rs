@@ -2,8 +2,7 @@
 //!
 //! Numbers become doubles first, and results are doubles again: `math.abs` of a number of forty digits has seventeen.
 //! A whole result of 64 bits is written without a fraction (`math.clamp(5, 1, 3)` is `3`), others with the fewest
-//! digits (`1.2676506002282294E+30`). `log`, `log10` and `pow` may differ from the JVM's in the last digit: neither
-//! it nor the C library promises the nearest double.
+//! digits (`1.2676506002282294E+30`).
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;

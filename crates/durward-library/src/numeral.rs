@@ -1,6 +1,4 @@
 //! The library `numeral`: whole numbers of 64 bits in two's complement, written with the bases 2, 8 and 16.
-//!
-//! Only ASCII digits are read; the Java engine also reads the digits of other scripts.
 
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};

@@ -2,7 +2,7 @@
 //!
 //! A second line of defence: finders of attributes must use queries with parameters all the same. What is looked for is
 //! what the Java engine looks for, in the text after Unicode's compatibility mapping (NFKC), so that letters of full
-//! width count. White space, digits, letters and case are those of ASCII.
+//! width count.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

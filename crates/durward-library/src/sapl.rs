@@ -1,8 +1,6 @@
 //! The library `sapl`: which engine this is.
 //!
-//! The Java engine tells its build, its JVM and its system. Here the version is that of the SAPL language whose functions
-//! these are; there is no JVM, and functions do not look at the system they run on: what is not known when durward is
-//! built is `unknown`, the word the Java engine has for that.
+//! The version is that of the SAPL language whose functions these are.
 
 use durward_ir::library::LibraryFunction;
 use durward_ir::value::Value;

@@ -1,9 +1,6 @@
 //! The library `signature`: whether a text was signed with the private key of a public one.
 //!
 //! As in the Java engine, the ECDSA functions take a key on any of the three curves: their names tell the digest.
-//! What differs from it:
-//! - RSA keys of 1024 to 8192 bits are supported, those below 2048 not with SHA-384; Java has 512 to 16384;
-//! - 64 octets that cannot be an Ed25519 signature at all are simply no valid one, where Java gives an error.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;

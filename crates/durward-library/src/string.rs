@@ -1,8 +1,7 @@
 //! The library `string`: texts, as `java.lang.String` has them.
 //!
-//! Lengths and places count UTF-16 code units. Where the Java engine would give half of a character (`substring` into
-//! an emoji), which no text here can hold, the function fails. Its texts have no limit but memory; here a result has
-//! at most 10,000,000 code units. Letters follow the Unicode version of Rust's standard library, not the JVM's.
+//! Lengths and places count UTF-16 code units. Where that would give half of a character, which no text can hold, the
+//! function fails.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;

@@ -1,6 +1,6 @@
 //! The library `units`: numbers with a unit behind them, such as `10K` and `1.5 GiB`.
 //!
-//! Only ASCII digits are read (the Java engine also reads those of other scripts), and exponents up to 1000.
+//! Exponents go up to 1000.
 
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};

@@ -1,8 +1,4 @@
 //! The library `x509`: what certificates say. Nothing here checks who signed them, or whether they were revoked.
-//!
-//! What differs from the Java engine: alternative names of the kinds `otherName`, `x400Address` and `ediPartyName` are
-//! given as the hexadecimal digits of their DER, where Java gives an address in memory; the digest MD2 is missing; DER
-//! is read strictly, where Java takes some BER.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;

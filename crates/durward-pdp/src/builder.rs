@@ -80,6 +80,14 @@ impl PdpBuilder {
         self
     }
 
+    /// Keeps how SAPL's policies were written, so that explanations tell of conditions. That takes some hundred bytes for
+    /// each policy.
+    #[must_use]
+    pub fn explaining(mut self) -> PdpBuilder {
+        self.recipe.is_explaining = true;
+        self
+    }
+
     /// Where the time comes from, for policies that read `current-time`, `current-date` or `current-dateTime`:
     /// usually `std::time::SystemTime::now`. A request that carries its own time keeps it.
     #[must_use]

@@ -79,6 +79,9 @@ impl Language {
 pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Vec<PolicyError>> {
     let read = Documents::read(texts, recipe)?;
     let mut builder = Builder::new();
+    if recipe.is_explaining {
+        builder.keep_written();
+    }
     let mut errors = Vec::new();
     let mut children = Vec::new();
     let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering);

@@ -4,8 +4,10 @@
 //! text, and always agrees with what [`Pdp::decide`] answers.
 
 mod reason;
+mod sapl;
 
 use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use durward_ir::combine::{Effects, Verdict, Vote};
@@ -13,6 +15,7 @@ use durward_ir::evaluate::{Everything, ListPolicies, Trace};
 use durward_ir::fault::Evaluated;
 use durward_ir::program::{Effect, Node, NodeId, Program, SetKind};
 use durward_ir::question::Question;
+use durward_sapl::{Outcome, Subscription};
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
@@ -29,23 +32,63 @@ pub struct Explanation {
 }
 
 /// One policy element, what it said and why.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Explained {
-    /// `rule`, `policy`, `policy set` or `decision` at the top.
+    /// `rule`, `policy`, `policy set` or, of SAPL, `set`; `decision` at the top.
     pub kind: &'static str,
     /// Its identifier.
     pub id: String,
-    /// Its version; empty for rules.
+    /// Its version; empty for rules and for all of SAPL.
     pub version: String,
     /// Where it is written, `file:line:column`; empty at the top.
     pub place: String,
     /// What it said: `Permit`, `Deny`, `NotApplicable`, `Indeterminate{D}`, `Indeterminate{P}` or
-    /// `Indeterminate{DP}`.
+    /// `Indeterminate{DP}`. Of SAPL `PERMIT`, `DENY`, `SUSPEND`, `NOT_APPLICABLE`, `INDETERMINATE`, or `NOT_EVALUATED`
+    /// where the decision was certain before.
     pub outcome: String,
     /// Why, in words.
     pub reason: String,
-    /// The elements below that were evaluated, in order.
+    /// SAPL: the conditions, enforced schemas and target: all of them where it applies, else the one that is false, or
+    /// those that fail.
+    pub conditions: Vec<ExplainedCondition>,
+    /// SAPL: its obligations as JSON.
+    pub obligations: Vec<String>,
+    /// SAPL: its advice as JSON.
+    pub advice: Vec<String>,
+    /// SAPL: what it gives for the resource, as JSON.
+    pub resource: Option<String>,
+    /// The elements below that were evaluated, in order; of SAPL all.
     pub children: Vec<Explained>,
+    node: Option<NodeId>,
+}
+
+/// A condition of SAPL and what it said.
+#[derive(Clone, Debug)]
+pub struct ExplainedCondition {
+    /// Where it is written, `file:line:column`.
+    pub place: String,
+    /// Its text, in one line, cut when it is long.
+    pub text: String,
+    /// `true`, `false` or `error`.
+    pub outcome: &'static str,
+    /// The values that it depends on, or why it failed.
+    pub reason: String,
+}
+
+impl ExplainedCondition {
+    fn to_json(&self) -> Json {
+        json!({"place": self.place, "text": self.text, "outcome": self.outcome, "reason": self.reason})
+    }
+}
+
+impl fmt::Display for ExplainedCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: `{}`", self.outcome, self.text)?;
+        if !self.reason.is_empty() {
+            write!(f, ", {}", self.reason)?;
+        }
+        write!(f, " ({})", self.place)
+    }
 }
 
 impl Pdp {
@@ -68,12 +111,23 @@ impl Pdp {
         };
         Explanation { results }
     }
+
+    /// Explains the answer to a subscription, in SAPL's words where it is about SAPL. The decision is that of
+    /// [`Pdp::decide_once`]. Of conditions there is something to tell only after [`crate::PdpBuilder::explaining`].
+    pub fn explain_subscription(&self, subscription: &Subscription) -> Explanation {
+        let snapshot = self.snapshot.load();
+        let recorder = Recorder::new(&snapshot.program);
+        let vote = self.watched(&snapshot, subscription, &recorder);
+        let mut top = recorder.finish(&vote);
+        top.outcome = Outcome::from(vote.verdict).to_string();
+        Explanation { results: vec![top] }
+    }
 }
 
 impl Asking<'_> {
     fn explain(&self, request: &Request) -> Explained {
         self.begin();
-        let recorder = Recorder { program: &self.snapshot.program, open: RefCell::default() };
+        let recorder = Recorder::new(&self.snapshot.program);
         match self.vote(request, &Everything, &recorder, ListPolicies::No) {
             Ok((vote, _)) => recorder.finish(&vote),
             Err(fault) => Explained::failed(fault.message),
@@ -83,21 +137,15 @@ impl Asking<'_> {
 
 impl Explained {
     fn failed(reason: String) -> Explained {
-        Explained {
-            kind: "decision",
-            id: String::new(),
-            version: String::new(),
-            place: String::new(),
-            outcome: Decision::Indeterminate.as_str().into(),
-            reason,
-            children: Vec::new(),
-        }
+        let outcome = Decision::Indeterminate.as_str().into();
+        Explained { kind: "decision", outcome, reason, ..Explained::default() }
     }
 
-    /// This element and all below as JSON: `kind`, `id`, `version`, `place`, `outcome`, `reason`, `children`.
+    /// This element and all below as JSON: `kind`, `id`, `version`, `place`, `outcome`, `reason`, `children`; and where
+    /// there are any, `conditions` (with `place`, `text`, `outcome`, `reason`), `obligations`, `advice`, `resource`.
     pub fn to_json(&self) -> Json {
         let children: Vec<Json> = self.children.iter().map(Explained::to_json).collect();
-        json!({
+        let mut json = json!({
             "kind": self.kind,
             "id": self.id,
             "version": self.version,
@@ -105,7 +153,21 @@ impl Explained {
             "outcome": self.outcome,
             "reason": self.reason,
             "children": children,
-        })
+        });
+        let conditions: Vec<Json> = self.conditions.iter().map(ExplainedCondition::to_json).collect();
+        let more = [
+            ("conditions", Json::Array(conditions)),
+            ("obligations", json!(self.obligations)),
+            ("advice", json!(self.advice)),
+            ("resource", json!(self.resource)),
+        ];
+        if let Some(object) = json.as_object_mut() {
+            let is_there =
+                |value: &Json| !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty());
+            let more = more.into_iter().filter(|(_, value)| is_there(value));
+            object.extend(more.map(|(key, value)| (key.to_owned(), value)));
+        }
+        json
     }
 
     fn write(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,7 +182,21 @@ impl Explained {
             write!(f, " ({})", self.place)?;
         }
         writeln!(f)?;
+        for line in self.details() {
+            writeln!(f, "{:indent$}{line}", "", indent = depth * 2 + 2)?;
+        }
         self.children.iter().try_for_each(|child| child.write(depth + 1, f))
+    }
+
+    fn details(&self) -> Vec<String> {
+        let duties = |kind: &'static str, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| format!("{kind}: {value}")).collect()
+        };
+        let mut lines: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
+        lines.extend(duties("obligation", &self.obligations));
+        lines.extend(duties("advice", &self.advice));
+        lines.extend(duties("transform", self.resource.as_slice()));
+        lines
     }
 }
 
@@ -143,6 +219,17 @@ struct Recorder<'a> {
     /// The elements being evaluated, outermost first; the first is never closed before the end. A round for
     /// attribute sources starts over.
     open: RefCell<Vec<Explained>>,
+    /// What every element said.
+    seen: RefCell<HashMap<NodeId, Seen>>,
+}
+
+/// What an element said.
+struct Seen {
+    verdict: Verdict,
+    /// Why it failed, if it did.
+    fault: String,
+    /// In SAPL's words, with all that goes along.
+    decision: durward_sapl::Decision,
 }
 
 impl Trace for Recorder<'_> {
@@ -150,6 +237,7 @@ impl Trace for Recorder<'_> {
         let mut open = self.open.borrow_mut();
         if id == self.program.root() {
             open.clear();
+            self.seen.borrow_mut().clear();
         }
         open.push(self.describe(id));
     }
@@ -183,6 +271,9 @@ impl Trace for Recorder<'_> {
     fn leave(&self, id: NodeId, vote: &Vote) {
         let mut open = self.open.borrow_mut();
         let Some(mut done) = open.pop() else { return };
+        let decision = durward_sapl::Decision::from(vote.clone());
+        let seen = Seen { verdict: vote.verdict, fault: fault_message(vote), decision };
+        self.seen.borrow_mut().insert(id, seen);
         done.outcome = outcome(vote.verdict);
         if done.reason.is_empty() {
             done.reason = self.reason_of(id, vote, &done.children);
@@ -192,9 +283,28 @@ impl Trace for Recorder<'_> {
             None => open.push(done),
         }
     }
+
+    fn decided(&self, _: &Vote, question: &Question<'_>) {
+        let (seen, mut open) = (self.seen.borrow(), self.open.borrow_mut());
+        let (Some(top), false) = (open.last_mut(), self.program.written.is_empty()) else { return };
+        let explainer = sapl::Explainer { program: self.program, question, seen: &seen };
+        let written =
+            question.aside(|| self.program.written.iter().map(|one| explainer.explained(one)).collect());
+        let xacml = std::mem::replace(&mut top.children, written);
+        let nodes: HashSet<NodeId> = self.program.written.iter().filter_map(|one| one.node).collect();
+        top.children
+            .extend(xacml.into_iter().filter(|child| child.node.is_none_or(|node| !nodes.contains(&node))));
+        let root = self.program.root();
+        if let Some(reason) = seen.get(&root).and_then(|seen| explainer.combined(root, seen)) {
+            top.reason = reason;
+        }
+    }
 }
 
-impl Recorder<'_> {
+impl<'a> Recorder<'a> {
+    fn new(program: &'a Program) -> Recorder<'a> {
+        Recorder { program, open: RefCell::default(), seen: RefCell::default() }
+    }
     fn give_reason(&self, reason: String) {
         if let Some(current) = self.open.borrow_mut().last_mut() {
             current.reason = reason;
@@ -240,9 +350,8 @@ impl Recorder<'_> {
             place: source
                 .map(|source| format!("{source}:{}:{}", place.line, place.column))
                 .unwrap_or_default(),
-            outcome: String::new(),
-            reason: String::new(),
-            children: Vec::new(),
+            node: Some(id),
+            ..Explained::default()
         }
     }
 

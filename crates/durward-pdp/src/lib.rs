@@ -58,7 +58,7 @@ pub use durward_xacml::multiple::ResourceHierarchy;
 pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
-pub use explain::{Explained, Explanation};
+pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
 };

@@ -23,6 +23,8 @@ pub(crate) struct Recipe {
     pub(crate) index: IndexKind,
     pub(crate) index_settings: Settings,
     pub(crate) limits: Limits,
+    /// Whether to keep how policies were written.
+    pub(crate) is_explaining: bool,
 }
 
 /// What a snapshot is made of, for operators.

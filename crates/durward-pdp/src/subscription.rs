@@ -6,7 +6,7 @@
 
 use durward_index::Index;
 use durward_ir::combine::Vote;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
     Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading, UNENCODED,
@@ -88,6 +88,33 @@ impl Pdp {
         if let Some(verdict) = snapshot.program.foregone(known, encoding) {
             return Attempt { decision: Decision::plain(verdict.into()), needs: Vec::new() };
         }
+        self.asking(snapshot, known, encoding, |question| {
+            let vote = vote(&snapshot.program, question, shortlist);
+            let needs = question.invocations();
+            Attempt { decision: vote.into(), needs }
+        })
+    }
+
+    /// Decides a subscription watched; without an index.
+    pub(crate) fn watched(
+        &self,
+        snapshot: &Snapshot,
+        subscription: &Subscription,
+        trace: &impl Trace,
+    ) -> Vote {
+        self.asking(snapshot, subscription, &UNENCODED, |question| {
+            Evaluator::new(&snapshot.program, question, &Everything, trace, ListPolicies::No).decide()
+        })
+    }
+
+    #[inline]
+    fn asking<R>(
+        &self,
+        snapshot: &Snapshot,
+        known: &dyn Attributes,
+        encoding: &Encoding,
+        ask: impl FnOnce(&Question<'_>) -> R,
+    ) -> R {
         let slots = &snapshot.program.slots;
         let mut question = Question::new(slots, known, &NoContent, &[], encoding);
         let moment;
@@ -101,9 +128,7 @@ impl Pdp {
                 }
             }
         }
-        let vote = vote(&snapshot.program, &question, shortlist);
-        let needs = question.invocations();
-        Attempt { decision: vote.into(), needs }
+        ask(&question)
     }
 }
 

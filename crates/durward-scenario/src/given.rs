@@ -12,7 +12,7 @@ use durward_pdp::sapl::{Configuration, Problem, lower};
 
 use crate::documents::{Documents, Files};
 use crate::literal;
-use crate::mocks::{AttributeMock, FunctionMock, Mistake};
+use crate::mocks::{AttributeMock, FunctionMock, Mistake, STAND_INS_MAX};
 
 /// How many documents one scenario may have in force: each scenario lowers its own, and a test of ten thousand scenarios
 /// over ten thousand documents would take hours.
@@ -46,6 +46,10 @@ struct Items<'t> {
 
 impl<'t> Items<'t> {
     fn add(&mut self, given: &'t Given) -> Result<(), Mistake> {
+        if self.functions.len() + self.attributes.len() > STAND_INS_MAX {
+            let message = format!("a scenario replaces at most {STAND_INS_MAX} functions and attributes");
+            return Err(Mistake::at(given.span)(message));
+        }
         match &given.kind {
             GivenKind::Document(name) => (self.document, self.documents) = (Some(name), None),
             GivenKind::Documents(names) => {

@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use durward_pdp::Value;
 use durward_pdp::ir::combine::{Algorithm, Effects, Verdict, Vote};
 use durward_pdp::ir::evaluate::{Evaluator, Everything, ListPolicies, Trace, Unwatched};
 use durward_pdp::ir::program::{Builder, Expr, ExprId, NodeId, Place, Program, Set, SetKind};
 use durward_pdp::ir::question::{Encoding, NoContent, Question};
 use durward_pdp::sapl::lower::{Outline, lower_for_tests};
-use durward_pdp::sapl::{Decision, Document};
+use durward_pdp::sapl::{Configuration, Decision, Document};
 use smol_str::SmolStr;
 
 use crate::coverage::Coverage;
@@ -26,6 +28,55 @@ pub(crate) struct Stage {
     numbers: Vec<usize>,
 }
 
+/// The stage of the last scenario: the next one usually has the same documents, and lowering is most of the work.
+#[derive(Default)]
+pub(crate) struct Stages {
+    last: Option<Kept>,
+}
+
+struct Kept {
+    documents: Vec<usize>,
+    configuration: Configuration,
+    stand_ins: HashSet<SmolStr>,
+    stage: Stage,
+}
+
+impl Stages {
+    /// The stage of a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the documents, in lines.
+    pub(crate) fn get(
+        &mut self,
+        setting: &Setting,
+        documents: &Documents,
+        stand_ins: HashSet<SmolStr>,
+        coverage: &mut Coverage,
+    ) -> Result<&Stage, String> {
+        let same = |kept: &Kept| {
+            kept.documents == setting.documents
+                && kept.stand_ins == stand_ins
+                && is_same(&kept.configuration, &setting.configuration)
+        };
+        let kept = match self.last.take() {
+            Some(kept) if same(&kept) => kept,
+            Some(_) | None => {
+                let stage = Stage::new(setting, documents, &stand_ins)?;
+                stage.constants(coverage);
+                let (documents, configuration) = (setting.documents.clone(), setting.configuration.clone());
+                Kept { documents, configuration, stand_ins, stage }
+            }
+        };
+        Ok(&self.last.insert(kept).stage)
+    }
+}
+
+/// Whether two configurations mean the same; flags have no meaning here.
+fn is_same(one: &Configuration, other: &Configuration) -> bool {
+    let variables = |configuration: &Configuration| Value::Object(Arc::clone(configuration.variables()));
+    one.voting == other.voting && variables(one).equals(&variables(other))
+}
+
 /// A decision, and why it is Indeterminate if it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Decided {
@@ -36,11 +87,7 @@ pub(crate) struct Decided {
 impl Stage {
     /// # Errors
     /// What is wrong with the documents, in lines.
-    pub(crate) fn new(
-        setting: &Setting,
-        documents: &Documents,
-        stand_ins: &HashSet<SmolStr>,
-    ) -> Result<Stage, String> {
+    fn new(setting: &Setting, documents: &Documents, stand_ins: &HashSet<SmolStr>) -> Result<Stage, String> {
         let mut read: Vec<Document> = Vec::with_capacity(setting.documents.len());
         for known in setting.documents.iter().filter_map(|number| documents.all().get(*number)) {
             read.push(known.read.as_ref().map_err(|problems| joined(problems))?.clone());
@@ -149,7 +196,7 @@ impl Stage {
     }
 
     /// What of the conditions can only ever be true or only false, by document, element and condition.
-    pub(crate) fn constants(&self, coverage: &mut Coverage) {
+    fn constants(&self, coverage: &mut Coverage) {
         let mut element = 0;
         let mut document = None;
         for outline in &self.outlines {

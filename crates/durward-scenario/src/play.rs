@@ -16,8 +16,8 @@ use crate::documents::Documents;
 use crate::expected::Step;
 use crate::given::Setting;
 use crate::literal::{self, cut, shown};
-use crate::mocks::{AttributePattern, FunctionPattern, Mistake, emitted};
-use crate::observe::{Decided, Stage};
+use crate::mocks::{AttributePattern, FunctionPattern, Mistake, STAND_INS_MAX, emitted};
+use crate::observe::{Decided, Stage, Stages};
 use crate::world::World;
 
 /// What did not come as expected, and where that is written.
@@ -36,14 +36,15 @@ pub(crate) fn play(
     scenario: &Scenario,
     setting: Setting,
     documents: &Documents,
+    stages: &mut Stages,
     coverage: &mut Coverage,
 ) -> Result<Option<Failure>, Mistake> {
     let (functions, attributes) = verified(&scenario.verify)?;
     let names: Vec<SmolStr> = functions.iter().map(|(_, pattern)| pattern.name.clone()).collect();
     let mocked = setting.functions.iter().map(|mock| mock.call.name.clone());
     let stand_ins: HashSet<SmolStr> = mocked.chain(names.iter().cloned()).collect();
-    let stage = Stage::new(&setting, documents, &stand_ins).map_err(Mistake::at(scenario.name.span))?;
-    stage.constants(coverage);
+    let stage =
+        stages.get(&setting, documents, stand_ins, coverage).map_err(Mistake::at(scenario.name.span))?;
     let world = World::new(subscription(scenario)?, setting.functions, setting.attributes, names);
     let mut playing = Playing { text, stage, world, coverage, decisions: VecDeque::new() };
     for emission in scenario.then.iter().flat_map(|then| &then.emissions) {
@@ -79,6 +80,10 @@ type Functions<'t> = Vec<(&'t Verification, FunctionPattern)>;
 type AttributesOf<'t> = Vec<(&'t Verification, AttributePattern)>;
 
 fn verified(verify: &[Verification]) -> Result<(Functions<'_>, AttributesOf<'_>), Mistake> {
+    if let Some(beyond) = verify.get(STAND_INS_MAX) {
+        let message = format!("a scenario verifies at most {STAND_INS_MAX} functions and attributes");
+        return Err(Mistake::at(beyond.span)(message));
+    }
     let (mut functions, mut attributes) = (Vec::new(), Vec::new());
     for wanted in verify {
         let mistake = Mistake::at(wanted.span);
@@ -97,7 +102,7 @@ fn verified(verify: &[Verification]) -> Result<(Functions<'_>, AttributesOf<'_>)
 struct Playing<'a> {
     /// The text of the test.
     text: &'a str,
-    stage: Stage,
+    stage: &'a Stage,
     world: World,
     coverage: &'a mut Coverage,
     /// The decisions that came and were not expected yet.

@@ -10,6 +10,7 @@ use crate::coverage::Coverage;
 use crate::documents::{Documents, Files};
 use crate::given::Setting;
 use crate::mocks::Mistake;
+use crate::observe::Stages;
 use crate::play::{Failure, play};
 
 /// One file of tests, not yet read.
@@ -117,6 +118,7 @@ pub struct Suite<'f> {
     documents: Documents,
     files: &'f dyn Files,
     coverage: Coverage,
+    stages: Stages,
 }
 
 impl<'f> Suite<'f> {
@@ -124,7 +126,7 @@ impl<'f> Suite<'f> {
     pub fn new(documents: Documents, files: &'f dyn Files) -> Suite<'f> {
         let mut coverage = Coverage::default();
         coverage.take_up(&documents);
-        Suite { documents, files, coverage }
+        Suite { documents, files, coverage, stages: Stages::default() }
     }
 
     /// Plays all scenarios of all files. Never fails: what cannot be read or played is in the report.
@@ -190,7 +192,7 @@ impl<'f> Suite<'f> {
         let mut seen = BTreeSet::new();
         setting.documents.retain(|number| seen.insert(*number));
         self.coverage.take_up(&self.documents);
-        play(text, scenario, setting, &self.documents, &mut self.coverage)
+        play(text, scenario, setting, &self.documents, &mut self.stages, &mut self.coverage)
     }
 }
 

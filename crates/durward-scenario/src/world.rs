@@ -1,6 +1,6 @@
 //! What a scenario answers with when policies ask: the subscription, and what stands in for functions and attributes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
@@ -100,13 +100,13 @@ impl World {
     }
 
     /// The calls that count.
-    pub(crate) fn calls(&self) -> Vec<Call> {
-        self.calls.borrow().iter().take(self.counted.get()).cloned().collect()
+    pub(crate) fn calls(&self) -> Ref<'_, [Call]> {
+        Ref::map(self.calls.borrow(), |calls| calls.get(..self.counted.get()).unwrap_or_default())
     }
 
     /// The attributes that were asked for, each once: equal ones share a stream.
-    pub(crate) fn asked(&self) -> Vec<Invocation> {
-        self.asked.borrow().clone()
+    pub(crate) fn asked(&self) -> Ref<'_, [Invocation]> {
+        Ref::map(self.asked.borrow(), Vec::as_slice)
     }
 
     /// The attributes that were asked for and that nothing stands in for.

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use tokio::time::{Sleep, sleep_until};
 
 use crate::http;
+use crate::listener;
 use crate::settings::ServerSettings;
 use crate::state::Shared;
 
@@ -170,6 +171,8 @@ pub(crate) async fn serve<S>(
     });
     match end.await {
         End::Of(Ok(())) => {}
+        // The system noticed first that what was written is not taken.
+        End::Of(Err(error)) if is_given_up(&error) => shared.metrics.limit_hit("request_time_ms_max"),
         End::Of(Err(error)) => {
             shared.metrics.connection("failed");
             tracing::debug!(%client, %error, "a connection failed");
@@ -178,6 +181,12 @@ pub(crate) async fn serve<S>(
         End::TooSlow("idle_time_ms_max") => {}
         End::TooSlow(setting) => shared.metrics.limit_hit(setting),
     }
+}
+
+/// Whether the system gave the connection up.
+fn is_given_up(error: &hyper::Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(listener::is_given_up)
 }
 
 /// How a connection ended.

@@ -57,6 +57,13 @@ pub(crate) fn prepare(stream: &TcpStream, settings: &ServerSettings) {
     let _ = settings;
 }
 
+/// Whether the system gave a connection up because what was written was not taken in time. It tells a reason from
+/// further down where it heard one, such as that nobody knows the way.
+pub(crate) fn is_given_up(error: &io::Error) -> bool {
+    use io::ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
+    matches!(error.kind(), TimedOut | HostUnreachable | NetworkUnreachable)
+}
+
 /// One connection counted; the count goes down when it is dropped.
 struct Open(Arc<Shared>);
 

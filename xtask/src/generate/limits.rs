@@ -32,12 +32,15 @@ const CRATES: [&str; 7] = [
 const ADVICE_ONLY: &str = "durward-xacml/src/check/";
 
 /// Lengths of messages, and thresholds between two ways to do the same: no input is refused for them.
-const NO_LIMITS: [&str; 14] = [
+const NO_LIMITS: [&str; 18] = [
     "AUTO_SCAN_NODES_MAX",
     "CACHE_SIZE_MAX",
     "COMPARED_MAX",
     "EXACT_INTEGER_MAX",
+    "FIELDS_MAX",
+    "LINEAR_MAX",
     "LISTED_MAX",
+    "LITERAL_MAX",
     "MESSAGE_LENGTH_MAX",
     "PREFIXES_MAX",
     "QUOTED_CHARS_MAX",
@@ -46,6 +49,7 @@ const NO_LIMITS: [&str; 14] = [
     "SETTLE_LOOKS_MAX",
     "SHARED_LENGTH_MAX",
     "STAGES_MAX",
+    "TOUCHED_MAX",
     "WORKERS_AUTOMATIC_MAX",
 ];
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::structured::{Reckoner, is_one_of};
 use super::unknown::Unknown;
-use super::{Evaluator, Shortlist, Trace, too_many_steps};
+use super::{Evaluator, Shortlist, Trace, too_many_steps, walked_steps};
 use crate::datatype::Integer;
 use crate::fault::{Evaluated, Fault};
 use crate::function::{Body, Contextual, Function, HigherOrder, Lazy, regexp};
@@ -35,7 +35,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
                 Ok(pattern.is_match(&operand.as_one()?.lexical()))
             }
             Expr::IsOneOf(slot, atoms) => Ok(is_one_of(self.question, *slot, atoms)),
-            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => self.reckoner().truth(id, None),
+            Expr::Structured(_) | Expr::Part(_) | Expr::Failed(_) => {
+                self.reckoner().evaluated_truth(id, None)
+            }
             Expr::Constant(_)
             | Expr::Attribute { .. }
             | Expr::Selector(_)
@@ -392,8 +394,8 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         self.step(1 + regexp::take_compiled() as usize * PATTERN_STEPS)
     }
 
-    fn step(&self, steps: usize) -> Evaluated<()> {
-        self.steps.set(self.steps.get() + steps as u64);
+    pub(super) fn step(&self, steps: usize) -> Evaluated<()> {
+        self.steps.set(self.steps.get() + steps as u64 + walked_steps());
         if self.is_spent() { Err(too_many_steps(self.steps_max)) } else { Ok(()) }
     }
 

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::memory::{Place, Remembering};
-use super::too_many_steps;
 use super::unknown::Unknown;
+use super::{too_many_steps, walked_steps};
 use crate::fault::{Evaluated, Fault};
 use crate::path::{UNDEFINED, key_of};
 use crate::program::{
@@ -20,7 +20,7 @@ use crate::program::{
 };
 use crate::question::{Invocation, Question};
 use crate::structure::{self, Comparison, Numeric, Relative, kind_of};
-use crate::value::{Key, ObjectBuilder, Operand, Value};
+use crate::value::{Key, ObjectBuilder, Operand, Value, note_walk_over};
 
 /// What `@` and `#` stand for, where they stand for anything.
 type Here<'h> = Option<&'h Relative<'h>>;
@@ -108,6 +108,11 @@ impl<'a> Reckoner<'a, '_> {
         if let Some(truth) = self.remembering.and_then(|memory| memory.tabled(id, self.question)) {
             return Ok(truth);
         }
+        self.evaluated_truth(id, here)
+    }
+
+    /// The same, where no table says it.
+    pub(super) fn evaluated_truth(&self, id: ExprId, here: Here<'_>) -> Evaluated<bool> {
         let Some(place) = self.place(id) else { return self.new_truth(id, here) };
         if let Some(truth) = place.truth() {
             return Ok(truth);
@@ -165,27 +170,56 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {
-        if let (Test::In, Expr::Structured(Structured::Object(entries))) = (test, self.expr(left)?) {
+        if matches!(test, Test::In)
+            && let Expr::Structured(Structured::Object(entries)) = self.expr(left)?
+        {
             let mut literal = Literal { entries: SmallVec::new() };
             if self.fill(&mut literal, entries, here)?
-                && let Some(found) = literal.is_in(&*self.value(right, here)?)
+                && let haystack = self.value(right, here)?
+                && let Some(found) = literal.is_in(&haystack)
             {
+                self.searched(&haystack)?;
                 return Ok(found);
             }
         }
         let (left, right) = (self.value(left, here)?, self.value(right, here)?);
         let (left, right) = (&*left, &*right);
-        match test {
-            Test::Equal => Ok(left.equals(right)),
-            Test::NotEqual => Ok(!left.equals(right)),
-            Test::Compare(comparison) => structure::compare(comparison, left, right),
-            Test::In => structure::is_in(left, right),
-            Test::AnyIn => structure::any_in(left, right),
-            Test::AllIn => structure::all_in(left, right),
-            Test::Has => structure::has(left, right),
-            Test::HasAny => structure::has_any(left, right),
-            Test::HasAll => structure::has_all(left, right),
-            Test::ExclusiveOr => structure::exclusive_or(left, right),
+        if let Test::In = test {
+            self.searched(right)?;
+        }
+        if is_nested(left) {
+            return self.test_nested(test, left, right);
+        }
+        tested(test, left, right)
+    }
+
+    /// As [`tested`], where what is compared may be large.
+    fn test_nested(&self, test: Test, left: &Value, right: &Value) -> Evaluated<bool> {
+        let found = match (test, left.as_array()) {
+            (Test::AnyIn | Test::AllIn, Some(needles)) => {
+                let decisive = matches!(test, Test::AnyIn);
+                for needle in needles.iter() {
+                    self.searched(right)?;
+                    if structure::is_in(needle, right)? == decisive {
+                        return Ok(decisive);
+                    }
+                }
+                !decisive
+            }
+            _ => tested(test, left, right)?,
+        };
+        self.step(0)?;
+        Ok(found)
+    }
+
+    /// Counts what looking into a long array or a large object takes.
+    #[inline]
+    fn searched(&self, haystack: &Value) -> Evaluated<()> {
+        let array = haystack.as_array().map(|values| values.len());
+        let object = haystack.as_object().map(|object| object.len());
+        match array.or(object) {
+            Some(length) if length >= LONG_MIN => self.step(length / LONG_MIN),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -234,7 +268,7 @@ impl<'a> Reckoner<'a, '_> {
     }
 
     fn step(&self, steps: usize) -> Evaluated<()> {
-        self.steps.set(self.steps.get() + steps as u64);
+        self.steps.set(self.steps.get() + steps as u64 + walked_steps());
         if self.steps.get() > self.steps_max { Err(too_many_steps(self.steps_max)) } else { Ok(()) }
     }
 
@@ -246,7 +280,7 @@ impl<'a> Reckoner<'a, '_> {
                 values.push(value.into_owned());
             }
         }
-        structure::limited(Value::Array(values.into()))
+        self.limited(Value::Array(values.into()))
     }
 
     fn object(&self, entries: &[(SmolStr, ExprId)], here: Here<'_>) -> Evaluated<Value> {
@@ -257,7 +291,14 @@ impl<'a> Reckoner<'a, '_> {
                 object.insert(key.clone(), value.into_owned());
             }
         }
-        structure::limited(Value::Object(object.finish().into()))
+        self.limited(Value::Object(object.finish().into()))
+    }
+
+    /// A new value, if it is not too large.
+    fn limited(&self, value: Value) -> Evaluated<Value> {
+        let value = structure::limited(value)?;
+        self.step(0)?;
+        Ok(value)
     }
 
     /// Evaluates the entries of an object that is only compared. False where it has to be put together.
@@ -361,6 +402,9 @@ impl<'a> Reckoner<'a, '_> {
             Step::DeepWildcard => structure::all_descendants(&base),
             Step::DeepIndex(index) => structure::descendants_at(&base, *index),
         };
+        if let Step::DeepKey(_) | Step::DeepWildcard | Step::DeepIndex(_) = step {
+            self.step(0)?;
+        }
         taken.map(Cow::Owned)
     }
 
@@ -369,8 +413,10 @@ impl<'a> Reckoner<'a, '_> {
         for argument in arguments {
             values.push(self.value(*argument, here)?.into_owned());
         }
+        values.iter().filter(|value| is_nested(value)).for_each(note_walk_over);
         self.step(1)?;
-        function.call(&values)
+        let result = function.call(&values)?;
+        if is_nested(&result) { self.limited(result) } else { Ok(result) }
     }
 
     fn stand_in(&self, name: &str, arguments: &[ExprId], here: Here<'_>) -> Evaluated<Value> {
@@ -434,6 +480,9 @@ impl Literal<'_> {
     }
 }
 
+/// Looking through so many values takes as long as a step; looking through fewer is not counted.
+const LONG_MIN: usize = 16;
+
 /// The operators that give true or false.
 #[derive(Clone, Copy)]
 enum Test {
@@ -473,6 +522,28 @@ impl Test {
             | BinaryOperator::Remainder => return None,
         })
     }
+}
+
+#[inline]
+fn tested(test: Test, left: &Value, right: &Value) -> Evaluated<bool> {
+    match test {
+        Test::Equal => Ok(left.equals(right)),
+        Test::NotEqual => Ok(!left.equals(right)),
+        Test::Compare(comparison) => structure::compare(comparison, left, right),
+        Test::In => structure::is_in(left, right),
+        Test::AnyIn => structure::any_in(left, right),
+        Test::AllIn => structure::all_in(left, right),
+        Test::Has => structure::has(left, right),
+        Test::HasAny => structure::has_any(left, right),
+        Test::HasAll => structure::has_all(left, right),
+        Test::ExclusiveOr => structure::exclusive_or(left, right),
+    }
+}
+
+/// Whether there may be other values inside.
+#[inline]
+const fn is_nested(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Object(_))
 }
 
 /// The operators that chain.

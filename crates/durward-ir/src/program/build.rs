@@ -11,7 +11,7 @@ use super::foregone::Foregone;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
-use super::{Atom, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured};
+use super::{Atom, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
 use crate::attribute::AttributeName;
 use crate::combine::Effects;
 use crate::function::Function;
@@ -29,6 +29,8 @@ pub struct Builder {
     patterns: HashMap<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
     sources: Vec<SmolStr>,
+    /// `None` where nobody will ask.
+    written: Option<Vec<Written>>,
     pub(super) folding: Folding,
 }
 
@@ -36,6 +38,23 @@ impl Builder {
     /// An empty program.
     pub fn new() -> Builder {
         Builder::default()
+    }
+
+    /// From now on keeps how policies were written, for explanations: some hundred bytes each.
+    pub fn keep_written(&mut self) {
+        self.written.get_or_insert_default();
+    }
+
+    /// Whether [`Builder::write`] does anything.
+    pub fn keeps_written(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// Notes how a document was written.
+    pub fn write(&mut self, written: Written) {
+        if let Some(all) = &mut self.written {
+            all.push(written);
+        }
     }
 
     /// Registers a document's name; the number goes into [`super::Place::source`].
@@ -130,6 +149,7 @@ impl Builder {
             entry: root,
             slots: self.slots,
             sources: self.sources,
+            written: self.written.unwrap_or_default(),
         };
         program.entry = program.find_entry();
         program.foregone = Foregone::of(&program, &shapes);

@@ -15,7 +15,7 @@ use crate::evaluate::{Reckoner, STEPS_MAX};
 use crate::fault::Fault;
 use crate::path::Path;
 use crate::question::{NoAttributes, NoContent, Question, UNENCODED};
-use crate::value::{Operand, Value};
+use crate::value::{Operand, Value, take_walked};
 
 /// What is known of an expression over values of JSON before it is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,12 @@ pub(super) struct Folding {
     known: HashMap<u64, Vec<(Expr, ExprId)>>,
     /// Lookups by object and key; `None` where there is no table.
     lookups: HashMap<(ExprId, ExprId), Option<ExprId>>,
+    /// The steps that were taken so far.
+    steps: u64,
 }
+
+/// How many steps all that is computed ahead may take together: some ten seconds. What goes beyond is an error.
+const FOLDED_STEPS_MAX: u64 = 20 * STEPS_MAX;
 
 /// Objects with more keys are not given a table of places.
 const LOOKUP_KEYS_MAX: usize = 1 << 16;
@@ -253,14 +258,17 @@ impl Builder {
         let slots = Slots::default();
         let question = Question::new(&slots, &NoAttributes, &NoContent, &[], &UNENCODED);
         let steps = Cell::new(0);
+        // What was walked over to read the policies is not counted.
+        take_walked();
         let reckoner = Reckoner {
             exprs: &self.exprs,
             question: &question,
             steps: &steps,
-            steps_max: STEPS_MAX,
+            steps_max: STEPS_MAX.min(FOLDED_STEPS_MAX.saturating_sub(self.folding.steps)),
             remembering: None,
         };
         let result = reckoner.value(id, None).map(std::borrow::Cow::into_owned);
+        self.folding.steps += steps.get();
         self.exprs.pop();
         result
     }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use foldhash::fast::{FixedState, RandomState};
 use smol_str::SmolStr;
 
-use super::{Value, same_text};
+use super::{Value, same_text, weight};
 
 /// Up to so many keys are compared one by one: that takes no longer than hashing the key that is looked for.
 const LINEAR_MAX: usize = 8;
@@ -19,6 +19,8 @@ pub struct Object {
     entries: Box<[(SmolStr, Value)]>,
     /// INVARIANT: there when there are more than [`LINEAR_MAX`] entries.
     table: Table,
+    /// INVARIANT: what [`weight::of_entries`] says of the entries, which do not change.
+    pub(super) weight: usize,
 }
 
 /// Builds an [`Object`] key by key.
@@ -114,6 +116,7 @@ impl Object {
 
     /// Whether both have equal values under the same keys, in whatever order.
     pub(super) fn equals(&self, other: &Object) -> bool {
+        weight::note_walked(self.len());
         self.len() == other.len()
             && self.iter().all(|(key, value)| other.get(key).is_some_and(|found| value.equals(found)))
     }
@@ -207,7 +210,8 @@ impl ObjectBuilder {
     /// The object.
     pub fn finish(self) -> Object {
         let table = if self.entries.len() > LINEAR_MAX { self.table } else { Table::default() };
-        Object { entries: self.entries.into_boxed_slice(), table }
+        let weight = weight::of_entries(&self.entries);
+        Object { entries: self.entries.into_boxed_slice(), table, weight }
     }
 }
 

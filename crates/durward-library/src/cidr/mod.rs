@@ -1,9 +1,7 @@
 //! The library `cidr`: IP addresses and the networks they are in.
 //!
 //! Addresses are read as the `IPAddress` library of the Java engine reads them, with the numbers of `inet_aton`
-//! (`0177.1` is 127.0.0.1). What differs: this library takes addresses and blocks only. Ranges and wildcards
-//! (`10.0.0.*`, `1-5.0.0.0`), a prefix alone (`/64`), digits alone for IPv6, and the empty text, which the Java library
-//! takes for 127.0.0.1, are no addresses here.
+//! (`0177.1` is 127.0.0.1), but addresses and blocks only.
 
 mod address;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The libraries `keys`, `signature` and `x509` and the module `jwt`, with keys, certificates, signatures and tokens that
 //! `fixtures/generate.sh` made with OpenSSL.
 
+mod hostile;
 mod jwt;
 mod keys;
 mod signature;

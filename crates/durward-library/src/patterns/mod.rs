@@ -3,8 +3,7 @@
 //! Regular expressions are those of `durward_ir::structure::regex`, which says what it refuses of Java's. Most need time
 //! linear in the text, whatever they are; the others are tried a bounded number of ways. Who looks for matches one after the
 //! other for more than a second is stopped, as in SAPL.
-//! The expressions that SAPL calls dangerous are refused as there. What differs: an empty match is looked for at every
-//! character, where Java also looks in the middle of those beyond U+FFFF.
+//! The expressions that SAPL calls dangerous are refused as there.
 
 mod glob;
 mod replace;

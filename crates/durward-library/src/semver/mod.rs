@@ -2,7 +2,7 @@
 //!
 //! Versions and ranges are those of semver4j 6, which the Java engine uses, with its peculiarities: pre-releases with
 //! digits behind equal letters are compared by those numbers, a version before 1.0.0 counts as a pre-release, and what
-//! is not understood in a range is passed over. What differs: texts of more than 4096 characters are refused.
+//! is not understood in a range is passed over.
 
 mod range;
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! The library `time`: instants, dates, times, time zones and durations, as `java.time` has them.
 //!
 //! A time is a text: an instant (`2021-11-08T13:00:00Z`) or a date, which stands for its midnight at UTC. Durations are
-//! milliseconds. What differs from the Java engine: where that one takes the zone of its machine (`localIso`,
-//! `localDin`, a blank zone name, `timeBetween` from weeks on), this one takes UTC, so that the same question has the
-//! same answer everywhere; and the rules of time zones are those of the database compiled in.
+//! milliseconds. Where no zone is named (`localIso`, `localDin`, a blank name, `timeBetween` from weeks on) it is UTC.
 
 mod calendar;
 mod durations;

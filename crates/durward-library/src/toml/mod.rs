@@ -1,8 +1,7 @@
 //! The library `toml`: documents of TOML 1.0.
 //!
 //! They are read and written as Jackson, the library of the Java engine, does it: numbers keep their digits (`1.50`),
-//! dates and times are texts that need not be in the calendar, `inf` and `nan` are errors. What differs: numbers with an
-//! exponent beyond 1000 are errors, and where reading fails the fault says so in other words than Jackson's.
+//! dates and times are texts that need not be in the calendar, `inf` and `nan` are errors.
 
 mod read;
 mod scalar;

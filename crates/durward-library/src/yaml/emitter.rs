@@ -115,8 +115,9 @@ impl Emitter {
                 pending = 0;
             }
             at += character.len_utf16() - 1;
-            let may_break = breaks && at > 0 && at + 1 < length && (character == ' ' || !is_plain);
-            if may_break && self.column + pending > WIDTH {
+            let may_break = breaks && at > 0 && at + 1 < length && (character == ' ' || pending == 0);
+            // Behind what was escaped one more fits.
+            if may_break && self.column + pending > WIDTH + usize::from(!is_plain) {
                 self.push(text.get(start..offset).unwrap_or_default());
                 self.push("\\");
                 start = start.max(offset);

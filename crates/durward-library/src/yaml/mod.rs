@@ -4,10 +4,6 @@
 //! scalars only `true`, `false`, `null` and the numbers of JSON are no texts, and what is missing is an empty text. An
 //! alias is the name of its anchor and nothing else, so that short documents stay small values; merge keys (`<<`) are
 //! keys like others.
-//!
-//! What differs: an alias without anchor, and lists in brackets more than 255 deep, are errors; some documents that break
-//! the rules of YAML are read here and not there, or the other way around; and where reading fails the fault says so in
-//! other words than Jackson's.
 
 mod emitter;
 mod read;

@@ -30,8 +30,11 @@ pub(super) fn read(text: &str) -> Evaluated<Value> {
             format_args!("the character U+{:04X} is not allowed", u32::from(found)),
         ));
     }
-    let mut reader = Reader { names: Names::new(text), open: Vec::new(), value: None };
-    for event in Parser::new_from_str(text) {
+    // The parser always ends the last line, but not always well.
+    let last_line = text.rsplit(['\n', '\r']).next().filter(|line| !line.is_empty());
+    let text = last_line.map_or(Cow::Borrowed(text), |_| Cow::Owned(format!("{text}\n")));
+    let mut reader = Reader { source: Source::new(&text), last_line, open: Vec::new(), value: None };
+    for event in Parser::new_from_str(&text) {
         let (event, span) = event.map_err(|error| refused(&error))?;
         reader.read(event, span)?;
     }
@@ -58,7 +61,9 @@ fn wrong(span: Span, reason: &str) -> Box<durward_ir::fault::Fault> {
 }
 
 struct Reader<'a> {
-    names: Names<'a>,
+    source: Source<'a>,
+    /// The last line of the document, if it does not end.
+    last_line: Option<&'a str>,
     open: Vec<Open>,
     value: Option<Value>,
 }
@@ -75,12 +80,13 @@ impl Reader<'_> {
                 if is_second { Err(wrong(span, "there is a second document")) } else { Ok(()) }
             }
             Event::Alias(_) => {
-                let name = self.names.alias(span);
+                // Behind the star.
+                let name = self.source.part(span).get(1..).unwrap_or_default();
                 self.no_key(span)?;
                 self.put(Value::Text(name.into()));
                 Ok(())
             }
-            Event::Scalar(text, style, _, tag) => self.scalar(text, style, tag.as_deref(), span),
+            Event::Scalar(text, style, _, tag) => self.scalar(&text, style, tag.as_deref(), span),
             Event::SequenceStart(..) => self.begin(Open::Array(Vec::new()), span),
             Event::MappingStart(..) => self.begin(Open::Object(ObjectBuilder::new(), None), span),
             Event::SequenceEnd | Event::MappingEnd => {
@@ -94,21 +100,36 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(
-        &mut self,
-        text: Cow<'_, str>,
-        style: ScalarStyle,
-        tag: Option<&Tag>,
-        span: Span,
-    ) -> Evaluated<()> {
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> Evaluated<()> {
+        let text = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => self.block(text, span)?,
+            ScalarStyle::Plain | ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => text,
+        };
         if let Some(Open::Object(_, key @ None)) = self.open.last_mut() {
-            *key = Some(text.into_owned());
+            *key = Some(text.to_owned());
             return Ok(());
         }
-        let value =
-            scalar::value(&text, style == ScalarStyle::Plain, tag).map_err(|reason| wrong(span, reason))?;
-        self.put(value);
+        let value = scalar::value(text, style == ScalarStyle::Plain, tag);
+        self.put(value.map_err(|reason| wrong(span, reason))?);
         Ok(())
+    }
+
+    /// A block of lines, which the parser takes wherever they begin. If the last line of the document is one of them, the
+    /// block has no line end there.
+    fn block<'t>(&mut self, text: &'t str, span: Span) -> Evaluated<&'t str> {
+        let indent = span.start.col();
+        if self.open.is_empty() && indent == 0 && !text.trim_matches('\n').is_empty() {
+            return Err(wrong(span, "the lines of a block must be further to the right"));
+        }
+        let header = self.source.pass(span.start.index()).trim_end();
+        self.source.pass(span.end.index());
+        let Some(last) = self.last_line.filter(|_| self.source.rest.is_empty()) else { return Ok(text) };
+        let header = header.rsplit('\n').next().unwrap_or_default();
+        let header = header.split(" #").next().unwrap_or_default().trim_end();
+        let keeps = header.trim_end_matches(|character: char| character.is_ascii_digit()).ends_with('+')
+            || header.rsplit(['|', '>']).next().is_some_and(|indicators| indicators.starts_with('+'));
+        let is_blank = last.len() <= indent && last.bytes().all(|byte| byte == b' ');
+        if is_blank && !keeps { Ok(text) } else { Ok(text.strip_suffix('\n').unwrap_or(text)) }
     }
 
     /// # Errors
@@ -141,27 +162,32 @@ impl Reader<'_> {
     }
 }
 
-/// Finds the names of aliases in the text: the parser tells only which anchor they mean. It counts characters.
-struct Names<'a> {
+/// Finds what stands at some places of the document, one behind the other. The parser counts characters.
+struct Source<'a> {
     rest: &'a str,
     passed: usize,
 }
 
-impl<'a> Names<'a> {
-    const fn new(text: &'a str) -> Names<'a> {
-        Names { rest: text, passed: 0 }
+impl<'a> Source<'a> {
+    const fn new(text: &'a str) -> Source<'a> {
+        Source { rest: text, passed: 0 }
     }
 
-    /// The name of the alias here; those of earlier ones were asked for before.
-    fn alias(&mut self, span: Span) -> &'a str {
-        let rest = self.rest;
-        let offset =
-            |characters: usize| rest.char_indices().nth(characters).map_or(rest.len(), |(offset, _)| offset);
-        // Behind the star.
-        let start = offset((span.start.index() + 1).saturating_sub(self.passed));
-        let end = offset(span.end.index().saturating_sub(self.passed));
-        self.rest = rest.get(start..).unwrap_or_default();
-        self.passed = span.start.index() + 1;
-        rest.get(start..end).unwrap_or_default()
+    /// What is here; what is before was asked for before.
+    fn part(&mut self, span: Span) -> &'a str {
+        self.pass(span.start.index());
+        self.pass(span.end.index())
+    }
+
+    /// What is before this place and was not asked for.
+    fn pass(&mut self, end: usize) -> &'a str {
+        let before = self.rest;
+        let mut characters = before.chars();
+        for _ in self.passed..end {
+            characters.next();
+        }
+        self.passed = self.passed.max(end);
+        self.rest = characters.as_str();
+        before.strip_suffix(self.rest).unwrap_or_default()
     }
 }

@@ -89,6 +89,7 @@ fn float(text: &str) -> Read {
 
 /// A scalar that is said to be a whole number: of YAML 1.1, where `0b`, `0` and `0x` begin other bases.
 fn tagged_int(scalar: &str) -> Read {
+    const NO_DIGITS: &str = "a number has no or wrong digits";
     let unsigned = scalar.strip_prefix(['+', '-']).unwrap_or(scalar);
     let (radix, digits) = match unsigned.strip_prefix('0') {
         None | Some("") => (10, unsigned),
@@ -99,15 +100,18 @@ fn tagged_int(scalar: &str) -> Read {
             _ => return text(scalar),
         },
     };
-    let is_digit = |character: char| character == '_' || character.is_digit(radix.max(10));
-    if !digits.chars().all(is_digit) {
+    let digits = digits.replace('_', "");
+    let is_digits = digits.chars().all(|character| character.is_digit(radix));
+    if radix == 10 && !is_digits {
         return text(scalar);
     }
-    let digits = digits.replace('_', "");
+    if !is_digits || digits.is_empty() {
+        return Err(NO_DIGITS);
+    }
     if digits.len() > NUMBER_LENGTH_MAX {
         return Err(TOO_LONG);
     }
-    let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or("a number has no or wrong digits")?;
+    let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or(NO_DIGITS)?;
     let number = if scalar.starts_with('-') { -number } else { number };
     Ok(jvm::number(Decimal::new(number, 0)))
 }

@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
 use durward_ir::program::{Atom, Expr, ExprId, Match, Program, SlotId};
 use durward_ir::question::Question;
-use durward_ir::value::Operand;
+use durward_ir::value::{Operand, Value};
 
 /// How many values or alternatives a reason lists; more do not help anybody.
 const LISTED_MAX: usize = 6;
+
+/// Most characters of a value that is shown.
+const SHOWN_CHARS_MAX: usize = 200;
 
 /// Why an expression is false.
 pub(super) fn why_false(program: &Program, question: &Question<'_>, id: ExprId) -> String {
@@ -106,6 +109,11 @@ fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> Str
 
 /// The attributes below an expression with their values.
 fn with_attributes(program: &Program, question: &Question<'_>, id: ExprId) -> String {
+    attributes(program, question, id).unwrap_or_else(|| "it depends on no attribute".into())
+}
+
+/// The attributes below an expression with their values, if there are any.
+pub(super) fn attributes(program: &Program, question: &Question<'_>, id: ExprId) -> Option<String> {
     let mut slots = BTreeSet::new();
     let mut content = false;
     collect(program, id, &mut slots, &mut content);
@@ -113,7 +121,7 @@ fn with_attributes(program: &Program, question: &Question<'_>, id: ExprId) -> St
     if content {
         parts.push("it looks into the content".into());
     }
-    if parts.is_empty() { "it depends on no attribute".into() } else { list_by(parts, " and ") }
+    (!parts.is_empty()).then(|| list_by(parts, " and "))
 }
 
 fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content: &mut bool) {
@@ -144,8 +152,7 @@ fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content:
 }
 
 fn none_of_these(program: &Program, question: &Question<'_>, slot: SlotId, atoms: &[Atom]) -> String {
-    let wanted: Vec<String> =
-        atoms.iter().map(|atom| quoted(&program.slots.atom(*atom).1.lexical())).collect();
+    let wanted: Vec<String> = atoms.iter().map(|atom| quoted(&shown(program.slots.atom(*atom).1))).collect();
     let held = attribute(program, question, slot);
     match wanted.as_slice() {
         [only] => format!("{held}, not {only}"),
@@ -159,7 +166,7 @@ fn attribute(program: &Program, question: &Question<'_>, slot: SlotId) -> String
         let value = question.part(slot);
         return match value.is_undefined() {
             true => format!("`{path}` is undefined"),
-            false => format!("`{path}` is {}", quoted(&value.lexical())),
+            false => format!("`{path}` is {}", quoted(&shown(&value))),
         };
     }
     let name = quoted(&program.slots.name(slot).id);
@@ -171,11 +178,20 @@ fn attribute(program: &Program, question: &Question<'_>, slot: SlotId) -> String
     }
 }
 
+/// A value of SAPL as JSON, cut when it is long.
+pub(super) fn shown(value: &Value) -> String {
+    let text = value.to_json();
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
 fn quoted(text: &str) -> String {
     format!("`{text}`")
 }
 
-fn list(items: Vec<String>) -> String {
+pub(super) fn list(items: Vec<String>) -> String {
     list_by(items, ", ")
 }
 

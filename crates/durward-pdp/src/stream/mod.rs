@@ -21,6 +21,7 @@ mod interner;
 mod invocation;
 mod policies;
 mod publisher;
+mod repository;
 mod store;
 mod streams;
 
@@ -32,5 +33,6 @@ pub use invocation::{
 };
 pub use policies::{PackedSubscription, PoliciesInForce};
 pub use publisher::Publisher;
+pub use repository::{PUBLISHED_BYTES_MAX, PUBLISHED_COUNT_MAX, Repository, RepositoryFull};
 pub use store::{MULTI_SUBSCRIPTION_MAX, Named, StreamsInfo, SubscribeError};
 pub use streams::{MultiSubscription, Once, Streams, Subscription};

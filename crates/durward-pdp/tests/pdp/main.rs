@@ -10,6 +10,7 @@ mod duties;
 mod encoding;
 mod evaluation;
 mod hostile;
+mod hostile_sapl;
 mod references;
 mod sources;
 mod subscriptions;

@@ -7,6 +7,7 @@ mod decisions;
 mod heads;
 mod multi;
 mod policies;
+mod repository;
 mod sapl;
 mod simulation;
 mod threads;

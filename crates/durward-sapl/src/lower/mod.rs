@@ -18,7 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Place, Rule, Set, SetKind,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Place, Rule, Set, SetKind, Written,
+    WrittenCondition,
 };
 use durward_ir::value::Value;
 use smol_str::SmolStr;
@@ -112,6 +113,12 @@ impl Votes {
     }
 }
 
+/// What must hold, and where it is written.
+struct Condition {
+    id: ExprId,
+    span: Span,
+}
+
 /// The state of lowering one document.
 struct Lowering<'t, 'b, 'r> {
     document: &'t Document,
@@ -141,20 +148,26 @@ impl<'t> Lowering<'t, '_, '_> {
             let message = format!("another document has the name `{name}` already: {}", first.source);
             self.problem(span, message, Some("give each policy and set a name of its own"));
         }
-        match &self.document.tree.root {
+        let written = match &self.document.tree.root {
             Some(Root::Policy(policy)) => self.policy(policy, schemas, votes),
             Some(Root::Set(set)) => self.set(set, schemas, votes),
-            None => {}
+            None => None,
+        };
+        if let Some(written) = written {
+            self.builder.write(written);
         }
     }
 
-    fn set(&mut self, set: &'t PolicySet, schemas: Vec<ExprId>, votes: &mut Votes) {
+    fn set(&mut self, set: &'t PolicySet, schemas: Vec<Condition>, votes: &mut Votes) -> Option<Written> {
         for variable in &set.variables {
             self.variable(variable);
         }
         let shared = self.variables.clone();
-        let outline = self.outline(set.span, schemas.clone());
-        let target = self.set_target(set, schemas, outline);
+        let gates = schemas.iter().map(|schema| schema.id).collect();
+        let outline = self.outline(set.span, gates);
+        let conditions = self.set_conditions(set, schemas, outline);
+        let target = self.set_target(&conditions);
+        let mut written = self.written(&set.name, set.span, None, conditions);
         let mut names = HashSet::new();
         let mut inner = Votes::default();
         for policy in &set.policies {
@@ -165,7 +178,10 @@ impl<'t> Lowering<'t, '_, '_> {
             self.variables.clone_from(&shared);
             // Where the first vote counts, constants do not go first.
             let mut one = Votes::default();
-            self.policy(policy, Vec::new(), &mut one);
+            let policy = self.policy(policy, Vec::new(), &mut one);
+            if let Some(set) = &mut written {
+                set.policies.extend(policy);
+            }
             inner.effects.append(&mut one.effects);
             if set.algorithm.mode == tree::Mode::First {
                 inner.other.extend(one.in_order());
@@ -177,7 +193,7 @@ impl<'t> Lowering<'t, '_, '_> {
         self.variables = shared;
         let effects = inner.effects.iter().copied().fold(Effects::NONE, Effects::union);
         votes.effects.push(effects);
-        let Some(target) = target else { return };
+        let Some(target) = target else { return written };
         let is_constant = target.is_none() && inner.other.is_empty();
         let node = self.builder.node(Node::Set(Set {
             id: set.name.text.clone(),
@@ -190,16 +206,21 @@ impl<'t> Lowering<'t, '_, '_> {
             duties: Vec::new(),
             place: self.place(set.span),
         }));
-        if is_constant { votes.constant.push(node) } else { votes.other.push(node) }
+        if is_constant {
+            votes.constant.push(node)
+        } else {
+            votes.other.push(node)
+        }
+        written.map(|written| Written { node: Some(node), ..written })
     }
 
-    /// When the set applies: `Some(None)` always, `None` never.
-    fn set_target(
+    /// What must hold for the set to apply.
+    fn set_conditions(
         &mut self,
         set: &'t PolicySet,
-        mut conditions: Vec<ExprId>,
+        mut conditions: Vec<Condition>,
         outline: Option<usize>,
-    ) -> Option<Option<ExprId>> {
+    ) -> Vec<Condition> {
         if let Some(expression) = &set.target {
             let target = self.expression(expression);
             let target = self.builder.junction(vec![target], false);
@@ -218,9 +239,14 @@ impl<'t> Lowering<'t, '_, '_> {
                 let message = "`@` and `#` mean nothing here".to_owned();
                 self.problem(expression.span, message, Some("name what they are to stand for"));
             }
-            conditions.push(target);
+            conditions.push(Condition { id: target, span: expression.span });
         }
-        let target = self.builder.junction(conditions, false);
+        conditions
+    }
+
+    /// When the set applies: `Some(None)` always, `None` never.
+    fn set_target(&mut self, conditions: &[Condition]) -> Option<Option<ExprId>> {
+        let target = self.conjunction(conditions);
         match self.builder.value_of(target) {
             Some(Value::Boolean(true)) => Some(None),
             Some(_) => None,
@@ -228,16 +254,26 @@ impl<'t> Lowering<'t, '_, '_> {
         }
     }
 
-    fn policy(&mut self, policy: &'t Policy, mut conditions: Vec<ExprId>, votes: &mut Votes) {
-        let outline = self.outline(policy.span, conditions.clone());
+    fn conjunction(&mut self, conditions: &[Condition]) -> ExprId {
+        let conditions = conditions.iter().map(|condition| condition.id).collect();
+        self.builder.junction(conditions, false)
+    }
+
+    fn policy(
+        &mut self,
+        policy: &'t Policy,
+        mut conditions: Vec<Condition>,
+        votes: &mut Votes,
+    ) -> Option<Written> {
+        let outline = self.outline(policy.span, conditions.iter().map(|schema| schema.id).collect());
         for statement in &policy.body {
             match statement {
                 Statement::Variable(variable) => self.variable(variable),
                 Statement::Condition(condition) => {
-                    let condition = self.checked(condition);
-                    conditions.push(condition);
+                    let id = self.checked(condition);
+                    conditions.push(Condition { id, span: condition.span });
                     if let Some(outline) = self.outlined(outline) {
-                        outline.conditions.push(condition);
+                        outline.conditions.push(id);
                     }
                 }
             }
@@ -247,9 +283,10 @@ impl<'t> Lowering<'t, '_, '_> {
         duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
         let transform = policy.transform.as_ref().and_then(|transform| self.outcome("transform", transform));
         votes.effects.push(Effects::only(effect));
-        let body = self.builder.junction(conditions, false);
+        let body = self.conjunction(&conditions);
+        let written = self.written(&policy.name, policy.span, Some(effect), conditions);
         if self.builder.value_of(body).is_some_and(|value| matches!(value, Value::Boolean(false))) {
-            return;
+            return written;
         }
         let is_constant = !self.depends(body)
             && !duties.iter().any(|duty| self.duty_depends(duty))
@@ -264,7 +301,35 @@ impl<'t> Lowering<'t, '_, '_> {
             transform,
             place: self.place(policy.span),
         }));
-        if is_constant { votes.constant.push(node) } else { votes.other.push(node) }
+        if is_constant {
+            votes.constant.push(node)
+        } else {
+            votes.other.push(node)
+        }
+        written.map(|written| Written { node: Some(node), ..written })
+    }
+
+    /// How an element is written; `None` if nobody will ask.
+    fn written(
+        &self,
+        name: &tree::Text,
+        span: Span,
+        effect: Option<Effect>,
+        conditions: Vec<Condition>,
+    ) -> Option<Written> {
+        let conditions = conditions.into_iter().map(|Condition { id, span }| WrittenCondition {
+            expr: id,
+            text: self.document.shown(span),
+            place: self.place(span),
+        });
+        self.builder.keeps_written().then(|| Written {
+            id: name.text.clone(),
+            effect,
+            node: None,
+            conditions: conditions.collect(),
+            policies: Vec::new(),
+            place: self.place(span),
+        })
     }
 
     /// Notes a policy or a set; gives the number of its outline, if anybody wants outlines.

@@ -7,7 +7,7 @@ use durward_ir::path::{Element, Path};
 use durward_ir::program::{ExprId, Library, Structured};
 use durward_ir::structure::kind_of;
 
-use super::Lowering;
+use super::{Condition, Lowering};
 use crate::syntax::tree::{self, SchemaStatement};
 
 /// The variable of the configuration that holds the schemas others refer to.
@@ -37,16 +37,17 @@ fn complies(arguments: &[Value]) -> Evaluated<Value> {
 pub(super) fn conditions<'t>(
     lowering: &mut Lowering<'t, '_, '_>,
     statements: &'t [SchemaStatement],
-) -> Vec<ExprId> {
+) -> Vec<Condition> {
     let mut conditions = Vec::new();
     let elements =
         [tree::Element::Subject, tree::Element::Action, tree::Element::Resource, tree::Element::Environment];
     for element in elements {
         let enforced =
-            statements.iter().filter(|statement| statement.enforced && statement.element == element);
-        let alternatives: Vec<ExprId> = enforced.map(|statement| condition(lowering, statement)).collect();
-        if !alternatives.is_empty() {
-            conditions.push(lowering.builder.junction(alternatives, true));
+            || statements.iter().filter(|statement| statement.enforced && statement.element == element);
+        let alternatives: Vec<ExprId> = enforced().map(|statement| condition(lowering, statement)).collect();
+        if let Some(first) = enforced().next() {
+            let id = lowering.builder.junction(alternatives, true);
+            conditions.push(Condition { id, span: first.span });
         }
     }
     conditions

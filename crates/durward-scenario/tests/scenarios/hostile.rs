@@ -1,9 +1,9 @@
 //! Tests and documents that nobody means well with.
 
 use durward_scenario::report::{coverage, pages, scenarios, sonar};
-use durward_scenario::{CALLS_MAX, Documents, NoFiles, Report, Suite, TestText};
+use durward_scenario::{CALLS_MAX, Documents, NoFiles, Report, STAND_INS_MAX, Suite, TestText};
 
-use crate::{documents, fails};
+use crate::{documents, errs, fails};
 
 fn run_bytes(test: &[u8]) -> Report {
     let tests = [TestText { path: "t".into(), text: test.to_vec() }];
@@ -58,4 +58,23 @@ fn names_cannot_steer_a_terminal() {
         "requirement \"\u{1b}[31m\u{202e}\" { scenario \"\u{7}\" when 1 attempts 2 on 3 expect deny; }";
     let shown = scenarios(&run_bytes(test.as_bytes()));
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
+}
+
+#[test]
+fn stand_ins_and_what_is_verified_are_counted() {
+    let given: String = (0..=STAND_INS_MAX + 1).map(|at| format!("- attribute \"{at}\" <a.b>\n")).collect();
+    let said = errs("policy \"d\" permit", &given, "when 1 attempts 2 on 3 expect permit");
+    assert_eq!(said, format!("a scenario replaces at most {STAND_INS_MAX} functions and attributes"));
+    let verify = " - attribute <a.b> is never called".repeat(STAND_INS_MAX + 1);
+    let said =
+        errs("policy \"d\" permit", "", &format!("when 1 attempts 2 on 3 expect permit verify{verify}"));
+    assert_eq!(said, format!("a scenario verifies at most {STAND_INS_MAX} functions and attributes"));
+}
+
+#[test]
+fn a_file_of_very_many_scenarios_is_played_in_bounded_time() {
+    let one = "scenario \"@\" when 1 attempts 2 on 3 expect permit;";
+    let many: String = (0..20_000).map(|at| one.replace('@', &at.to_string())).collect();
+    let report = run_bytes(format!("requirement \"r\" {{ {many} }}").as_bytes());
+    assert_eq!(report.count().passed, 20_000);
 }

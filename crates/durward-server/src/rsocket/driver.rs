@@ -19,6 +19,7 @@ use super::connection::{Connection, Event, Limits};
 use super::frame::ErrorCode;
 use crate::auth::{Denied, Identity, Presented};
 use crate::limits::Held;
+use crate::listener::is_given_up;
 use crate::state::Shared;
 
 /// The least and the most that is read at once. Quiet connections keep little, busy ones read much.
@@ -90,6 +91,8 @@ pub(super) async fn serve<S>(
         }
         Ok(End::Gone) => {}
         Ok(End::TooSlow) => shared.metrics.limit_hit("request_time_ms_max"),
+        // The system noticed first that what was written is not taken.
+        Err(error) if is_given_up(&error) => shared.metrics.limit_hit("request_time_ms_max"),
         Err(error) => {
             shared.metrics.rsocket_connection("failed");
             tracing::debug!(%error, "a connection failed");

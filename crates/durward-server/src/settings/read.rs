@@ -100,6 +100,7 @@ impl Settings {
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
         start(&mut self.rsocket.socket);
         start(&mut self.sources.authorities);
+        start(&mut self.sources.published);
         start(&mut self.bundles.public_key_path);
         start(&mut self.remote_bundles.auth_value_path);
         for path in self.bundles.key_paths.values_mut().chain(&mut self.policies.secret_keys) {

@@ -25,6 +25,11 @@ pub struct SourceSettings {
     pub requests_max: usize,
     /// Most event streams and WebSockets open at once; further ones are errors. Default: 1000.
     pub streams_max: usize,
+    /// A JSON file of attributes that are published rather than asked for; it is read again when it changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<PathBuf>,
+    /// How often that file is looked at. Default: 1 s.
+    pub published_poll_ms: u64,
     /// Attributes by their names, such as `hr.department`.
     pub attributes: BTreeMap<String, AttributeSourceSettings>,
 }
@@ -79,6 +84,8 @@ impl Default for SourceSettings {
             answer_bytes_max: 16 << 20,
             requests_max: 256,
             streams_max: 1_000,
+            published: None,
+            published_poll_ms: 1_000,
             attributes: BTreeMap::new(),
         }
     }
@@ -92,6 +99,7 @@ impl SourceSettings {
             ("sources.answer_bytes_max", self.answer_bytes_max as u64),
             ("sources.requests_max", self.requests_max as u64),
             ("sources.streams_max", self.streams_max as u64),
+            ("sources.published_poll_ms", self.published_poll_ms),
         ] {
             if number == 0 {
                 return Err(ConfigError::of_setting(name, "is 0: nothing could be asked".into()));

@@ -14,12 +14,14 @@ mod custom;
 pub(crate) mod http;
 mod jwt;
 mod mqtt;
+mod published;
 mod task;
 mod template;
 
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use durward_pdp::stream::Finder;
 use durward_pdp::stream::finders::{TimeFinder, X509Finder};
@@ -36,12 +38,15 @@ pub(crate) use http::told;
 use http::{Client, HttpFinder};
 use jwt::JwtFinder;
 use mqtt::MqttFinder;
+use published::PublishedFile;
 
 /// The attribute finders that need the network.
 ///
 /// Tenants share them: what differs between tenants, variables and secrets, comes with every question.
 pub struct Sources {
     finders: Vec<Finder>,
+    /// Where attributes are published, if anywhere.
+    _published: Option<PublishedFile>,
     /// Ends the thread, if there is one of ours, when it is dropped.
     _thread: Option<oneshot::Sender<()>>,
 }
@@ -72,7 +77,12 @@ impl Sources {
             let finder = CustomFinder::new(name, attribute, Arc::clone(&client), runtime.clone(), bytes_max)?;
             finders.push(Finder::outside(custom::Shared(Arc::new(finder))));
         }
-        Ok(Sources { finders, _thread: None })
+        let poll = Duration::from_millis(settings.published_poll_ms);
+        let published = settings.published.as_deref();
+        let published = published.map(|path| PublishedFile::start(path, poll, clock)).transpose()?;
+        // It serves everything: what others do not.
+        finders.extend(published.as_ref().map(PublishedFile::finder));
+        Ok(Sources { finders, _published: published, _thread: None })
     }
 
     /// The same on a thread of their own, so that no slow service and no large answer keeps callers waiting. It ends when

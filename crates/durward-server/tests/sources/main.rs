@@ -13,6 +13,7 @@ mod custom;
 mod http;
 mod jwt;
 mod mqtt;
+mod published;
 mod service;
 #[cfg(feature = "tls")]
 mod tls;

@@ -100,7 +100,7 @@ impl What {
     fn word(&self) -> String {
         match self {
             What::Response { response, .. } => decision_of(response),
-            What::Decision(decision) => decision.outcome.as_str().to_owned(),
+            What::Decision { decision, .. } => decision.outcome.as_str().to_owned(),
         }
     }
 
@@ -108,7 +108,7 @@ impl What {
     fn whole(&self) -> Option<String> {
         match self {
             What::Response { .. } => None,
-            What::Decision(decision) => Some(decision.to_json()),
+            What::Decision { decision, .. } => Some(decision.to_json()),
         }
     }
 }
@@ -203,11 +203,18 @@ impl Here<'_> {
     }
 
     fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> Answer<'l> {
-        let (decision, problem) = match Subscription::from_json(text.as_bytes()) {
-            Ok(subscription) => (self.pdp.decide_once(&subscription), None),
-            Err(error) => (Decision::plain(sapl::Outcome::Indeterminate), Some(error.to_string())),
-        };
-        Answer { id, what: What::Decision(decision), problem, explanation: None }
+        match Subscription::from_json(text.as_bytes()) {
+            Ok(subscription) => {
+                let explain = || self.pdp.explain_subscription(&subscription).to_json().to_string();
+                let explanation = self.explains.then(explain);
+                let what = What::Decision(self.pdp.decide_once(&subscription));
+                Answer { id, what, problem: None, explanation }
+            }
+            Err(error) => {
+                let what = What::Decision(Decision::plain(sapl::Outcome::Indeterminate));
+                Answer { id, what, problem: Some(error.to_string()), explanation: None }
+            }
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     /// The index: auto, scan, bloom or diagram; it changes the speed, never the answer
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
     index: IndexKind,
-    /// Say why: which policies applied and which did not, and because of what
+    /// Say why: which policies applied and which did not, and because of what; of SAPL, condition by condition
     #[arg(long)]
     explain: bool,
     /// The form of the answer
@@ -110,6 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 fn run_here(arguments: &Arguments) -> Outcome {
     let builder = arguments.policies.prepare().policies(arguments.policies.read()?).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
+    let builder = if arguments.explain { builder.explaining() } else { builder };
     let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
     match (&arguments.requests, &arguments.expect) {
         (Some(requests), None) => {
@@ -167,7 +168,11 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
 
 fn answer_subscription(pdp: &Pdp, subscription: &Subscription, arguments: &Arguments) -> Outcome {
     let decision = pdp.decide_once(subscription);
-    to_stdout(&(decision.to_json() + "\n"))?;
+    let mut answer = decision.to_json() + "\n";
+    if arguments.explain {
+        answer.push_str(&format!("\n{}", pdp.explain_subscription(subscription)));
+    }
+    to_stdout(&answer)?;
     let code = if arguments.exit_code { code::of_decision(&decision) } else { SUCCESS };
     Ok(ExitCode::from(code))
 }

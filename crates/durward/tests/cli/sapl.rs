@@ -1,6 +1,6 @@
 //! Policies and questions of SAPL on the command line.
 
-use crate::durward;
+use crate::{durward, durward_fed};
 
 const ADA: &str = r#"{"name": "ada", "role": "doctor", "wards": [3, 4]}"#;
 
@@ -47,4 +47,32 @@ fn mistakes_are_found_with_their_place_and_a_way_out() {
     assert!(ran.stdout.contains("doctors.sapl:3:14: error: `policy` is a keyword"), "{}", ran.stdout);
     assert!(ran.stdout.contains("  help: write"), "{}", ran.stdout);
     assert_eq!(durward(&["check", "wards"]).exits(0).stdout, "2 documents: 0 errors, 0 warnings, 0 hints\n");
+}
+
+#[test]
+fn decisions_are_explained_condition_by_condition_beside_xacml() {
+    let lines = std::fs::read_to_string(crate::data("clinic.jsonl")).unwrap();
+    for (number, line) in lines.lines().enumerate() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let question = line.get("subscription").or(line.get("request")).unwrap().to_string();
+        let file = format!("explained-{}.txt", line["id"].as_str().unwrap());
+        let ran = durward_fed(&["decide", "--policies", "clinic", "--explain"], &question);
+        ran.exits(0).prints(&file);
+        assert!(number < 6);
+    }
+}
+
+#[test]
+fn explanations_in_lines_are_json() {
+    let ran =
+        durward(&["decide", "--policies", "clinic", "--requests", "clinic.jsonl", "--explain"]).exits(0);
+    let lines: Vec<serde_json::Value> =
+        ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let secret = &lines[1]["explanation"][0];
+    assert_eq!(secret["outcome"], "DENY");
+    let clearance = &secret["children"][0];
+    assert_eq!(clearance["place"], "clinic/clearance.sapl:1:1");
+    assert_eq!(clearance["conditions"][1]["outcome"], "true");
+    assert_eq!(clearance["conditions"][1]["place"], "clinic/clearance.sapl:4:5");
+    assert_eq!(secret["children"][1]["obligations"][0], r#"{"type":"log","who":"ada"}"#);
 }

@@ -118,3 +118,26 @@ fn large_schemas_are_checked_in_time() {
     let result = call_with("graphql.validateQuery", &[text("{ a }"), text(&schema)]).unwrap();
     assert_json(&at(&result, "valid"), "false", "no interface I");
 }
+
+#[test]
+fn broken_documents_do_no_harm() {
+    let query = "query Q($f: [Int!] = [1, -2.5e3] @x) @y(s: \"a\\u{1F600}\\n\") { a: books(filter: {pages: $f, t: \"\"\"é\n \"\"\"}) \
+                 { ... on Book @skip(if: true) { title } ...F # é\n } } fragment F on Book { id }";
+    for document in [query, LIBRARY] {
+        for at in (0..document.len()).filter(|at| document.is_char_boundary(*at)) {
+            let (before, after) = document.split_at(at);
+            let rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap();
+            for changed in [
+                before.to_owned(),
+                format!("{before}{rest}"),
+                format!("{before}\"{after}"),
+                format!("{before}}}{after}"),
+            ] {
+                let _analyzed = analyzed(&changed);
+                let _validated = validated(&changed);
+                let _parsed = call_with("graphql.parseSchema", &[text(&changed)]);
+                let _schema = call_with("graphql.validateQuery", &[text("{ books { id } }"), text(&changed)]);
+            }
+        }
+    }
+}

@@ -5,7 +5,7 @@ use durward_testkit::data;
 
 use super::{configuration, decide, get, lines, subscription};
 
-const VARIABLES: &str = r#"{"limit":10,"perms":{"doctor":["read","write"],"nurse":["read"]}}"#;
+pub(super) const VARIABLES: &str = r#"{"limit":10,"perms":{"doctor":["read","write"],"nurse":["read"]}}"#;
 
 #[test]
 fn documents_decide_or_are_refused_as_recorded() {

@@ -4,13 +4,14 @@ mod combining;
 mod documents;
 mod expressions;
 mod scenarios;
+mod tests_of_policies;
 
 use std::fs;
 use std::path::Path;
 
 use durward_pdp::ir::json;
 use durward_pdp::ir::value::Value;
-use durward_pdp::sapl::Subscription;
+use durward_pdp::sapl::{Decision, Subscription};
 use durward_pdp::{IndexKind, Pdp};
 
 /// The lines of a file of JSON lines.
@@ -48,13 +49,30 @@ fn decide(
     subscription: &Subscription,
 ) -> Result<String, String> {
     let mut builder = Pdp::builder().index(index).policy("pdp.json", configuration);
+    if index == IndexKind::Scan {
+        builder = builder.explaining();
+    }
     for (number, document) in documents.iter().enumerate() {
         builder = builder.policy(&format!("{number}.sapl"), *document);
     }
     match builder.build() {
-        Ok(pdp) => Ok(pdp.decide_once(subscription).to_json()),
+        Ok(pdp) => {
+            let decision = pdp.decide_once(subscription);
+            if index == IndexKind::Scan {
+                check_explanation(&pdp, subscription, &decision);
+            }
+            Ok(decision.to_json())
+        }
         Err(errors) => {
             Err(errors.iter().map(std::string::ToString::to_string).collect::<Vec<_>>().join("\n"))
         }
     }
+}
+
+/// An explanation comes to the same as the decision, and its algorithm says so.
+fn check_explanation(pdp: &Pdp, subscription: &Subscription, decision: &Decision) {
+    let explanation = pdp.explain_subscription(subscription);
+    let top = explanation.results.first().unwrap();
+    assert_eq!(top.outcome, decision.outcome.as_str(), "{explanation}");
+    assert!(top.reason.contains("errors "), "{explanation}");
 }
