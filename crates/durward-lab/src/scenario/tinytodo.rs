@@ -77,7 +77,8 @@ fn variables(size: usize) -> Map<String, Json> {
     for number in 0..size {
         let name = format!("List::list_{number}");
         member(&mut graph, name.clone(), Vec::new());
-        lists.insert(name, list(&mut random, size));
+        let list = list(&mut random, &name, size);
+        lists.insert(name, list);
     }
     Map::from_iter([
         ("entityGraph".to_owned(), Json::Object(graph)),
@@ -85,16 +86,16 @@ fn variables(size: usize) -> Map<String, Json> {
     ])
 }
 
-fn list(random: &mut JavaRandom, size: usize) -> Json {
+fn list(random: &mut JavaRandom, name: &str, size: usize) -> Json {
     let owner = format!("User::user_{}", random.below(size));
     let readers = format!("Team::team_{}", random.below(size));
     let editors = format!("Team::team_{}", random.below(size));
     let tasks: Vec<Json> = (0..random.below(51)).map(|_| task(random)).collect();
-    json!({ "owner": owner, "readers": readers, "editors": editors, "tasks": tasks })
+    json!({ "name": name, "owner": owner, "readers": readers, "editors": editors, "tasks": tasks })
 }
 
 fn task(random: &mut JavaRandom) -> Json {
-    let (id, name) = (random.below(1_000_000), random.below(1_000_000));
+    let (name, id) = (random.below(1_000_000) + 1, random.below(1_000_000) + 1);
     let state = if random.below(2) == 0 { "Checked" } else { "Unchecked" };
     json!({ "id": id, "name": format!("task_{name}"), "state": state })
 }
