@@ -100,7 +100,7 @@ impl What {
     fn word(&self) -> String {
         match self {
             What::Response { response, .. } => decision_of(response),
-            What::Decision { decision, .. } => decision.outcome.as_str().to_owned(),
+            What::Decision(decision) => decision.outcome.as_str().to_owned(),
         }
     }
 
@@ -108,7 +108,7 @@ impl What {
     fn whole(&self) -> Option<String> {
         match self {
             What::Response { .. } => None,
-            What::Decision { decision, .. } => Some(decision.to_json()),
+            What::Decision(decision) => Some(decision.to_json()),
         }
     }
 }
