@@ -435,8 +435,8 @@ fn nonsense_never_takes_the_server_down() {
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\0\0\0", b"\0\0\x01\0", &[0xff; 100], &[0; 10_000]] {
         let mut stream = connect(&server);
         stream.write_all(bytes).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        // A reset is an end too.
+        // The other side may have ended it already. A reset is an end too.
+        let _ = stream.shutdown(std::net::Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());
     }
     let mut client = Client::open(&server, None);
