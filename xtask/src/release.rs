@@ -5,8 +5,9 @@ use crate::process::{cargo, locked, run};
 use crate::report::Outcome;
 use std::path::PathBuf;
 
-/// Most bytes of the binary. It is carried to edge devices over slow lines.
-const BINARY_BYTES_MAX: u64 = 15 << 20;
+/// Most bytes of the binary. It is carried to edge devices over slow lines. SAPL's libraries, clients, bundles and policy
+/// tests took it from 7 to 15 MiB.
+const BINARY_BYTES_MAX: u64 = 16 << 20;
 
 /// Builds it and weighs it.
 pub(crate) fn check() -> Outcome {
