@@ -287,8 +287,8 @@ pub struct Question<'r> {
     surroundings: &'r dyn Surroundings,
     /// Whether a source may be asked for a slot; a slot beyond the end has none.
     is_sourced: &'r [bool],
-    /// What was looked up ahead of these attributes.
-    encoding: &'r Encoding,
+    /// What was looked up ahead of these attributes, if it was for this program.
+    encoding: Option<&'r Encoding>,
     /// What sources and the clock gave; comes before what `attributes` says.
     supplied: Vec<(SlotId, &'r [Value])>,
     /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
@@ -333,7 +333,7 @@ impl<'r> Question<'r> {
             attributes,
             surroundings,
             is_sourced,
-            encoding,
+            encoding: encoding.is_for(slots).then_some(encoding),
             supplied: Vec::new(),
             numbers: Numbers::new(slots, encoding, !is_sourced.is_empty()),
             rare: OnceCell::new(),
@@ -363,12 +363,16 @@ impl<'r> Question<'r> {
         }
     }
 
+    /// The value of a slot that stands for a part of a subscription, if it was looked up ahead where it is kept.
+    #[inline]
+    pub(crate) fn held(&self, slot: SlotId) -> Option<&Value> {
+        self.attributes.at(self.encoding?.place(slot)?)
+    }
+
     /// The value of a slot that stands for a part of a subscription.
     #[inline]
     pub fn part(&self, slot: SlotId) -> Cow<'_, Value> {
-        if let Some(value) = self.encoding.place(slot).and_then(|place| self.attributes.at(place))
-            && self.encoding.is_for(self.slots)
-        {
+        if let Some(value) = self.held(slot) {
             return Cow::Borrowed(value);
         }
         match self.look_up(slot) {

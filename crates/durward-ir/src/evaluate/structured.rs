@@ -131,10 +131,13 @@ impl<'a> Reckoner<'a, '_> {
                 Ok(!self.truth(*operand, here)?)
             }
             Expr::Structured(Structured::Binary(operator, left, right)) => {
-                if let Some(test) = Test::of(*operator) {
-                    return self.test(test, *left, *right, here);
+                let Some(test) = Test::of(*operator) else { return boolean(&*self.value(id, here)?) };
+                if let (Test::Compare(comparison), Some(left), Some(right)) =
+                    (test, self.at_hand(*left), self.at_hand(*right))
+                {
+                    return structure::compare(comparison, left, right);
                 }
-                boolean(&*self.value(id, here)?)
+                self.test(test, *left, *right, here)
             }
             Expr::Structured(_)
             | Expr::Constant(_)
@@ -149,6 +152,16 @@ impl<'a> Reckoner<'a, '_> {
             | Expr::Matches(..)
             | Expr::Match(_) => boolean(&*self.value(id, here)?),
         }
+    }
+
+    /// The value of an expression that needs no evaluating.
+    #[inline]
+    fn at_hand(&self, id: ExprId) -> Option<&Value> {
+        let expr = self.exprs.get(id.0 as usize)?;
+        if let Expr::Constant(Operand::One(value)) = expr {
+            return Some(value.as_ref());
+        }
+        if let Expr::Part(slot) = expr { self.question.held(*slot) } else { None }
     }
 
     /// All or any of some, in Kleene's logic: what decides wins over an error wherever it stands, and else the first
