@@ -8,14 +8,15 @@ use super::grid::Grid;
 use super::shape::{Shape, Shapes};
 use super::{Node, Program};
 use crate::combine::{Verdict, Vote};
-use crate::evaluate::{Evaluator, Everything, ListPolicies, Unwatched};
+use crate::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Unwatched};
 use crate::question::{Attributes, Encoding, NoContent, Question, UNENCODED, known, looked_up};
 
 /// No program has more cells: each costs a decision when policies are read.
 const FOREGONE_CELLS_MAX: usize = 1 << 14;
 
-/// Filling the cells looks at no more policy elements, so that it takes some tenths of a second at most.
-const FOREGONE_VISITS_MAX: usize = 1 << 20;
+/// Filling the cells meets no more expressions, so that it takes some tenths of a second at most, however long the
+/// conditions are.
+const FOREGONE_WORK_MAX: u64 = 1 << 22;
 
 /// The verdicts of a whole program.
 #[derive(Debug)]
@@ -30,10 +31,13 @@ impl Foregone {
     pub(super) fn of(program: &Program, shapes: &Shapes) -> Option<Foregone> {
         let shape = shape(program, shapes)?;
         let grid = Grid::new(&program.slots, &shape, FOREGONE_CELLS_MAX)?;
-        if grid.cells().checked_mul(program.nodes().len())? > FOREGONE_VISITS_MAX {
+        let visits = (program.nodes().len() as u64).checked_mul(grid.cells() as u64)?;
+        if shape.work(grid.cells()).checked_add(visits)? > FOREGONE_WORK_MAX {
             return None;
         }
-        let cells = (0..grid.cells()).map(|at| verdict(program, shapes, &grid, at)).collect();
+        let mut steps_left = STEPS_MAX;
+        let cells =
+            (0..grid.cells()).map(|at| verdict(program, shapes, &grid, at, &mut steps_left)).collect();
         Some(Foregone { grid, cells })
     }
 
@@ -71,10 +75,20 @@ fn shape(program: &Program, shapes: &Shapes) -> Option<Shape> {
 }
 
 /// `None` where it is an error, which wants to be told, or not the same for all that the cell stands for.
-fn verdict(program: &Program, shapes: &Shapes, grid: &Grid, at: usize) -> Option<Verdict> {
+/// All cells together take no more steps than one decision may.
+fn verdict(
+    program: &Program,
+    shapes: &Shapes,
+    grid: &Grid,
+    at: usize,
+    steps_left: &mut u64,
+) -> Option<Verdict> {
     let parts = grid.parts(&program.slots, at, shapes.unnamed())?;
     let question = Question::new(&program.slots, &parts, &NoContent, &[], &UNENCODED);
-    let vote = Evaluator::new(program, &question, &Everything, &Unwatched, ListPolicies::No).decide();
+    let evaluator = Evaluator::new(program, &question, &Everything, &Unwatched, ListPolicies::No);
+    let evaluator = evaluator.within(*steps_left);
+    let vote = evaluator.decide();
+    *steps_left = steps_left.saturating_sub(evaluator.steps());
     match vote {
         Vote { verdict: Verdict::Indeterminate(_), .. } | Vote { duties: Some(_), .. } => None,
         Vote { verdict, .. } => Some(verdict),

@@ -27,6 +27,8 @@ const NESTING_MAX: usize = 64;
 pub(super) struct Shape {
     /// Sorted; with each whether all texts that are no atoms of it are alike.
     slots: SmallVec<[(SlotId, bool); TABLE_SLOTS_MAX]>,
+    /// How many expressions evaluating it meets, each as often as it is met.
+    size: u64,
 }
 
 impl Shape {
@@ -34,12 +36,18 @@ impl Shape {
         self.slots.iter().copied()
     }
 
+    /// What evaluating it so many times comes to, in expressions met.
+    pub(super) fn work(&self, times: usize) -> u64 {
+        self.size.saturating_mul(times as u64)
+    }
+
     fn of(slot: SlotId, is_opaque: bool) -> Shape {
-        Shape { slots: SmallVec::from_slice(&[(slot, is_opaque)]) }
+        Shape { slots: SmallVec::from_slice(&[(slot, is_opaque)]), size: 1 }
     }
 
     /// What depends on either. `None` where that is too much.
     pub(super) fn and(mut self, other: Shape) -> Option<Shape> {
+        self.size = self.size.saturating_add(other.size).saturating_add(1);
         for (slot, is_opaque) in other.slots {
             match self.slots.iter_mut().find(|(known, _)| *known == slot) {
                 Some((_, both)) => *both &= is_opaque,

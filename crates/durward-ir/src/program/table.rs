@@ -16,8 +16,9 @@ use crate::question::{NoContent, Question, UNENCODED};
 /// No table has more cells: filling one costs an evaluation each.
 const TABLE_CELLS_MAX: usize = 1 << 14;
 
-/// All tables of a program together have no more cells, so that building them takes some tenths of a second at most.
-const TABLES_CELLS_MAX: usize = 1 << 20;
+/// Filling all tables of a program meets no more expressions, so that it takes some tenths of a second at most, however
+/// long the conditions are.
+const TABLES_WORK_MAX: u64 = 1 << 22;
 
 /// How deep conditions are taken apart.
 const NESTING_MAX: usize = 8;
@@ -43,8 +44,14 @@ const CELLS_PER_WORD: usize = 32;
 impl Tables {
     /// Makes a table of every condition that can have one, and otherwise of those of its parts that can.
     pub(super) fn of(program: &Program, shapes: &Shapes) -> Tables {
-        let mut maker =
-            Maker { program, shapes, places: Vec::new(), tables: Vec::new(), cells_left: TABLES_CELLS_MAX };
+        let mut maker = Maker {
+            program,
+            shapes,
+            places: Vec::new(),
+            tables: Vec::new(),
+            work_left: TABLES_WORK_MAX,
+            steps: Cell::new(0),
+        };
         for condition in shapes.conditions() {
             maker.table(*condition, NESTING_MAX);
         }
@@ -85,7 +92,10 @@ struct Maker<'a> {
     shapes: &'a Shapes,
     places: Vec<u32>,
     tables: Vec<Table>,
-    cells_left: usize,
+    /// What is left of [`TABLES_WORK_MAX`].
+    work_left: u64,
+    /// The steps that all cells took together: those of one decision are enough for them all.
+    steps: Cell<u64>,
 }
 
 impl Maker<'_> {
@@ -124,7 +134,7 @@ impl Maker<'_> {
     /// `None` where it would be too large, or say nothing.
     fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Table> {
         let grid = Grid::new(&self.program.slots, shape, TABLE_CELLS_MAX)?;
-        self.cells_left = self.cells_left.checked_sub(grid.cells())?;
+        self.work_left = self.work_left.checked_sub(shape.work(grid.cells()))?;
         let cells = vec![0; grid.cells().div_ceil(CELLS_PER_WORD)].into();
         let mut table = Table { grid, cells };
         for at in 0..table.grid.cells() {
@@ -143,7 +153,7 @@ impl Maker<'_> {
         let reckoner = Reckoner {
             exprs: self.program.exprs(),
             question: &question,
-            steps: &Cell::new(0),
+            steps: &self.steps,
             steps_max: STEPS_MAX,
             remembering: None,
         };

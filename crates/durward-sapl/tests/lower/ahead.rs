@@ -154,3 +154,20 @@ fn what_is_computed_ahead_is_what_the_plain_evaluator_says() {
     }
     assert!(asked > 20_000 && foregone > 3_000, "{foregone} of {asked} foregone");
 }
+
+#[test]
+fn conditions_that_would_take_long_to_compute_ahead_are_not() {
+    let names = (0..8_000).map(|number| (format!("n{number}"), Value::Text(format!("v{number}").into())));
+    let variables: [(&str, Value); 1] = [("names", Value::object(names))];
+    let is_foregone = |parts: usize| {
+        let parts: Vec<String> = (0..parts).map(|part| format!("names[(subject)] == \"v{part}\"")).collect();
+        let policy = format!("policy \"p\" permit {};", parts.join(" || "));
+        let program = lowered_with(&variables, &[&policy]).unwrap();
+        let asked = Subscription::from_json(br#"{"subject":"n1","action":"a","resource":"r"}"#).unwrap();
+        let said = plain(&program, &asked, asked.encoding());
+        assert_eq!(said.verdict, durward_ir::combine::Verdict::Permit);
+        program.foregone(&asked, asked.encoding()).is_some()
+    };
+    assert!(is_foregone(2));
+    assert!(!is_foregone(2_000));
+}
