@@ -136,6 +136,11 @@ impl Diagram {
         self.statistics.clone()
     }
 
+    /// The targets of all elements.
+    pub(crate) fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
     /// Walks until there is a list, or a step only [`Merging`] can take.
     #[inline]
     fn walk(&self, mut step: Step, question: &Question<'_>) -> Step {

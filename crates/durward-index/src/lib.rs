@@ -6,9 +6,11 @@
 //! are not asked for, and its steps do not count towards [`durward_ir::evaluate::STEPS_MAX`].
 //!
 //! There is no policy language in here, no request format, and nothing that changes after [`Index::build`] but
-//! counters.
+//! counters. A program that differs from another one in a few documents has an index of its own ([`Index::change`]),
+//! which is that of the other and a small one beside it.
 
 mod bloom;
+mod changed;
 mod diagram;
 mod kind;
 mod necessary;
@@ -17,11 +19,14 @@ mod statistics;
 mod target;
 
 pub use bloom::Bloom;
+pub use changed::{Base, Changed, Ground};
 pub use diagram::Diagram;
 pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
 pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
+
+use std::sync::Arc;
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
@@ -44,6 +49,8 @@ pub enum Index {
     Bloom(Bloom),
     /// A decision diagram per set.
     Diagram(Diagram),
+    /// Any of these of another program, and what has changed since.
+    Changed(Box<Changed>),
 }
 
 impl Index {
@@ -69,27 +76,46 @@ impl Index {
         }
     }
 
+    /// The index of a program that extends that of `ground`, in time about proportional to what it adds, and a small part
+    /// of what building one takes for each document. `before` is the index of another such program, if there is one.
+    /// `None` where the two have too little in common: then an index has to be built.
+    pub fn change(ground: &Arc<Ground>, before: Option<&Index>, program: &Program) -> Option<Index> {
+        let before = match before {
+            Some(Index::Changed(changed)) => Some(&**changed),
+            Some(Index::Scan(_) | Index::Bloom(_) | Index::Diagram(_)) | None => None,
+        };
+        let changed = Changed::of(Arc::clone(ground), before, program)?;
+        Some(Index::Changed(Box::new(changed)))
+    }
+
     /// The kind in use; never [`IndexKind::Auto`].
     pub fn kind(&self) -> IndexKind {
         match self {
             Index::Scan(_) => IndexKind::Scan,
             Index::Bloom(_) => IndexKind::Bloom,
             Index::Diagram(_) => IndexKind::Diagram,
+            Index::Changed(changed) => changed.base().kind(),
         }
     }
 
-    /// What the index consists of and, where counted, did.
+    /// What the index consists of and, where counted, did; of a changed one that which it began with.
     pub fn statistics(&self) -> Statistics {
         match self {
             Index::Scan(_) => Statistics::Scan,
             Index::Bloom(bloom) => Statistics::Bloom(bloom.statistics()),
             Index::Diagram(diagram) => Statistics::Diagram(diagram.statistics()),
+            Index::Changed(changed) => changed.base().statistics(),
         }
     }
 
     /// One line for people: the kind in use and its size.
     pub fn describe(&self) -> String {
-        self.statistics().to_string()
+        match self {
+            Index::Changed(changed) => {
+                format!("{}; {} changes since", self.statistics(), changed.change_count())
+            }
+            Index::Scan(_) | Index::Bloom(_) | Index::Diagram(_) => self.statistics().to_string(),
+        }
     }
 
     /// Why [`IndexKind::Auto`] chooses what it chooses for this program, in one sentence.
@@ -130,6 +156,7 @@ impl Shortlist for Index {
             Index::Scan(everything) => everything.children(id, set, question, list, show),
             Index::Bloom(bloom) => bloom.children(id, set, question, list, show),
             Index::Diagram(diagram) => diagram.children(id, set, question, list, show),
+            Index::Changed(changed) => changed.children(id, set, question, list, show),
         }
     }
 
@@ -138,6 +165,7 @@ impl Shortlist for Index {
             Index::Scan(everything) => everything.target(id, question),
             Index::Bloom(bloom) => bloom.target(id, question),
             Index::Diagram(diagram) => diagram.target(id, question),
+            Index::Changed(changed) => changed.target(id, question),
         }
     }
 }

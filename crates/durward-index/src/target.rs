@@ -7,7 +7,7 @@
 //! which finds the error to report.
 
 use durward_ir::evaluate::Known;
-use durward_ir::program::{Atom, Expr, ExprId, Match, NodeId, Program, SlotId};
+use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
 use crate::Map;
@@ -160,9 +160,18 @@ pub(crate) struct Targets {
 
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
+        Targets::of(program, program.nodes().map(|(_, node)| node))
+    }
+
+    /// Those of [`Program::later_nodes`] only; the first of these has the number 0.
+    pub(crate) fn of_later(program: &Program) -> Targets {
+        Targets::of(program, program.later_nodes().map(|(_, node)| node))
+    }
+
+    fn of<'p>(program: &'p Program, nodes: impl Iterator<Item = &'p Node>) -> Targets {
         let mut targets = Vec::new();
         let mut places: Map<ExprId, u32> = Map::default();
-        let of_node = program.nodes().map(|(_, node)| match node.target() {
+        let of_node = nodes.map(|node| match node.target() {
             None => 0,
             Some(target) => *places.entry(target).or_insert_with(|| {
                 let target = read(program, target);

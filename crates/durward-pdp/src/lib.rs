@@ -30,11 +30,13 @@
 //! ```
 
 mod builder;
+mod change;
 mod decide;
 mod documents;
 mod duty;
 mod explain;
 mod read;
+mod register;
 mod secrets;
 mod snapshot;
 mod source;
@@ -49,6 +51,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
+pub use change::PolicyChange;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
 };
@@ -71,7 +74,8 @@ pub use durward_ir as ir;
 pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
-use snapshot::{Recipe, Snapshot};
+use register::Register;
+use snapshot::{Built, Recipe, Snapshot};
 
 /// Gives the time of a decision.
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
@@ -79,12 +83,23 @@ type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 /// A policy decision point.
 pub struct Pdp {
     snapshot: ArcSwap<Snapshot>,
-    /// The number of the last snapshot; held while building, so that reloads follow one another.
-    last_id: Mutex<u64>,
+    /// Held while building, so that reloads follow one another.
+    in_force: Mutex<InForce>,
     recipe: Recipe,
     clock: Option<Clock>,
     sources: Vec<Box<dyn AttributeSource>>,
     hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
+}
+
+/// What whoever changes the policies has to know of those in force.
+#[derive(Debug, Default)]
+struct InForce {
+    /// The number of the last snapshot.
+    last_id: u64,
+    /// The documents, where they are kept.
+    register: Option<Register>,
+    /// Snapshots that are not in force any more and may be in use.
+    retired: Vec<Arc<Snapshot>>,
 }
 
 impl std::fmt::Debug for Pdp {
@@ -115,14 +130,18 @@ impl Pdp {
     /// # Errors
     /// Everything wrong with the new policies; the old ones then stay in force.
     pub fn replace(&self, policies: &[PolicyText]) -> Result<SnapshotInfo, Vec<PolicyError>> {
-        let mut last_id = self.last_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = *last_id + 1;
+        let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_force = &mut *in_force;
+        let id = in_force.last_id + 1;
+        if self.recipe.is_changing {
+            let texts: Vec<Arc<PolicyText>> = policies.iter().cloned().map(Arc::new).collect();
+            let Built { snapshot, register } = self.built(id, &texts)?;
+            in_force.register = register;
+            return Ok(self.put_in_force(in_force, snapshot));
+        }
         let snapshot = Snapshot::build(id, policies, &self.recipe, &self.sources)?;
         self.check_clock(&snapshot)?;
-        let info = snapshot.info.clone();
-        self.snapshot.store(Arc::new(snapshot));
-        *last_id = id;
-        Ok(info)
+        Ok(self.put_in_force(in_force, snapshot))
     }
 
     /// Policies that read the time are of no use without one, and would fail only later.

@@ -74,6 +74,7 @@ impl Pdp {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
             Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, diagram),
+            Index::Changed(changed) => self.attempt_by(snapshot, known, encoding, &**changed),
         }
     }
 
@@ -148,7 +149,7 @@ pub(crate) fn always(program: &Program) -> Option<Decision> {
                 | Expr::Structured(Structured::Finder(_) | Structured::StandIn(..))
         )
     };
-    if !program.slots.is_empty() || program.exprs().iter().any(depends) {
+    if !program.slots.is_empty() || program.exprs().any(depends) {
         return None;
     }
     let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);

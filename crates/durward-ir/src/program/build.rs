@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::arena::Arena;
 use super::fold::Folding;
 use super::foregone::Foregone;
 use super::shape::Shapes;
@@ -21,23 +22,56 @@ use crate::value::{DataType, Operand, Value};
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
-    pub(super) nodes: Vec<Node>,
-    pub(super) exprs: Vec<Expr>,
+    pub(super) nodes: Arena<Node>,
+    pub(super) exprs: Arena<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
     known: HashMap<u64, ExprId>,
     /// Compiled regular expressions by their text.
     patterns: HashMap<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
-    sources: Vec<SmolStr>,
+    sources: Arena<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
     pub(super) folding: Folding,
+    /// What is there already, in a program that extends another one.
+    ground: Option<Ground>,
+}
+
+/// What a program has from the one that it extends, as it is.
+#[derive(Debug)]
+struct Ground {
+    shared: Shared,
+    tables: Tables,
+    /// How many slots and atoms there were.
+    vocabulary: (usize, usize),
 }
 
 impl Builder {
     /// An empty program.
     pub fn new() -> Builder {
         Builder::default()
+    }
+
+    /// A program with all that is in this one but its root. Elements and expressions that are added are not compared with
+    /// those that are there. [`Builder::finish`] then takes time for what was added and for the slots, and for nothing
+    /// else: what was added has no tables, and what all documents together come to is not computed ahead.
+    pub fn extending(program: &Program) -> Builder {
+        let mut builder = Builder {
+            nodes: program.nodes.clone(),
+            exprs: program.exprs.clone(),
+            slots: program.slots.clone(),
+            sources: program.sources.clone(),
+            folding: Folding::behind(program.exprs.len(), program.folded_steps),
+            ground: Some(Ground {
+                shared: program.shared.clone(),
+                tables: program.tables.clone(),
+                vocabulary: (program.slots.len(), program.slots.atom_count()),
+            }),
+            ..Builder::default()
+        };
+        // The root of a program that extends another one is its last element.
+        builder.nodes.pop();
+        builder
     }
 
     /// From now on keeps how policies were written, for explanations: some hundred bytes each.
@@ -133,17 +167,38 @@ impl Builder {
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.node(Node::Set(root));
+        if let Some(ground) = self.ground.take() {
+            return self.extended(root, ground);
+        }
         let shared = Shared::of(&self);
         let shapes = Shapes::of(&mut self);
         self.group_atoms();
         self.slots.seal();
-        self.nodes.shrink_to_fit();
-        self.exprs.shrink_to_fit();
+        self.nodes.settle();
+        self.exprs.settle();
+        self.sources.settle();
+        let mut program = self.program(root, shared, Tables::default());
+        program.foregone = Foregone::of(&program, &shapes);
+        program.tables = Tables::of(&program, &shapes);
+        program
+    }
+
+    /// What was said of expressions that were there stays right: what no policy named that does now is in no table.
+    fn extended(mut self, root: NodeId, ground: Ground) -> Program {
+        // Otherwise, what was looked up ahead is what would be looked up now.
+        if ground.vocabulary != (self.slots.len(), self.slots.atom_count()) {
+            self.slots.seal();
+        }
+        self.program(root, ground.shared, ground.tables)
+    }
+
+    fn program(self, root: NodeId, shared: Shared, tables: Tables) -> Program {
         let mut program = Program {
             nodes: self.nodes,
             exprs: self.exprs,
+            folded_steps: self.folding.steps,
             shared,
-            tables: Tables::default(),
+            tables,
             foregone: None,
             root,
             entry: root,
@@ -152,15 +207,13 @@ impl Builder {
             written: self.written.unwrap_or_default(),
         };
         program.entry = program.find_entry();
-        program.foregone = Foregone::of(&program, &shapes);
-        program.tables = Tables::of(&program, &shapes);
         program
     }
 
     fn group_atoms(&mut self) {
         let numbers = self.slots.group();
         let new = |atom: &Atom| numbers.get(atom.0 as usize).copied().unwrap_or(*atom);
-        for expr in &mut self.exprs {
+        for expr in self.exprs.tail_mut() {
             if let Expr::IsOneOf(_, atoms) = expr {
                 *atoms = atoms.iter().map(new).collect();
                 atoms.sort_unstable();

@@ -35,14 +35,27 @@ pub struct Facts {
 /// What was computed ahead so far.
 #[derive(Debug, Default)]
 pub(super) struct Folding {
-    /// By expression; shorter where the last ones are not over values of JSON.
+    /// By expression, from the first that was not there before; shorter where the last ones are not over values of JSON.
     facts: Vec<Facts>,
+    /// The number of that one.
+    first: usize,
     /// Digest of an expression to those with that digest and what they come to.
     known: HashMap<u64, Vec<(Expr, ExprId)>>,
     /// Lookups by object and key; `None` where there is no table.
     lookups: HashMap<(ExprId, ExprId), Option<ExprId>>,
     /// The steps that were taken so far.
-    steps: u64,
+    pub(super) steps: u64,
+}
+
+impl Folding {
+    /// Of a program that goes on behind so many expressions, for which so many steps were taken.
+    pub(super) fn behind(first: usize, steps: u64) -> Folding {
+        Folding { first, steps, ..Folding::default() }
+    }
+
+    fn facts(&self, id: ExprId) -> Option<Facts> {
+        self.facts.get((id.0 as usize).checked_sub(self.first)?).copied()
+    }
 }
 
 /// How many steps all that is computed ahead may take together: some ten seconds. What goes beyond is an error.
@@ -54,7 +67,7 @@ const LOOKUP_KEYS_MAX: usize = 1 << 16;
 impl Builder {
     /// What is known of an expression.
     pub fn facts(&self, id: ExprId) -> Facts {
-        self.folding.facts.get(id.0 as usize).copied().unwrap_or_default()
+        self.folding.facts(id).unwrap_or_default()
     }
 
     /// A value.
@@ -261,7 +274,7 @@ impl Builder {
         // What was walked over to read the policies is not counted.
         take_walked();
         let reckoner = Reckoner {
-            exprs: &self.exprs,
+            exprs: self.exprs.all(),
             question: &question,
             steps: &steps,
             steps_max: STEPS_MAX.min(FOLDED_STEPS_MAX.saturating_sub(self.folding.steps)),
@@ -274,7 +287,7 @@ impl Builder {
     }
 
     fn note(&mut self, id: ExprId, facts: Facts) {
-        let at = id.0 as usize;
+        let Some(at) = (id.0 as usize).checked_sub(self.folding.first) else { return };
         if self.folding.facts.len() <= at {
             self.folding.facts.resize(at + 1, Facts::default());
         }

@@ -1,6 +1,7 @@
 //! Which expressions are worth remembering while one question is decided: those that several others are made of.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{Builder, DutyBody, Expr, ExprId, Node, Structured};
 
@@ -8,10 +9,10 @@ use super::{Builder, DutyBody, Expr, ExprId, Node, Structured};
 pub(crate) const SHARED_MAX: usize = 16;
 
 /// The place of every expression that is remembered.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     /// For each expression one more than its place; 0 where it is not remembered.
-    places: Box<[u8]>,
+    places: Arc<[u8]>,
     count: usize,
 }
 
@@ -63,14 +64,14 @@ fn is_worth_it(builder: &Builder, id: ExprId) -> bool {
 fn uses(builder: &Builder) -> HashMap<ExprId, u64> {
     let mut uses: HashMap<ExprId, u64> = HashMap::new();
     let mut count = |id: ExprId| *uses.entry(id).or_default() += 1;
-    for expr in &builder.exprs {
+    for expr in builder.exprs.iter() {
         if let Expr::All(parts) | Expr::Any(parts) = expr {
             parts.iter().copied().for_each(&mut count);
         } else if let Expr::Structured(structured) = expr {
             structured.parts(&mut |part, _| count(part));
         }
     }
-    for node in &builder.nodes {
+    for node in builder.nodes.iter() {
         let (target, condition, duties, transform) = match node {
             Node::Rule(rule) => (rule.target, rule.condition, &rule.duties, rule.transform),
             Node::Set(set) => (set.target, None, &set.duties, None),
