@@ -11,7 +11,7 @@ use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::source::AttributeSource;
-use crate::{Clock, InForce, Pdp, PolicyText};
+use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
 
 /// Collects what a decision point needs; [`PdpBuilder::build`] reads the policies.
 #[derive(Default)]
@@ -91,8 +91,14 @@ impl PdpBuilder {
     /// Keeps the documents, so that some of them can be changed without the others ([`Pdp::change`]). That takes their size
     /// and some hundred bytes for each.
     #[must_use]
-    pub fn changing(mut self) -> PdpBuilder {
-        self.recipe.is_changing = true;
+    pub fn changing(self) -> PdpBuilder {
+        self.changing_within(ChangeLimits::default())
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn changing_within(mut self, limits: ChangeLimits) -> PdpBuilder {
+        self.recipe.changing = Some(limits);
         self
     }
 
@@ -124,7 +130,7 @@ impl PdpBuilder {
     /// # Errors
     /// Every problem in every document, with its place and often a way out.
     pub fn build(self) -> Result<Pdp, Vec<PolicyError>> {
-        let Built { snapshot, register } = if self.recipe.is_changing {
+        let Built { snapshot, register } = if self.recipe.changing.is_some() {
             let texts: Vec<Arc<PolicyText>> = self.policies.into_iter().map(Arc::new).collect();
             Built::of(1, &texts, &self.recipe, &self.sources)?
         } else {

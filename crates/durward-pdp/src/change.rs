@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use durward_index::{Ground, Index};
+use durward_index::Index;
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind};
 use durward_sapl::lower::lower_each;
@@ -41,11 +41,21 @@ impl PolicyChange {
     }
 }
 
-/// Programs with fewer elements are built anew: that takes a few milliseconds, and what is built in one go is faster.
-const ELEMENTS_MIN: usize = 2_000;
+/// When policies are changed by themselves, and when all of them are built anew. No decision depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeLimits {
+    /// Policies that have fewer elements are built anew: that takes a few milliseconds, and what is built in one go is
+    /// faster.
+    pub elements_min: usize,
+    /// So many elements and expressions and no more are added before all are built anew: each change copies them.
+    pub added_max: usize,
+}
 
-/// So many elements and expressions and no more are added to a program before it is built anew: each change copies them.
-const ADDED_MAX: usize = 16_384;
+impl Default for ChangeLimits {
+    fn default() -> ChangeLimits {
+        ChangeLimits { elements_min: 2_000, added_max: 16_384 }
+    }
+}
 
 /// To change more documents than this at once is no faster than building everything anew, where there is not much more.
 const EDITS_MAX: usize = 1_024;
@@ -259,10 +269,11 @@ fn extend(
     recipe: &Recipe,
 ) -> Result<Option<Extended>, Vec<PolicyError>> {
     let program = &current.program;
+    let limits = recipe.changing.unwrap_or_default();
     if recipe.is_explaining
         || recipe.lowering.root.is_some()
-        || program.base_len() < ELEMENTS_MIN
-        || program.added_len() > ADDED_MAX
+        || program.base_len() < limits.elements_min
+        || program.added_len() > limits.added_max
         || edits.all.len() > EDITS_MAX
         || program.slots.len() > SLOTS_MAX
     {

@@ -117,7 +117,8 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     let effects = effects.fold(Effects::NONE, Effects::union);
     let program = builder.finish(root(algorithm, children, effects));
     let documents = read.xacml.len() + read.sapl.len();
-    let became = if recipe.is_changing { read.became(texts, &program, &xacml, &sapl) } else { Vec::new() };
+    let became =
+        if recipe.changing.is_some() { read.became(texts, &program, &xacml, &sapl) } else { Vec::new() };
     let secrets = read.secrets.unwrap_or_default();
     Ok(Lowered { program, became, configuration: read.configuration, documents, variables, secrets })
 }

@@ -51,7 +51,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
-pub use change::PolicyChange;
+pub use change::{ChangeLimits, PolicyChange};
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
 };
@@ -133,7 +133,7 @@ impl Pdp {
         let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
         let in_force = &mut *in_force;
         let id = in_force.last_id + 1;
-        if self.recipe.is_changing {
+        if self.recipe.changing.is_some() {
             let texts: Vec<Arc<PolicyText>> = policies.iter().cloned().map(Arc::new).collect();
             let Built { snapshot, register } = self.built(id, &texts)?;
             in_force.register = register;

@@ -11,6 +11,7 @@ use durward_xacml::lower;
 use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
+use crate::change::ChangeLimits;
 use crate::documents::{Lowered, lower};
 use crate::register::{Became, Register};
 use crate::secrets::Secrets;
@@ -27,8 +28,8 @@ pub(crate) struct Recipe {
     pub(crate) limits: Limits,
     /// Whether to keep how policies were written.
     pub(crate) is_explaining: bool,
-    /// Whether to keep the documents, so that some of them can be changed.
-    pub(crate) is_changing: bool,
+    /// Whether to keep the documents, so that some of them can be changed, and how.
+    pub(crate) changing: Option<ChangeLimits>,
 }
 
 /// What a snapshot is made of, for operators.
@@ -82,7 +83,7 @@ impl Built {
     ) -> Result<Built, Vec<PolicyError>> {
         let (snapshot, became, configuration) = build(id, texts, recipe, sources)?;
         let register =
-            recipe.is_changing.then(|| Register::of(texts, became.into_iter(), configuration, &snapshot));
+            recipe.changing.map(|_| Register::of(texts, became.into_iter(), configuration, &snapshot));
         Ok(Built { snapshot, register })
     }
 }
