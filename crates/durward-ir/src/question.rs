@@ -5,10 +5,15 @@
 //! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
+mod brief;
 mod encoding;
+mod glance;
 
+pub(crate) use brief::BriefField;
+pub use brief::{Brief, Word};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
+pub use glance::{Encoded, Glance, Prepared};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};

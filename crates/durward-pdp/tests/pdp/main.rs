@@ -9,6 +9,7 @@
 mod duties;
 mod encoding;
 mod evaluation;
+mod glance;
 mod hostile;
 mod hostile_sapl;
 mod references;
