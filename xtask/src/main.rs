@@ -6,6 +6,7 @@ mod arrows;
 mod check;
 mod clients;
 mod demo;
+mod differential;
 mod fuzz;
 mod generate;
 mod licences;
@@ -29,6 +30,8 @@ cargo xtask <command>
   check                  formatting, lints, arrows between crates, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
+  differential           every index against the plain evaluator, a million questions or more
+                         --questions N   how many at least      --seed S   draw others
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
@@ -54,6 +57,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["test"] => Ok(test::run_alone()),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
+        ["differential", rest @ ..] => differential::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
