@@ -6,7 +6,8 @@
 #[path = "../common/harness.rs"]
 mod harness;
 
-use casbin::rhai::Dynamic;
+use casbin::function_map::OperatorFunction;
+use casbin::rhai::{Dynamic, ImmutableString};
 use casbin::{CoreApi, DefaultModel, DefaultRoleManager, Enforcer, FileAdapter};
 use harness::{Engine, Failure};
 use parking_lot::RwLock;
@@ -43,11 +44,18 @@ fn value(value: serde_json::Value) -> Result<Dynamic, Failure> {
     }
 }
 
+/// `read` is one of `read/write`: a line for each policy instead of one for each policy and action.
+fn is_one_of(action: Dynamic, actions: Dynamic) -> Dynamic {
+    let (action, actions) = (action.cast::<ImmutableString>(), actions.cast::<ImmutableString>());
+    actions.split('/').any(|one| one == action.as_str()).into()
+}
+
 async fn enforcer(folder: &Path) -> Result<Enforcer, Failure> {
     let model = DefaultModel::from_file(folder.join("model.conf")).await?;
     // Policies are loaded once the role manager is there.
     let mut enforcer = Enforcer::new_raw(model, FileAdapter::new(folder.join("policy.csv"))).await?;
     enforcer.set_role_manager(Arc::new(RwLock::new(DefaultRoleManager::new(ROLE_DEPTH_MAX))))?;
+    enforcer.add_function("isOneOf", OperatorFunction::Arg2(is_one_of));
     enforcer.load_policy().await?;
     Ok(enforcer)
 }

@@ -48,7 +48,7 @@ fn request(kind: Kind, asked: &Value) -> Result<Value, String> {
             text(subject, "id")?,
             text(subject, "role")?,
             member(subject, "clearance")?,
-            format!("/{action}/"),
+            action,
             text(resource, "type")?,
             text(resource, "department")?,
             member(resource, "sensitivity")?,
@@ -73,17 +73,11 @@ fn hospital(source: &Source) -> Result<Vec<Line>, String> {
     for policy in policies(source)? {
         match policy {
             Policy::Permission { department, role, kind, actions } => {
-                permissions.push(line([
-                    department,
-                    role,
-                    kind,
-                    &format!("/{}/", actions.join("/")),
-                    "allow",
-                ]));
+                permissions.push(line([department, role, kind, &actions.join("/"), "allow"]));
             }
             Policy::Sensitivity { department } => denials.push(line([department, "-", "-", "-", "deny"])),
             Policy::Emergency { role, kind, actions } => {
-                permissions.push(line(["*", role, kind, &format!("/{}/", actions.join("/")), "allow"]));
+                permissions.push(line(["*", role, kind, &actions.join("/"), "allow"]));
             }
         }
     }
