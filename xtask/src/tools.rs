@@ -33,7 +33,8 @@ pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines and the clients in Java" };
 
 /// What builds engines in Go.
-pub(crate) const GO: Tool = Tool { names: &["go"], package: "golang-go", purpose: "the other engines in Go" };
+pub(crate) const GO: Tool =
+    Tool { names: &["go"], package: "golang-go", purpose: "the other engines in Go, 1.26 or later" };
 
 /// What runs the Python client packages.
 pub(crate) const PYTHON: Tool =

@@ -1,6 +1,7 @@
+// Open Policy Agent. Never linked into durward: built and driven from outside by `cargo xtask peers`.
 module durward.peers/opa
 
-go 1.26.8
+go 1.26.0
 
 require github.com/open-policy-agent/opa v1.22.2
 

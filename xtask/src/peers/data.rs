@@ -31,6 +31,9 @@ const RECORDED: [(&str, &str, &str); 4] = [
 pub(super) const SCENARIOS: [&str; 7] =
     ["rbac", "hospital-5", "hospital-100", "hospital-300", "github-10", "gdrive-10", "tinytodo-10"];
 
+/// Those of them that can be had as XACML, too.
+pub(super) const XACML_SCENARIOS: [&str; 3] = ["hospital-5", "hospital-100", "hospital-300"];
+
 /// Smaller ones of each kind, to compare decisions with.
 pub(super) const SMALL_SCENARIOS: [&str; 5] = ["rbac", "hospital-3", "github-10", "gdrive-10", "tinytodo-10"];
 
@@ -50,12 +53,7 @@ pub(super) fn recorded(word: &str) -> Result<Vec<Set>, String> {
         let folder = target.join(name.replace([' ', ','], ""));
         lay_out(&data.join(policy), &data.join(requests), &folder.join("xacml"))
             .map_err(|error| format!("cannot lay out `{name}` in `{}`: {error}", folder.display()))?;
-        Ok(Set {
-            name: name.to_owned(),
-            policies: folder.join("xacml/policy"),
-            questions: folder.join("xacml/requests.jsonl"),
-            folder,
-        })
+        Ok(in_xacml(name.to_owned(), folder))
     };
     chosen.into_iter().map(lay_out).collect()
 }
@@ -77,18 +75,36 @@ fn lay_out(policy: &Path, requests: &Path, folder: &Path) -> std::io::Result<()>
 
 /// Generates a scenario and lays out its translations.
 pub(super) fn scenario(durward: &Durward, name: &str) -> Result<Set, String> {
-    let folder = target()?.join(name);
-    // Files of another size of the same scenario may not stay.
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(format!("cannot empty `{}`: {error}", folder.display()));
-        }
-        Ok(()) | Err(_) => {}
-    }
+    let folder = emptied(target()?.join(name))?;
     let policies = folder.join("sapl");
-    durward.generate(name, &policies)?;
+    durward.generate(name, &[], &policies)?;
     translate::lay_out(name, &folder)?;
     Ok(Set { name: name.to_owned(), questions: policies.join("subscriptions.jsonl"), policies, folder })
+}
+
+/// Generates a scenario as XACML.
+pub(super) fn scenario_in_xacml(durward: &Durward, name: &str) -> Result<Set, String> {
+    let folder = emptied(target()?.join(format!("{name}-xacml")))?;
+    let generated = folder.join("generated");
+    durward.generate(name, &["--language", "xacml"], &generated)?;
+    lay_out(&generated.join("policy-0001.xml"), &generated.join("requests.jsonl"), &folder.join("xacml"))
+        .map_err(|error| format!("cannot lay out `{name}` in `{}`: {error}", folder.display()))?;
+    Ok(in_xacml(format!("{name} in XACML"), folder))
+}
+
+fn in_xacml(name: String, folder: PathBuf) -> Set {
+    let xacml = folder.join("xacml");
+    Set { name, policies: xacml.join("policy"), questions: xacml.join("requests.jsonl"), folder }
+}
+
+/// Files of an earlier run may not stay.
+fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("cannot empty `{}`: {error}", folder.display()))
+        }
+        Ok(()) | Err(_) => Ok(folder),
+    }
 }
 
 impl Set {

@@ -29,10 +29,11 @@ impl Durward {
         Ok(Durward { binary: Metadata::read()?.target_directory.join("debug/durward") })
     }
 
-    /// Writes the policies and questions of a scenario.
-    pub(super) fn generate(&self, scenario: &str, folder: &Path) -> Result<(), String> {
+    /// Writes the policies and questions of a scenario, in SAPL or as the flags say.
+    pub(super) fn generate(&self, scenario: &str, flags: &[&str], folder: &Path) -> Result<(), String> {
         let mut program = Command::new(&self.binary);
-        output_of(program.args(["bench", "generate", "--scenario", scenario, "--out"]).arg(folder))?;
+        program.args(["bench", "generate", "--scenario", scenario]).args(flags).arg("--out").arg(folder);
+        output_of(&mut program)?;
         Ok(())
     }
 

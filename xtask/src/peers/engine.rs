@@ -241,3 +241,22 @@ impl Drop for Running {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_name_the_versions_that_are_built() {
+        for plan in ALL {
+            let manifest = match plan.tool {
+                BuildTool::Cargo => "Cargo.toml",
+                BuildTool::Go => "go.mod",
+                BuildTool::Maven => "pom.xml",
+            };
+            let path = metadata::root().join("xtask/peers").join(plan.folder).join(manifest);
+            let version = plan.title.split([' ', ',']).nth(1).unwrap();
+            assert!(std::fs::read_to_string(&path).unwrap().contains(version), "{} and {path:?}", plan.title);
+        }
+    }
+}

@@ -76,6 +76,9 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     for name in data::SCENARIOS.into_iter().filter(|name| name.contains(plan.on)) {
         on_set(&plan, &durward, &engines, &data::scenario(&durward, name)?, &mut table)?;
     }
+    for name in data::XACML_SCENARIOS.into_iter().filter(|name| name.contains(plan.on)) {
+        on_set(&plan, &durward, &engines, &data::scenario_in_xacml(&durward, name)?, &mut table)?;
+    }
     for set in data::recorded(plan.on)? {
         on_set(&plan, &durward, &engines, &set, &mut table)?;
     }
