@@ -85,18 +85,17 @@ fn hospital(source: &Source) -> Result<Vec<Line>, String> {
     Ok(denials)
 }
 
-const READ: &[&str] = &["read"];
-const WRITE: &[&str] = &["write", "triage", "read"];
-const ADMIN: &[&str] = &["admin", "maintain", "write", "triage", "read"];
+const WRITE: &str = "write/triage/read";
+const ADMIN: &str = "admin/maintain/write/triage/read";
 /// What each permission of a repository, and of the organization that owns it, allows.
-const REPOSITORY: [(&str, &[&str]); 5] = [
-    ("readers", READ),
-    ("triagers", &["triage", "read"]),
+const REPOSITORY: [(&str, &str); 5] = [
+    ("readers", "read"),
+    ("triagers", "triage/read"),
     ("writers", WRITE),
-    ("maintainers", &["maintain", "write", "triage", "read"]),
+    ("maintainers", "maintain/write/triage/read"),
     ("admins", ADMIN),
 ];
-const ORGANIZATION: [(&str, &[&str]); 3] = [("readers", READ), ("writers", WRITE), ("admins", ADMIN)];
+const ORGANIZATION: [(&str, &str); 3] = [("readers", "read"), ("writers", WRITE), ("admins", ADMIN)];
 
 fn github(source: &Source) -> Result<Vec<Line>, String> {
     let organizations = member(&source.variables, "orgs")?;
@@ -105,8 +104,7 @@ fn github(source: &Source) -> Result<Vec<Line>, String> {
         let owner = member(organizations, text(repository, "owner")?)?;
         let own = REPOSITORY.iter().map(|permission| (repository, permission));
         for (table, (members, actions)) in own.chain(ORGANIZATION.iter().map(|it| (owner, it))) {
-            let members = text(table, members)?;
-            lines.extend(actions.iter().map(|action| line([members, name, action])));
+            lines.push(line([text(table, members)?, name, actions]));
         }
     }
     Ok(lines)
@@ -117,12 +115,10 @@ fn gdrive(source: &Source) -> Result<Vec<Line>, String> {
     for (name, user) in object(member(&source.variables, "users")?)? {
         lines.push(line([name, text(user, "documentsAndFoldersWithViewAccess")?, "read"]));
         for document in strings(member(user, "ownedDocuments")?)? {
-            let actions = ["read", "write", "share", "changeOwner"];
-            lines.extend(actions.map(|action| line([name, document, action])));
+            lines.push(line([name, document, "read/write/share/changeOwner"]));
         }
         for folder in strings(member(user, "ownedFolders")?)? {
-            let actions = ["read", "write", "share", "createDocument"];
-            lines.extend(actions.map(|action| line([name, folder, action])));
+            lines.push(line([name, folder, "read/write/share/createDocument"]));
         }
     }
     for (name, document) in object(member(&source.variables, "docs")?)? {
@@ -134,15 +130,15 @@ fn gdrive(source: &Source) -> Result<Vec<Line>, String> {
 }
 
 fn tinytodo(source: &Source) -> Result<Vec<Line>, String> {
-    let mut lines: Vec<Line> =
-        ["CreateList", "GetLists"].map(|action| line(["*", "Application::TinyTodo", action])).to_vec();
+    let mut lines = vec![line(["*", "Application::TinyTodo", "CreateList/GetLists"])];
     for (name, list) in object(member(&source.variables, "lists")?)? {
         lines.push(line([text(list, "owner")?, name, "*"]));
         lines.push(line([text(list, "readers")?, name, "GetList"]));
-        let editors = text(list, "editors")?;
-        for action in ["GetList", "UpdateList", "CreateTask", "UpdateTask", "DeleteTask"] {
-            lines.push(line([editors, name, action]));
-        }
+        lines.push(line([
+            text(list, "editors")?,
+            name,
+            "GetList/UpdateList/CreateTask/UpdateTask/DeleteTask",
+        ]));
     }
     Ok(lines)
 }
