@@ -113,7 +113,7 @@ fn on_set(
         println!("all {} decisions agree", ours.len());
         for what in [What::Parsed, What::Text] {
             let rounds = measure(plan, durward, &mut running, set, what)?;
-            table.add(&set.name, engine.title, what.words(), &rounds);
+            println!("{}", table.add(&set.name, engine.title, what.words(), &rounds));
         }
     }
     Ok(())

@@ -46,19 +46,22 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Adds what was measured of one engine on one set.
-    pub(super) fn add(&mut self, set: &str, engine: &str, what: &str, rounds: &[Round]) {
+    /// Adds what was measured of one engine on one set; the row.
+    pub(super) fn add(&mut self, set: &str, engine: &str, what: &str, rounds: &[Round]) -> String {
         let theirs = Quartiles::of(rounds.iter().map(|round| round.engine));
         let ours = Quartiles::of(rounds.iter().map(|round| round.durward));
         let ratio = Quartiles::of(rounds.iter().map(|round| round.durward / round.engine));
-        self.text.push_str(&format!(
-            "| {set} | {what} | {engine} | {} | {} | {} | {} to {} |\n",
+        let row = format!(
+            "| {set} | {what} | {engine} | {} | {} | {} | {} to {} |",
             thousands(theirs.median),
             thousands(ours.median),
             short(ratio.median),
             short(ratio.first),
             short(ratio.third),
-        ));
+        );
+        self.text.push_str(&row);
+        self.text.push('\n');
+        row
     }
 }
 
