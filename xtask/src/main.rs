@@ -35,7 +35,10 @@ cargo xtask <command>
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
-                                                              --seconds N   each measurement (default 4)
+                                                              --seconds N   each measurement (default 2)
+                                                              --only NAME   one engine, such as cedar
+                                                              --on WORD     policies with this in their name
+  peers check            only compare decisions with the engines in Rust, on small scenarios
 
 CI=true turns what would be skipped for want of a tool into a failure.";
 
@@ -61,6 +64,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
+        ["peers", "check"] => Ok(peers::check_alone()),
         ["peers", rest @ ..] => peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
