@@ -194,7 +194,7 @@ fn main() {
         let nanoseconds = match &index {
             Index::Scan(scan) => time(&program, &questions, scan, 5),
             Index::Bloom(bloom) => time(&program, &questions, bloom, 5),
-            Index::Diagram(diagram) => time(&program, &questions, diagram, 200),
+            Index::Diagram(diagram) => time(&program, &questions, &**diagram, 200),
             Index::Changed(changed) => time(&program, &questions, &**changed, 200),
         };
         println!("{nanoseconds:9.0} ns per decision, built in {built:.1?}: {}", index.describe());

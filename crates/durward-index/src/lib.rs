@@ -48,7 +48,7 @@ pub enum Index {
     /// A Bloom filter per target.
     Bloom(Bloom),
     /// A decision diagram per set.
-    Diagram(Diagram),
+    Diagram(Box<Diagram>),
     /// Any of these of another program, and what has changed since.
     Changed(Box<Changed>),
 }
@@ -71,7 +71,7 @@ impl Index {
         match kind {
             IndexKind::Scan => Index::Scan(Everything),
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
-            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings, is_sourced)),
+            IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
             IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
         }
     }

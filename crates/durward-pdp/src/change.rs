@@ -271,6 +271,7 @@ fn extend(
     let program = &current.program;
     let limits = recipe.changing.unwrap_or_default();
     if recipe.is_explaining
+        || recipe.is_plain
         || recipe.lowering.root.is_some()
         || program.base_len() < limits.elements_min
         || program.added_len() > limits.added_max

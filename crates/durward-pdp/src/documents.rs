@@ -89,6 +89,9 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
 ) -> Result<Lowered, Vec<PolicyError>> {
     let read = Documents::read(texts, recipe)?;
     let mut builder = Builder::new();
+    if recipe.is_plain {
+        builder.stay_plain();
+    }
     if recipe.is_explaining {
         builder.keep_written();
     }

@@ -32,6 +32,7 @@
 mod builder;
 mod change;
 mod decide;
+mod decider;
 mod documents;
 mod duty;
 mod explain;
@@ -52,6 +53,7 @@ use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
 pub use change::{ChangeLimits, PolicyChange};
+pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
 };

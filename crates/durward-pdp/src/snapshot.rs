@@ -30,6 +30,8 @@ pub(crate) struct Recipe {
     pub(crate) is_explaining: bool,
     /// Whether to keep the documents, so that some of them can be changed, and how.
     pub(crate) changing: Option<ChangeLimits>,
+    /// Whether to decide without anything that is there to be fast.
+    pub(crate) is_plain: bool,
 }
 
 /// What a snapshot is made of, for operators.
@@ -142,19 +144,20 @@ fn build<T: Borrow<PolicyText>>(
     let Lowered { program, became, configuration, documents, variables, secrets } = lower(texts, recipe)?;
     let is_sourced = Snapshot::sourced(&program, sources);
     let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
-    let index = Index::build_with_sources(recipe.index, &program, &recipe.index_settings, &may_be_asked);
+    let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
+    let index = Index::build_with_sources(kind, &program, &recipe.index_settings, &may_be_asked);
     let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
     let info = SnapshotInfo {
         id,
         documents,
         policies: program.policy_count(),
         rules,
-        index: match recipe.index {
+        index: match kind {
             IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
             IndexKind::Scan | IndexKind::Bloom | IndexKind::Diagram => index.describe(),
         },
     };
-    let constant = always(&program);
+    let constant = if recipe.is_plain { None } else { always(&program) };
     let time = TimeSlots::of(&program.slots);
     let snapshot = Snapshot { is_sourced, time, program, index, constant, variables, secrets, info };
     Ok((snapshot, became, configuration))

@@ -5,17 +5,22 @@
 //! XACML are not asked: they want a request.
 
 use durward_index::Index;
-use durward_ir::combine::Vote;
+use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
-    Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading, UNENCODED,
+    Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question, Reading,
+    UNENCODED,
 };
 use durward_sapl::{Decision, Subscription};
 
 use crate::Pdp;
 use crate::snapshot::Snapshot;
 use crate::time::Moment;
+use smallvec::SmallVec;
+
+/// So many subscriptions are looked at together.
+const BATCH: usize = 32;
 
 /// What a subscription is answered with what is known so far.
 #[derive(Clone, Debug)]
@@ -45,11 +50,44 @@ impl Pdp {
     /// ```
     #[inline]
     pub fn decide_once(&self, subscription: &Subscription) -> Decision {
+        self.decide_by(&self.snapshot.load(), subscription)
+    }
+
+    /// Answers several subscriptions, each in the place of its own; of two slices the shorter counts. The answers are
+    /// those of [`Pdp::decide_once`] with the policies in force now; together they take less time than one by one,
+    /// most of all where they were encoded ([`Pdp::encode_subscription`]).
+    pub fn decide_batch(&self, subscriptions: &[Subscription], decisions: &mut [Decision]) {
         let snapshot = self.snapshot.load();
-        match &snapshot.constant {
-            Some(decision) => decision.clone(),
-            None => self.attempt(&snapshot, subscription, subscription.encoding()).decision,
+        for (subscriptions, decisions) in subscriptions.chunks(BATCH).zip(decisions.chunks_mut(BATCH)) {
+            self.decide_few(&snapshot, subscriptions, decisions);
         }
+    }
+
+    #[inline]
+    pub(crate) fn decide_by(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
+        if let Some(decision) = &snapshot.constant {
+            return decision.clone();
+        }
+        match at_a_glance(snapshot, subscription) {
+            Some(verdict) => Decision::plain(verdict.into()),
+            None => self.evaluated(snapshot, subscription),
+        }
+    }
+
+    fn decide_few(&self, snapshot: &Snapshot, subscriptions: &[Subscription], decisions: &mut [Decision]) {
+        let mut verdicts = [None; BATCH];
+        glance_at_all(snapshot, subscriptions, &mut verdicts);
+        for ((subscription, decision), verdict) in subscriptions.iter().zip(decisions).zip(verdicts) {
+            *decision = match verdict {
+                Some(verdict) => Decision::plain(verdict.into()),
+                None => self.decide_by(snapshot, subscription),
+            };
+        }
+    }
+
+    #[inline(never)]
+    fn evaluated(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
+        self.attempt(snapshot, subscription, subscription.encoding()).decision
     }
 
     /// Looks up what the policies in force will ask for, for those who ask a subscription more than once. The answer is
@@ -73,7 +111,7 @@ impl Pdp {
         match &snapshot.index {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
-            Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, diagram),
+            Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, &**diagram),
             Index::Changed(changed) => self.attempt_by(snapshot, known, encoding, &**changed),
         }
     }
@@ -130,6 +168,49 @@ impl Pdp {
             }
         }
         ask(&question)
+    }
+}
+
+/// Answers what can be answered side by side; the rest stays as it is.
+#[inline]
+fn glance_at_all(
+    snapshot: &Snapshot,
+    subscriptions: &[Subscription],
+    verdicts: &mut [Option<Verdict>; BATCH],
+) {
+    let Index::Diagram(diagram) = &snapshot.index else { return };
+    if snapshot.time.is_used() || snapshot.constant.is_some() || snapshot.program.has_foregone() {
+        return;
+    }
+    let slots = &snapshot.program.slots;
+    let encoded = subscriptions
+        .iter()
+        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
+    let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
+    diagram.glance_many(&snapshot.program, &encoded, verdicts);
+}
+
+/// What can be answered without evaluating anything; nothing goes along with it.
+#[inline]
+fn at_a_glance(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdict> {
+    if snapshot.time.is_used() {
+        return None;
+    }
+    let slots = &snapshot.program.slots;
+    match Encoded::new(slots, subscription.encoding(), subscription.brief()) {
+        Some(encoded) => glance(snapshot, &encoded),
+        None => glance(snapshot, &Prepared::new(slots, subscription.brief(), subscription)),
+    }
+}
+
+#[inline]
+fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
+    if let Some(verdict) = snapshot.program.foregone_glance(glance) {
+        return Some(verdict);
+    }
+    match &snapshot.index {
+        Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
+        Index::Scan(_) | Index::Bloom(_) | Index::Changed(_) => None,
     }
 }
 

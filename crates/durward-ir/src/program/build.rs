@@ -32,6 +32,8 @@ pub struct Builder {
     sources: Arena<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
+    /// Whether nothing is to be put into a faster form.
+    pub(super) is_plain: bool,
     pub(super) folding: Folding,
     /// What is there already, in a program that extends another one.
     ground: Option<Ground>,
@@ -77,6 +79,12 @@ impl Builder {
     /// From now on keeps how policies were written, for explanations: some hundred bytes each.
     pub fn keep_written(&mut self) {
         self.written.get_or_insert_default();
+    }
+
+    /// From now on leaves everything as it is written: attributes are compared as values, nothing has a table, nothing is
+    /// remembered. No answer depends on it: this is what the faster forms are held to. To be called first.
+    pub fn stay_plain(&mut self) {
+        self.is_plain = true;
     }
 
     /// Whether [`Builder::write`] does anything.
@@ -141,7 +149,9 @@ impl Builder {
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
         let is_equality = is_equality_of(function, literal.data_type());
         let atom = match self.exprs.get(bag.0 as usize) {
-            Some(Expr::Attribute { slot, .. }) if is_equality => self.slots.atom_for(*slot, &literal),
+            Some(Expr::Attribute { slot, .. }) if is_equality && !self.is_plain => {
+                self.slots.atom_for(*slot, &literal)
+            }
             _ => None,
         };
         let pattern = match function.takes_pattern() {
@@ -170,7 +180,8 @@ impl Builder {
         if let Some(ground) = self.ground.take() {
             return self.extended(root, ground);
         }
-        let shared = Shared::of(&self);
+        let is_plain = self.is_plain;
+        let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
         self.group_atoms();
         self.slots.seal();
@@ -178,6 +189,10 @@ impl Builder {
         self.exprs.settle();
         self.sources.settle();
         let mut program = self.program(root, shared, Tables::default());
+        if is_plain {
+            return program;
+        }
+        program.entry = program.find_entry();
         program.foregone = Foregone::of(&program, &shapes);
         program.tables = Tables::of(&program, &shapes);
         program
@@ -187,13 +202,15 @@ impl Builder {
     fn extended(mut self, root: NodeId, ground: Ground) -> Program {
         // Otherwise, what was looked up ahead is what would be looked up now.
         if ground.vocabulary != (self.slots.len(), self.slots.atom_count()) {
-            self.slots.seal();
+            self.slots.seal_again();
         }
-        self.program(root, ground.shared, ground.tables)
+        let mut program = self.program(root, ground.shared, ground.tables);
+        program.entry = program.find_entry();
+        program
     }
 
     fn program(self, root: NodeId, shared: Shared, tables: Tables) -> Program {
-        let mut program = Program {
+        Program {
             nodes: self.nodes,
             exprs: self.exprs,
             folded_steps: self.folding.steps,
@@ -205,9 +222,7 @@ impl Builder {
             slots: self.slots,
             sources: self.sources,
             written: self.written.unwrap_or_default(),
-        };
-        program.entry = program.find_entry();
-        program
+        }
     }
 
     fn group_atoms(&mut self) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::atoms::{Atom, Atoms};
+use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
 use crate::value::{DataType, Value};
@@ -30,6 +31,7 @@ pub struct Slots {
     /// For each slot the number of its first atom, and behind them how many atoms there are; empty before
     /// [`Slots::group`].
     firsts: Arc<[u32]>,
+    pub(super) words: Words,
     key_table: Vec<KeyEntry>,
 }
 
@@ -124,6 +126,14 @@ impl Slots {
 
     /// Makes the lookup tables. Called by the builder when nothing more is added.
     pub(super) fn seal(&mut self) {
+        self.atoms.seal();
+        self.seal_keys();
+        self.words = Words::of(self);
+        self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
+    /// The same for what was added to sealed ones. What is looked up by words stays: it is of elements that were there.
+    pub(super) fn seal_again(&mut self) {
         self.atoms.seal();
         self.seal_keys();
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;

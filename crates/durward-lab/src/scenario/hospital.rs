@@ -9,6 +9,11 @@ use super::{GRAPH_SEED, Parts, SUBSCRIPTION_SEED, SUBSCRIPTIONS, subscription};
 /// People in a department.
 const STAFF: usize = 5;
 
+/// Up to so many departments everybody belongs to one in twenty of the others, as SAPL's benchmark draws it. The graph
+/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS`] teams anywhere.
+const CONNECTED_DEPARTMENTS_MAX: usize = 1_000;
+const FOREIGN_TEAMS: usize = 15;
+
 /// What somebody may be, and do.
 struct Role {
     name: &'static str,
@@ -206,9 +211,13 @@ fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
         let own = person / STAFF;
         roles.extend(ROLES.get(random.below(ROLES.len())));
         let mut teams = vec![format!("team_{}", 2 * own + random.below(2))];
-        for other in (0..departments).filter(|other| *other != own) {
-            if random.is_edge() {
-                teams.push(format!("team_{}", 2 * other + random.below(2)));
+        if departments > CONNECTED_DEPARTMENTS_MAX {
+            teams.extend((0..FOREIGN_TEAMS).map(|_| format!("team_{}", random.below(2 * departments))));
+        } else {
+            for other in (0..departments).filter(|other| *other != own) {
+                if random.is_edge() {
+                    teams.push(format!("team_{}", 2 * other + random.below(2)));
+                }
             }
         }
         graph.insert(format!("staff_{person}"), json!(teams));

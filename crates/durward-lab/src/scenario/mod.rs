@@ -29,7 +29,10 @@ use serde_json::{Map, Value as Json, json};
 
 use random::JavaRandom;
 
-/// The greatest size of a scenario: a hospital of this size has 33,005 policies.
+/// The greatest size of a hospital, which then has 990,005 policies.
+pub const HOSPITAL_SIZE_MAX: usize = 30_000;
+
+/// The greatest size of the other scenarios, whose graphs grow with its square.
 pub const SCENARIO_SIZE_MAX: usize = 1_000;
 
 /// What a name may be, for messages.
@@ -62,7 +65,10 @@ pub struct UnknownScenario(String);
 impl fmt::Display for UnknownScenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let UnknownScenario(name) = self;
-        write!(f, "`{name}` is no scenario: one of {SCENARIO_NAMES}, N from 1 to {SCENARIO_SIZE_MAX}")
+        write!(
+            f,
+            "`{name}` is no scenario: one of {SCENARIO_NAMES}, N from 1 to {SCENARIO_SIZE_MAX}, of hospital to {HOSPITAL_SIZE_MAX}"
+        )
     }
 }
 
@@ -72,7 +78,7 @@ impl Scenario {
     /// Makes the scenario of this name.
     ///
     /// # Errors
-    /// A name that is not one of [`SCENARIO_NAMES`], or a size that is not 1 to [`SCENARIO_SIZE_MAX`].
+    /// A name that is not one of [`SCENARIO_NAMES`], or a size that is not 1 to [`SCENARIO_SIZE_MAX`] or [`HOSPITAL_SIZE_MAX`].
     pub fn named(name: &str) -> Result<Scenario, UnknownScenario> {
         let unknown = || UnknownScenario(name.to_owned());
         let parts = match name {
@@ -81,7 +87,8 @@ impl Scenario {
             _ => {
                 let (kind, size) = name.split_once('-').ok_or_else(unknown)?;
                 let size = size.parse().map_err(|_| unknown())?;
-                if !(1..=SCENARIO_SIZE_MAX).contains(&size) {
+                let size_max = if kind == "hospital" { HOSPITAL_SIZE_MAX } else { SCENARIO_SIZE_MAX };
+                if !(1..=size_max).contains(&size) {
                     return Err(unknown());
                 }
                 match kind {
