@@ -65,7 +65,8 @@ pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use read::{
-    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
+    read_policies_within, read_policy_file,
 };
 pub use snapshot::SnapshotInfo;
 pub use source::{AttributeSource, SourceError};
