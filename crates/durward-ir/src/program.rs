@@ -83,8 +83,8 @@ pub struct Program {
     /// Policy elements. A set stands behind its children, so a later index is never a descendant.
     nodes: Arena<Node>,
     exprs: Arena<Expr>,
-    /// What computing ahead took, in steps.
-    folded_steps: u64,
+    /// `None` unless [`Builder::keep_extensible`].
+    memo: Option<build::Memo>,
     shared: shared::Shared,
     tables: table::Tables,
     foregone: Option<foregone::Foregone>,

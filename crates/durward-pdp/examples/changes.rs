@@ -10,7 +10,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::disallowed_methods,
     clippy::indexing_slicing,
     reason = "an example that measures, and stops at what it does not expect"
 )]

@@ -366,7 +366,7 @@ fn lower(
         became.push(document.as_ref().map(Became::of));
         match document {
             Some(Document::Xacml(document)) => xacml.push(document),
-            Some(Document::Sapl(document)) => sapl.push(document),
+            Some(Document::Sapl(document)) => sapl.push(*document),
             None => {}
         }
     }

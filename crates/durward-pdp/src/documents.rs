@@ -95,6 +95,9 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     if recipe.is_explaining {
         builder.keep_written();
     }
+    if recipe.changing.is_some() {
+        builder.keep_extensible();
+    }
     let mut errors = Vec::new();
     let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering).unwrap_or_else(|found| {
         errors.extend(found);
@@ -129,7 +132,7 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
 /// One policy document, read.
 pub(crate) enum Document {
     Xacml(tree::Document),
-    Sapl(durward_sapl::Document),
+    Sapl(Box<durward_sapl::Document>),
 }
 
 impl Document {
@@ -141,7 +144,7 @@ impl Document {
         match Language::of(&text.name) {
             Language::Sapl => {
                 let read = durward_sapl::Document::read(&text.name, &text.text);
-                read.map(Document::Sapl).map_err(to_errors)
+                read.map(Box::new).map(Document::Sapl).map_err(to_errors)
             }
             Language::Xacml
             | Language::SaplConfiguration

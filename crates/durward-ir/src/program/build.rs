@@ -24,8 +24,6 @@ use crate::value::{DataType, Operand, Value};
 pub struct Builder {
     pub(super) nodes: Arena<Node>,
     pub(super) exprs: Arena<Expr>,
-    /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    known: HashMap<u64, ExprId>,
     /// Compiled regular expressions by their text.
     patterns: HashMap<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
@@ -35,8 +33,21 @@ pub struct Builder {
     /// Whether nothing is to be put into a faster form.
     pub(super) is_plain: bool,
     pub(super) folding: Folding,
+    /// What was known of the expressions of the program that this one extends.
+    pub(super) before: Option<Arc<Folding>>,
+    /// Whether the program remembers what is known of its expressions.
+    is_extensible: bool,
     /// What is there already, in a program that extends another one.
     ground: Option<Ground>,
+}
+
+/// What is known of the expressions of a program, for those that extend it.
+#[derive(Debug)]
+pub(super) struct Memo {
+    /// Of those of its base.
+    before: Arc<Folding>,
+    /// Of those behind.
+    later: Folding,
 }
 
 /// What a program has from the one that it extends, as it is.
@@ -54,16 +65,27 @@ impl Builder {
         Builder::default()
     }
 
-    /// A program with all that is in this one but its root. Elements and expressions that are added are not compared with
-    /// those that are there. [`Builder::finish`] then takes time for what was added and for the slots, and for nothing
+    /// From now on keeps what is known of expressions, so that programs that extend this one share them, and need not compute
+    /// again what was computed ahead: some fifty bytes for each expression.
+    pub fn keep_extensible(&mut self) {
+        self.is_extensible = true;
+    }
+
+    /// A program with all that is in this one but its root. [`Builder::finish`] then takes time for what was added and for the slots, and for nothing
     /// else: what was added has no tables, and what all documents together come to is not computed ahead.
     pub fn extending(program: &Program) -> Builder {
+        let (before, folding) = match &program.memo {
+            Some(Memo { before, later }) => (Some(Arc::clone(before)), later.clone()),
+            None => (None, Folding::behind(program.exprs.len(), 0)),
+        };
         let mut builder = Builder {
             nodes: program.nodes.clone(),
             exprs: program.exprs.clone(),
             slots: program.slots.clone(),
             sources: program.sources.clone(),
-            folding: Folding::behind(program.exprs.len(), program.folded_steps),
+            folding,
+            before,
+            is_extensible: program.memo.is_some(),
             ground: Some(Ground {
                 shared: program.shared.clone(),
                 tables: program.tables.clone(),
@@ -114,14 +136,14 @@ impl Builder {
     /// Adds an expression, or finds the equal one that is there already.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let digest = digest(&expr);
-        if let Some(known) = self.known.get(&digest)
+        if let Some(known) = self.recall(|folding| folding.exprs.get(&digest).copied())
             && self.exprs.get(known.0 as usize).is_some_and(|other| same(other, &expr))
         {
-            return *known;
+            return known;
         }
         self.exprs.push(expr);
         let id = ExprId(self.exprs.len() as u32 - 1);
-        self.known.insert(digest, id);
+        self.folding.exprs.insert(digest, id);
         id
     }
 
@@ -210,10 +232,17 @@ impl Builder {
     }
 
     fn program(self, root: NodeId, shared: Shared, tables: Tables) -> Program {
+        let memo = self.is_extensible.then(|| match self.before {
+            Some(before) => Memo { before, later: self.folding },
+            None => Memo {
+                later: Folding::behind(self.exprs.len(), self.folding.steps),
+                before: Arc::new(self.folding),
+            },
+        });
         Program {
+            memo,
             nodes: self.nodes,
             exprs: self.exprs,
-            folded_steps: self.folding.steps,
             shared,
             tables,
             foregone: None,

@@ -7,6 +7,8 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
+use smol_str::SmolStr;
+
 use super::build::{digest, same};
 use super::{
     Atom, BinaryOperator, Builder, Expr, ExprId, Lookup, SlotId, Slots, Step, Structured, UnaryOperator,
@@ -32,9 +34,11 @@ pub struct Facts {
     pub size: u64,
 }
 
-/// What was computed ahead so far.
-#[derive(Debug, Default)]
+/// What is known of the expressions of a program while it is built.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Folding {
+    /// Digest of an expression to one with that digest. A clash only costs the sharing.
+    pub(super) exprs: HashMap<u64, ExprId>,
     /// By expression, from the first that was not there before; shorter where the last ones are not over values of JSON.
     facts: Vec<Facts>,
     /// The number of that one.
@@ -43,6 +47,8 @@ pub(super) struct Folding {
     known: HashMap<u64, Vec<(Expr, ExprId)>>,
     /// Lookups by object and key; `None` where there is no table.
     lookups: HashMap<(ExprId, ExprId), Option<ExprId>>,
+    /// Values by what policies call them.
+    named: HashMap<SmolStr, ExprId>,
     /// The steps that were taken so far.
     pub(super) steps: u64,
 }
@@ -56,6 +62,12 @@ impl Folding {
     fn facts(&self, id: ExprId) -> Option<Facts> {
         self.facts.get((id.0 as usize).checked_sub(self.first)?).copied()
     }
+
+    /// What an expression comes to.
+    fn result(&self, digest: u64, expr: &Expr) -> Option<ExprId> {
+        let known = self.known.get(&digest)?.iter().find(|(known, _)| same(known, expr));
+        known.map(|(_, result)| *result)
+    }
 }
 
 /// How many steps all that is computed ahead may take together: some ten seconds. What goes beyond is an error.
@@ -67,7 +79,22 @@ const LOOKUP_KEYS_MAX: usize = 1 << 16;
 impl Builder {
     /// What is known of an expression.
     pub fn facts(&self, id: ExprId) -> Facts {
-        self.folding.facts(id).unwrap_or_default()
+        self.recall(|folding| folding.facts(id)).unwrap_or_default()
+    }
+
+    /// What is known here, or was of the program that this one extends.
+    pub(super) fn recall<T>(&self, ask: impl Fn(&Folding) -> Option<T>) -> Option<T> {
+        ask(&self.folding).or_else(|| ask(self.before.as_deref()?))
+    }
+
+    /// The expression that has this name, if one was given it ([`Builder::name`]).
+    pub fn named(&self, name: &str) -> Option<ExprId> {
+        self.recall(|folding| folding.named.get(name).copied())
+    }
+
+    /// Gives an expression a name, for those who come to need it again.
+    pub fn name(&mut self, name: &SmolStr, id: ExprId) {
+        self.folding.named.insert(name.clone(), id);
     }
 
     /// A value.
@@ -235,9 +262,8 @@ impl Builder {
             return id;
         }
         let digest = digest(&expr);
-        let known = self.folding.known.get(&digest).into_iter().flatten();
-        if let Some((_, result)) = known.into_iter().find(|(known, _)| same(known, &expr)) {
-            return *result;
+        if let Some(result) = self.recall(|folding| folding.result(digest, &expr)) {
+            return result;
         }
         let result = match self.compute(&expr) {
             Ok(value) => self.constant(value),
@@ -345,8 +371,8 @@ impl Builder {
             return None;
         }
         let known = (base, key);
-        if let Some(lookup) = self.folding.lookups.get(&known) {
-            return *lookup;
+        if let Some(lookup) = self.recall(|folding| folding.lookups.get(&known).copied()) {
+            return lookup;
         }
         let atoms: Option<Vec<(Atom, Value)>> = object
             .iter()

@@ -110,7 +110,6 @@ fn lower_all(
     let mut problems = Vec::new();
     let mut names: HashMap<&str, &Document> = HashMap::new();
     let mut lowered = Vec::with_capacity(documents.len());
-    let mut configured = HashMap::new();
     for (number, document) in documents.iter().enumerate() {
         let source = builder.source(&document.source);
         let mut lowering = Lowering {
@@ -118,7 +117,6 @@ fn lower_all(
             number,
             rehearsal: rehearsal.as_deref_mut(),
             configuration,
-            configured: &mut configured,
             builder,
             source,
             problems: &mut problems,
@@ -166,8 +164,6 @@ struct Lowering<'t, 'b, 'r> {
     /// There in a test of policies.
     rehearsal: Option<&'b mut Rehearsal<'r>>,
     configuration: &'b Configuration,
-    /// The variables of the configuration that any document used so far: they may be large.
-    configured: &'b mut HashMap<SmolStr, ExprId>,
     builder: &'b mut Builder,
     source: u32,
     problems: &'b mut Vec<Problem>,
