@@ -45,10 +45,15 @@ impl Pdp {
     /// ```
     #[inline]
     pub fn decide_once(&self, subscription: &Subscription) -> Decision {
-        let snapshot = self.snapshot.load();
+        self.decide_once_by(&self.snapshot.load(), subscription)
+    }
+
+    /// Answers by these policies.
+    #[inline]
+    pub(crate) fn decide_once_by(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
         match &snapshot.constant {
             Some(decision) => decision.clone(),
-            None => self.attempt(&snapshot, subscription, subscription.encoding()).decision,
+            None => self.attempt(snapshot, subscription, subscription.encoding()).decision,
         }
     }
 
