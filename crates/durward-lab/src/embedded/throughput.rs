@@ -120,11 +120,7 @@ struct Round {
 
 impl Sums {
     fn new(threads: usize) -> Sums {
-        Sums {
-            rates: Vec::new(),
-            by_thread: vec![(0, Duration::ZERO); threads],
-            ran: Some(Duration::ZERO),
-        }
+        Sums { rates: Vec::new(), by_thread: vec![(0, Duration::ZERO); threads], ran: Some(Duration::ZERO) }
     }
 
     fn add(&mut self, thread: usize, round: &Round) {
@@ -219,7 +215,7 @@ mod tests {
         let Rounds { rates, by_thread, .. } = rounds(&make, 1, 3, THREE);
         let sum: f64 = by_thread.iter().sum();
         let all = rates.iter().sum::<f64>() / 3.0;
-        assert!((sum - all).abs() < 0.5 * all, "{sum} {all}");
+        assert!(sum > 0.3 * all && all > 0.3 * sum, "{sum} {all}");
         assert!(by_thread.iter().all(|one| *one < sum));
     }
 
