@@ -140,12 +140,10 @@ const TYPES: [&str; 13] = [
     "Referral",
 ];
 
-/// From this size on people belong to fewer departments: with one in twenty, the graph would have 225 million edges for
-/// 30,000 departments.
-const GRAPH_DEPARTMENTS_MAX: usize = 3_000;
-/// Divided by the departments, how many other departments everybody belongs to then: so the graph stays as large as that
-/// of 3,000 departments.
-const OTHERS_TIMES_DEPARTMENTS: usize = GRAPH_DEPARTMENTS_MAX * GRAPH_DEPARTMENTS_MAX / 20;
+/// Up to so many departments everybody belongs to one in twenty of the others, as SAPL's benchmark draws it. The graph
+/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS`] teams anywhere.
+const CONNECTED_DEPARTMENTS_MAX: usize = 1_000;
+const FOREIGN_TEAMS: usize = 15;
 
 /// A hospital of so many departments.
 pub(super) fn generate(departments: usize) -> Parts {
@@ -224,24 +222,18 @@ fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
         let own = person / STAFF;
         roles.extend(ROLES.get(random.below(ROLES.len())));
         let mut teams = vec![format!("team_{}", 2 * own + random.below(2))];
-        teams.append(&mut other_teams(&mut random, own, departments));
+        teams.append(&mut foreign_teams(&mut random, own, departments));
         graph.insert(format!("staff_{person}"), json!(teams));
     }
     (graph, roles)
 }
 
-/// Teams of other departments that somebody belongs to.
-fn other_teams(random: &mut JavaRandom, own: usize, departments: usize) -> Vec<String> {
-    let mut teams = Vec::new();
-    if departments > GRAPH_DEPARTMENTS_MAX {
-        for _ in 0..OTHERS_TIMES_DEPARTMENTS / departments {
-            let other = random.below(departments);
-            if other != own {
-                teams.push(format!("team_{}", 2 * other + random.below(2)));
-            }
-        }
-        return teams;
+/// Teams beside their own that somebody belongs to.
+fn foreign_teams(random: &mut JavaRandom, own: usize, departments: usize) -> Vec<String> {
+    if departments > CONNECTED_DEPARTMENTS_MAX {
+        return (0..FOREIGN_TEAMS).map(|_| format!("team_{}", random.below(2 * departments))).collect();
     }
+    let mut teams = Vec::new();
     for other in (0..departments).filter(|other| *other != own) {
         if random.is_edge() {
             teams.push(format!("team_{}", 2 * other + random.below(2)));

@@ -5,8 +5,8 @@
 //! they look at, are drawn from the seed 42, questions from 1,000,042.
 //!
 //! baseline, rbac, hospital, github, gdrive and tinytodo are what SAPL's own benchmark generates, number for number, so that
-//! rates can be compared; graphs have an edge in twenty. Beyond 3,000 departments people in a hospital belong to fewer of
-//! the others. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and scatter can be had as XACML,
+//! rates can be compared; graphs have an edge in twenty. Beyond 1,000 departments people in a hospital belong to 15 teams
+//! of others, whatever its size. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and scatter can be had as XACML,
 //! too ([`XacmlScenario`]).
 //!
 //! ```
