@@ -5,9 +5,9 @@
 //! they look at, are drawn from the seed 42, questions from 1,000,042.
 //!
 //! baseline, rbac, hospital, github, gdrive and tinytodo are what SAPL's own benchmark generates, number for number, so that
-//! rates can be compared; graphs have an edge in twenty. Beyond 1,000 departments people in a hospital belong to 15 teams
-//! of others, whatever its size. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and scatter can be had as XACML,
-//! too ([`XacmlScenario`]).
+//! rates can be compared; graphs have an edge in twenty. Beyond 1,000 departments people in a hospital belong to 15
+//! teams of others, whatever its size. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and
+//! scatter can be had as XACML, too ([`XacmlScenario`]).
 //!
 //! ```
 //! use durward_lab::scenario::Scenario;
