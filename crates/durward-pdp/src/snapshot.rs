@@ -91,7 +91,9 @@ impl Snapshot {
             rules,
             index: match recipe.index {
                 IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
-                IndexKind::Scan | IndexKind::Bloom | IndexKind::Diagram => index.describe(),
+                IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
+                    index.describe()
+                }
             },
         };
         let constant = always(&program);

@@ -73,6 +73,7 @@ impl Pdp {
         match &snapshot.index {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
+            Index::Canonical(canonical) => self.attempt_by(snapshot, known, encoding, canonical),
             Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, diagram),
         }
     }

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Requests, one JSON object per line, as for `durward decide`
     #[arg(long, value_name = "FILE.jsonl")]
     requests: PathBuf,
-    /// The index: auto, scan, bloom or diagram; all compares them
+    /// The index: auto, scan, bloom, canonical or diagram; all compares them
     #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
     index: Choice,
     /// How many threads decide at once

@@ -10,7 +10,7 @@ const BENCH: [&str; 8] =
 #[test]
 fn every_index_is_a_row() {
     let ran = durward(&[&BENCH[..], &["--index", "all"]].concat()).exits(0);
-    for index in ["scan", "bloom", "diagram"] {
+    for index in ["scan", "bloom", "canonical", "diagram"] {
         assert!(ran.stdout.lines().any(|line| line.starts_with(index)), "{}", ran.stdout);
     }
     assert!(
