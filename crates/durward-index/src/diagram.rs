@@ -10,7 +10,6 @@
 mod build;
 mod division;
 mod expand;
-mod inline;
 mod merge;
 mod store;
 mod swift;

@@ -133,7 +133,7 @@ fn of_clause(clause: &Clause) -> Necessary {
             let alternatives: Vec<Necessary> = alternatives
                 .iter()
                 .map(|alternative| {
-                    alternative.tests().iter().map(of_test).fold(Necessary::NOTHING, Necessary::and)
+                    alternative.tests.iter().map(of_test).fold(Necessary::NOTHING, Necessary::and)
                 })
                 .collect();
             Necessary::any(&alternatives, usize::MAX / 2)

@@ -38,9 +38,10 @@ pub(crate) enum Clause {
 /// A conjunction of tests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Alternative {
-    tests: Box<[OneOf]>,
+    /// Those that are comparisons.
+    pub(crate) tests: Box<[OneOf]>,
     /// Whether there are tests that are not comparisons.
-    has_others: bool,
+    pub(crate) has_others: bool,
 }
 
 /// A target in parts.
@@ -48,7 +49,7 @@ pub(crate) struct Alternative {
 pub(crate) struct Target {
     pub(crate) clauses: Vec<Clause>,
     /// Whether there are clauses nothing is known about.
-    has_others: bool,
+    pub(crate) has_others: bool,
 }
 
 impl Target {
@@ -108,11 +109,6 @@ impl Clause {
 }
 
 impl Alternative {
-    /// The tests that are comparisons.
-    pub(crate) fn tests(&self) -> &[OneOf] {
-        &self.tests
-    }
-
     fn known(&self, question: &Question<'_>) -> Known {
         let mut known = if self.has_others { Known::Unsure } else { Known::Match };
         for test in &self.tests {

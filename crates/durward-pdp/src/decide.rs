@@ -166,6 +166,7 @@ impl<'p> Asking<'p> {
         match &self.snapshot.index {
             Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
+            Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
             Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
         }
     }

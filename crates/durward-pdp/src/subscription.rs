@@ -87,6 +87,7 @@ impl Pdp {
         match &snapshot.index {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
+            Index::Canonical(canonical) => self.attempt_by(snapshot, known, encoding, canonical),
             Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, &**diagram),
         }
     }
@@ -166,7 +167,7 @@ fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     }
     match &snapshot.index {
         Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
-        Index::Scan(_) | Index::Bloom(_) => None,
+        Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
     }
 }
 

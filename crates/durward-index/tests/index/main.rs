@@ -88,6 +88,8 @@ fn random_settings(random: &mut Random) -> Settings {
         bloom_bits: *random.one_of(&[64, 128, 512]),
         bloom_hashes: *random.one_of(&[0, 1, 4, 100]),
         counting: if random.percent(50) { Counting::On } else { Counting::Off },
+        canonical_ways_max: *random.one_of(&[0, 1, 2, defaults.canonical_ways_max]),
+        canonical_conjunctions_max: *random.one_of(&[0, 5, defaults.canonical_conjunctions_max]),
         diagram_nodes_max: *random.one_of(&[0, 1, 5, defaults.diagram_nodes_max, defaults.diagram_nodes_max]),
         diagram_entries_max: *random.one_of(&[0, 7, 50, defaults.diagram_entries_max]),
         necessary_atoms_max: *random.one_of(&[0, 1, 3, defaults.necessary_atoms_max]),
@@ -182,7 +184,7 @@ fn names_of_indexes_can_be_read_and_written() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let error = "tree".parse::<IndexKind>().expect_err("not an index").to_string();
-    assert_eq!(error, "`tree` is not an index; there are `scan`, `bloom`, `diagram` and `auto`");
+    assert_eq!(error, "`tree` is not an index; there are `scan`, `bloom`, `canonical`, `diagram` and `auto`");
 }
 
 /// Forgets what the slots hold, as far as the answers still differ.
