@@ -15,7 +15,7 @@ mod table;
 mod written;
 
 pub use build::Builder;
-pub use fold::Facts;
+pub use fold::{Facts, Junction};
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};
 pub use structured::{
