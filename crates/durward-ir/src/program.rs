@@ -18,7 +18,7 @@ mod words;
 mod written;
 
 pub use build::Builder;
-pub use fold::Facts;
+pub use fold::{Facts, Junction};
 pub use quick::Quick;
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};

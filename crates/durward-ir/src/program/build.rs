@@ -18,15 +18,18 @@ use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
 
+/// Maps used while building. Their keys come out of policies, so every process hashes differently.
+pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
     pub(super) nodes: Vec<Node>,
     pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    known: HashMap<u64, ExprId>,
+    known: Map<u64, ExprId>,
     /// Compiled regular expressions by their text.
-    patterns: HashMap<SmolStr, Arc<Pattern>>,
+    patterns: Map<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
     sources: Vec<SmolStr>,
     /// `None` where nobody will ask.
@@ -223,7 +226,15 @@ pub(super) fn digest(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
+/// Of objects with more keys only some are hashed: configurations bring large ones, and their texts are as large.
+const HASHED_KEYS_MAX: usize = 64;
+
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    if let Value::Object(object) = value
+        && object.len() > HASHED_KEYS_MAX
+    {
+        return (object.len(), object.keys().next(), object.keys().next_back()).hash(hasher);
+    }
     (value.data_type(), value.lexical()).hash(hasher);
 }
 
@@ -262,6 +273,7 @@ fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
         (Value::Opaque(a), Value::Opaque(b)) => a == b,
+        (Value::Object(a), Value::Object(b)) if Arc::ptr_eq(a, b) => true,
         _ => a.data_type() == b.data_type() && a.lexical() == b.lexical(),
     }
 }
