@@ -169,14 +169,10 @@ const PLACES: usize = 64;
 /// More fields than this are not put into words; with this many, a chain is rarely longer than two.
 const FIELDS_MAX: usize = 40;
 
-/// Of nothing that could be found.
-impl Default for Brief {
-    fn default() -> Brief {
-        Brief { fields: Vec::new(), places: [0; PLACES], is_whole: [false; 4] }
-    }
-}
-
 impl Brief {
+    /// Of nothing that could be found.
+    pub const NONE: &Brief = &Brief { fields: Vec::new(), places: [0; PLACES], is_whole: [false; 4] };
+
     /// Of these fields in this order; `is_whole` says by element whether a key that is not among them is undefined.
     pub fn new<'v>(
         fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)>,
@@ -189,7 +185,7 @@ impl Brief {
             })
             .collect();
         if fields.len() > FIELDS_MAX {
-            return Brief::default();
+            return Brief::NONE.clone();
         }
         let mut places = [0; PLACES];
         for (number, field) in (1..).zip(&fields) {
