@@ -12,6 +12,7 @@ mod division;
 mod expand;
 mod inline;
 mod merge;
+mod order;
 mod store;
 mod table;
 
