@@ -49,9 +49,9 @@ pub(crate) struct Alternative {
 /// A target in parts: its clauses among those of all targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'t> {
-    all: &'t [Clause],
+    pub(crate) all: &'t [Clause],
     /// The places of its own.
-    numbers: &'t [u32],
+    pub(crate) numbers: &'t [u32],
     /// Whether there are clauses nothing is known about.
     pub(crate) has_others: bool,
 }
@@ -66,8 +66,7 @@ impl<'t> Target<'t> {
 
     /// The clauses, if that is all there is and each looks at one slot.
     pub(crate) fn as_one_ofs(self) -> Option<impl Iterator<Item = &'t OneOf>> {
-        let is_plain =
-            !self.has_others && self.clauses().all(|clause| matches!(clause, Clause::OneOf(_)));
+        let is_plain = !self.has_others && self.clauses().all(|clause| matches!(clause, Clause::OneOf(_)));
         is_plain.then(|| {
             self.clauses().filter_map(|clause| match clause {
                 Clause::OneOf(one_of) => Some(one_of),
@@ -175,7 +174,8 @@ struct Held {
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
         let mut reading = Reading::of(program);
-        let of_node = program.nodes().map(|(_, node)| node.target().map_or(0, |target| reading.target(target)));
+        let of_node =
+            program.nodes().map(|(_, node)| node.target().map_or(0, |target| reading.target(target)));
         let of_node = of_node.collect();
         reading.finish(of_node)
     }

@@ -22,6 +22,7 @@ use super::division::{COPIES_MIN, Child, Division, Place, SHORT, Seen, Split, Sp
 use super::expand::{Above, Extents};
 use super::order;
 use super::store::{NodeKey, Store};
+use super::swift::Swift;
 use super::{Diagram, Entry, Starts, Step};
 use crate::necessary::{self, Necessary};
 use crate::target::Targets;
@@ -116,6 +117,7 @@ impl<'p> Maker<'p> {
             tables: self.store.tables,
             lists: self.store.lists.into(),
             targets: Targets::default(),
+            swift: Swift::default(),
             statistics,
         }
     }

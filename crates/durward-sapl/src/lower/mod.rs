@@ -19,8 +19,8 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Junction, Node, NodeId, Place, Rule, Set, SetKind, Written,
-    WrittenCondition,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Junction, Node, NodeId, Place, Rule, Set, SetKind,
+    Written, WrittenCondition,
 };
 use durward_ir::value::Value;
 use foldhash::fast::RandomState;
