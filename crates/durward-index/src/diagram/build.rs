@@ -85,23 +85,24 @@ impl<'p> Maker<'p> {
             .program
             .nodes()
             .filter_map(|(id, node)| match node {
-                Node::Set(set) => Some((id, set)),
+                Node::Set(set) => Some((id, &**set)),
                 Node::Rule(_) => None,
             })
             .collect();
-        let mut starts = vec![Starts::UNDIVIDED; self.necessary.len()];
+        let first_set = sets.first().map_or(0, |(id, _)| id.0);
+        let mut starts = vec![Starts::UNDIVIDED; self.necessary.len().saturating_sub(first_set as usize)];
         // Parents first: a set needs a deep diagram only if it is listed in one.
         for (id, set) in sets.into_iter().rev() {
             let exact = self.exact(set);
             let deep = if id == self.program.root() || self.is_listed(id) { self.deep(set) } else { None };
-            if let Some(starts) = starts.get_mut(id.0 as usize) {
+            if let Some(starts) = starts.get_mut((id.0 - first_set) as usize) {
                 *starts = Starts { deep: deep.unwrap_or(exact), exact };
             }
         }
-        self.finish(starts.into())
+        self.finish(starts.into(), first_set)
     }
 
-    fn finish(mut self, starts: Box<[Starts]>) -> Diagram {
+    fn finish(mut self, starts: Box<[Starts]>, first_set: u32) -> Diagram {
         let statistics = DiagramStatistics {
             nodes: self.store.nodes.len() + self.store.forks.len(),
             lists: self.store.list_count(),
@@ -112,6 +113,7 @@ impl<'p> Maker<'p> {
         self.store.finish();
         Diagram {
             starts,
+            first_set,
             nodes: self.store.nodes.into(),
             forks: self.store.forks.into(),
             tables: self.store.tables,
@@ -236,13 +238,8 @@ impl<'p> Maker<'p> {
     }
 
     /// The children of a set that can still apply; `rank` is that of the first.
-    fn add_all<'c>(
-        &self,
-        division: &mut Division<'c>,
-        set: &'p Set,
-        mut rank: u32,
-        children: &mut Vec<Place>,
-    ) where
+    fn add_all<'c>(&self, division: &mut Division<'c>, set: &'p Set, mut rank: u32, children: &mut Vec<Place>)
+    where
         'p: 'c,
     {
         let Some(above) = division.above else { return };
@@ -287,7 +284,7 @@ impl<'p> Maker<'p> {
     fn replaceable(&self, division: &Division<'_>, child: &Child<'_>) -> Option<&'p Set> {
         let extent = self.extents.get(division.above?, child.id)?;
         match self.program.node(child.id) {
-            Node::Set(set) if extent.is_replaceable && child.is_known_match(&division.path) => Some(set),
+            Node::Set(set) if extent.is_replaceable && child.is_known_match(&division.path) => Some(&**set),
             Node::Set(_) | Node::Rule(_) => None,
         }
     }
@@ -307,8 +304,7 @@ impl<'p> Maker<'p> {
         }
         // What takes the place of a set depends on the path.
         let is_untouched = children.len() >= REMEMBERED_MIN
-            && depth_left >= UNTOUCHED_DEPTH
-            && depth_left < DEPTH_MAX
+            && (UNTOUCHED_DEPTH..DEPTH_MAX).contains(&depth_left)
             && division.above.is_none()
             && division.is_untouched(&children);
         if !is_untouched {

@@ -73,7 +73,8 @@ impl Digests {
 
     /// The slot without which there are the fewest, and those.
     fn least(&self) -> Option<(SlotId, Digests)> {
-        let (at, _) = (0..self.slots.len()).map(|at| (at, self.count_without(at))).min_by_key(|(_, count)| *count)?;
+        let (at, _) =
+            (0..self.slots.len()).map(|at| (at, self.count_without(at))).min_by_key(|(_, count)| *count)?;
         let mut slots = self.slots.clone();
         let slot = slots.remove(at);
         let without = |row: &Row| {
