@@ -329,7 +329,8 @@ fn read_test(program: &Program, id: ExprId) -> Option<OneOf> {
     if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
         return Some(OneOf { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false });
     }
-    let Expr::Match(Match { atom: Some(atom), bag, .. }) = program.expr(id) else { return None };
+    let Expr::Match(matching) = program.expr(id) else { return None };
+    let Match { atom: Some(atom), bag, .. } = &**matching else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
     Some(OneOf { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present })
 }

@@ -328,7 +328,7 @@ impl Maker<'_> {
 
     fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
         let Node::Set(set) = self.program.node(id) else { return None };
-        let start = self.way(self.diagram.starts.get(id.0 as usize)?.deep);
+        let start = self.way(self.diagram.starts_of(id).deep);
         let fold = PlainFold::of(set.algorithm)?;
         let target = match set.target.filter(|_| !is_known_match) {
             Some(target) => Some(self.condition(target)?),

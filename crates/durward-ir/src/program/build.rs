@@ -75,9 +75,21 @@ impl Builder {
     }
 
     /// Adds an element. Children are added before their parents.
-    pub fn node(&mut self, node: Node) -> NodeId {
+    pub fn node(&mut self, mut node: Node) -> NodeId {
+        match &mut node {
+            Node::Rule(rule) => rule.duties.shrink_to_fit(),
+            Node::Set(set) => {
+                set.duties.shrink_to_fit();
+                set.children.shrink_to_fit();
+            }
+        }
         self.nodes.push(node);
         NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a set. Children are added before their parents.
+    pub fn set(&mut self, set: Set) -> NodeId {
+        self.node(Node::Set(Box::new(set)))
     }
 
     /// Adds an expression, or finds the equal one that is there already.
@@ -127,7 +139,7 @@ impl Builder {
             true => self.pattern(&literal.lexical()).ok(),
             false => None,
         };
-        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
+        self.expr(Expr::Match(Box::new(Match { function, literal, bag, is_equality, atom, pattern })))
     }
 
     /// The effects that an element might have, if there is such an element.
@@ -145,7 +157,7 @@ impl Builder {
 
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
-        let root = self.node(Node::Set(root));
+        let root = self.set(root);
         let is_plain = self.is_plain;
         let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
@@ -153,6 +165,7 @@ impl Builder {
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
+        self.sources.shrink_to_fit();
         let mut program = Program {
             nodes: self.nodes,
             exprs: self.exprs,
@@ -181,8 +194,8 @@ impl Builder {
             if let Expr::IsOneOf(_, atoms) = expr {
                 *atoms = atoms.iter().map(new).collect();
                 atoms.sort_unstable();
-            } else if let Expr::Match(Match { atom: Some(atom), .. }) = expr {
-                *atom = new(atom);
+            } else if let Expr::Match(matching) = expr {
+                matching.atom = matching.atom.as_ref().map(new);
             } else if let Expr::Structured(Structured::Lookup(lookup)) = expr {
                 lookup.renumber(&numbers);
             }

@@ -204,7 +204,7 @@ impl<'t> Lowering<'t, '_, '_> {
         votes.effects.push(effects);
         let Some(target) = target else { return written };
         let is_constant = target.is_none() && inner.other.is_empty();
-        let node = self.builder.node(Node::Set(Set {
+        let node = self.builder.set(Set {
             id: set.name.text.clone(),
             version: SmolStr::default(),
             kind: SetKind::PolicySet,
@@ -214,7 +214,7 @@ impl<'t> Lowering<'t, '_, '_> {
             children: inner.in_order(),
             duties: Vec::new(),
             place: self.place(set.span),
-        }));
+        });
         if is_constant {
             votes.constant.push(node)
         } else {
