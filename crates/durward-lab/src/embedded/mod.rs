@@ -179,12 +179,22 @@ impl Subject {
             Mode::Encoded | Mode::Decide => {
                 let work = if plan.mode == Mode::Encoded { work.encoded(pdp) } else { work };
                 let work = &work;
-                let make = || move |at| one(work.decide(pdp, at));
+                let make = || {
+                    move |at| {
+                        work.decide(pdp, at);
+                        1
+                    }
+                };
                 self.run(&make, steps, plan)
             }
             Mode::Text => {
                 let work = &work;
-                let make = || move |at| one(work.answer(pdp, at));
+                let make = || {
+                    move |at| {
+                        work.answer(pdp, at);
+                        1
+                    }
+                };
                 self.run(&make, steps, plan)
             }
             Mode::Batch(size) => {
@@ -229,10 +239,4 @@ impl Subject {
             bytes: self.bytes,
         })
     }
-}
-
-/// What was done is one decision.
-#[inline]
-fn one((): ()) -> usize {
-    1
 }
