@@ -9,19 +9,24 @@
 //! counters.
 
 mod bloom;
+mod canonical;
 mod diagram;
+mod formula;
+mod inline;
 mod kind;
 mod necessary;
 mod settings;
+mod sieve;
 mod statistics;
 mod target;
 
 pub use bloom::Bloom;
+pub use canonical::Canonical;
 pub use diagram::Diagram;
 pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
-pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
+pub use statistics::{BloomStatistics, CanonicalStatistics, DiagramStatistics, Statistics};
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
@@ -42,8 +47,10 @@ pub enum Index {
     Scan(Everything),
     /// A Bloom filter per target.
     Bloom(Bloom),
+    /// Count-and-eliminate over bit sets.
+    Canonical(Canonical),
     /// A decision diagram per set.
-    Diagram(Diagram),
+    Diagram(Box<Diagram>),
 }
 
 impl Index {
@@ -64,7 +71,8 @@ impl Index {
         match kind {
             IndexKind::Scan => Index::Scan(Everything),
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
-            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings, is_sourced)),
+            IndexKind::Canonical => Index::Canonical(Canonical::build(program, settings)),
+            IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
             IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
         }
     }
@@ -74,6 +82,7 @@ impl Index {
         match self {
             Index::Scan(_) => IndexKind::Scan,
             Index::Bloom(_) => IndexKind::Bloom,
+            Index::Canonical(_) => IndexKind::Canonical,
             Index::Diagram(_) => IndexKind::Diagram,
         }
     }
@@ -83,6 +92,7 @@ impl Index {
         match self {
             Index::Scan(_) => Statistics::Scan,
             Index::Bloom(bloom) => Statistics::Bloom(bloom.statistics()),
+            Index::Canonical(canonical) => Statistics::Canonical(canonical.statistics()),
             Index::Diagram(diagram) => Statistics::Diagram(diagram.statistics()),
         }
     }
@@ -129,6 +139,7 @@ impl Shortlist for Index {
         match self {
             Index::Scan(everything) => everything.children(id, set, question, list, show),
             Index::Bloom(bloom) => bloom.children(id, set, question, list, show),
+            Index::Canonical(canonical) => canonical.children(id, set, question, list, show),
             Index::Diagram(diagram) => diagram.children(id, set, question, list, show),
         }
     }
@@ -137,6 +148,7 @@ impl Shortlist for Index {
         match self {
             Index::Scan(everything) => everything.target(id, question),
             Index::Bloom(bloom) => bloom.target(id, question),
+            Index::Canonical(canonical) => canonical.target(id, question),
             Index::Diagram(diagram) => diagram.target(id, question),
         }
     }

@@ -9,6 +9,8 @@ pub enum Statistics {
     Scan,
     /// Of Bloom filters.
     Bloom(BloomStatistics),
+    /// Of sieves.
+    Canonical(CanonicalStatistics),
     /// Of diagrams.
     Diagram(DiagramStatistics),
 }
@@ -45,6 +47,23 @@ impl BloomStatistics {
     }
 }
 
+/// What the sieves of count-and-eliminate consist of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CanonicalStatistics {
+    /// How many sets have a sieve.
+    pub sets: usize,
+    /// How many ways of applying their children have.
+    pub conjunctions: usize,
+    /// How many slots are looked at, set by set.
+    pub slots: usize,
+    /// How many children have a target that would come to too many conjunctions: only what must hold for it is used.
+    pub abridged: usize,
+    /// The memory of the index.
+    pub bytes: usize,
+    /// Whether a limit of [`crate::Settings`] kept children from being sifted.
+    pub is_cut: bool,
+}
+
 /// What diagrams consist of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiagramStatistics {
@@ -65,6 +84,7 @@ impl fmt::Display for Statistics {
         match self {
             Statistics::Scan => f.write_str("scan"),
             Statistics::Bloom(bloom) => bloom.fmt(f),
+            Statistics::Canonical(canonical) => canonical.fmt(f),
             Statistics::Diagram(diagram) => diagram.fmt(f),
         }
     }
@@ -91,6 +111,20 @@ impl fmt::Display for BloomStatistics {
             self.false_positives,
             rate * 100.0
         )
+    }
+}
+
+impl fmt::Display for CanonicalStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CanonicalStatistics { sets, conjunctions, slots, abridged, bytes, is_cut } = self;
+        write!(
+            f,
+            "canonical: {conjunctions} conjunctions over {slots} attributes of {sets} sets, {bytes} bytes"
+        )?;
+        if *abridged > 0 {
+            write!(f, ", {abridged} targets of too many alternatives")?;
+        }
+        if *is_cut { f.write_str(", cut at a limit") } else { Ok(()) }
     }
 }
 

@@ -2,15 +2,25 @@
 //!
 //! All questions of a batch are decided by the same policies: those in force when the call began.
 
+use durward_index::Index;
+use durward_ir::combine::Verdict;
+use durward_ir::question::Encoded;
 use durward_sapl::{Decision, Subscription};
 use durward_xacml::request::Request;
 use durward_xacml::response::Response;
 
+use smallvec::SmallVec;
+
 use crate::Pdp;
+use crate::snapshot::Snapshot;
+
+/// So many subscriptions are looked at side by side.
+const BATCH: usize = 32;
 
 impl Pdp {
     /// Answers each subscription in the place with its number, as [`Pdp::decide_once`] would, all by the policies in
-    /// force now. Where one slice is longer than the other, its rest is left alone. Returns how many were answered.
+    /// force now. Those that were encoded ([`Pdp::encode_subscription`]) take about half the time that they take one by
+    /// one: while one waits for memory, others go on. Where one slice is longer than the other, its rest is left alone. Returns how many were answered.
     /// Nothing is allocated but what decisions carry: obligations, advice, a resource.
     ///
     /// ```
@@ -21,7 +31,8 @@ impl Pdp {
     ///
     /// let ask = |who| format!(r#"{{"subject":"{who}","action":"read","resource":"record"}}"#);
     /// let asked = ["doctor", "visitor"].map(|who| Subscription::from_json(ask(who).as_bytes()));
-    /// let asked: Vec<Subscription> = asked.into_iter().collect::<Result<_, _>>()?;
+    /// let asked: Vec<Subscription> =
+    ///     asked.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     /// let mut decisions = vec![Decision::plain(Outcome::Indeterminate); asked.len()];
     /// assert_eq!(pdp.decide_batch(&asked, &mut decisions), 2);
     /// assert_eq!(decisions[0].outcome, Outcome::Permit);
@@ -30,8 +41,8 @@ impl Pdp {
     /// ```
     pub fn decide_batch(&self, subscriptions: &[Subscription], decisions: &mut [Decision]) -> usize {
         let snapshot = self.snapshot.load();
-        for (subscription, decision) in subscriptions.iter().zip(&mut *decisions) {
-            *decision = self.decide_once_by(&snapshot, subscription);
+        for (subscriptions, decisions) in subscriptions.chunks(BATCH).zip(decisions.chunks_mut(BATCH)) {
+            self.decide_few(&snapshot, subscriptions, decisions);
         }
         subscriptions.len().min(decisions.len())
     }
@@ -45,4 +56,34 @@ impl Pdp {
         }
         requests.len().min(responses.len())
     }
+
+    fn decide_few(&self, snapshot: &Snapshot, subscriptions: &[Subscription], decisions: &mut [Decision]) {
+        let mut verdicts = [None; BATCH];
+        glance_at_all(snapshot, subscriptions, &mut verdicts);
+        for ((subscription, decision), verdict) in subscriptions.iter().zip(decisions).zip(verdicts) {
+            *decision = match verdict {
+                Some(verdict) => Decision::plain(verdict.into()),
+                None => self.decide_once_by(snapshot, subscription),
+            };
+        }
+    }
+}
+
+/// Answers what can be answered side by side; the rest stays as it is.
+#[inline]
+fn glance_at_all(
+    snapshot: &Snapshot,
+    subscriptions: &[Subscription],
+    verdicts: &mut [Option<Verdict>; BATCH],
+) {
+    let Index::Diagram(diagram) = &snapshot.index else { return };
+    if snapshot.time.is_used() || snapshot.constant.is_some() || snapshot.program.has_foregone() {
+        return;
+    }
+    let slots = &snapshot.program.slots;
+    let encoded = subscriptions
+        .iter()
+        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
+    let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
+    diagram.glance_many(&snapshot.program, &encoded, verdicts);
 }

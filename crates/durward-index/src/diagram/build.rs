@@ -19,6 +19,7 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 use super::division::{COPIES_MIN, Child, Division, SHORT, Seen};
 use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
+use super::swift::Swift;
 use super::{Diagram, Entry, Starts, Step};
 use crate::necessary::{self, Necessary};
 use crate::target::Targets;
@@ -104,6 +105,7 @@ impl<'p> Maker<'p> {
             tables: self.store.tables,
             lists: self.store.lists.into(),
             targets: Targets::default(),
+            swift: Swift::default(),
             statistics,
         }
     }

@@ -44,7 +44,7 @@ pub(super) struct Child<'p> {
     /// Its place among its siblings, and in deep diagrams among all that may come to stand in the list.
     pub(super) rank: u32,
     pub(super) limits: &'p [Limit],
-    pub(super) target: Option<&'p Target>,
+    pub(super) target: Option<Target<'p>>,
 }
 
 impl<'p> Child<'p> {

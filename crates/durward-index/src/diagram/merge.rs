@@ -5,8 +5,8 @@ use durward_ir::evaluate::Known;
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
-use super::inline::Inline;
 use super::{Diagram, Entry, Step};
+use crate::inline::Inline;
 
 /// Beyond this many lists and entries for each child of the set, merging is given up. Slots with many values each
 /// would otherwise multiply.

@@ -18,19 +18,24 @@ use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
 
+/// Maps used while building. Their keys come out of policies, so every process hashes differently.
+pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
     pub(super) nodes: Vec<Node>,
     pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    known: HashMap<u64, ExprId>,
+    known: Map<u64, ExprId>,
     /// Compiled regular expressions by their text.
-    patterns: HashMap<SmolStr, Arc<Pattern>>,
+    patterns: Map<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
     sources: Vec<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
+    /// Whether nothing is to be put into a faster form.
+    pub(super) is_plain: bool,
     pub(super) folding: Folding,
 }
 
@@ -43,6 +48,12 @@ impl Builder {
     /// From now on keeps how policies were written, for explanations: some hundred bytes each.
     pub fn keep_written(&mut self) {
         self.written.get_or_insert_default();
+    }
+
+    /// From now on leaves everything as it is written: attributes are compared as values, nothing has a table, nothing is
+    /// remembered. No answer depends on it: this is what the faster forms are held to. To be called first.
+    pub fn stay_plain(&mut self) {
+        self.is_plain = true;
     }
 
     /// Whether [`Builder::write`] does anything.
@@ -107,7 +118,9 @@ impl Builder {
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
         let is_equality = is_equality_of(function, literal.data_type());
         let atom = match self.exprs.get(bag.0 as usize) {
-            Some(Expr::Attribute { slot, .. }) if is_equality => self.slots.atom_for(*slot, &literal),
+            Some(Expr::Attribute { slot, .. }) if is_equality && !self.is_plain => {
+                self.slots.atom_for(*slot, &literal)
+            }
             _ => None,
         };
         let pattern = match function.takes_pattern() {
@@ -133,7 +146,8 @@ impl Builder {
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.node(Node::Set(root));
-        let shared = Shared::of(&self);
+        let is_plain = self.is_plain;
+        let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
         self.group_atoms();
         self.slots.seal();
@@ -151,6 +165,9 @@ impl Builder {
             sources: self.sources,
             written: self.written.unwrap_or_default(),
         };
+        if is_plain {
+            return program;
+        }
         program.entry = program.find_entry();
         program.foregone = Foregone::of(&program, &shapes);
         program.tables = Tables::of(&program, &shapes);
@@ -209,7 +226,15 @@ pub(super) fn digest(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
+/// Of objects with more keys only some are hashed: configurations bring large ones, and their texts are as large.
+const HASHED_KEYS_MAX: usize = 64;
+
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    if let Value::Object(object) = value
+        && object.len() > HASHED_KEYS_MAX
+    {
+        return (object.len(), object.keys().next(), object.keys().next_back()).hash(hasher);
+    }
     (value.data_type(), value.lexical()).hash(hasher);
 }
 
@@ -248,6 +273,7 @@ fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
         (Value::Opaque(a), Value::Opaque(b)) => a == b,
+        (Value::Object(a), Value::Object(b)) if Arc::ptr_eq(a, b) => true,
         _ => a.data_type() == b.data_type() && a.lexical() == b.lexical(),
     }
 }

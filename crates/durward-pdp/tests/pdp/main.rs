@@ -10,6 +10,7 @@ mod batch;
 mod duties;
 mod encoding;
 mod evaluation;
+mod glance;
 mod hostile;
 mod hostile_sapl;
 mod references;

@@ -57,7 +57,7 @@ pub(super) struct Arguments {
     /// How reports call what is measured, instead of the scenario or the directory
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// The index: auto, scan, bloom or diagram; all compares them
+    /// The index: auto, scan, bloom, canonical or diagram; all compares them
     #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
     index: Choice,
     /// How many threads decide at once
