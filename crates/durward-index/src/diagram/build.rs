@@ -11,6 +11,8 @@
 //!
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
+mod sift;
+
 use std::collections::BTreeMap;
 
 use durward_ir::combine::Algorithm;
@@ -21,6 +23,7 @@ use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
 use super::{Diagram, Entry, Starts, Step};
 use crate::necessary::{self, Necessary};
+use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 
@@ -41,6 +44,9 @@ pub(super) struct Maker<'p> {
     extents: Extents,
     is_sourced: &'p dyn Fn(SlotId) -> bool,
     store: Store,
+    sieves: Sieves,
+    /// See [`Settings::canonical_ways_max`].
+    ways_max: usize,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
@@ -61,6 +67,8 @@ impl<'p> Maker<'p> {
             extents: Extents::of(program, necessary),
             is_sourced,
             store: Store::new(settings),
+            sieves: Sieves::default(),
+            ways_max: settings.canonical_ways_max,
             is_listed: vec![false; necessary.len()],
             is_cut: false,
         }
@@ -92,17 +100,21 @@ impl<'p> Maker<'p> {
         let statistics = DiagramStatistics {
             nodes: self.store.nodes.len() + self.store.forks.len(),
             lists: self.store.list_count(),
-            bytes: size_of_val(&*starts) + self.store.bytes() + self.targets.bytes(),
+            bytes: size_of_val(&*starts) + self.store.bytes() + self.sieves.bytes() + self.targets.bytes(),
+            forks: self.store.forks.len(),
+            sieves: self.sieves.len(),
             sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
             is_cut: self.is_cut,
         };
         self.store.finish();
+        self.sieves.finish();
         Diagram {
             starts,
             nodes: self.store.nodes.into(),
             forks: self.store.forks.into(),
             tables: self.store.tables,
             lists: self.store.lists.into(),
+            sieves: self.sieves,
             targets: Targets::default(),
             statistics,
         }
@@ -253,6 +265,9 @@ impl<'p> Maker<'p> {
         let is_worth_it = length <= SHORT || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
         if is_worth_it && split.copies(length) <= COPIES_MIN + COPIES_MAX * length {
             return self.branch(division, *slot, &children, depth_left - 1);
+        }
+        if let Some(step) = self.sift(division, &children, &splits) {
+            return step;
         }
         let most = splits
             .iter()
