@@ -6,6 +6,7 @@ mod arrows;
 mod check;
 mod clients;
 mod demo;
+mod differential;
 mod fuzz;
 mod generate;
 mod licences;
@@ -29,10 +30,15 @@ cargo xtask <command>
   check                  formatting, lints, arrows between crates, licences, generated files
   test                   check, then every test, a short fuzz, the release binary and the README's commands
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
+  differential           every index against the plain evaluator, a million questions or more
+                         --questions N   how many at least      --seed S   draw others
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
-                                                              --seconds N   each measurement (default 4)
+                                                              --seconds N   each measurement (default 2)
+                                                              --only NAME   one engine, such as cedar
+                                                              --on WORD     policies with this in their name
+  peers check            only compare decisions with the engines in Rust, on small scenarios
 
 CI=true turns what would be skipped for want of a tool into a failure.";
 
@@ -54,9 +60,11 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["test"] => Ok(test::run_alone()),
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
+        ["differential", rest @ ..] => differential::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
+        ["peers", "check"] => Ok(peers::check_alone()),
         ["peers", rest @ ..] => peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");

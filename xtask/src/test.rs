@@ -3,7 +3,7 @@
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
 use crate::tools::{MOSQUITTO, MOSQUITTO_PUB};
-use crate::{check, clients, demo, fuzz, readme, recorded, release};
+use crate::{check, clients, demo, fuzz, peers, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -18,6 +18,7 @@ pub(crate) fn run_alone() -> ExitCode {
     fuzz::steps(&mut report, FUZZ_S);
     report.step("release binary", release::check);
     clients::steps(&mut report, "");
+    peers::steps(&mut report);
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);
     report.close()

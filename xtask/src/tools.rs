@@ -32,6 +32,10 @@ pub(crate) const JAVA: Tool = Tool {
 pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines and the clients in Java" };
 
+/// What builds engines in Go.
+pub(crate) const GO: Tool =
+    Tool { names: &["go"], package: "golang-go", purpose: "the other engines in Go, 1.26 or later" };
+
 /// What runs the Python client packages.
 pub(crate) const PYTHON: Tool =
     Tool { names: &["python3"], package: "python3-venv", purpose: "the Python clients" };

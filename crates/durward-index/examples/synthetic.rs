@@ -195,7 +195,7 @@ fn main() {
             Index::Scan(scan) => time(&program, &questions, scan, 5),
             Index::Bloom(bloom) => time(&program, &questions, bloom, 5),
             Index::Canonical(canonical) => time(&program, &questions, canonical, 50),
-            Index::Diagram(diagram) => time(&program, &questions, diagram, 200),
+            Index::Diagram(diagram) => time(&program, &questions, &**diagram, 200),
         };
         println!("{nanoseconds:9.0} ns per decision, built in {built:.1?}: {}", index.describe());
     }

@@ -12,6 +12,7 @@ mod division;
 mod expand;
 mod merge;
 mod store;
+mod swift;
 mod table;
 
 use durward_ir::combine::Flow;
@@ -25,6 +26,7 @@ use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::Maker;
 use merge::Merging;
+use swift::Swift;
 use table::{Table, Tables};
 
 /// Decision diagrams over the targets of a program.
@@ -38,6 +40,7 @@ pub struct Diagram {
     lists: Box<[Entry]>,
     sieves: Sieves,
     targets: Targets,
+    swift: Swift,
     statistics: DiagramStatistics,
 }
 
@@ -102,8 +105,13 @@ impl Entry {
     }
 
     #[inline]
+    fn is_known_match(self) -> bool {
+        self.rank & 1 == 1
+    }
+
+    #[inline]
     fn known(self) -> Known {
-        if self.rank & 1 == 1 { Known::Match } else { Known::Unsure }
+        if self.is_known_match() { Known::Match } else { Known::Unsure }
     }
 }
 
@@ -132,7 +140,10 @@ impl Diagram {
         let targets = Targets::build(program);
         let necessary = necessary::of_nodes(program, &targets, settings.necessary_atoms_max);
         let diagram = Maker::new(program, &targets, &necessary, settings, is_sourced).build();
-        Diagram { targets, ..diagram }
+        let swift = Swift::of(program, &diagram);
+        let bytes = diagram.statistics.bytes + swift.bytes();
+        let statistics = DiagramStatistics { bytes, ..diagram.statistics };
+        Diagram { targets, swift, statistics, ..diagram }
     }
 
     /// What the diagrams consist of.

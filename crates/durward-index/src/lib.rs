@@ -50,7 +50,7 @@ pub enum Index {
     /// Count-and-eliminate over bit sets.
     Canonical(Canonical),
     /// A decision diagram per set.
-    Diagram(Diagram),
+    Diagram(Box<Diagram>),
 }
 
 impl Index {
@@ -72,7 +72,7 @@ impl Index {
             IndexKind::Scan => Index::Scan(Everything),
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
             IndexKind::Canonical => Index::Canonical(Canonical::build(program, settings)),
-            IndexKind::Diagram => Index::Diagram(Diagram::build(program, settings, is_sourced)),
+            IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
             IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
         }
     }

@@ -6,8 +6,10 @@
 //!
 //! SAPL's algorithms are folds, too, of other votes pairwise: see [`Voting`] and [`Tally`].
 
+mod plain;
 mod voting;
 
+pub use plain::{PlainFold, PlainVerdicts};
 pub use voting::{ErrorHandling, Mode, Tally, Voting};
 
 use crate::fault::Fault;
@@ -39,6 +41,16 @@ impl Effects {
             Effect::Permit => Effects::PERMIT,
             Effect::Suspend => Effects::SUSPEND,
         }
+    }
+
+    /// A number below 8 for each set.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set of such a number; what is above 7 does not count.
+    pub const fn of_bits(bits: u8) -> Effects {
+        Effects(bits & 0b111)
     }
 
     /// Whether there is more than one.

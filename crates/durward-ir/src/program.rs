@@ -7,15 +7,19 @@ mod build;
 mod fold;
 mod foregone;
 mod grid;
+mod members;
+mod quick;
 mod shape;
 mod shared;
 mod slots;
 mod structured;
 mod table;
+mod words;
 mod written;
 
 pub use build::Builder;
 pub use fold::Facts;
+pub use quick::Quick;
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};
 pub use structured::{
@@ -31,7 +35,7 @@ use crate::datatype::XPathExpression;
 use crate::fault::Fault;
 use crate::function::pattern::Pattern;
 use crate::function::{Function, HigherOrder, Lazy};
-use crate::question::{Attributes, Encoding, Question};
+use crate::question::{Attributes, Encoding, Glance, Question};
 use crate::value::{DataType, Operand, Value};
 
 /// What a rule is for.
@@ -307,6 +311,17 @@ impl Program {
     #[inline]
     pub fn foregone(&self, attributes: &dyn Attributes, encoding: &Encoding) -> Option<Verdict> {
         self.foregone.as_ref()?.verdict(self, attributes, encoding)
+    }
+
+    /// Whether anything was computed ahead for the whole program.
+    pub fn has_foregone(&self) -> bool {
+        self.foregone.is_some()
+    }
+
+    /// The same, as far as can be seen at once.
+    #[inline]
+    pub fn foregone_glance(&self, glance: &impl Glance) -> Option<Verdict> {
+        self.foregone.as_ref()?.glance(glance)
     }
 
     /// Whether an expression is true, where a table says so; `None` where it has to be evaluated.

@@ -5,10 +5,15 @@
 //! entry of the table of atoms and one comparison of a value. Who asks a request more than once, or reads requests
 //! where there is time for it, encodes it ([`Encoding`]): then only the slots' numbers are touched.
 
+mod brief;
 mod encoding;
+mod glance;
 
+pub(crate) use brief::BriefField;
+pub use brief::{Brief, Word};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
+pub use glance::{Encoded, Glance, Prepared};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -295,7 +300,16 @@ pub struct Question<'r> {
     numbers: Numbers<'r>,
     rare: OnceCell<Box<Rare>>,
     /// How many finders have yet to say something.
-    open_invocations: Cell<usize>,
+    open_invocations: Cell<u32>,
+    /// How often one of them was taken for undefined where that still matters.
+    guesses: Cell<u32>,
+}
+
+/// What finders had yet to say at some moment: [`Question::open`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    invocations: u32,
+    guesses: u32,
 }
 
 /// What most questions have none of.
@@ -338,6 +352,7 @@ impl<'r> Question<'r> {
             numbers: Numbers::new(slots, encoding, !is_sourced.is_empty()),
             rare: OnceCell::new(),
             open_invocations: Cell::new(0),
+            guesses: Cell::new(0),
         }
     }
 
@@ -394,8 +409,9 @@ impl<'r> Question<'r> {
         let mut asked = self.rare().invocations.borrow_mut();
         if !asked.contains(&invocation) {
             asked.push(invocation);
-            self.open_invocations.set(asked.len());
+            self.open_invocations.set(asked.len() as u32);
         }
+        self.guesses.set(self.guesses.get().wrapping_add(1));
         Ok(Value::Undefined)
     }
 
@@ -415,25 +431,32 @@ impl<'r> Question<'r> {
 
     /// Looks at something that no decision depends on: finders that have not said anything yet do not matter to it.
     pub fn aside<R>(&self, look: impl FnOnce() -> R) -> R {
-        let open = self.open_invocations();
+        let open = self.open();
         let seen = look();
-        self.forget_invocations(open);
+        self.forget_since(open);
         seen
     }
 
-    /// How many attribute finders have not said anything yet, so far.
+    /// What finders have yet to say, so far.
     #[inline]
-    pub(crate) fn open_invocations(&self) -> usize {
-        self.open_invocations.get()
+    pub(crate) fn open(&self) -> Open {
+        Open { invocations: self.open_invocations.get(), guesses: self.guesses.get() }
     }
 
-    /// Forgets those finders that were noted after the first `count`: it turned out that they do not matter.
+    /// Whether what was found out since then was found out without a finder that has yet to say something.
     #[inline]
-    pub(crate) fn forget_invocations(&self, count: usize) {
-        if self.open_invocations.get() > count {
-            self.rare().invocations.borrow_mut().truncate(count);
-            self.open_invocations.set(count);
+    pub(crate) fn is_certain_since(&self, open: Open) -> bool {
+        self.guesses.get() == open.guesses
+    }
+
+    /// Forgets those finders that were noted after that: it turned out that they do not matter.
+    #[inline]
+    pub(crate) fn forget_since(&self, open: Open) {
+        if self.open_invocations.get() > open.invocations {
+            self.rare().invocations.borrow_mut().truncate(open.invocations as usize);
+            self.open_invocations.set(open.invocations);
         }
+        self.guesses.set(open.guesses);
     }
 
     /// The slot's number. A slot that an attribute source might fill is noted as needed and counts as absent for

@@ -80,6 +80,14 @@ impl PdpBuilder {
         self
     }
 
+    /// Decides by the plain evaluator alone: no index, nothing computed ahead that could be left for the question, nothing
+    /// remembered. Slow; the answers are the same. For those who want to hold the fast ways to the plain one.
+    #[must_use]
+    pub fn plain(mut self) -> PdpBuilder {
+        self.recipe.is_plain = true;
+        self
+    }
+
     /// Keeps how SAPL's policies were written, so that explanations tell of conditions. That takes some hundred bytes for
     /// each policy.
     #[must_use]

@@ -69,11 +69,16 @@ impl Pdp {
     /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
     /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
     pub fn decide(&self, request: &Request) -> Response {
-        let snapshot = self.snapshot.load();
+        self.decide_by(&self.snapshot.load(), request)
+    }
+
+    /// Answers by these policies.
+    #[inline]
+    pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
         if !request.categories.encoding().is_for(&snapshot.program.slots) {
             request.categories.touch();
         }
-        let asking = Asking::new(self, &snapshot);
+        let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
@@ -162,7 +167,7 @@ impl<'p> Asking<'p> {
             Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
             Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
-            Index::Diagram(diagram) => self.vote(request, diagram, &Unwatched, list),
+            Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
         }
     }
 

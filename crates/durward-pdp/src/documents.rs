@@ -79,6 +79,9 @@ impl Language {
 pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Vec<PolicyError>> {
     let read = Documents::read(texts, recipe)?;
     let mut builder = Builder::new();
+    if recipe.is_plain {
+        builder.stay_plain();
+    }
     if recipe.is_explaining {
         builder.keep_written();
     }

@@ -29,8 +29,10 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod batch;
 mod builder;
 mod decide;
+mod decider;
 mod documents;
 mod duty;
 mod explain;
@@ -49,6 +51,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
+pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
 };

@@ -25,6 +25,8 @@ pub(crate) struct Recipe {
     pub(crate) limits: Limits,
     /// Whether to keep how policies were written.
     pub(crate) is_explaining: bool,
+    /// Whether to decide without anything that is there to be fast.
+    pub(crate) is_plain: bool,
 }
 
 /// What a snapshot is made of, for operators.
@@ -82,21 +84,22 @@ impl Snapshot {
             }
         };
         let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
-        let index = Index::build_with_sources(recipe.index, &program, &recipe.index_settings, &may_be_asked);
+        let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
+        let index = Index::build_with_sources(kind, &program, &recipe.index_settings, &may_be_asked);
         let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
         let info = SnapshotInfo {
             id,
             documents,
             policies: program.policy_count(),
             rules,
-            index: match recipe.index {
+            index: match kind {
                 IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
                 IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
                     index.describe()
                 }
             },
         };
-        let constant = always(&program);
+        let constant = if recipe.is_plain { None } else { always(&program) };
         let time = TimeSlots::of(&program.slots);
         Ok(Snapshot { is_sourced, time, program, index, constant, variables, secrets, info })
     }

@@ -5,11 +5,12 @@
 //! XACML are not asked: they want a request.
 
 use durward_index::Index;
-use durward_ir::combine::Vote;
+use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Memory, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Expr, Program, Structured};
 use durward_ir::question::{
-    Attributes, Encoding, Invocation, NoAttributes, NoContent, Question, Reading, UNENCODED,
+    Attributes, Encoded, Encoding, Glance, Invocation, NoAttributes, NoContent, Prepared, Question, Reading,
+    UNENCODED,
 };
 use durward_sapl::{Decision, Subscription};
 
@@ -45,11 +46,24 @@ impl Pdp {
     /// ```
     #[inline]
     pub fn decide_once(&self, subscription: &Subscription) -> Decision {
-        let snapshot = self.snapshot.load();
-        match &snapshot.constant {
-            Some(decision) => decision.clone(),
-            None => self.attempt(&snapshot, subscription, subscription.encoding()).decision,
+        self.decide_once_by(&self.snapshot.load(), subscription)
+    }
+
+    /// Answers by these policies.
+    #[inline]
+    pub(crate) fn decide_once_by(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
+        if let Some(decision) = &snapshot.constant {
+            return decision.clone();
         }
+        match at_a_glance(snapshot, subscription) {
+            Some(verdict) => Decision::plain(verdict.into()),
+            None => self.evaluated(snapshot, subscription),
+        }
+    }
+
+    #[inline(never)]
+    fn evaluated(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
+        self.attempt(snapshot, subscription, subscription.encoding()).decision
     }
 
     /// Looks up what the policies in force will ask for, for those who ask a subscription more than once. The answer is
@@ -74,7 +88,7 @@ impl Pdp {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
             Index::Canonical(canonical) => self.attempt_by(snapshot, known, encoding, canonical),
-            Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, diagram),
+            Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, &**diagram),
         }
     }
 
@@ -130,6 +144,30 @@ impl Pdp {
             }
         }
         ask(&question)
+    }
+}
+
+/// What can be answered without evaluating anything; nothing goes along with it.
+#[inline]
+fn at_a_glance(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdict> {
+    if snapshot.time.is_used() {
+        return None;
+    }
+    let slots = &snapshot.program.slots;
+    match Encoded::new(slots, subscription.encoding(), subscription.brief()) {
+        Some(encoded) => glance(snapshot, &encoded),
+        None => glance(snapshot, &Prepared::new(slots, subscription.brief(), subscription)),
+    }
+}
+
+#[inline]
+fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
+    if let Some(verdict) = snapshot.program.foregone_glance(glance) {
+        return Some(verdict);
+    }
+    match &snapshot.index {
+        Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
+        Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use durward_ir::attribute::{AttributeName, NameKey};
 use durward_ir::json::{self, JsonError};
 use durward_ir::path::{Element, FieldKey, Path, value_at};
 use durward_ir::program::Slots;
-use durward_ir::question::{Attributes, Encoding, Reading};
+use durward_ir::question::{Attributes, Brief, Encoding, Reading};
 use durward_ir::value::Value;
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub struct Subscription {
     keys: Vec<FieldKey>,
     /// The four values, and of those that are objects the value of each key.
     fields: Vec<Field>,
+    /// The same in words.
+    brief: Brief,
     /// What attribute finders may know besides; policies never see it.
     secrets: Value,
     /// What some program makes of it, if it was encoded for one.
@@ -57,7 +59,8 @@ impl Subscription {
             fields.extend(inner.collect::<Vec<_>>());
         }
         let keys = fields.iter().map(Field::key).collect();
-        Subscription { keys, fields, secrets: Value::Undefined, encoding: Encoding::none() }
+        let brief = brief(&fields);
+        Subscription { keys, fields, brief, secrets: Value::Undefined, encoding: Encoding::none() }
     }
 
     /// The same, with secrets for attribute finders.
@@ -115,6 +118,12 @@ impl Subscription {
     /// What was looked up ahead.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
+    }
+
+    /// Its fields in words, at the places that [`Attributes::place`] gives.
+    #[inline]
+    pub fn brief(&self) -> &Brief {
+        &self.brief
     }
 
     /// What attribute finders may know besides; undefined if there is nothing.
@@ -179,6 +188,23 @@ impl Attributes for Subscription {
     fn at(&self, place: u16) -> Option<&Value> {
         self.fields.get(usize::from(place)).map(|field| &field.value)
     }
+}
+
+fn brief(fields: &[Field]) -> Brief {
+    // The first four are the elements themselves. An array has the keys of the objects in it.
+    let is_whole = std::array::from_fn(|at| {
+        let field = fields.get(at);
+        field.is_some_and(|field| {
+            let is_composed = field.value.as_object().is_some() || field.value.as_array().is_some();
+            !is_composed || field.as_small_object().is_some()
+        })
+    });
+    Brief::new(
+        fields
+            .iter()
+            .map(|field| (field.element, field.name.as_ref().map(smol_str::SmolStr::as_str), &field.value)),
+        is_whole,
+    )
 }
 
 fn made(value: std::borrow::Cow<'_, Value>) -> Reading<'_> {

@@ -8,8 +8,8 @@ use durward_pdp::xacml::multiple::ResourceHierarchy;
 use durward_pdp::xacml::policy::{RootKind, root_kind};
 use durward_pdp::xacml::response::differences;
 use durward_pdp::{
-    Algorithm, AttributeName, AttributeSource, IndexKind, Pdp, PolicyError, PolicyText, Request, Response,
-    SourceError, Value,
+    Algorithm, AttributeName, AttributeSource, IndexKind, Pdp, PdpBuilder, PolicyError, PolicyText, Request,
+    Response, SourceError, Value,
 };
 
 /// One case.
@@ -72,12 +72,20 @@ pub fn run(case: &Case, index: IndexKind) -> Result<(), String> {
 }
 
 fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
-    let texts = policies(&case.folder).map_err(|error| vec![error.to_string()])?;
+    let builder = builder(case).map_err(|error| vec![error.to_string()])?;
+    builder.index(index).build().map_err(|errors| errors.iter().map(PolicyError::to_string).collect())
+}
+
+/// A decision point for a case.
+///
+/// # Errors
+/// Its policies cannot be read.
+pub(crate) fn builder(case: &Case) -> std::io::Result<PdpBuilder> {
+    let texts = policies(&case.folder)?;
     // Cases with `Policy1.xml` and `Policy2.xml` only are about several policies to start from.
     let root = texts.iter().find(|text| text.name.ends_with("/Policy.xml")).and_then(root_id);
     let mut builder = Pdp::builder()
         .policies(texts.clone())
-        .index(index)
         .clock(|| std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000))
         .hierarchy(ExampleHierarchy);
     builder = match root {
@@ -88,7 +96,7 @@ fn build(case: &Case, index: IndexKind) -> Result<Pdp, Vec<String>> {
     if case.name.ends_with("/IIA002") {
         builder = builder.source(Physicians);
     }
-    builder.build().map_err(|errors| errors.iter().map(PolicyError::to_string).collect())
+    Ok(builder)
 }
 
 /// All policies of a case's folder and of `Policies` in it.

@@ -3,6 +3,7 @@
 
 pub mod conformance;
 pub mod data;
+pub mod differential;
 pub mod recorded;
 
 /// The README's Rust code compiles.

@@ -1,12 +1,14 @@
-//! durward's side: the release binary, called as anybody would.
+//! durward's side: the binary, called as anybody would.
 
 use super::What;
 use super::data::Set;
 use super::engine::pinned;
-use crate::process::output_of;
+use crate::metadata::Metadata;
+use crate::process::{cargo, locked, output_of, run};
 use crate::release;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The binary.
 #[derive(Debug)]
@@ -15,11 +17,27 @@ pub(super) struct Durward {
 }
 
 impl Durward {
-    pub(super) fn find() -> Result<Durward, String> {
+    /// As it ships.
+    pub(super) fn release() -> Result<Durward, String> {
+        run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
         Ok(Durward { binary: release::binary()? })
     }
 
-    /// The decision of every request, in order.
+    /// As tests use it: for decisions, not for speed.
+    pub(super) fn debug() -> Result<Durward, String> {
+        run(cargo(&["build", "--package", "durward"]).args(locked()))?;
+        Ok(Durward { binary: Metadata::read()?.target_directory.join("debug/durward") })
+    }
+
+    /// Writes the policies and questions of a scenario, in SAPL or as the flags say.
+    pub(super) fn generate(&self, scenario: &str, flags: &[&str], folder: &Path) -> Result<(), String> {
+        let mut program = Command::new(&self.binary);
+        program.args(["bench", "generate", "--scenario", scenario]).args(flags).arg("--out").arg(folder);
+        output_of(&mut program)?;
+        Ok(())
+    }
+
+    /// The decision of every question, in order.
     pub(super) fn decisions(&self, set: &Set) -> Result<Vec<String>, String> {
         let text = self.say(set, &["decide"], &[])?;
         let decision = |line: &str| -> Option<String> {
@@ -45,8 +63,8 @@ impl Durward {
 
     fn say(&self, set: &Set, command: &[&str], flags: &[&str]) -> Result<String, String> {
         let mut program = pinned(&self.binary);
-        program.args(command).arg("--policies").arg(set.folder.join("policy"));
-        program.arg("--requests").arg(set.folder.join("requests.jsonl")).args(flags);
+        program.args(command).arg("--policies").arg(&set.policies);
+        program.arg("--requests").arg(&set.questions).args(flags);
         output_of(&mut program)
     }
 }

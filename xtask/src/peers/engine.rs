@@ -1,71 +1,174 @@
-//! The other side: an engine in a process of its own, driven by lines (see `xtask/peers/common/Harness.java`).
+//! The other side: an engine in a process of its own, driven by lines (see `xtask/peers/common`).
 
 use super::What;
 use super::data::Set;
 use crate::metadata::{self, Metadata};
-use crate::process::run;
-use crate::tools;
+use crate::process::{cargo, locked, run};
+use crate::tools::{self, GO, JAVA, MAVEN};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// An engine that is built.
 #[derive(Debug)]
 pub(super) struct Engine {
-    /// The folder in `xtask/peers`.
-    pub(super) name: &'static str,
-    /// Name and version, as in its `pom.xml`.
+    /// Name and version, as tables have it.
     pub(super) title: &'static str,
-    /// The arguments of the virtual machine.
-    pub(super) program: Vec<OsString>,
+    /// The folder of a set that has what it reads.
+    reads: &'static str,
+    /// The program and its first arguments.
+    program: Vec<OsString>,
 }
 
-const ENGINES: [(&str, &str); 3] =
-    [("balana", "Balana 1.2.24"), ("att", "AT&T 4.0.0"), ("authzforce", "AuthzForce 21.0.1")];
+/// An engine that can be built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// How `--only` calls it.
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    reads: &'static str,
+    /// The folder in `xtask/peers`.
+    folder: &'static str,
+    tool: BuildTool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BuildTool {
+    Cargo,
+    Go,
+    Maven,
+}
+
+/// How a Rust engine is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Profile {
+    /// Soon.
+    Dev,
+    /// To be measured: optimised across crates, as durward is.
+    Release,
+}
+
+const fn of_cargo(name: &'static str, title: &'static str) -> Plan {
+    Plan { name, title, reads: name, folder: name, tool: BuildTool::Cargo }
+}
+
+const fn of_maven(name: &'static str, title: &'static str) -> Plan {
+    Plan { name, title, reads: "xacml", folder: name, tool: BuildTool::Maven }
+}
+
+/// Engines written in Rust, which are built soon enough for every test run.
+pub(super) const IN_RUST: [Plan; 2] =
+    [of_cargo("cedar", "Cedar 4.14.1"), of_cargo("casbin", "Casbin 2.20.0")];
+
+/// All engines. OPA is there twice: with a rule for each policy, and with policies as data where that can be done.
+pub(super) const ALL: [Plan; 7] = [
+    IN_RUST[0],
+    IN_RUST[1],
+    Plan { name: "opa", title: "OPA 1.22.2", reads: "opa", folder: "opa", tool: BuildTool::Go },
+    Plan {
+        name: "opa-data",
+        title: "OPA 1.22.2, policies as data",
+        reads: "opa-data",
+        folder: "opa",
+        tool: BuildTool::Go,
+    },
+    of_maven("balana", "Balana 1.2.24"),
+    of_maven("att", "AT&T 4.0.0"),
+    of_maven("authzforce", "AuthzForce 21.0.1"),
+];
+
+impl Plan {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// What is missing or went wrong.
+    pub(super) fn build(self, profile: Profile) -> Result<Engine, String> {
+        let source = metadata::root().join("xtask/peers").join(self.folder);
+        let target = Metadata::read()?.target_directory.join("peers");
+        let program = match self.tool {
+            BuildTool::Cargo => with_cargo(self.folder, &source, &target, profile)?,
+            BuildTool::Go => with_go(&source, &target)?,
+            BuildTool::Maven => with_maven(self.folder, &source, &target)?,
+        };
+        Ok(Engine { title: self.title, reads: self.reads, program })
+    }
+}
+
+/// All Rust engines share a target folder, and so what they are both made of.
+fn with_cargo(name: &str, source: &Path, target: &Path, profile: Profile) -> Result<Vec<OsString>, String> {
+    let target = target.join("rust");
+    let mut command = cargo(&["build", "--manifest-path"]);
+    command.arg(source.join("Cargo.toml")).args(locked()).arg("--target-dir").arg(&target);
+    let folder = match profile {
+        Profile::Dev => "debug",
+        Profile::Release => {
+            command.arg("--release");
+            "release"
+        }
+    };
+    run(&mut command)?;
+    Ok(vec![target.join(folder).join(format!("peer-{name}")).into()])
+}
+
+fn with_go(source: &Path, target: &Path) -> Result<Vec<OsString>, String> {
+    let binary = target.join("opa/peer-opa");
+    run(Command::new(GO.get()?).args(["build", "-o"]).arg(&binary).arg(".").current_dir(source))?;
+    Ok(vec![binary.into()])
+}
+
+fn with_maven(name: &str, source: &Path, target: &Path) -> Result<Vec<OsString>, String> {
+    let java = JAVA.get()?;
+    let mut maven = Command::new(MAVEN.get()?);
+    maven.args(["--quiet", "--batch-mode", "--no-transfer-progress", "compile"]);
+    maven.arg(format!("-Dpeers.directory={}", target.display()));
+    run(maven.current_dir(source))?;
+    let classes = target.join(name).join("classes");
+    let libraries = target.join(name).join("classpath");
+    let libraries = std::fs::read_to_string(&libraries)
+        .map_err(|error| format!("cannot read `{}`: {error}", libraries.display()))?;
+    // One thread decides, so the collector that works alone costs least.
+    let mut program: Vec<OsString> = vec![java.into()];
+    program.extend(["-XX:+UseSerialGC", "-Xmx1g", "-cp"].map(OsString::from));
+    program.push(format!("{}:{}", classes.display(), libraries.trim()).into());
+    program.push("Peer".into());
+    Ok(program)
+}
 
 impl Engine {
-    /// Builds all engines, or the one named.
-    pub(super) fn all(only: Option<&str>) -> Result<Vec<Engine>, String> {
-        let chosen: Vec<(&str, &str)> =
-            ENGINES.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)).collect();
-        if chosen.is_empty() {
-            return Err(format!("no such engine; there are {}", ENGINES.map(|(name, _)| name).join(", ")));
+    /// What of a set is given to it; nothing where there is nothing in its language.
+    fn input(&self, set: &Set) -> Option<Vec<PathBuf>> {
+        let folder = set.folder.join(self.reads);
+        if !folder.is_dir() {
+            return None;
         }
-        chosen.into_iter().map(|(name, title)| Engine::build(name, title)).collect()
+        Some(match self.reads {
+            "xacml" => vec![folder.join("policy"), folder.join("requests.txt")],
+            _ => vec![folder],
+        })
     }
 
-    fn build(name: &'static str, title: &'static str) -> Result<Engine, String> {
-        let target = Metadata::read()?.target_directory.join("peers");
-        let mut maven = Command::new("mvn");
-        maven.args(["--quiet", "--batch-mode", "--no-transfer-progress", "compile"]);
-        maven.arg(format!("-Dpeers.directory={}", target.display()));
-        run(maven.current_dir(metadata::root().join("xtask/peers").join(name)))?;
-        let classes = target.join(name).join("classes");
-        let libraries = target.join(name).join("classpath");
-        let libraries = std::fs::read_to_string(&libraries)
-            .map_err(|error| format!("cannot read `{}`: {error}", libraries.display()))?;
-        // One thread decides, so the collector that works alone costs least.
-        let mut program: Vec<OsString> = ["-XX:+UseSerialGC", "-Xmx1g", "-cp"].map(OsString::from).into();
-        program.push(format!("{}:{}", classes.display(), libraries.trim()).into());
-        Ok(Engine { name, title, program })
-    }
-
-    /// Starts it with a policy and its requests.
-    pub(super) fn start(&self, set: &Set) -> Result<Running, String> {
-        let mut java = pinned(Path::new("java"));
-        java.args(&self.program)
-            .arg("Peer")
-            .arg(set.folder.join("policy"))
-            .arg(set.folder.join("requests.txt"));
-        let started = java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    /// Starts it with a set; nothing where there is nothing in its language.
+    ///
+    /// # Errors
+    /// What it says when it cannot read what it is given.
+    pub(super) fn start(&self, set: &Set) -> Result<Option<Running>, String> {
+        let (Some(input), [program, arguments @ ..]) = (self.input(set), self.program.as_slice()) else {
+            return Ok(None);
+        };
+        let mut command = pinned(Path::new(program));
+        let errors = set.folder.join("errors.txt");
+        let to_errors = std::fs::File::create(&errors)
+            .map_err(|error| format!("cannot write `{}`: {error}", errors.display()))?;
+        command.args(arguments).args(input).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to_errors);
+        let started = command.spawn();
         let mut child = started.map_err(|error| format!("cannot start {}: {error}", self.title))?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("a process without input or output".to_owned());
         };
-        let mut running = Running { child, to, from: BufReader::new(from) };
+        let mut running = Running { child, to, from: BufReader::new(from), errors };
         running.answer()?;
-        Ok(running)
+        Ok(Some(running))
     }
 }
 
@@ -87,6 +190,8 @@ pub(super) struct Running {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
+    /// What it says on the side.
+    errors: PathBuf,
 }
 
 impl Running {
@@ -120,7 +225,10 @@ impl Running {
         self.from.read_line(&mut line).map_err(|error| format!("the engine does not answer: {error}"))?;
         match line.trim().strip_prefix("ok ") {
             Some(answer) => Ok(answer.to_owned()),
-            None if line.is_empty() => Err("the engine ended; start it by hand to see why".to_owned()),
+            None if line.is_empty() => {
+                let said = std::fs::read_to_string(&self.errors).unwrap_or_default();
+                Err(format!("the engine ended: {}", said.trim_end()))
+            }
             None => Err(line),
         }
     }
@@ -131,5 +239,24 @@ impl Drop for Running {
         // It may have ended by itself, which is what was wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_name_the_versions_that_are_built() {
+        for plan in ALL {
+            let manifest = match plan.tool {
+                BuildTool::Cargo => "Cargo.toml",
+                BuildTool::Go => "go.mod",
+                BuildTool::Maven => "pom.xml",
+            };
+            let path = metadata::root().join("xtask/peers").join(plan.folder).join(manifest);
+            let version = plan.title.split([' ', ',']).nth(1).unwrap();
+            assert!(std::fs::read_to_string(&path).unwrap().contains(version), "{} and {path:?}", plan.title);
+        }
     }
 }

@@ -1,35 +1,38 @@
-//! `cargo xtask peers`: other engines on the same policies and requests, on this machine, in turns with durward.
+//! `cargo xtask peers`: other engines on the same policies and questions, on this machine, in turns with durward.
 //!
-//! The engines are built from Maven Central into the target folder and driven from outside, one process each, by
-//! the harness in `xtask/peers`. First all decisions are compared; then durward and the engine are measured in
-//! turns, on the same processor where `taskset` is there. A ratio is of two neighbouring measurements; numbers of
-//! different runs say nothing about each other.
+//! The engines come from crates.io, the Go module proxy and Maven Central, are built into the target folder and driven
+//! from outside, one process each, by the harness in `xtask/peers/common`. XACML engines get recorded XACML; the others
+//! get SAPL's scenarios in their own language (`translate`). First all decisions are compared, and one that differs ends
+//! it all; then durward and the engine are measured in turns, on the same processor where `taskset` is there. A ratio is
+//! of two neighbouring measurements; numbers of different runs say nothing about each other.
 
 mod data;
 mod durward;
 mod engine;
+mod table;
+mod translate;
 
-use crate::process::{cargo, run as run_program};
-use crate::tools::{JAVA, MAVEN};
+use crate::report::{Outcome, Report};
 use data::Set;
 use durward::Durward;
-use engine::{Engine, Running};
+use engine::{Engine, Profile, Running};
 use std::process::ExitCode;
+use table::{Table, short};
 
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// A request that was read before, to a decision.
+enum What {
+    /// A question that was read before, to a decision.
     Parsed,
-    /// The text of a request to the text of the response, both XML.
+    /// The text of a question to the text of the decision.
     Text,
 }
 
 impl What {
     fn words(self) -> &'static str {
         match self {
-            What::Parsed => "read request to decision",
-            What::Text => "XML to XML",
+            What::Parsed => "read question, decision",
+            What::Text => "text, text",
         }
     }
 }
@@ -40,50 +43,96 @@ struct Plan<'a> {
     rounds: usize,
     seconds: f64,
     only: Option<&'a str>,
+    on: &'a str,
 }
 
-const USAGE: &str = "`cargo xtask peers [--rounds N] [--seconds N] [--only balana|att|authzforce]`";
+const USAGE: &str = "`cargo xtask peers [--rounds N] [--seconds N] [--only ENGINE] [--on WORD]`: ENGINE is cedar, casbin, \
+                     opa, opa-data, balana, att or authzforce; WORD is in the names of policies";
 
 impl<'a> Plan<'a> {
     fn of(words: &[&'a str]) -> Result<Plan<'a>, String> {
-        let mut plan = Plan { rounds: 5, seconds: 4.0, only: None };
+        let mut plan = Plan { rounds: 5, seconds: 2.0, only: None, on: "" };
         for pair in words.chunks(2) {
             match pair {
                 ["--rounds", number] => plan.rounds = number.parse().map_err(|_| USAGE.to_owned())?,
                 ["--seconds", number] => plan.seconds = number.parse().map_err(|_| USAGE.to_owned())?,
                 ["--only", name] => plan.only = Some(name),
+                ["--on", word] => plan.on = word,
                 _ => return Err(USAGE.to_owned()),
             }
         }
+        let is_known = plan.only.is_none_or(|name| engine::ALL.iter().any(|engine| engine.name == name));
         let is_sane = plan.rounds > 0 && plan.seconds > 0.0;
-        if is_sane { Ok(plan) } else { Err(USAGE.to_owned()) }
+        if is_sane && is_known { Ok(plan) } else { Err(USAGE.to_owned()) }
     }
 }
 
 /// Runs it all and prints a table in Markdown.
 pub(crate) fn run(words: &[&str]) -> Result<ExitCode, String> {
     let plan = Plan::of(words)?;
-    JAVA.get()?;
-    MAVEN.get()?;
-    run_program(&mut cargo(&["build", "--release", "--package", "durward"]))?;
-    let durward = Durward::find()?;
-    let engines = Engine::all(plan.only)?;
+    let durward = Durward::release()?;
+    let engines = engines(plan.only);
     let mut table = Table::default();
-    for set in data::sets()? {
-        let ours = durward.decisions(&set)?;
-        for engine in &engines {
-            println!("\n== {} on {}", engine.name, set.name);
-            let mut running = engine.start(&set)?;
-            let agreement = agreement(&ours, &running.decisions(&set)?);
-            println!("{agreement}");
-            for what in [What::Parsed, What::Text] {
-                let rounds = measure(&plan, &durward, &mut running, &set, what)?;
-                table.add(&set, engine, what, &rounds, &agreement);
-            }
-        }
+    for name in data::SCENARIOS.into_iter().filter(|name| name.contains(plan.on)) {
+        on_set(&plan, &durward, &engines, &data::scenario(&durward, name)?, &mut table)?;
+    }
+    for name in data::XACML_SCENARIOS.into_iter().filter(|name| name.contains(plan.on)) {
+        on_set(&plan, &durward, &engines, &data::scenario_in_xacml(&durward, name)?, &mut table)?;
+    }
+    for set in data::recorded(plan.on)? {
+        on_set(&plan, &durward, &engines, &set, &mut table)?;
     }
     println!("\n{}", table.text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Those that can be built here.
+fn engines(only: Option<&str>) -> Vec<Engine> {
+    let mut engines = Vec::new();
+    for plan in engine::ALL.into_iter().filter(|plan| only.is_none_or(|only| only == plan.name)) {
+        match plan.build(Profile::Release) {
+            Ok(engine) => engines.push(engine),
+            Err(why) => println!("left out: {}: {why}", plan.title),
+        }
+    }
+    engines
+}
+
+fn on_set(
+    plan: &Plan<'_>,
+    durward: &Durward,
+    engines: &[Engine],
+    set: &Set,
+    table: &mut Table,
+) -> Result<(), String> {
+    let ours = durward.decisions(set)?;
+    for engine in engines {
+        let Some(mut running) = engine.start(set)? else { continue };
+        println!("\n== {} on {}", engine.title, set.name);
+        agree(set, &ours, &running.decisions(set)?)?;
+        println!("all {} decisions agree", ours.len());
+        for what in [What::Parsed, What::Text] {
+            let rounds = measure(plan, durward, &mut running, set, what)?;
+            println!("{}", table.add(&set.name, engine.title, what.words(), &rounds));
+        }
+    }
+    Ok(())
+}
+
+/// Engines that say something else do something else: what they cost then is of no use.
+fn agree(set: &Set, ours: &[String], theirs: &[String]) -> Result<(), String> {
+    if ours.len() != theirs.len() {
+        return Err(format!("{}: {} and {} decisions", set.name, ours.len(), theirs.len()));
+    }
+    let differing = |(_, (ours, theirs)): &(usize, (&String, &String))| !ours.eq_ignore_ascii_case(theirs);
+    match ours.iter().zip(theirs).enumerate().find(differing) {
+        None => Ok(()),
+        Some((number, (ours, theirs))) => Err(format!(
+            "{}: durward says {ours} and the engine {theirs} to\n{}",
+            set.name,
+            set.question(number)
+        )),
+    }
 }
 
 /// One round: decisions a second of the engine and of durward, measured one right after the other.
@@ -108,7 +157,7 @@ fn measure(
             durward: durward.measure(set, what, plan.seconds)?,
         };
         let ratio = round.durward / round.engine;
-        println!("{number}: {:.0} and {:.0} a second, {ratio:.1} times", round.engine, round.durward);
+        println!("{number}: {:.0} and {:.0} a second, {} times", round.engine, round.durward, short(ratio));
         rounds.push(round);
     }
     Ok(rounds)
@@ -132,57 +181,55 @@ const WARM_UPS_MAX: usize = 12;
 /// A gain below this is noise.
 const STILL_FASTER: f64 = 1.03;
 
-fn agreement(ours: &[String], theirs: &[String]) -> String {
-    let differing = ours.iter().zip(theirs).filter(|(ours, theirs)| ours != theirs).count();
-    if ours.len() != theirs.len() {
-        format!("{} and {} decisions", ours.len(), theirs.len())
-    } else if differing > 0 {
-        format!("{differing} of {} decisions differ", ours.len())
-    } else {
-        format!("all {} decisions agree", ours.len())
+/// `cargo xtask peers check`.
+pub(crate) fn check_alone() -> ExitCode {
+    let mut report = Report::new();
+    steps(&mut report);
+    report.close()
+}
+
+/// The short form for every test run: that scenarios are still translated, and the engines in Rust, which are built soon
+/// enough, still decide them as durward does. Nothing is measured.
+pub(crate) fn steps(report: &mut Report) {
+    report.step("peers: translations", || match small_sets() {
+        Ok(sets) => compare(&sets),
+        Err(why) => Outcome::Failed(why),
+    });
+}
+
+/// Small scenarios and durward's decisions.
+fn small_sets() -> Result<Vec<(Set, Vec<String>)>, String> {
+    let durward = Durward::debug()?;
+    let small = |name| {
+        let set = data::scenario(&durward, name)?;
+        let decisions = durward.decisions(&set)?;
+        Ok((set, decisions))
+    };
+    data::SMALL_SCENARIOS.into_iter().map(small).collect()
+}
+
+fn compare(sets: &[(Set, Vec<String>)]) -> Outcome {
+    let (mut passed, mut failed) = (0, 0);
+    for plan in engine::IN_RUST {
+        let engine = match plan.build(Profile::Dev) {
+            Ok(engine) => engine,
+            Err(why) => return Outcome::Failed(why),
+        };
+        for (set, ours) in sets {
+            let decisions = engine.start(set).and_then(|running| match running {
+                Some(mut running) => running.decisions(set),
+                None => Err("there is no translation".to_owned()),
+            });
+            match decisions.and_then(|theirs| agree(set, ours, &theirs)) {
+                Ok(()) => passed += 1,
+                Err(why) => {
+                    failed += 1;
+                    println!("FAILED {} on {}: {why}", plan.title, set.name);
+                }
+            }
+        }
     }
-}
-
-/// The results as a table in Markdown.
-struct Table {
-    text: String,
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        let head = "| data | what | engine | decisions/s | durward | times as many: min | median | max | decisions |\n";
-        Table { text: format!("{head}|---|---|---|---:|---:|---:|---:|---:|---|\n") }
-    }
-}
-
-impl Table {
-    fn add(&mut self, set: &Set, engine: &Engine, what: What, rounds: &[Round], agreement: &str) {
-        let theirs = sorted(rounds.iter().map(|round| round.engine));
-        let ours = sorted(rounds.iter().map(|round| round.durward));
-        let ratios = sorted(rounds.iter().map(|round| round.durward / round.engine));
-        let (least, most) = (ratios.first().copied(), ratios.last().copied());
-        self.text.push_str(&format!(
-            "| {} | {} | {} | {:.0} | {:.0} | {:.1} | {:.1} | {:.1} | {agreement} |\n",
-            set.name,
-            what.words(),
-            engine.title,
-            median(&theirs),
-            median(&ours),
-            least.unwrap_or(f64::NAN),
-            median(&ratios),
-            most.unwrap_or(f64::NAN),
-        ));
-    }
-}
-
-fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut numbers: Vec<f64> = numbers.collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    Outcome::Counted { passed, failed, note: String::new() }
 }
 
 #[cfg(test)]
@@ -192,19 +239,9 @@ mod tests {
     #[test]
     fn plans_are_read_from_words() {
         let plan = Plan::of(&["--only", "att", "--rounds", "3"]).unwrap();
-        assert_eq!(plan, Plan { rounds: 3, seconds: 4.0, only: Some("att") });
-        assert!(Plan::of(&["--rounds", "0"]).is_err());
-        assert!(Plan::of(&["--rounds"]).is_err());
-    }
-
-    #[test]
-    fn ratios_are_of_neighbouring_measurements() {
-        let set = Set { name: "s", folder: std::path::PathBuf::new() };
-        let engine = Engine { name: "e", title: "E 1", program: Vec::new() };
-        let rounds =
-            [(1.0, 10.0), (2.0, 10.0), (4.0, 10.0)].map(|(engine, durward)| Round { engine, durward });
-        let mut table = Table::default();
-        table.add(&set, &engine, What::Parsed, &rounds, "-");
-        assert!(table.text.ends_with("| E 1 | 2 | 10 | 2.5 | 5.0 | 10.0 | - |\n"), "{}", table.text);
+        assert_eq!(plan, Plan { rounds: 3, seconds: 2.0, only: Some("att"), on: "" });
+        for wrong in [["--rounds", "0"].as_slice(), &["--rounds"], &["--only", "nobody"]] {
+            assert!(Plan::of(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

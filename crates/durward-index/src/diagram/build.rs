@@ -21,6 +21,7 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 use super::division::{COPIES_MIN, Child, Division, SHORT, Seen};
 use super::expand::{Above, Extents};
 use super::store::{NodeKey, Store};
+use super::swift::Swift;
 use super::{Diagram, Entry, Starts, Step};
 use crate::necessary::{self, Necessary};
 use crate::sieve::Sieves;
@@ -116,6 +117,7 @@ impl<'p> Maker<'p> {
             lists: self.store.lists.into(),
             sieves: self.sieves,
             targets: Targets::default(),
+            swift: Swift::default(),
             statistics,
         }
     }

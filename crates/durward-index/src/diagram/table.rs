@@ -75,6 +75,23 @@ impl Tables {
         }
     }
 
+    /// All branches, by number; among them may be numbers between those of the branches, that lead to `other`.
+    pub(super) fn branches(&self, table: &Table) -> Vec<(u32, Step)> {
+        let pairs = |first: u32, end: u32| {
+            let pairs = self.pairs.get(first as usize..end as usize).unwrap_or_default();
+            let pairs = pairs.iter().filter(|pair| pair.number != 0);
+            pairs.map(|pair| (pair.number, pair.step)).collect()
+        };
+        match *table {
+            Table::Placed { low, first, count } => {
+                let places = self.places.get(first as usize..(first + count) as usize);
+                (low..).zip(places.unwrap_or_default().iter().copied()).collect()
+            }
+            Table::Compared { first, count } => pairs(first, first + count),
+            Table::Hashed { first, mask } => pairs(first, first + mask + 1),
+        }
+    }
+
     /// A table of these branches, sorted by atom; `other` is where a number between them leads that has none.
     pub(super) fn add(&mut self, branches: &[(Atom, Step)], other: Step) -> Table {
         let (Some((lowest, _)), Some((highest, _))) = (branches.first(), branches.last()) else {

@@ -7,6 +7,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod broken;
 mod generate;
 mod shapes;
 
@@ -48,14 +49,19 @@ fn truth(program: &Program, facts: &Facts, list: ListPolicies) -> String {
 }
 
 /// What is wrong with the answers of an index, if anything, whether or not policies are listed.
-fn disagreement(program: &Program, facts: &Facts, index: &Index) -> Option<String> {
+fn disagreement(program: &Program, facts: &Facts, index: &impl Shortlist) -> Option<String> {
     [ListPolicies::Yes, ListPolicies::No].into_iter().find_map(|list| {
         disagreement_when(program, facts, index, list)
             .map(|what| format!("listing policies: {list:?}, {what}"))
     })
 }
 
-fn disagreement_when(program: &Program, facts: &Facts, index: &Index, list: ListPolicies) -> Option<String> {
+fn disagreement_when(
+    program: &Program,
+    facts: &Facts,
+    index: &impl Shortlist,
+    list: ListPolicies,
+) -> Option<String> {
     let mut asked = Vec::new();
     loop {
         let (found, needs) = answer(program, &facts.question(program, &asked), index, list);
@@ -132,6 +138,8 @@ fn compare_all(programs: u64, shape: fn(&mut Random) -> Shape) {
             }
         }
     }
+    let (questions, indexes) = (programs * QUESTIONS as u64, IndexKind::ALL.len());
+    println!("random programs: {programs} sets {questions} questions, {indexes} indexes");
 }
 
 /// Only-one-applicable looks at targets alone: its error must not be lost above it either.

@@ -104,37 +104,34 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// False wins over an error wherever it stands. For targets that is section 7.7; for the function `and` it is
     /// the letter of A.3.5 ("SHALL return False if any of its arguments evaluates to False").
     fn all(&self, parts: &[ExprId]) -> Evaluated<bool> {
-        let open = self.question.open_invocations();
-        let mut unknown = Unknown::new();
-        for part in parts {
-            match self.truth(*part) {
-                Ok(true) => {}
-                Ok(false) => {
-                    // What finders have yet to say before this makes no difference.
-                    self.question.forget_invocations(open);
-                    return Ok(false);
-                }
-                Err(fault) => unknown.note(fault),
-            }
-        }
-        unknown.or(true)
+        self.decided(parts, false)
     }
 
     /// True wins over an error, as above.
     fn any(&self, parts: &[ExprId]) -> Evaluated<bool> {
-        let open = self.question.open_invocations();
+        self.decided(parts, true)
+    }
+
+    /// Whether any part is `decisive`; that comes to all of them.
+    #[inline(always)]
+    fn decided(&self, parts: &[ExprId], decisive: bool) -> Evaluated<bool> {
+        let open = self.question.open();
         let mut unknown = Unknown::new();
+        let mut is_guessed = false;
         for part in parts {
+            let before = self.question.open();
             match self.truth(*part) {
-                Ok(true) => {
-                    self.question.forget_invocations(open);
-                    return Ok(true);
+                Ok(truth) if truth != decisive => {}
+                Ok(_) if self.question.is_certain_since(before) => {
+                    // What finders have yet to say about other parts makes no difference.
+                    self.question.forget_since(open);
+                    return Ok(decisive);
                 }
-                Ok(false) => {}
+                Ok(_) => is_guessed = true,
                 Err(fault) => unknown.note(fault),
             }
         }
-        unknown.or(false)
+        if is_guessed { Ok(decisive) } else { unknown.or(!decisive) }
     }
 
     /// A.3.5 `n-of`: True once enough of the arguments are, an error only while errors could make the difference.

@@ -167,19 +167,22 @@ impl<'a> Reckoner<'a, '_> {
     /// All or any of some, in Kleene's logic: what decides wins over an error wherever it stands, and else the first
     /// error is what is left. A finder that has yet to say something does not matter if something else decides.
     fn junction(&self, parts: &[ExprId], here: Here<'_>, decisive: bool) -> Evaluated<bool> {
-        let open = self.question.open_invocations();
+        let open = self.question.open();
         let mut unknown = Unknown::new();
+        let mut is_guessed = false;
         for part in parts {
+            let before = self.question.open();
             match self.truth(*part, here) {
-                Ok(truth) if truth == decisive => {
-                    self.question.forget_invocations(open);
+                Ok(truth) if truth != decisive => {}
+                Ok(_) if self.question.is_certain_since(before) => {
+                    self.question.forget_since(open);
                     return Ok(decisive);
                 }
-                Ok(_) => {}
+                Ok(_) => is_guessed = true,
                 Err(fault) => unknown.note(fault),
             }
         }
-        unknown.or(!decisive)
+        if is_guessed { Ok(decisive) } else { unknown.or(!decisive) }
     }
 
     fn test(&self, test: Test, left: ExprId, right: ExprId, here: Here<'_>) -> Evaluated<bool> {

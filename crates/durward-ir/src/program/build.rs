@@ -31,6 +31,8 @@ pub struct Builder {
     sources: Vec<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
+    /// Whether nothing is to be put into a faster form.
+    pub(super) is_plain: bool,
     pub(super) folding: Folding,
 }
 
@@ -43,6 +45,12 @@ impl Builder {
     /// From now on keeps how policies were written, for explanations: some hundred bytes each.
     pub fn keep_written(&mut self) {
         self.written.get_or_insert_default();
+    }
+
+    /// From now on leaves everything as it is written: attributes are compared as values, nothing has a table, nothing is
+    /// remembered. No answer depends on it: this is what the faster forms are held to. To be called first.
+    pub fn stay_plain(&mut self) {
+        self.is_plain = true;
     }
 
     /// Whether [`Builder::write`] does anything.
@@ -107,7 +115,9 @@ impl Builder {
     pub fn match_any(&mut self, function: &'static Function, literal: Value, bag: ExprId) -> ExprId {
         let is_equality = is_equality_of(function, literal.data_type());
         let atom = match self.exprs.get(bag.0 as usize) {
-            Some(Expr::Attribute { slot, .. }) if is_equality => self.slots.atom_for(*slot, &literal),
+            Some(Expr::Attribute { slot, .. }) if is_equality && !self.is_plain => {
+                self.slots.atom_for(*slot, &literal)
+            }
             _ => None,
         };
         let pattern = match function.takes_pattern() {
@@ -133,7 +143,8 @@ impl Builder {
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.node(Node::Set(root));
-        let shared = Shared::of(&self);
+        let is_plain = self.is_plain;
+        let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
         self.group_atoms();
         self.slots.seal();
@@ -151,6 +162,9 @@ impl Builder {
             sources: self.sources,
             written: self.written.unwrap_or_default(),
         };
+        if is_plain {
+            return program;
+        }
         program.entry = program.find_entry();
         program.foregone = Foregone::of(&program, &shapes);
         program.tables = Tables::of(&program, &shapes);

@@ -285,6 +285,9 @@ impl Builder {
 
     /// The same in a form that indexes work with, where there is one.
     fn simpler(&mut self, structured: &Structured) -> Option<ExprId> {
+        if self.is_plain {
+            return None;
+        }
         if let Structured::Steps(base, steps) = structured {
             return self.shorter(*base, steps);
         }

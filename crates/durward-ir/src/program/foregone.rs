@@ -9,7 +9,7 @@ use super::shape::{Shape, Shapes};
 use super::{Node, Program};
 use crate::combine::{Verdict, Vote};
 use crate::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Unwatched};
-use crate::question::{Attributes, Encoding, NoContent, Question, UNENCODED, known, looked_up};
+use crate::question::{Attributes, Encoding, Glance, NoContent, Question, UNENCODED, known, looked_up};
 
 /// No program has more cells: each costs a decision when policies are read.
 const FOREGONE_CELLS_MAX: usize = 1 << 14;
@@ -39,6 +39,12 @@ impl Foregone {
         let cells =
             (0..grid.cells()).map(|at| verdict(program, shapes, &grid, at, &mut steps_left)).collect();
         Some(Foregone { grid, cells })
+    }
+
+    /// The same, as far as can be seen at once.
+    #[inline]
+    pub(super) fn glance(&self, glance: &impl Glance) -> Option<Verdict> {
+        *self.cells.get(self.grid.cell(|slot| glance.number(slot))?)?
     }
 
     #[inline]

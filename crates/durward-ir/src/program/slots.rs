@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
 use crate::value::{DataType, Value};
@@ -34,6 +35,7 @@ pub struct Slots {
     firsts: Vec<u32>,
     by_digest: HashMap<u64, Vec<Atom>>,
     atom_table: Vec<AtomEntry>,
+    pub(super) words: Words,
     key_table: Vec<KeyEntry>,
 }
 
@@ -149,6 +151,7 @@ impl Slots {
         self.seal_keys();
         self.by_digest = HashMap::new();
         self.by_path = HashMap::new();
+        self.words = Words::of(self);
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }
 

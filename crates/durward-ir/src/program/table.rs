@@ -8,10 +8,11 @@
 use std::cell::Cell;
 
 use super::grid::Grid;
+use super::members::{Finder, Members, Pool};
 use super::shape::{Shape, Shapes};
-use super::{Expr, ExprId, Program, Structured, UnaryOperator};
+use super::{Expr, ExprId, Program, SlotId, Structured, UnaryOperator};
 use crate::evaluate::{Reckoner, STEPS_MAX};
-use crate::question::{NoContent, Question, UNENCODED};
+use crate::question::{Glance, NoContent, Number, Question, UNENCODED};
 
 /// No table has more cells: filling one costs an evaluation each.
 const TABLE_CELLS_MAX: usize = 1 << 14;
@@ -29,11 +30,20 @@ pub(super) struct Tables {
     /// For each expression one more than the number of its table; 0 where it has none. Empty where there is no table.
     places: Box<[u32]>,
     tables: Box<[Table]>,
+    pub(super) pool: Pool,
 }
 
 /// The truths of one expression.
 #[derive(Debug)]
-struct Table {
+enum Table {
+    /// Found by evaluating it.
+    Cells(Cells),
+    /// Found in a constant object.
+    Members(Members),
+}
+
+#[derive(Debug)]
+struct Cells {
     grid: Grid,
     /// Two bits for each cell: whether there is an entry, and the entry.
     cells: Box<[u64]>,
@@ -47,15 +57,18 @@ impl Tables {
         let mut maker = Maker {
             program,
             shapes,
+            members: Finder::new(program),
             places: Vec::new(),
             tables: Vec::new(),
+            pool: Pool::default(),
             work_left: TABLES_WORK_MAX,
             steps: Cell::new(0),
         };
         for condition in shapes.conditions() {
             maker.table(*condition, NESTING_MAX);
         }
-        Tables { places: maker.places.into(), tables: maker.tables.into() }
+        maker.pool.finish();
+        Tables { places: maker.places.into(), tables: maker.tables.into(), pool: maker.pool }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -64,15 +77,40 @@ impl Tables {
 
     #[inline]
     pub(super) fn truth(&self, id: ExprId, question: &Question<'_>) -> Option<bool> {
-        let place = *self.places.get(id.0 as usize)?;
-        self.tables.get((place as usize).wrapping_sub(1))?.truth(question)
+        match self.tables.get(self.number(id)? as usize)? {
+            Table::Cells(cells) => cells.truth(|slot| question.peek(slot)),
+            Table::Members(members) => members.truth(&self.pool, question.peek(members.slot)),
+        }
+    }
+
+    /// The same of the table with this number, as far as can be seen at once.
+    #[inline]
+    pub(super) fn glance(&self, number: u32, glance: &impl Glance) -> Option<bool> {
+        match self.tables.get(number as usize)? {
+            Table::Cells(cells) => cells.truth(|slot| glance.number(slot)),
+            Table::Members(members) => members.truth(&self.pool, glance.number(members.slot)),
+        }
+    }
+
+    /// The number of an expression's table.
+    #[inline]
+    pub(super) fn number(&self, id: ExprId) -> Option<u32> {
+        self.places.get(id.0 as usize)?.checked_sub(1)
+    }
+
+    /// The members that a table consists of, if it is one of those.
+    pub(super) fn members(&self, number: u32) -> Option<Members> {
+        match self.tables.get(number as usize)? {
+            Table::Members(members) => Some(*members),
+            Table::Cells(_) => None,
+        }
     }
 }
 
-impl Table {
+impl Cells {
     #[inline]
-    fn truth(&self, question: &Question<'_>) -> Option<bool> {
-        let at = self.grid.cell(|slot| question.peek(slot))?;
+    fn truth(&self, number: impl Fn(SlotId) -> Number) -> Option<bool> {
+        let at = self.grid.cell(number)?;
         match self.cells.get(at / CELLS_PER_WORD)? >> (at % CELLS_PER_WORD * 2) & 0b11 {
             0b10 => Some(false),
             0b11 => Some(true),
@@ -90,8 +128,10 @@ impl Table {
 struct Maker<'a> {
     program: &'a Program,
     shapes: &'a Shapes,
+    members: Finder<'a>,
     places: Vec<u32>,
     tables: Vec<Table>,
+    pool: Pool,
     /// What is left of [`TABLES_WORK_MAX`].
     work_left: u64,
     /// The steps that all cells took together: those of one decision are enough for them all.
@@ -104,7 +144,8 @@ impl Maker<'_> {
         if self.is_plain(expr) || self.places.get(id.0 as usize).is_some_and(|place| *place > 0) {
             return;
         }
-        if let Some(table) = self.shapes.get(id).and_then(|shape| self.make(id, shape)) {
+        let members = self.members.find(id, &mut self.pool).map(Table::Members);
+        if let Some(table) = members.or_else(|| self.make(id, self.shapes.get(id)?).map(Table::Cells)) {
             self.tables.push(table);
             self.places.resize(self.program.exprs().len(), 0);
             if let Some(place) = self.places.get_mut(id.0 as usize) {
@@ -132,11 +173,11 @@ impl Maker<'_> {
     }
 
     /// `None` where it would be too large, or say nothing.
-    fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Table> {
+    fn make(&mut self, id: ExprId, shape: &Shape) -> Option<Cells> {
         let grid = Grid::new(&self.program.slots, shape, TABLE_CELLS_MAX)?;
         self.work_left = self.work_left.checked_sub(shape.work(grid.cells()))?;
         let cells = vec![0; grid.cells().div_ceil(CELLS_PER_WORD)].into();
-        let mut table = Table { grid, cells };
+        let mut table = Cells { grid, cells };
         for at in 0..table.grid.cells() {
             if let Some(truth) = self.truth(id, &table.grid, at) {
                 table.set(at, truth);

@@ -112,6 +112,12 @@ impl Encoding {
         self.places.get(slot.0 as usize)?.checked_sub(1)
     }
 
+    /// For each slot one more than where its value is found; 0 where it is looked up.
+    #[inline]
+    pub(super) fn places(&self) -> &[u16] {
+        &self.places
+    }
+
     /// The slots that hold something.
     fn held(&self) -> impl Iterator<Item = (SlotId, Number)> {
         let dense = (0..).zip(&self.numbers).map(|(slot, number)| (SlotId(slot), *number));

@@ -6,9 +6,11 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod batch;
 mod duties;
 mod encoding;
 mod evaluation;
+mod glance;
 mod hostile;
 mod hostile_sapl;
 mod references;

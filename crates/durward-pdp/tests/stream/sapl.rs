@@ -101,6 +101,26 @@ fn what_is_decided_without_an_attribute_does_not_ask_for_it() {
     assert_eq!(sapl.sources.count("src.slow"), (0, 0));
 }
 
+/// A finder that has not answered counts as undefined for now, and a comparison with that is False. Taken for the last
+/// word, it once kept the finder from being asked at all.
+#[test]
+fn what_an_attribute_has_yet_to_say_decides_nothing() {
+    for condition in [
+        r#"string.length(subject.name) > 2; <src.role> == "admin";"#,
+        r#"<src.role> == "admin" && <src.role> != "guest";"#,
+        r#"(<src.role> == "admin" || string.length(subject.name) > 9) && string.length(subject.name) > 2;"#,
+        r#"string.length(subject.name) > 2 && !(<src.role> != "admin" || string.length(subject.name) > 9);"#,
+    ] {
+        let sapl = Sapl::new(&format!("policy \"p\" permit {condition}"));
+        let mut alice = sapl.subscribe(ALICE);
+        assert_eq!(take(&mut alice), None, "{condition}");
+        sapl.publish("src.role", text("admin"));
+        assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"PERMIT"}"#, "{condition}");
+        sapl.publish("src.role", text("guest"));
+        assert_eq!(take(&mut alice).unwrap(), r#"{"decision":"NOT_APPLICABLE"}"#, "{condition}");
+    }
+}
+
 #[test]
 fn an_error_of_a_source_is_indeterminate_until_it_is_gone() {
     let sapl = Sapl::new(r#"policy "p" permit <src.open>;"#);

@@ -9,6 +9,7 @@
 )]
 
 mod conformance;
+mod differential;
 mod examples;
 mod recorded;
 mod sapl;

@@ -1,0 +1,557 @@
+//! Verdicts found at a glance: the diagram is walked, and what it lists is answered, without evaluating anything.
+//!
+//! Works where every element on the way has conditions that are [`Quick`], and nothing goes along with the verdict. Else
+//! there is no verdict, and the evaluator is asked, as if there were no such thing.
+//!
+//! What is touched per decision: for every node on the way its 16 bytes, one slot and one branch of 4 bytes; for every
+//! child at the end one mark of 4 bytes, its condition and the slot that looks at. Which branch is taken is computed, not
+//! jumped to: what a question holds cannot be foreseen, and a jump that was not foreseen costs as much as the rest.
+
+use durward_ir::combine::{Effects, PlainFold, PlainVerdicts, Verdict};
+use durward_ir::program::{Effect, ExprId, Node, NodeId, Program, Quick, Rule, Set, SlotId};
+use durward_ir::question::{Glance, Number};
+
+use super::{Branching, Diagram, Step};
+use crate::Map;
+
+/// What the lists of a diagram hold, made ready.
+#[derive(Debug, Default)]
+pub(super) struct Swift {
+    nodes: Box<[Lookout]>,
+    /// Where the nodes lead: for each the states of a slot, then the numbers from its lowest on, then all others.
+    ways: Box<[Way]>,
+    /// Where numbers lead that stand too far apart for that, by the place of the node.
+    wide: Map<(u32, u32), Way>,
+    forks: Box<[[Way; 2]]>,
+    /// The lists.
+    marks: Box<[Mark]>,
+    conditions: Box<[Quick]>,
+    sets: Box<[SwiftSet]>,
+    /// The set where decisions begin, if it is one.
+    entry: Option<u32>,
+}
+
+/// A node: looks at one slot.
+#[derive(Clone, Copy, Debug)]
+struct Lookout {
+    slot: SlotId,
+    /// The lowest number that has a way of its own; [`Lookout::WIDE`] where they are in [`Swift::wide`].
+    low: u32,
+    /// How many numbers have.
+    count: u32,
+    /// The first of its ways.
+    first: u32,
+}
+
+impl Lookout {
+    const WIDE: u32 = u32::MAX;
+    /// As many ways as there are states come first.
+    const STATES: u32 = Number::FIRST_ATOM;
+
+    /// A table with this many ways for each of its branches is too wide.
+    const SPREAD_MAX: usize = 4;
+    /// Up to this many ways it is not.
+    const WAYS_MIN: usize = 16;
+}
+
+/// Where it goes on: in two bits what is there, below them its place; of a list the length besides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Way(u32);
+
+impl Way {
+    /// Above so many bits is the length of a list, if it is shorter than [`Way::LENGTH_MAX`]: else the list begins with
+    /// its length.
+    const LENGTH_SHIFT: u32 = 26;
+    const LENGTH_MAX: u32 = 15;
+
+    const NODE: u32 = 0;
+    const LIST: u32 = 1 << 30;
+    const FORK: u32 = 2 << 30;
+    /// Nothing is known.
+    const LOST: Way = Way(3 << 30);
+    const KIND: u32 = 3 << 30;
+
+    fn kind(self) -> u32 {
+        self.0 & Way::KIND
+    }
+
+    fn place(self) -> usize {
+        (self.0 & !Way::KIND) as usize
+    }
+
+    fn length(self) -> u32 {
+        self.0 >> Way::LENGTH_SHIFT & Way::LENGTH_MAX
+    }
+}
+
+/// Lists that begin above this do not fit a way.
+const LISTS_MAX: usize = (1 << Way::LENGTH_SHIFT) - 1;
+
+/// Places above this do not fit a way.
+const PLACES_MAX: usize = (1 << 30) - 1;
+
+/// What an entry of a list says: in three bits its effect, in one whether it is more than a rule that nothing goes along
+/// with; above them one more than the number of its condition, 0 for none, or [`Mark::LADEN`] or what is a set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Mark(u32);
+
+impl Mark {
+    /// The evaluator has to be asked.
+    const UNREADY: Mark = Mark(u32::MAX);
+    const EFFECT: u32 = 0b111;
+    /// If it applies, something goes along with that.
+    const LADEN: u32 = 1 << 3;
+    /// Above is the number of a set.
+    const SET: u32 = 1 << 4;
+    const SHIFT: u32 = 5;
+
+    fn of_rule(effect: Effect, is_laden: bool, condition: Option<u32>) -> Mark {
+        let laden = if is_laden { Mark::LADEN } else { 0 };
+        let condition = condition.map_or(0, |condition| condition + 1);
+        Mark(u32::from(Effects::only(effect).bits()) | laden | condition << Mark::SHIFT)
+    }
+
+    fn of_set(number: u32) -> Mark {
+        Mark(Mark::SET | number << Mark::SHIFT)
+    }
+
+    #[inline]
+    fn effects(self) -> Effects {
+        Effects::of_bits((self.0 & Mark::EFFECT) as u8)
+    }
+}
+
+/// So many questions are walked side by side.
+const ABREAST: usize = 8;
+
+/// Numbers above this do not fit a mark.
+const NUMBERS_MAX: usize = (1 << 26) - 2;
+
+/// A set whose algorithm can combine plain votes.
+#[derive(Debug)]
+struct SwiftSet {
+    start: Way,
+    fold: PlainFold,
+    /// The effects that something goes along with.
+    laden: Effects,
+    /// The number of a condition; there is none where the target is known to match.
+    target: Option<u32>,
+}
+
+impl Swift {
+    /// Makes ready what a diagram consists of.
+    pub(super) fn of(program: &Program, diagram: &Diagram) -> Swift {
+        let mut maker = Maker {
+            program,
+            diagram,
+            is_order_free: is_order_free(program),
+            ways: Vec::new(),
+            wide: Map::default(),
+            lists: Map::default(),
+            marks: Vec::new(),
+            conditions: Vec::new(),
+            known: Map::default(),
+            sets: Vec::new(),
+            known_sets: Map::default(),
+        };
+        let mut nodes = Vec::with_capacity(diagram.nodes.len());
+        for (place, node) in (0..).zip(&diagram.nodes) {
+            nodes.push(maker.lookout(place, node));
+        }
+        let forks = diagram.forks.iter().map(|ways| ways.map(|step| maker.way(step))).collect();
+        let entry = maker.set(program.entry(), false);
+        Swift {
+            nodes: nodes.into(),
+            ways: maker.ways.into(),
+            wide: maker.wide,
+            forks,
+            marks: maker.marks.into(),
+            conditions: maker.conditions.into(),
+            sets: maker.sets.into(),
+            entry,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.nodes)
+            + size_of_val(&*self.ways)
+            + self.wide.len() * size_of::<((u32, u32), Way)>()
+            + size_of_val(&*self.forks)
+            + size_of_val(&*self.marks)
+            + size_of_val(&*self.conditions)
+            + size_of_val(&*self.sets)
+    }
+}
+
+struct Maker<'p> {
+    program: &'p Program,
+    diagram: &'p Diagram,
+    /// Whether it never matters in which order a list is looked at.
+    is_order_free: bool,
+    ways: Vec<Way>,
+    wide: Map<(u32, u32), Way>,
+    /// Where the marks of a list are, by its place in the diagram.
+    lists: Map<(u32, u32), Way>,
+    marks: Vec<Mark>,
+    conditions: Vec<Quick>,
+    /// The numbers of conditions; `None` of those that have to be evaluated.
+    known: Map<ExprId, Option<u32>>,
+    sets: Vec<SwiftSet>,
+    /// By set and whether its target is known to match.
+    known_sets: Map<(NodeId, bool), Option<u32>>,
+}
+
+impl Maker<'_> {
+    fn lookout(&mut self, place: u32, node: &Branching) -> Lookout {
+        let branches = self.diagram.tables.branches(&node.table);
+        let low = branches.iter().map(|(number, _)| *number).min().unwrap_or(Lookout::STATES);
+        let high = branches.iter().map(|(number, _)| *number + 1).max().unwrap_or(low);
+        let count = (high - low) as usize;
+        let ways_max = (branches.len() * Lookout::SPREAD_MAX).max(Lookout::WAYS_MIN);
+        let is_wide = count > ways_max;
+        let (absent, other) = (self.way(node.absent), self.way(node.other));
+        let first = self.ways.len();
+        // In the order of the states' numbers.
+        self.ways.extend([absent, other, Way::LOST, Way::LOST, other]);
+        let atoms = self.ways.len();
+        self.ways.resize(atoms + if is_wide { 0 } else { count } + 1, other);
+        for (number, step) in branches {
+            let way = self.way(step);
+            if is_wide {
+                self.wide.insert((place, number), way);
+            } else if let Some(entry) = self.ways.get_mut(atoms + (number - low) as usize) {
+                *entry = way;
+            }
+        }
+        let (low, count) = if is_wide { (Lookout::WIDE, 0) } else { (low, count as u32) };
+        Lookout { slot: node.slot, low, count, first: first as u32 }
+    }
+
+    fn way(&mut self, step: Step) -> Way {
+        let kind = match step.kind {
+            Step::NODE => Way::NODE,
+            Step::FORK => Way::FORK,
+            Step::MANY | Step::ALL => return Way::LOST,
+            _ => return self.list(step),
+        };
+        if step.at as usize > PLACES_MAX { Way::LOST } else { Way(kind | step.at) }
+    }
+
+    fn list(&mut self, step: Step) -> Way {
+        if let Some(way) = self.lists.get(&(step.at, step.kind)) {
+            return *way;
+        }
+        let entries = self.diagram.list(step);
+        let mut marks: Vec<Mark> =
+            entries.iter().map(|entry| self.mark(entry.node, entry.is_known_match())).collect();
+        if self.is_order_free {
+            // What is answered in the same way stands in the same places, so that it can be foreseen.
+            marks.sort_by_key(|mark| self.way_to_answer(*mark));
+        }
+        let at = self.marks.len();
+        // Not worth a look where the evaluator would have to be asked in the end.
+        let way = if marks.first() == Some(&Mark::UNREADY) || at > LISTS_MAX {
+            Way::LOST
+        } else {
+            let length = (marks.len() as u32).min(Way::LENGTH_MAX);
+            if length == Way::LENGTH_MAX {
+                self.marks.push(Mark(marks.len() as u32));
+            }
+            self.marks.extend(marks);
+            Way(Way::LIST | length << Way::LENGTH_SHIFT | at as u32)
+        };
+        self.lists.insert((step.at, step.kind), way);
+        way
+    }
+
+    fn mark(&mut self, id: NodeId, is_known_match: bool) -> Mark {
+        let mark = match self.program.node(id) {
+            Node::Rule(rule) => self.rule(rule, is_known_match),
+            Node::Set(_) => self.set(id, is_known_match).map(Mark::of_set),
+        };
+        mark.unwrap_or(Mark::UNREADY)
+    }
+
+    fn rule(&mut self, rule: &Rule, is_known_match: bool) -> Option<Mark> {
+        let target = rule.target.filter(|_| !is_known_match);
+        let condition = match (target, rule.condition) {
+            (None, None) => None,
+            (Some(only), None) | (None, Some(only)) => Some(self.condition(only)?),
+            // Rare, since targets are what diagrams divide by.
+            (Some(_), Some(_)) => return None,
+        };
+        let is_laden = rule.transform.is_some() || rule.duties.iter().any(|duty| duty.on == rule.effect);
+        Some(Mark::of_rule(rule.effect, is_laden, condition))
+    }
+
+    /// A number for how a mark is answered; the evaluator first, since then the rest does not matter.
+    fn way_to_answer(&self, mark: Mark) -> u8 {
+        if mark == Mark::UNREADY {
+            return 0;
+        }
+        let condition = (mark.0 >> Mark::SHIFT).checked_sub(1).filter(|_| mark.0 & Mark::SET == 0);
+        condition.and_then(|at| self.conditions.get(at as usize)).map_or(1, |quick| 2 + quick.kind())
+    }
+
+    fn condition(&mut self, id: ExprId) -> Option<u32> {
+        if let Some(number) = self.known.get(&id) {
+            return *number;
+        }
+        let number =
+            Quick::of(self.program, id).filter(|_| self.conditions.len() < NUMBERS_MAX).map(|quick| {
+                self.conditions.push(quick);
+                self.conditions.len() as u32 - 1
+            });
+        self.known.insert(id, number);
+        number
+    }
+
+    fn set(&mut self, id: NodeId, is_known_match: bool) -> Option<u32> {
+        if let Some(number) = self.known_sets.get(&(id, is_known_match)) {
+            return *number;
+        }
+        let number =
+            self.swift_set(id, is_known_match).filter(|_| self.sets.len() < NUMBERS_MAX).map(|set| {
+                self.sets.push(set);
+                self.sets.len() as u32 - 1
+            });
+        self.known_sets.insert((id, is_known_match), number);
+        number
+    }
+
+    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
+        let Node::Set(set) = self.program.node(id) else { return None };
+        let start = self.way(self.diagram.starts.get(id.0 as usize)?.deep);
+        let fold = PlainFold::of(set.algorithm)?;
+        let target = match set.target.filter(|_| !is_known_match) {
+            Some(target) => Some(self.condition(target)?),
+            None => None,
+        };
+        Some(SwiftSet { start, fold, laden: laden(set), target })
+    }
+}
+
+fn is_order_free(program: &Program) -> bool {
+    program.nodes().all(|(_, node)| match node {
+        Node::Set(set) => !matches!(PlainFold::of(set.algorithm), Some(PlainFold::First(_))),
+        Node::Rule(_) => true,
+    })
+}
+
+fn laden(set: &Set) -> Effects {
+    set.duties.iter().map(|duty| Effects::only(duty.on)).fold(Effects::NONE, Effects::union)
+}
+
+impl Diagram {
+    /// What the program says, if that can be seen at once; nothing goes along with it then. Exactly what the evaluator
+    /// would say.
+    #[inline]
+    pub fn glance(&self, program: &Program, glance: &impl Glance) -> Option<Verdict> {
+        let entry = self.swift.entry?;
+        self.verdict(program, entry, glance)
+    }
+
+    /// The same for several questions, in as many places. They are walked side by side, so that one waits for memory while
+    /// others go on.
+    pub fn glance_many(&self, program: &Program, glances: &[impl Glance], verdicts: &mut [Option<Verdict>]) {
+        let entry = self.swift.entry.and_then(|entry| self.swift.sets.get(entry as usize));
+        let Some(SwiftSet { start, fold: PlainFold::Any(fold), laden, target: None }) = entry else {
+            for (glance, verdict) in glances.iter().zip(verdicts) {
+                *verdict = self.glance(program, glance);
+            }
+            return;
+        };
+        let mut all = glances.chunks(ABREAST).zip(verdicts.chunks_mut(ABREAST));
+        all.by_ref().for_each(|(glances, verdicts)| {
+            let mut ways = [*start; ABREAST];
+            self.glide_abreast(&mut ways, glances);
+            for ((way, glance), verdict) in ways.into_iter().zip(glances).zip(verdicts) {
+                let mut effects = Effects::NONE;
+                *verdict = self
+                    .gather(program, way, &mut effects, glance)
+                    .and_then(|()| fold.of(effects))
+                    .filter(|verdict| is_unladen(*laden, *verdict));
+            }
+        });
+    }
+
+    /// Walks until there are something else than nodes.
+    #[inline]
+    fn glide_abreast(&self, ways: &mut [Way; ABREAST], glances: &[impl Glance]) {
+        loop {
+            let mut is_done = true;
+            for (way, glance) in ways.iter_mut().zip(glances) {
+                if way.kind() == Way::NODE
+                    && let Some(node) = self.swift.nodes.get(way.place())
+                {
+                    *way = self.branch(*way, node, glance.number(node.slot)).unwrap_or(Way::LOST);
+                    is_done = false;
+                }
+            }
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    /// Recursion goes as deep as policy sets do.
+    #[inline]
+    fn verdict(&self, program: &Program, number: u32, glance: &impl Glance) -> Option<Verdict> {
+        let set = self.swift.sets.get(number as usize)?;
+        if let Some(target) = set.target
+            && !self.holds(program, target, glance)?
+        {
+            return Some(Verdict::NotApplicable);
+        }
+        let verdict = match &set.fold {
+            PlainFold::Any(verdicts) => self.any(program, set.start, verdicts, glance)?,
+            PlainFold::First(otherwise) => self.first(program, set.start, glance)?.unwrap_or(*otherwise),
+        };
+        is_unladen(set.laden, verdict).then_some(verdict)
+    }
+
+    #[inline]
+    fn any(
+        &self,
+        program: &Program,
+        start: Way,
+        verdicts: &PlainVerdicts,
+        glance: &impl Glance,
+    ) -> Option<Verdict> {
+        let mut effects = Effects::NONE;
+        self.gather(program, start, &mut effects, glance)?;
+        verdicts.of(effects)
+    }
+
+    /// Adds the effects of all that is listed from here on.
+    #[inline]
+    fn gather(&self, program: &Program, way: Way, effects: &mut Effects, glance: &impl Glance) -> Option<()> {
+        let way = self.glide(way, glance);
+        if way.kind() == Way::FORK {
+            return self.gather_both(program, way, effects, glance);
+        }
+        for mark in self.marks(way)? {
+            *effects = effects.union(self.says(program, *mark, glance)?);
+        }
+        Some(())
+    }
+
+    /// Recursion goes as deep as the diagram.
+    fn gather_both(
+        &self,
+        program: &Program,
+        fork: Way,
+        effects: &mut Effects,
+        glance: &impl Glance,
+    ) -> Option<()> {
+        let ways = self.swift.forks.get(fork.place())?;
+        ways.iter().try_for_each(|way| self.gather(program, *way, effects, glance))
+    }
+
+    #[inline]
+    fn first(&self, program: &Program, start: Way, glance: &impl Glance) -> Option<Option<Verdict>> {
+        let way = self.glide(start, glance);
+        for mark in self.marks(way)? {
+            let effects = self.says(program, *mark, glance)?;
+            if effects != Effects::NONE {
+                return Some(Some(verdict_of(effects)));
+            }
+        }
+        Some(None)
+    }
+
+    /// The effect of one element, or none.
+    #[inline]
+    fn says(&self, program: &Program, mark: Mark, glance: &impl Glance) -> Option<Effects> {
+        let number = mark.0 >> Mark::SHIFT;
+        if mark.0 & (Mark::SET | Mark::LADEN) != 0 {
+            return self.says_more(program, mark, glance);
+        }
+        let applies = number == 0 || self.holds(program, number - 1, glance)?;
+        Some(if applies { mark.effects() } else { Effects::NONE })
+    }
+
+    #[inline(never)]
+    fn says_more(&self, program: &Program, mark: Mark, glance: &impl Glance) -> Option<Effects> {
+        let number = mark.0 >> Mark::SHIFT;
+        if mark == Mark::UNREADY {
+            None
+        } else if mark.0 & Mark::SET != 0 {
+            effects_of(self.verdict(program, number, glance)?)
+        } else if number > 0 && !self.holds(program, number - 1, glance)? {
+            Some(Effects::NONE)
+        } else {
+            None
+        }
+    }
+
+    #[inline]
+    fn holds(&self, program: &Program, condition: u32, glance: &impl Glance) -> Option<bool> {
+        self.swift.conditions.get(condition as usize)?.truth(program, glance)
+    }
+
+    #[inline]
+    fn marks(&self, way: Way) -> Option<&[Mark]> {
+        if way.kind() != Way::LIST {
+            return None;
+        }
+        let (at, length) = (way.0 as usize & LISTS_MAX, way.length());
+        match length {
+            Way::LENGTH_MAX => self.long_list(at),
+            length => self.swift.marks.get(at..at + length as usize),
+        }
+    }
+
+    #[cold]
+    fn long_list(&self, at: usize) -> Option<&[Mark]> {
+        let (length, marks) = self.swift.marks.get(at..)?.split_first()?;
+        marks.get(..length.0 as usize)
+    }
+
+    /// Walks until there is something else than a node.
+    #[inline]
+    fn glide(&self, mut way: Way, glance: &impl Glance) -> Way {
+        while way.kind() == Way::NODE
+            && let Some(node) = self.swift.nodes.get(way.place())
+        {
+            way = self.branch(way, node, glance.number(node.slot)).unwrap_or(Way::LOST);
+        }
+        way
+    }
+
+    #[inline]
+    fn branch(&self, way: Way, node: &Lookout, number: Number) -> Option<Way> {
+        let atom = Lookout::STATES + number.0.wrapping_sub(node.low).min(node.count);
+        let place = if number.0 < Lookout::STATES { number.0 } else { atom };
+        let found = self.swift.ways.get((node.first + place) as usize).copied();
+        if node.low == Lookout::WIDE { self.wide(way, number).or(found) } else { found }
+    }
+
+    #[inline(never)]
+    fn wide(&self, node: Way, number: Number) -> Option<Way> {
+        self.swift.wide.get(&(node.0, number.0)).copied()
+    }
+}
+
+/// Whether nothing goes along with a verdict, where something goes along with these effects.
+#[inline]
+fn is_unladen(laden: Effects, verdict: Verdict) -> bool {
+    laden == Effects::NONE || effects_of(verdict).is_some_and(|effect| effect.bits() & laden.bits() == 0)
+}
+
+/// The effect of a verdict, or none; `None` of an error.
+fn effects_of(verdict: Verdict) -> Option<Effects> {
+    match verdict {
+        Verdict::Permit => Some(Effects::PERMIT),
+        Verdict::Deny => Some(Effects::DENY),
+        Verdict::Suspend => Some(Effects::SUSPEND),
+        Verdict::NotApplicable => Some(Effects::NONE),
+        Verdict::Indeterminate(_) => None,
+    }
+}
+
+/// The verdict of one effect.
+fn verdict_of(effect: Effects) -> Verdict {
+    let all = [Effect::Permit, Effect::Deny, Effect::Suspend];
+    all.into_iter().find(|one| effect.contains(*one)).map_or(Verdict::NotApplicable, Verdict::from)
+}

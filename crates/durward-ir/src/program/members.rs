@@ -1,0 +1,137 @@
+//! Which of a constant object's values have a key: the truths of `object[(part)] has "key"`, by what the part holds.
+//!
+//! Conditions of this form are how policies ask who belongs to what. Their truths follow from the object without
+//! evaluating anything: the values that have a key are found once for all keys.
+
+use std::collections::HashMap;
+
+use smol_str::SmolStr;
+
+use super::{Atom, BinaryOperator, Expr, ExprId, Lookup, Program, SlotId, Structured};
+use crate::question::Number;
+use crate::value::{Operand, Value};
+
+/// The truths of one condition.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Members {
+    pub(super) slot: SlotId,
+    /// The [`Number`] of the slot's first atom.
+    first: u32,
+    /// How many atoms the slot has.
+    count: u32,
+    /// Where in [`Pool`] the members are.
+    at: u32,
+    /// How many words of 32 bits less one a set of members has; 0 where there is a bit for each atom.
+    mask: u32,
+}
+
+/// The members of all conditions.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    words: Vec<u32>,
+}
+
+/// A bit for each atom is kept where that takes no more memory than so many times what a set of the members takes.
+const BITS_WORTH: usize = 2;
+
+impl Members {
+    /// Whether what the slot holds is a member; `None` where that is no atom of it.
+    #[inline]
+    pub(super) fn truth(&self, pool: &Pool, number: Number) -> Option<bool> {
+        let place = number.0.wrapping_sub(self.first);
+        if place >= self.count {
+            return None;
+        }
+        if self.mask == 0 {
+            let word = pool.words.get((self.at + place / 32) as usize)?;
+            return Some(word >> (place % 32) & 1 == 1);
+        }
+        let mut at = spread(place) & self.mask;
+        loop {
+            let entry = *pool.words.get((self.at + at) as usize)?;
+            if entry == 0 || entry == place + 1 {
+                return Some(entry != 0);
+            }
+            at = (at + 1) & self.mask;
+        }
+    }
+}
+
+fn spread(place: u32) -> u32 {
+    place.wrapping_mul(0x9e37_79b9) >> 12
+}
+
+impl Pool {
+    /// `members` are places among the `count` atoms of a slot.
+    fn add(&mut self, slot: SlotId, (first, count): (u32, u32), members: &[u32]) -> Option<Members> {
+        let at = u32::try_from(self.words.len()).ok()?;
+        let size = (members.len() * 3 / 2 + 1).next_power_of_two().max(2);
+        let bits = (count as usize).div_ceil(32);
+        let members_of = |mask| Members { slot, first: Number::of(Atom(first)).0, count, at, mask };
+        if bits <= BITS_WORTH * size {
+            self.words.resize(self.words.len() + bits, 0);
+            for place in members {
+                let word = self.words.get_mut(at as usize + *place as usize / 32)?;
+                *word |= 1 << (place % 32);
+            }
+            return Some(members_of(0));
+        }
+        let mask = size as u32 - 1;
+        self.words.resize(self.words.len() + size, 0);
+        for place in members {
+            let mut to = spread(*place) & mask;
+            while let Some(entry) = self.words.get_mut((at + to) as usize) {
+                if *entry == 0 {
+                    *entry = place + 1;
+                    break;
+                }
+                to = (to + 1) & mask;
+            }
+        }
+        Some(members_of(mask))
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.words.shrink_to_fit();
+    }
+}
+
+/// Finds the members of conditions.
+pub(super) struct Finder<'p> {
+    program: &'p Program,
+    /// By lookup, the places of the atoms whose values have a key; `None` where not all atoms have objects.
+    known: HashMap<ExprId, Option<ByKey<'p>>>,
+}
+
+type ByKey<'p> = HashMap<&'p SmolStr, Vec<u32>, foldhash::fast::FixedState>;
+
+impl<'p> Finder<'p> {
+    pub(super) fn new(program: &'p Program) -> Finder<'p> {
+        Finder { program, known: HashMap::new() }
+    }
+
+    /// The members, if the condition is of that form.
+    pub(super) fn find(&mut self, condition: ExprId, pool: &mut Pool) -> Option<Members> {
+        let Expr::Structured(Structured::Binary(BinaryOperator::Has, base, key)) =
+            self.program.expr(condition)
+        else {
+            return None;
+        };
+        let Expr::Structured(Structured::Lookup(lookup)) = self.program.expr(*base) else { return None };
+        let Expr::Constant(Operand::One(key)) = self.program.expr(*key) else { return None };
+        let Value::Text(key) = key.as_ref() else { return None };
+        let by_key = self.known.entry(*base).or_insert_with(|| by_key(self.program, lookup)).as_ref()?;
+        let members = by_key.get(key).map(Vec::as_slice).unwrap_or_default();
+        pool.add(lookup.slot, self.program.slots.atoms_of(lookup.slot), members)
+    }
+}
+
+fn by_key<'p>(program: &'p Program, lookup: &'p Lookup) -> Option<ByKey<'p>> {
+    let (first, count) = program.slots.atoms_of(lookup.slot);
+    let mut by_key = ByKey::default();
+    for place in 0..count {
+        let object = lookup.get(Atom(first + place))?.as_object()?;
+        object.keys().for_each(|key| by_key.entry(key).or_default().push(place));
+    }
+    (count > 0).then_some(by_key)
+}

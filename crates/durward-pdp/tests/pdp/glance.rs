@@ -1,0 +1,177 @@
+//! What is answered at a glance is what the plain evaluator says: of random policies as people write them, many at once,
+//! asked with short, long, whole, broken, missing and nested values; as read, encoded, side by side, and by a decider.
+
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
+use durward_pdp::{IndexKind, Pdp, PolicyText};
+
+/// xorshift64*
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
+    }
+
+    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+        all[self.below(all.len())]
+    }
+}
+
+const GROUPS: &str = r#"{"ann":{"staff":1,"a group with a long name":2},"bob":{"staff":{}},"cid":{},
+    "somebody with a very long name":{"all":null}}"#;
+
+const PARTS: [&str; 7] = [
+    "subject.role",
+    "subject.id",
+    "resource.type",
+    "action",
+    "subject.clearance",
+    "resource.sensitivity",
+    "resource.a_property_with_a_long_name",
+];
+const VALUES: [&str; 16] = [
+    r#""ann""#,
+    r#""bob""#,
+    r#""doctor""#,
+    r#""nurse""#,
+    r#""somebody with a very long name""#,
+    r#""somebody else with a long name""#,
+    r#""fifteen letters""#,
+    r#""""#,
+    "0",
+    "3",
+    "3.0",
+    "2.5",
+    "-9223372036854775809",
+    "true",
+    "null",
+    r#"["ann",{"role":"doctor"}]"#,
+];
+
+fn condition(chance: &mut Chance) -> String {
+    let part = chance.of(&PARTS);
+    match chance.below(12) {
+        0..5 => format!("{part} == {}", chance.of(&VALUES)),
+        5 => format!("{part} in [{}, {}]", chance.of(&VALUES), chance.of(&VALUES)),
+        6 => format!("{part} {} {}", chance.of(&["<", "<=", ">", ">="]), chance.of(&PARTS)),
+        7 => format!("{} {} {part}", chance.of(&["3", "2.5", "-1"]), chance.of(&["<", "<=", ">", ">="])),
+        8 => format!("groups[(subject.id)] has {}", chance.of(&[r#""staff""#, r#""all""#, r#""nothing""#])),
+        9 => format!("!({part} == {})", chance.of(&VALUES)),
+        10 => format!("({part} == {} || {})", chance.of(&VALUES), condition(chance)),
+        _ => format!("{part} != {}", chance.of(&VALUES)),
+    }
+}
+
+fn policy(number: usize, chance: &mut Chance) -> String {
+    let effect = chance.of(&["permit", "deny", "permit", "deny", "suspend"]);
+    let conditions: Vec<String> = (0..chance.below(4)).map(|_| condition(chance)).collect();
+    let body = conditions.iter().map(|condition| format!("{condition};")).collect::<String>();
+    let duty = if chance.below(6) == 0 { "obligation { \"do\": subject }" } else { "" };
+    format!("policy \"{number}\" {effect} {body} {duty}")
+}
+
+fn algorithm(chance: &mut Chance) -> String {
+    let mode =
+        chance.of(&["PRIORITY_DENY", "PRIORITY_PERMIT", "FIRST", "UNANIMOUS", "UNIQUE", "PRIORITY_DENY"]);
+    let default = chance.of(&["DENY", "PERMIT", "ABSTAIN"]);
+    let errors = chance.of(&["PROPAGATE", "ABSTAIN"]);
+    // Documents of a directory have no order.
+    let mode = if mode == "FIRST" { "UNANIMOUS_STRICT" } else { mode };
+    format!(
+        r#"{{"algorithm":{{"votingMode":"{mode}","defaultDecision":"{default}","errorHandling":"{errors}"}},
+            "variables":{{"groups":{GROUPS}}}}}"#
+    )
+}
+
+fn policies(chance: &mut Chance) -> Vec<PolicyText> {
+    let text = |name: String, text: String| PolicyText { name, text: text.into_bytes() };
+    let mut all = vec![text("pdp.json".into(), algorithm(chance))];
+    let count = 1 + chance.below(40);
+    for number in 0..count {
+        let sapl = if chance.below(8) == 0 {
+            let inner: Vec<String> = (0..3).map(|inner| policy(1000 * number + inner, chance)).collect();
+            let algorithm = chance.of(&["first or abstain errors propagate", "priority permit or deny"]);
+            let target =
+                if chance.below(2) == 0 { format!("for {}", condition(chance)) } else { String::new() };
+            format!("set \"set {number}\" {algorithm} {target} {}", inner.join("\n"))
+        } else {
+            policy(number, chance)
+        };
+        all.push(text(format!("{number:02}.sapl"), sapl));
+    }
+    all
+}
+
+fn subscription(chance: &mut Chance) -> String {
+    let mut object = |keys: &[&str]| {
+        if chance.below(12) == 0 {
+            return chance.of(&VALUES).to_owned();
+        }
+        let mut entries: Vec<String> = Vec::new();
+        for key in keys {
+            if chance.below(8) > 0 {
+                entries.push(format!("\"{key}\":{}", chance.of(&VALUES)));
+            }
+        }
+        if chance.below(12) == 0 {
+            entries.extend((0..20).map(|number| format!("\"more{number}\":{number}")));
+        }
+        format!("{{{}}}", entries.join(","))
+    };
+    let subject = object(&["role", "id", "clearance"]);
+    let resource = object(&["type", "sensitivity", "a_property_with_a_long_name", "a_property_with_another"]);
+    format!(r#"{{"subject":{subject},"action":{},"resource":{resource}}}"#, chance.of(&VALUES))
+}
+
+fn said(decision: &Decision) -> String {
+    format!("{decision:?}")
+}
+
+#[test]
+fn what_is_seen_at_a_glance_is_what_the_plain_evaluator_says() {
+    let mut chance = Chance(0x9e37);
+    let (mut asked, mut outcomes) = (0, std::collections::BTreeMap::<String, usize>::new());
+    for _ in 0..250 {
+        let texts = policies(&mut chance);
+        let built = IndexKind::ALL.map(|kind| Pdp::builder().policies(texts.clone()).index(kind).build());
+        // What can never be evaluated is refused.
+        let Ok(pdps) = built.into_iter().collect::<Result<Vec<Pdp>, _>>() else { continue };
+        let plain = Pdp::builder().policies(texts.clone()).index(IndexKind::Scan).build().unwrap();
+        let asking: Vec<String> = (0..40).map(|_| subscription(&mut chance)).collect();
+        let read = |text: &String| Subscription::from_json(text.as_bytes()).unwrap();
+        let subscriptions: Vec<Subscription> = asking.iter().map(read).collect();
+        let expected: Vec<Decision> =
+            subscriptions.iter().map(|asked| plain.decide_known(asked).decision).collect();
+        for pdp in &pdps {
+            let mut encoded = subscriptions.clone();
+            encoded.iter_mut().for_each(|asked| pdp.encode_subscription(asked));
+            let mut decider = pdp.decider();
+            for (way, asked) in [("as read", &subscriptions), ("encoded", &encoded)] {
+                let mut together = vec![Decision::plain(Outcome::Suspend); asked.len()];
+                pdp.decide_batch(asked, &mut together);
+                for (at, asked) in asked.iter().enumerate() {
+                    let context = || {
+                        let texts: Vec<_> =
+                            texts.iter().map(|text| String::from_utf8_lossy(&text.text)).collect();
+                        format!("{way} {pdp:?}\n{texts:#?}\n{}", asking[at])
+                    };
+                    let expected = said(&expected[at]);
+                    assert_eq!(said(&pdp.decide_once(asked)), expected, "one by one, {}", context());
+                    assert_eq!(said(&together[at]), expected, "together, {}", context());
+                    assert_eq!(said(&decider.decide_once(asked)), expected, "by a decider, {}", context());
+                }
+            }
+        }
+        asked += asking.len();
+        for decision in expected {
+            *outcomes.entry(decision.outcome.as_str().to_owned()).or_default() += 1;
+        }
+    }
+    assert!(
+        asked > 4_000 && outcomes.len() == 5 && outcomes.values().all(|count| *count > 50),
+        "{outcomes:?}"
+    );
+}

@@ -1,0 +1,214 @@
+//! One set of policies, decided in every way there is, and plainly.
+
+use durward_pdp::ir::attribute::{AttributeName, NameKey};
+use durward_pdp::ir::fault::{Evaluated, Fault};
+use durward_pdp::ir::path::Path;
+use durward_pdp::ir::question::{Attributes, Invocation, Reading};
+use durward_pdp::sapl::{Decision, Subscription};
+use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Value};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// In SAPL's words.
+    Subscription(Box<Subscription>),
+    /// In XACML's words.
+    Request(Box<Request>),
+}
+
+impl Question {
+    /// Reads a subscription of SAPL (JSON) or a request of XACML (XML).
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn read(text: &str) -> Result<Question, String> {
+        if text.trim_start().starts_with('{') {
+            let subscription = Subscription::from_json(text.as_bytes()).map_err(|error| error.to_string())?;
+            return Ok(Question::Subscription(Box::new(subscription)));
+        }
+        let request = Request::from_xml(text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(Question::Request(Box::new(request)))
+    }
+}
+
+/// The plain evaluator said one thing and somebody else another.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// Who: the index and what was done with the question.
+    pub who: String,
+    /// What the plain evaluator says.
+    pub plain: String,
+    /// What the other says.
+    pub found: String,
+}
+
+/// Decision points of the same policies.
+#[derive(Debug)]
+pub struct Contest {
+    plain: Pdp,
+    others: Vec<(String, Pdp)>,
+}
+
+/// How often attribute finders may be asked for one question.
+const ROUNDS_MAX: usize = 64;
+
+/// What an answer says where a source failed.
+pub(super) const SOURCE_FAILURE: &str = "the source is closed";
+
+impl Contest {
+    /// Puts the policies in force plainly, and once for every index; once more with other settings, where there are any.
+    /// `None` where they are refused.
+    ///
+    /// # Errors
+    /// They are refused by some and not by others, or for other reasons.
+    pub fn build(
+        make: &dyn Fn() -> PdpBuilder,
+        settings: Option<&IndexSettings>,
+    ) -> Result<Option<Contest>, Disagreement> {
+        let plain = make().plain().build();
+        let mut others = Vec::new();
+        let kinds = IndexKind::ALL.map(|kind| (kind.to_string(), make().index(kind)));
+        let others_of = |settings: &IndexSettings| {
+            IndexKind::ALL.map(|kind| {
+                let builder = make().index(kind).index_settings(settings.clone());
+                (format!("{kind} with {settings:?}"), builder)
+            })
+        };
+        for (who, builder) in kinds.into_iter().chain(settings.into_iter().flat_map(others_of)) {
+            match (&plain, builder.build()) {
+                (Ok(_), Ok(pdp)) => others.push((who, pdp)),
+                (Err(plain), Err(found)) if said(plain) == said(&found) => {}
+                (plain, found) => {
+                    let said_of = |result: &Result<(), String>| match result {
+                        Ok(()) => "takes the policies".to_owned(),
+                        Err(errors) => format!("refuses the policies:\n{errors}"),
+                    };
+                    let plain = plain.as_ref().map(|_| ()).map_err(|errors| said(errors));
+                    let found = found.map(|_| ()).map_err(|errors| said(&errors));
+                    return Err(Disagreement { who, plain: said_of(&plain), found: said_of(&found) });
+                }
+            }
+        }
+        Ok(plain.ok().map(|plain| Contest { plain, others }))
+    }
+
+    /// Adds somebody to be compared with the plain evaluator.
+    pub fn add(&mut self, who: &str, pdp: Pdp) {
+        self.others.push((who.to_owned(), pdp));
+    }
+
+    /// Asks everybody, in every way the question can be asked. Gives the number of answers that were compared.
+    ///
+    /// # Errors
+    /// One of the others says something else than the plain evaluator.
+    pub fn ask(&self, question: &Question) -> Result<u64, Disagreement> {
+        match question {
+            Question::Subscription(subscription) => self.ask_subscription(subscription),
+            Question::Request(request) => self.ask_request(request),
+        }
+    }
+
+    fn ask_subscription(&self, subscription: &Subscription) -> Result<u64, Disagreement> {
+        let plain = self.plain.decide_once(subscription).to_json();
+        let found_plain = known(&self.plain, subscription, None)?;
+        let mut compared = 0;
+        for (who, pdp) in &self.others {
+            let mut encoded = subscription.clone();
+            same(who, "", &plain, &pdp.decide_once(&encoded).to_json())?;
+            pdp.encode_subscription(&mut encoded);
+            same(who, ", encoded", &plain, &pdp.decide_once(&encoded).to_json())?;
+            let found = known(pdp, subscription, Some(&self.plain))?;
+            same(who, ", with attribute finders", &found_plain, &found)?;
+            compared += 3;
+        }
+        Ok(compared)
+    }
+
+    fn ask_request(&self, request: &Request) -> Result<u64, Disagreement> {
+        let plain = self.plain.decide(request).to_json();
+        // An index may know that a source need not be asked, and so not hear that it fails.
+        if plain.contains(SOURCE_FAILURE) {
+            return Ok(0);
+        }
+        let mut compared = 0;
+        for (who, pdp) in &self.others {
+            let mut encoded = request.clone();
+            same(who, "", &plain, &pdp.decide(&encoded).to_json())?;
+            pdp.encode(&mut encoded);
+            same(who, ", encoded", &plain, &pdp.decide(&encoded).to_json())?;
+            compared += 2;
+        }
+        Ok(compared)
+    }
+}
+
+fn said(errors: &[PolicyError]) -> String {
+    errors.iter().map(PolicyError::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn same(who: &str, how: &str, plain: &str, found: &str) -> Result<(), Disagreement> {
+    if plain == found {
+        return Ok(());
+    }
+    Err(Disagreement { who: format!("{who}{how}"), plain: plain.to_owned(), found: found.to_owned() })
+}
+
+/// The decision once all attribute finders have said what they have to say. Knowing the same, nobody may want to know
+/// more than the plain evaluator.
+fn known(pdp: &Pdp, subscription: &Subscription, plain: Option<&Pdp>) -> Result<String, Disagreement> {
+    let mut knowing = Knowing { subscription, told: Vec::new() };
+    for _ in 0..ROUNDS_MAX {
+        let attempt = pdp.decide_known(&knowing);
+        if attempt.needs.is_empty() {
+            return Ok(Decision::to_json(&attempt.decision));
+        }
+        if let Some(plain) = plain {
+            let wanted = plain.decide_known(&knowing).needs;
+            if let Some(other) = attempt.needs.iter().find(|need| !wanted.contains(need)) {
+                let (plain, found) = (format!("wants {wanted:?}"), format!("wants {other:?}"));
+                return Err(Disagreement { who: "asking attribute finders".to_owned(), plain, found });
+            }
+        }
+        knowing.told.extend(attempt.needs);
+    }
+    Ok(format!("asks more than {ROUNDS_MAX} times"))
+}
+
+/// A subscription with what attribute finders have said about it so far.
+struct Knowing<'s> {
+    subscription: &'s Subscription,
+    told: Vec<Invocation>,
+}
+
+impl Attributes for Knowing<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        self.subscription.read(name, key)
+    }
+
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.subscription.part(path)
+    }
+
+    fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
+        self.told.contains(invocation).then(|| says(invocation))
+    }
+}
+
+/// What an attribute finder says: always the same to the same.
+fn says(invocation: &Invocation) -> Evaluated<Value> {
+    let entity = invocation.entity.as_ref().map(Value::to_json).unwrap_or_default();
+    let arguments: String = invocation.arguments.iter().map(Value::to_json).collect();
+    let digest = format!("{}{entity}{arguments}", invocation.name)
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+            (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    match (digest >> 32) % 8 {
+        0 => Err(Fault::processing("the finder fails")),
+        1 => Ok(Value::Undefined),
+        2 => Ok(Value::Boolean(false)),
+        3 => Ok(Value::text("v1")),
+        4 => Ok(Value::number(3)),
+        _ => Ok(Value::Boolean(true)),
+    }
+}
