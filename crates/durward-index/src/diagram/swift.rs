@@ -238,7 +238,7 @@ impl Maker<'_> {
         let kind = match step.kind {
             Step::NODE => Way::NODE,
             Step::FORK => Way::FORK,
-            Step::MANY | Step::ALL => return Way::LOST,
+            Step::MANY | Step::ALL | Step::SIEVE => return Way::LOST,
             _ => return self.list(step),
         };
         if step.at as usize > PLACES_MAX { Way::LOST } else { Way(kind | step.at) }
