@@ -17,7 +17,7 @@ fuzz_target!(|input: &str| {
     let read = if request.starts_with('{') { Request::from_json(text) } else { Request::from_xml(text) };
     let Ok(request) = read else { return };
     let Some(truth) = answer(policy, &request, IndexKind::Scan) else { return };
-    for index in [IndexKind::Bloom, IndexKind::Diagram] {
+    for index in [IndexKind::Bloom, IndexKind::Canonical, IndexKind::Diagram] {
         assert_eq!(answer(policy, &request, index).as_ref(), Some(&truth), "{index}");
     }
 });

@@ -123,7 +123,7 @@ fn program(policies: usize) -> Program {
                 duties,
                 place: Place::default(),
             };
-            builder.node(Node::Set(set))
+            builder.set(set)
         })
         .collect();
     builder.finish(Set {
@@ -187,13 +187,14 @@ fn main() {
         })
         .collect();
     println!("{policies} policies with {RULES} rules each; {}", Index::reason(&program));
-    for kind in [IndexKind::Scan, IndexKind::Bloom, IndexKind::Diagram] {
+    for kind in [IndexKind::Scan, IndexKind::Bloom, IndexKind::Canonical, IndexKind::Diagram] {
         let start = Instant::now();
         let index = Index::build(kind, &program, &Settings::default());
         let built = start.elapsed();
         let nanoseconds = match &index {
             Index::Scan(scan) => time(&program, &questions, scan, 5),
             Index::Bloom(bloom) => time(&program, &questions, bloom, 5),
+            Index::Canonical(canonical) => time(&program, &questions, canonical, 50),
             Index::Diagram(diagram) => time(&program, &questions, &**diagram, 200),
             Index::Changed(changed) => time(&program, &questions, &**changed, 200),
         };

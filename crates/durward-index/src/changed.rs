@@ -187,7 +187,7 @@ impl Changed {
 /// The set of all root documents.
 fn root(program: &Program) -> Option<&Set> {
     match program.node(program.root()) {
-        Node::Set(set) => Some(set),
+        Node::Set(set) => Some(&**set),
         Node::Rule(_) => None,
     }
 }

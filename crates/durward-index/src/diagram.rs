@@ -10,8 +10,8 @@
 mod build;
 mod division;
 mod expand;
-mod inline;
 mod merge;
+mod order;
 mod store;
 mod swift;
 mod table;
@@ -22,6 +22,7 @@ use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
 use crate::necessary;
+use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::Maker;
@@ -32,12 +33,14 @@ use table::{Table, Tables};
 /// Decision diagrams over the targets of a program.
 #[derive(Debug)]
 pub struct Diagram {
-    /// For each element, where its diagrams start.
+    /// For each element from the first set on, where its diagrams start.
     starts: Box<[Starts]>,
+    first_set: u32,
     nodes: Box<[Branching]>,
     forks: Box<[[Step; 2]]>,
     tables: Tables,
     lists: Box<[Entry]>,
+    sieves: Sieves,
     targets: Targets,
     swift: Swift,
     statistics: DiagramStatistics,
@@ -60,13 +63,16 @@ impl Step {
     /// All children of the set.
     const ALL: u32 = u32::MAX - 3;
 
+    /// `at` is a sieve.
+    const SIEVE: u32 = u32::MAX - 4;
+
     const UNDIVIDED: Step = Step { at: 0, kind: Step::ALL };
     const NOBODY: Step = Step { at: 0, kind: 0 };
 
     /// Whether this is the end of a walk.
     #[inline]
     fn is_list(self) -> bool {
-        self.kind < Step::ALL
+        self.kind < Step::SIEVE
     }
 }
 
@@ -150,6 +156,12 @@ impl Diagram {
     /// The targets of all elements.
     pub(crate) fn targets(&self) -> &Targets {
         &self.targets
+    }
+
+    #[inline]
+    fn starts_of(&self, id: NodeId) -> Starts {
+        let place = id.0.wrapping_sub(self.first_set) as usize;
+        self.starts.get(place).copied().unwrap_or(Starts::UNDIVIDED)
     }
 
     /// Walks until there is a list, or a step only [`Merging`] can take.
@@ -237,7 +249,7 @@ impl Shortlist for Diagram {
         list: ListPolicies,
         mut show: impl FnMut(NodeId, Known) -> Flow,
     ) {
-        let starts = self.starts.get(id.0 as usize).copied().unwrap_or(Starts::UNDIVIDED);
+        let starts = self.starts_of(id);
         let start = match list {
             ListPolicies::No => starts.deep,
             ListPolicies::Yes => starts.exact,
@@ -249,6 +261,8 @@ impl Shortlist for Diagram {
                     break;
                 }
             }
+        } else if step.kind == Step::SIEVE {
+            self.sieves.pour(step.at, question, |left| show(left.node, left.known));
         } else {
             self.show_otherwise(step, starts, set, question, &mut show);
         }

@@ -10,6 +10,8 @@ pub enum IndexKind {
     Scan,
     /// A Bloom filter per target over the values it asks for.
     Bloom,
+    /// Count-and-eliminate: bit sets over targets in disjunctive normal form.
+    Canonical,
     /// A decision diagram per set: one look at an attribute leaves the children that can still apply.
     Diagram,
     /// Whichever suits the policies.
@@ -19,13 +21,15 @@ pub enum IndexKind {
 
 impl IndexKind {
     /// All of them.
-    pub const ALL: [IndexKind; 4] = [IndexKind::Scan, IndexKind::Bloom, IndexKind::Diagram, IndexKind::Auto];
+    pub const ALL: [IndexKind; 5] =
+        [IndexKind::Scan, IndexKind::Bloom, IndexKind::Canonical, IndexKind::Diagram, IndexKind::Auto];
 
     /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             IndexKind::Scan => "scan",
             IndexKind::Bloom => "bloom",
+            IndexKind::Canonical => "canonical",
             IndexKind::Diagram => "diagram",
             IndexKind::Auto => "auto",
         }
@@ -44,7 +48,11 @@ pub struct UnknownIndex(String);
 
 impl fmt::Display for UnknownIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not an index; there are `scan`, `bloom`, `diagram` and `auto`", self.0)
+        write!(
+            f,
+            "`{}` is not an index; there are `scan`, `bloom`, `canonical`, `diagram` and `auto`",
+            self.0
+        )
     }
 }
 

@@ -10,21 +10,26 @@
 //! which is that of the other and a small one beside it.
 
 mod bloom;
+mod canonical;
 mod changed;
 mod diagram;
+mod formula;
+mod inline;
 mod kind;
 mod necessary;
 mod settings;
+mod sieve;
 mod statistics;
 mod target;
 
 pub use bloom::Bloom;
+pub use canonical::Canonical;
 pub use changed::{Base, Changed, Ground};
 pub use diagram::Diagram;
 pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
-pub use statistics::{BloomStatistics, DiagramStatistics, Statistics};
+pub use statistics::{BloomStatistics, CanonicalStatistics, DiagramStatistics, Statistics};
 
 use std::sync::Arc;
 
@@ -47,6 +52,8 @@ pub enum Index {
     Scan(Everything),
     /// A Bloom filter per target.
     Bloom(Bloom),
+    /// Count-and-eliminate over bit sets.
+    Canonical(Canonical),
     /// A decision diagram per set.
     Diagram(Box<Diagram>),
     /// Any of these of another program, and what has changed since.
@@ -71,6 +78,7 @@ impl Index {
         match kind {
             IndexKind::Scan => Index::Scan(Everything),
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
+            IndexKind::Canonical => Index::Canonical(Canonical::build(program, settings)),
             IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
             IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
         }
@@ -82,7 +90,7 @@ impl Index {
     pub fn change(ground: &Arc<Ground>, before: Option<&Index>, program: &Program) -> Option<Index> {
         let before = match before {
             Some(Index::Changed(changed)) => Some(&**changed),
-            Some(Index::Scan(_) | Index::Bloom(_) | Index::Diagram(_)) | None => None,
+            Some(Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_)) | None => None,
         };
         let changed = Changed::of(Arc::clone(ground), before, program)?;
         Some(Index::Changed(Box::new(changed)))
@@ -93,6 +101,7 @@ impl Index {
         match self {
             Index::Scan(_) => IndexKind::Scan,
             Index::Bloom(_) => IndexKind::Bloom,
+            Index::Canonical(_) => IndexKind::Canonical,
             Index::Diagram(_) => IndexKind::Diagram,
             Index::Changed(changed) => changed.base().kind(),
         }
@@ -103,6 +112,7 @@ impl Index {
         match self {
             Index::Scan(_) => Statistics::Scan,
             Index::Bloom(bloom) => Statistics::Bloom(bloom.statistics()),
+            Index::Canonical(canonical) => Statistics::Canonical(canonical.statistics()),
             Index::Diagram(diagram) => Statistics::Diagram(diagram.statistics()),
             Index::Changed(changed) => changed.base().statistics(),
         }
@@ -114,7 +124,9 @@ impl Index {
             Index::Changed(changed) => {
                 format!("{}; {} changes since", self.statistics(), changed.change_count())
             }
-            Index::Scan(_) | Index::Bloom(_) | Index::Diagram(_) => self.statistics().to_string(),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => {
+                self.statistics().to_string()
+            }
         }
     }
 
@@ -155,6 +167,7 @@ impl Shortlist for Index {
         match self {
             Index::Scan(everything) => everything.children(id, set, question, list, show),
             Index::Bloom(bloom) => bloom.children(id, set, question, list, show),
+            Index::Canonical(canonical) => canonical.children(id, set, question, list, show),
             Index::Diagram(diagram) => diagram.children(id, set, question, list, show),
             Index::Changed(changed) => changed.children(id, set, question, list, show),
         }
@@ -164,6 +177,7 @@ impl Shortlist for Index {
         match self {
             Index::Scan(everything) => everything.target(id, question),
             Index::Bloom(bloom) => bloom.target(id, question),
+            Index::Canonical(canonical) => canonical.target(id, question),
             Index::Diagram(diagram) => diagram.target(id, question),
             Index::Changed(changed) => changed.target(id, question),
         }

@@ -20,6 +20,12 @@ pub struct Settings {
     pub bloom_hashes: u32,
     /// Whether Bloom filters count how often they were asked, and mistaken.
     pub counting: Counting,
+    /// How many conjunctions a target may come to where it is multiplied out; past it, only what must hold for it
+    /// is used.
+    pub canonical_ways_max: usize,
+    /// With how many conjunctions sets are no longer sifted; a set that was begun is finished. Each takes about 100
+    /// bytes.
+    pub canonical_conjunctions_max: usize,
     /// How many nodes all diagrams together may have, of about 40 bytes each. Policies come to about one for each
     /// rule. Past it, sets list their children undivided.
     pub diagram_nodes_max: usize,
@@ -36,6 +42,8 @@ impl Default for Settings {
             bloom_bits: 128,
             bloom_hashes: 4,
             counting: Counting::Off,
+            canonical_ways_max: 16,
+            canonical_conjunctions_max: 1 << 24,
             diagram_nodes_max: 1 << 22,
             diagram_entries_max: 1 << 26,
             necessary_atoms_max: 1 << 12,

@@ -9,6 +9,8 @@ pub enum Statistics {
     Scan,
     /// Of Bloom filters.
     Bloom(BloomStatistics),
+    /// Of sieves.
+    Canonical(CanonicalStatistics),
     /// Of diagrams.
     Diagram(DiagramStatistics),
 }
@@ -45,11 +47,32 @@ impl BloomStatistics {
     }
 }
 
+/// What the sieves of count-and-eliminate consist of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CanonicalStatistics {
+    /// How many sets have a sieve.
+    pub sets: usize,
+    /// How many ways of applying their children have.
+    pub conjunctions: usize,
+    /// How many slots are looked at, set by set.
+    pub slots: usize,
+    /// How many children have a target that would come to too many conjunctions: only what must hold for it is used.
+    pub abridged: usize,
+    /// The memory of the index.
+    pub bytes: usize,
+    /// Whether a limit of [`crate::Settings`] kept children from being sifted.
+    pub is_cut: bool,
+}
+
 /// What diagrams consist of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiagramStatistics {
     /// How many nodes there are.
     pub nodes: usize,
+    /// How many of them are forks, of which both ways are gone.
+    pub forks: usize,
+    /// How many sieves of children that cannot be divided without copying them over and over.
+    pub sieves: usize,
     /// How many different lists of children.
     pub lists: usize,
     /// The memory of the index.
@@ -65,6 +88,7 @@ impl fmt::Display for Statistics {
         match self {
             Statistics::Scan => f.write_str("scan"),
             Statistics::Bloom(bloom) => bloom.fmt(f),
+            Statistics::Canonical(canonical) => canonical.fmt(f),
             Statistics::Diagram(diagram) => diagram.fmt(f),
         }
     }
@@ -94,10 +118,27 @@ impl fmt::Display for BloomStatistics {
     }
 }
 
+impl fmt::Display for CanonicalStatistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CanonicalStatistics { sets, conjunctions, slots, abridged, bytes, is_cut } = self;
+        write!(
+            f,
+            "canonical: {conjunctions} conjunctions over {slots} attributes of {sets} sets, {bytes} bytes"
+        )?;
+        if *abridged > 0 {
+            write!(f, ", {abridged} targets of too many alternatives")?;
+        }
+        if *is_cut { f.write_str(", cut at a limit") } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for DiagramStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DiagramStatistics { nodes, lists, bytes, sets, is_cut } = self;
+        let DiagramStatistics { nodes, forks, sieves, lists, bytes, sets, is_cut } = self;
         write!(f, "diagram: {nodes} nodes and {lists} lists for {sets} sets, {bytes} bytes")?;
+        if forks + sieves > 0 {
+            write!(f, ", {forks} forks and {sieves} sieves")?;
+        }
         if *is_cut { f.write_str(", cut at a limit") } else { Ok(()) }
     }
 }

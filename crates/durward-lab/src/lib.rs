@@ -4,10 +4,12 @@
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
 pub mod embedded;
+mod machine;
 mod process;
 pub mod scenario;
 pub mod server;
 mod spread;
 pub mod streams;
 
+pub use machine::Machine;
 pub use spread::Spread;

@@ -125,7 +125,7 @@ impl Pdp {
     pub fn is_worth_settling(&self) -> bool {
         match &self.snapshot.load().index {
             Index::Changed(changed) => changed.change_count() >= CHANGES_WORTH_SETTLING,
-            Index::Scan(_) | Index::Bloom(_) | Index::Diagram(_) => false,
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => false,
         }
     }
 

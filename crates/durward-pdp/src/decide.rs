@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Question, Reading, Surroundings};
+use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -69,11 +69,16 @@ impl Pdp {
     /// Answers a request: one result, or several where the request asks several things at once (Multiple Decision
     /// profile). Never fails: what cannot be decided is an Indeterminate result that says why.
     pub fn decide(&self, request: &Request) -> Response {
-        let snapshot = self.snapshot.load();
+        self.decide_by(&self.snapshot.load(), request)
+    }
+
+    /// Answers by these policies.
+    #[inline]
+    pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
         if !request.categories.encoding().is_for(&snapshot.program.slots) {
             request.categories.touch();
         }
-        let asking = Asking::new(self, &snapshot);
+        let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
@@ -158,12 +163,29 @@ impl<'p> Asking<'p> {
         request: &Request,
         list: ListPolicies,
     ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
+        if let Some(vote) = self.at_a_glance(request, list) {
+            return Ok((vote, Vec::new()));
+        }
         match &self.snapshot.index {
             Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
+            Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
             Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
             Index::Changed(changed) => self.vote(request, &**changed, &Unwatched, list),
         }
+    }
+
+    /// What can be answered of an encoded request without evaluating anything; nothing goes along with it.
+    #[inline]
+    fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
+        let Index::Diagram(diagram) = &self.snapshot.index else { return None };
+        let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
+        if list == ListPolicies::Yes || !is_all_known {
+            return None;
+        }
+        let program = &self.snapshot.program;
+        let encoded = Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE)?;
+        diagram.glance(program, &encoded).map(Vote::plain)
     }
 
     /// One individual decision.

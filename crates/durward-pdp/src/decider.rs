@@ -46,6 +46,6 @@ impl Decider<'_> {
     /// See [`Pdp::decide_once`].
     #[inline]
     pub fn decide_once(&mut self, subscription: &Subscription) -> Decision {
-        self.pdp.decide_by(self.snapshot.load(), subscription)
+        self.pdp.decide_once_by(self.snapshot.load(), subscription)
     }
 }

@@ -29,6 +29,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod batch;
 mod builder;
 mod change;
 mod decide;

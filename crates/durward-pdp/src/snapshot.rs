@@ -154,7 +154,9 @@ fn build<T: Borrow<PolicyText>>(
         rules,
         index: match kind {
             IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
-            IndexKind::Scan | IndexKind::Bloom | IndexKind::Diagram => index.describe(),
+            IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
+                index.describe()
+            }
         },
     };
     let constant = if recipe.is_plain { None } else { always(&program) };

@@ -17,10 +17,6 @@ use durward_sapl::{Decision, Subscription};
 use crate::Pdp;
 use crate::snapshot::Snapshot;
 use crate::time::Moment;
-use smallvec::SmallVec;
-
-/// So many subscriptions are looked at together.
-const BATCH: usize = 32;
 
 /// What a subscription is answered with what is known so far.
 #[derive(Clone, Debug)]
@@ -50,38 +46,18 @@ impl Pdp {
     /// ```
     #[inline]
     pub fn decide_once(&self, subscription: &Subscription) -> Decision {
-        self.decide_by(&self.snapshot.load(), subscription)
+        self.decide_once_by(&self.snapshot.load(), subscription)
     }
 
-    /// Answers several subscriptions, each in the place of its own; of two slices the shorter counts. The answers are
-    /// those of [`Pdp::decide_once`] with the policies in force now; together they take less time than one by one,
-    /// most of all where they were encoded ([`Pdp::encode_subscription`]).
-    pub fn decide_batch(&self, subscriptions: &[Subscription], decisions: &mut [Decision]) {
-        let snapshot = self.snapshot.load();
-        for (subscriptions, decisions) in subscriptions.chunks(BATCH).zip(decisions.chunks_mut(BATCH)) {
-            self.decide_few(&snapshot, subscriptions, decisions);
-        }
-    }
-
+    /// Answers by these policies.
     #[inline]
-    pub(crate) fn decide_by(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
+    pub(crate) fn decide_once_by(&self, snapshot: &Snapshot, subscription: &Subscription) -> Decision {
         if let Some(decision) = &snapshot.constant {
             return decision.clone();
         }
         match at_a_glance(snapshot, subscription) {
             Some(verdict) => Decision::plain(verdict.into()),
             None => self.evaluated(snapshot, subscription),
-        }
-    }
-
-    fn decide_few(&self, snapshot: &Snapshot, subscriptions: &[Subscription], decisions: &mut [Decision]) {
-        let mut verdicts = [None; BATCH];
-        glance_at_all(snapshot, subscriptions, &mut verdicts);
-        for ((subscription, decision), verdict) in subscriptions.iter().zip(decisions).zip(verdicts) {
-            *decision = match verdict {
-                Some(verdict) => Decision::plain(verdict.into()),
-                None => self.decide_by(snapshot, subscription),
-            };
         }
     }
 
@@ -111,6 +87,7 @@ impl Pdp {
         match &snapshot.index {
             Index::Scan(everything) => self.attempt_by(snapshot, known, encoding, everything),
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
+            Index::Canonical(canonical) => self.attempt_by(snapshot, known, encoding, canonical),
             Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, &**diagram),
             Index::Changed(changed) => self.attempt_by(snapshot, known, encoding, &**changed),
         }
@@ -171,38 +148,20 @@ impl Pdp {
     }
 }
 
-/// Answers what can be answered side by side; the rest stays as it is.
-#[inline]
-fn glance_at_all(
-    snapshot: &Snapshot,
-    subscriptions: &[Subscription],
-    verdicts: &mut [Option<Verdict>; BATCH],
-) {
-    let Index::Diagram(diagram) = &snapshot.index else { return };
-    if snapshot.time.is_used() || snapshot.constant.is_some() || snapshot.program.has_foregone() {
-        return;
-    }
-    let slots = &snapshot.program.slots;
-    let encoded = subscriptions
-        .iter()
-        .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
-    let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
-    diagram.glance_many(&snapshot.program, &encoded, verdicts);
-}
-
 /// What can be answered without evaluating anything; nothing goes along with it.
 #[inline]
 fn at_a_glance(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdict> {
     if snapshot.time.is_used() {
         return None;
     }
-    let slots = &snapshot.program.slots;
-    match Encoded::new(slots, subscription.encoding(), subscription.brief()) {
+    let (slots, brief) = (&snapshot.program.slots, subscription.brief());
+    match Encoded::new(slots, subscription.encoding(), brief) {
         Some(encoded) => glance(snapshot, &encoded),
-        None => glance(snapshot, &Prepared::new(slots, subscription.brief(), subscription)),
+        None => Prepared::look(slots, brief, subscription, |prepared| glance(snapshot, prepared)),
     }
 }
 
+/// Where a verdict was computed ahead, or can be found in the index.
 #[inline]
 fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     if let Some(verdict) = snapshot.program.foregone_glance(glance) {
@@ -210,7 +169,7 @@ fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     }
     match &snapshot.index {
         Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
-        Index::Scan(_) | Index::Bloom(_) | Index::Changed(_) => None,
+        Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Changed(_) => None,
     }
 }
 

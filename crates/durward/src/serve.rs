@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// How several root policies are combined
     #[arg(long, value_name = "ALGORITHM", value_parser = policies::combining)]
     combining: Option<Algorithm>,
-    /// The index: auto, scan, bloom or diagram
+    /// The index: auto, scan, bloom, canonical or diagram
     #[arg(long, value_name = "NAME", value_parser = policies::index)]
     index: Option<IndexKind>,
 }

@@ -88,7 +88,7 @@ impl Ground {
     pub(super) fn diagram(&self) -> Option<&Diagram> {
         match self.index() {
             Index::Diagram(diagram) => Some(diagram),
-            Index::Scan(_) | Index::Bloom(_) | Index::Changed(_) => None,
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Changed(_) => None,
         }
     }
 

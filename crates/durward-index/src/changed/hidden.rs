@@ -129,8 +129,8 @@ fn hidden_by(ground: &Ground, place: u32) -> impl Iterator<Item = u32> {
 }
 
 /// Whether the target may match where the slot holds one of these, and nothing else. Both are sorted.
-fn may_hold(target: &Target, slot: SlotId, atoms: &[Atom]) -> bool {
-    target.clauses.iter().all(|clause| match clause {
+fn may_hold(target: Target<'_>, slot: SlotId, atoms: &[Atom]) -> bool {
+    target.clauses().all(|clause| match clause {
         Clause::OneOf(one_of) => one_of.slot != slot || atoms.iter().any(|atom| one_of.names(*atom)),
         Clause::Alternatives(_) => true,
     })

@@ -5,8 +5,8 @@ use durward_ir::evaluate::Known;
 use durward_ir::program::{NodeId, Set};
 use durward_ir::question::Question;
 
-use super::inline::Inline;
 use super::{Diagram, Entry, Step};
+use crate::inline::Inline;
 
 /// Beyond this many lists and entries for each child of the set, merging is given up. Slots with many values each
 /// would otherwise multiply.
@@ -77,6 +77,14 @@ impl<'d> Merging<'d> {
                 let [first, second] = self.diagram.forks.get(step.at as usize)?;
                 self.add(*first)?;
                 self.add(*second)
+            }
+            Step::SIEVE => {
+                self.diagram.sieves.pour(step.at, self.question, |left| {
+                    let is_known_match = left.known == Known::Match;
+                    self.found.extend(&[Entry::new(left.node, left.place, is_known_match)]);
+                    Flow::Continue
+                });
+                Some(())
             }
             length => {
                 self.work_left = self.work_left.checked_sub(length as usize + 1)?;

@@ -1,6 +1,7 @@
 //! Every index must answer exactly what the plain evaluator answers.
 
 #![expect(
+    clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
@@ -12,7 +13,8 @@ mod generate;
 mod shapes;
 
 use durward_index::{Counting, Index, IndexKind, Settings, Statistics};
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Unwatched};
+use durward_ir::Value;
+use durward_ir::evaluate::{Evaluator, Everything, Known, ListPolicies, Shortlist, Unwatched};
 use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
 use durward_ir::question::Question;
 use generate::{Facts, Generator, Random, Shape};
@@ -88,6 +90,8 @@ fn random_settings(random: &mut Random) -> Settings {
         bloom_bits: *random.one_of(&[64, 128, 512]),
         bloom_hashes: *random.one_of(&[0, 1, 4, 100]),
         counting: if random.percent(50) { Counting::On } else { Counting::Off },
+        canonical_ways_max: *random.one_of(&[0, 1, 2, defaults.canonical_ways_max]),
+        canonical_conjunctions_max: *random.one_of(&[0, 5, defaults.canonical_conjunctions_max]),
         diagram_nodes_max: *random.one_of(&[0, 1, 5, defaults.diagram_nodes_max, defaults.diagram_nodes_max]),
         diagram_entries_max: *random.one_of(&[0, 7, 50, defaults.diagram_entries_max]),
         necessary_atoms_max: *random.one_of(&[0, 1, 3, defaults.necessary_atoms_max]),
@@ -100,11 +104,21 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 #[test]
 fn every_index_answers_as_the_plain_evaluator() {
+    compare_all(from_environment("INDEX_PROGRAMS", PROGRAMS), Shape::random);
+}
+
+/// Where a diagram gives up dividing.
+#[test]
+fn every_index_answers_so_over_policies_that_test_random_subsets_of_attributes() {
+    compare_all(from_environment("INDEX_PROGRAMS", PROGRAMS) / 50, Shape::scattered);
+}
+
+#[expect(clippy::panic, reason = "a test says what it found")]
+fn compare_all(programs: u64, shape: fn(&mut Random) -> Shape) {
     let seed = from_environment("INDEX_SEED", SEED);
-    let programs = from_environment("INDEX_PROGRAMS", PROGRAMS);
     for number in 0..programs {
         let mut random = Random::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
-        let shape = Shape::random(&mut random);
+        let shape = shape(&mut random);
         let program = Generator::new(&mut random, shape.clone()).program();
         let settings = random_settings(&mut random);
         // What an index was told of sources must not matter.
@@ -140,6 +154,68 @@ fn two_matching_targets_are_an_error_even_if_neither_child_applies() {
             let index = Index::build(kind, &program, &Settings::default());
             assert_eq!(disagreement(&program, &facts, &index), None, "index `{kind}`");
         }
+    }
+}
+
+/// Departments of the same kind are told apart last: then all share the nodes before.
+#[test]
+fn diagrams_do_not_grow_by_nodes_where_policies_differ_in_one_attribute_alone() {
+    let node_count = |program: &Program| {
+        let index = Index::build(IndexKind::Diagram, program, &Settings::default());
+        let Statistics::Diagram(statistics) = index.statistics() else { panic!("not a diagram") };
+        statistics.nodes
+    };
+    assert_eq!(node_count(&shapes::departments(20)), node_count(&shapes::departments(60)));
+}
+
+#[test]
+fn diagrams_that_keep_an_attribute_back_answer_as_evaluating_does() {
+    let program = shapes::departments(20);
+    let index = Index::build(IndexKind::Diagram, &program, &Settings::default());
+    let mut random = Random::new(SEED);
+    for _ in 0..500 {
+        let slots = [("kind", shapes::KINDS), ("action", shapes::ACTIONS), ("department", 20)];
+        let values = slots.map(|(id, count)| {
+            let held = *random.one_of(&[0, 1, 1, 1, 2]);
+            (0..held).map(|_| Value::text(format!("{id}-{}", random.below(count + 1)))).collect()
+        });
+        let is_sourced = slots.iter().map(|_| random.percent(20)).collect();
+        let facts = Facts { values: values.into(), is_sourced };
+        assert_eq!(disagreement(&program, &facts, &index), None, "{facts:?}");
+    }
+}
+
+/// A diagram of such policies copies them over and over; a sieve holds each of them once, and leaves as few.
+#[test]
+fn policies_that_cannot_be_divided_are_sifted() {
+    let program = shapes::scattered(3000);
+    let facts = shapes::scattered_facts();
+    for kind in [IndexKind::Canonical, IndexKind::Diagram] {
+        let index = Index::build(kind, &program, &Settings::default());
+        assert_eq!(disagreement(&program, &facts, &index), None, "index `{kind}`");
+        let question = facts.question(&program, &[]);
+        let Node::Set(root) = program.node(program.root()) else { panic!("not a set") };
+        let mut shown = Vec::new();
+        index.children(program.root(), root, &question, ListPolicies::No, |child, known| {
+            shown.push((child, known));
+            durward_ir::combine::Flow::Continue
+        });
+        let matching: Vec<_> = root
+            .children
+            .iter()
+            .copied()
+            .filter(|child| index.target(*child, &question) == Known::Match)
+            .collect();
+        assert!(
+            !matching.is_empty()
+                && shown == matching.iter().map(|child| (*child, Known::Match)).collect::<Vec<_>>()
+        );
+        let bytes = match index.statistics() {
+            Statistics::Canonical(canonical) => canonical.bytes,
+            Statistics::Diagram(diagram) => diagram.bytes,
+            Statistics::Scan | Statistics::Bloom(_) => panic!("not built"),
+        };
+        assert!(bytes < 300 * 3000, "{}", index.describe());
     }
 }
 
@@ -182,7 +258,7 @@ fn names_of_indexes_can_be_read_and_written() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let error = "tree".parse::<IndexKind>().expect_err("not an index").to_string();
-    assert_eq!(error, "`tree` is not an index; there are `scan`, `bloom`, `diagram` and `auto`");
+    assert_eq!(error, "`tree` is not an index; there are `scan`, `bloom`, `canonical`, `diagram` and `auto`");
 }
 
 /// Forgets what the slots hold, as far as the answers still differ.

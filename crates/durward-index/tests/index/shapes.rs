@@ -2,10 +2,10 @@
 
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
 use durward_ir::{AttributeName, DataType, Value};
 
-use crate::generate::Facts;
+use crate::generate::{Facts, Random};
 
 /// This many policies, each for one resource, each with a rule that always permits.
 pub(crate) fn flat(policies: usize) -> (Program, Facts) {
@@ -40,17 +40,70 @@ pub(crate) fn flat_facts(resource: usize) -> Facts {
     Facts { values: vec![vec![Value::text(format!("resource-{resource}"))]], is_sourced: vec![false] }
 }
 
+/// How many kinds of things each of [`departments`] has, and what is done with each.
+pub(crate) const KINDS: usize = 5;
+pub(crate) const ACTIONS: usize = 3;
+
+/// For every department a rule for each kind of thing and action, and one for whatever there is. Slot 0 holds the kind,
+/// slot 1 the action, slot 2 the department.
+pub(crate) fn departments(count: usize) -> Program {
+    let mut builder = Builder::new();
+    let mut children = Vec::new();
+    for department in 0..count {
+        for (kind, action) in (0..KINDS).flat_map(|kind| (0..ACTIONS).map(move |action| (kind, action))) {
+            let parts = [("kind", kind), ("action", action), ("department", department)];
+            let parts = parts.map(|(id, number)| test(&mut builder, id, &format!("{id}-{number}")));
+            let target = builder.expr(Expr::All(parts.into()));
+            children.push(rule(&mut builder, Some(target)));
+        }
+        let target = test(&mut builder, "department", &format!("department-{department}"));
+        children.push(rule(&mut builder, Some(target)));
+    }
+    finish(builder, children)
+}
+
+/// How many attributes scattered rules choose from.
+const ATTRIBUTES: usize = 12;
+
+/// This many rules, each testing 2 to 5 attributes out of many for one of 10 values.
+pub(crate) fn scattered(rules: usize) -> Program {
+    let (mut builder, mut random) = (Builder::new(), Random::new(1));
+    let children = (0..rules)
+        .map(|_| {
+            let mut attributes: Vec<usize> = (0..ATTRIBUTES).collect();
+            let tests: Vec<ExprId> = (0..2 + random.below(4))
+                .map(|_| {
+                    let attribute = attributes.swap_remove(random.below(attributes.len()));
+                    test(&mut builder, &format!("a{attribute}"), &format!("v{}", random.below(10)))
+                })
+                .collect();
+            let target = builder.expr(Expr::All(tests.into()));
+            rule(&mut builder, Some(target))
+        })
+        .collect();
+    finish(builder, children)
+}
+
+/// The first value of each of their attributes.
+pub(crate) fn scattered_facts() -> Facts {
+    Facts { values: vec![vec![Value::text("v0")]; ATTRIBUTES], is_sourced: vec![false; ATTRIBUTES] }
+}
+
 fn for_resource(builder: &mut Builder, number: usize) -> ExprId {
+    test(builder, "id", &format!("resource-{number}"))
+}
+
+fn test(builder: &mut Builder, attribute: &str, value: &str) -> ExprId {
     let name = AttributeName {
         category: "resource".into(),
-        id: "id".into(),
+        id: attribute.into(),
         data_type: DataType::Text,
         issuer: None,
     };
     let bag = builder.attribute(&name, false);
     let equal =
         find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a function of the standard");
-    builder.match_any(equal, Value::text(format!("resource-{number}")), bag)
+    builder.match_any(equal, Value::text(value), bag)
 }
 
 fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
@@ -66,7 +119,7 @@ fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
 }
 
 fn set(builder: &mut Builder, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> NodeId {
-    builder.node(Node::Set(plain_set(SetKind::PolicySet, algorithm, target, children)))
+    builder.set(plain_set(SetKind::PolicySet, algorithm, target, children))
 }
 
 fn finish(builder: Builder, children: Vec<NodeId>) -> Program {

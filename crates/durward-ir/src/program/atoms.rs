@@ -1,10 +1,10 @@
 //! The constants that slots are compared with, by number and by what they are.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::SlotId;
 use super::arena::Arena;
+use super::build::Map;
 use super::slots::{place, table_size};
 use crate::value::Value;
 
@@ -20,7 +20,7 @@ pub(super) struct Atoms {
     /// Of the arena's base.
     table: Arc<[Entry]>,
     /// Of what stands behind the base.
-    later: HashMap<u64, Vec<Atom>>,
+    later: Map<u64, Vec<Atom>>,
 }
 
 /// One entry of the open-addressing table; `atom` is one more than the atom's number, 0 is empty.
@@ -64,7 +64,7 @@ impl Atoms {
         if self.atoms.base_len() > 0 {
             return;
         }
-        self.later = HashMap::new();
+        self.later = Map::default();
         self.atoms.settle();
         let mut table = vec![Entry::default(); table_size(self.atoms.len())];
         for (number, (slot, value)) in (1..).zip(self.atoms.iter()) {

@@ -1,10 +1,10 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::atoms::{Atom, Atoms};
+use super::build::Map;
 use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
@@ -23,10 +23,10 @@ pub struct Slots {
     id: u64,
     names: Vec<AttributeName>,
     keys: Vec<NameKey>,
-    by_name: HashMap<AttributeName, SlotId>,
+    by_name: Map<AttributeName, SlotId>,
     /// By slot; empty while there is no path.
     paths: Vec<Option<Path>>,
-    by_path: HashMap<Path, SlotId>,
+    by_path: Map<Path, SlotId>,
     atoms: Atoms,
     /// For each slot the number of its first atom, and behind them how many atoms there are; empty before
     /// [`Slots::group`].

@@ -27,16 +27,17 @@ pub struct Latency {
     pub decisions: u64,
 }
 
-/// Measures on several threads at once. `run` is given the number of a request.
-pub(super) fn measure(
-    run: &(impl Fn(usize) + Sync),
-    requests: usize,
+/// Measures on several threads at once. Each thread makes a runner of its own, which is given the number of a step and
+/// returns how many decisions it made: each is taken to have had an equal share of the time.
+pub(super) fn measure<R: FnMut(usize) -> usize>(
+    make: &(impl Fn() -> R + Sync),
+    steps: usize,
     threads: usize,
     duration: Duration,
 ) -> Latency {
     let mut all = histogram();
     thread::scope(|scope| {
-        let one = |number: usize| move || one_thread(run, requests * number / threads, requests, duration);
+        let one = |number: usize| move || one_thread(make(), steps * number / threads, steps, duration);
         let running: Vec<_> = (0..threads).map(|number| scope.spawn(one(number))).collect();
         for thread in running {
             if let Ok(part) = thread.join() {
@@ -64,16 +65,21 @@ pub(super) fn clock_ns() -> u64 {
     readings.value_at_quantile(0.5)
 }
 
-fn one_thread(run: &impl Fn(usize), first: usize, requests: usize, duration: Duration) -> Histogram<u64> {
+fn one_thread(
+    mut run: impl FnMut(usize) -> usize,
+    first: usize,
+    steps: usize,
+    duration: Duration,
+) -> Histogram<u64> {
     let mut taken = histogram();
     let mut at = first;
     let begin = Instant::now();
     loop {
         let start = Instant::now();
-        run(at);
+        let decided = run(at).max(1) as u64;
         let end = Instant::now();
-        taken.saturating_record(nanoseconds(end - start));
-        at = if at + 1 < requests { at + 1 } else { 0 };
+        taken.saturating_record_n((nanoseconds(end - start) / decided).max(1), decided);
+        at = if at + 1 < steps { at + 1 } else { 0 };
         if end - begin >= duration {
             return taken;
         }
@@ -97,16 +103,31 @@ mod tests {
 
     #[test]
     fn percentiles_are_in_order_and_include_what_took_long() {
-        let run = |at: usize| {
-            if at == 9 {
-                thread::sleep(Duration::from_millis(2));
+        let make = || {
+            |at: usize| {
+                if at == 9 {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                1
             }
         };
-        let latency = measure(&run, 10, 2, Duration::from_millis(100));
+        let latency = measure(&make, 10, 2, Duration::from_millis(100));
         assert!(latency.decisions >= 20);
         assert!(latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.p999_ns);
         assert!(latency.p50_ns < 1_000_000, "{latency:?}");
         assert!(latency.p999_ns >= 1_900_000, "{latency:?}");
+    }
+
+    #[test]
+    fn decisions_of_a_batch_share_its_time() {
+        let make = || {
+            |_: usize| {
+                thread::sleep(Duration::from_millis(2));
+                1_000
+            }
+        };
+        let latency = measure(&make, 1, 1, Duration::from_millis(10));
+        assert!(latency.decisions >= 1_000 && latency.p50_ns >= 1_990, "{latency:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! and what an empty reading shows is reported beside it ([`Measurement::clock_ns`]).
 //!
 //! ```
-//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, Subject};
+//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, Subject, Until};
 //! use durward_pdp::Pdp;
 //! use std::time::Duration;
 //!
@@ -16,7 +16,7 @@
 //!   ReturnPolicyIdList="false"><Attributes Category="urn:oasis:names:tc:xacml:3.0:attribute-category:action"/>
 //!   </Request>"#;
 //! let requests = [RequestText { name: "1".into(), text: request.into(), form: Form::Xml }];
-//! let plan = Plan { mode: Mode::Decide, threads: 1, duration: Duration::from_millis(50) };
+//! let plan = Plan { mode: Mode::Decide, threads: 1, until: Until::Elapsed(Duration::from_millis(50)) };
 //! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
 //! let measured = subject.measure(&requests, &plan)?;
 //! assert!(measured.decisions_per_s.median > 0.0);
@@ -36,15 +36,33 @@ use durward_pdp::{Counting, IndexSettings, IndexStatistics, PdpBuilder, PolicyEr
 use crate::Spread;
 pub use build::Subject;
 pub use latency::Latency;
+pub use throughput::UNCERTAINTY_MAX;
 pub use work::{Form, RequestText};
+
+/// Warming up takes no longer.
+const WARM_UP_MAX: Duration = Duration::from_millis(500);
 
 /// What counts as one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A request that was read and encoded ([`durward_pdp::Pdp::encode`]) before, to a decision.
+    /// A request that was read, and encoded for the policies in force ([`durward_pdp::Pdp::encode`]), to a decision.
+    Encoded,
+    /// A request that was read, to a decision.
     Decide,
     /// The text of a request, to the text of the response in the same form.
     Text,
+    /// So many encoded requests at once ([`durward_pdp::Pdp::decide_batch`]), to as many decisions. The latency of each is
+    /// its share of the batch's.
+    Batch(usize),
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After this time.
+    Elapsed(Duration),
+    /// When the median is known: its 95 % interval is narrower than [`UNCERTAINTY_MAX`] of it; or after this time.
+    Converged(Duration),
 }
 
 /// How to measure.
@@ -54,8 +72,9 @@ pub struct Plan {
     pub mode: Mode,
     /// How many threads decide at once, each going through all requests; at least one.
     pub threads: usize,
-    /// How long throughput is measured. Warming up takes a fifth of it before, latency half of it after.
-    pub duration: Duration,
+    /// How long throughput is measured. Warming up takes a fifth of it before, half a second at most; latency half of
+    /// what it took after.
+    pub until: Until,
 }
 
 /// What was measured.
@@ -67,18 +86,36 @@ pub struct Measurement {
     pub policies: usize,
     /// Decisions per second of all threads together, over rounds.
     pub decisions_per_s: Spread,
+    /// Whether the median is known: see [`Until::Converged`].
+    pub is_converged: bool,
+    /// Decisions per second of each thread.
+    pub by_thread: Vec<f64>,
+    /// Decisions per second of one thread alone, where there were several: measured just before, the same way.
+    pub alone: Option<Spread>,
     /// Which part of that time the threads ran on a core, from 0 to 1: what is missing went to other processes.
     /// `None` where the system does not tell.
     pub running: Option<f64>,
     /// How long single decisions took.
     pub latency: Latency,
-    /// What two readings of the clock with nothing between show: contained in every latency.
+    /// What two readings of the clock with nothing between show: contained in every latency, but for batches.
     pub clock_ns: u64,
     /// How long building took, in milliseconds: from policy texts to a decision point ready to answer.
     pub build_ms: Spread,
-    /// By how much the resident set grew per policy, over several decision points built one after another; `None`
-    /// where the system does not tell.
-    pub bytes_per_policy: Option<u64>,
+    /// By how much the resident set grew per decision point, over several built one after another; `None` where the
+    /// system does not tell.
+    pub bytes: Option<u64>,
+}
+
+impl Measurement {
+    /// How many bytes a policy takes.
+    pub fn bytes_per_policy(&self) -> Option<u64> {
+        self.bytes.map(|bytes| bytes / (self.policies as u64).max(1))
+    }
+
+    /// How many times one thread's rate all threads come to; `None` of one thread.
+    pub fn scaling(&self) -> Option<f64> {
+        self.alone.map(|alone| self.decisions_per_s.median / alone.median).filter(|times| times.is_finite())
+    }
 }
 
 /// Why nothing was measured.
@@ -90,6 +127,8 @@ pub enum BenchError {
     Request(String, String),
     /// There are no requests.
     NoRequests,
+    /// There are requests of both languages, which cannot be asked in one batch.
+    TwoLanguages,
     /// The measurement was too short for a single round.
     TooShort,
 }
@@ -103,6 +142,7 @@ impl fmt::Display for BenchError {
             },
             BenchError::Request(name, problem) => write!(f, "{name}: {problem}"),
             BenchError::NoRequests => f.write_str("there are no requests to measure with"),
+            BenchError::TwoLanguages => f.write_str("a batch cannot hold requests of both languages"),
             BenchError::TooShort => f.write_str("not one round was completed"),
         }
     }
@@ -122,7 +162,7 @@ pub fn index_work(
 ) -> Result<IndexStatistics, BenchError> {
     let settings = IndexSettings { counting: Counting::On, ..settings };
     let pdp = builder.index_settings(settings).build().map_err(BenchError::Policies)?;
-    let work = work::Requests::read(requests, &pdp)?;
+    let work = work::Requests::read(requests)?;
     (0..work.len()).for_each(|at| work.decide(&pdp, at));
     Ok(pdp.index_statistics())
 }
@@ -133,26 +173,70 @@ impl Subject {
     /// # Errors
     /// Requests that cannot be used: measuring how they are refused would be no help to anybody.
     pub fn measure(&self, requests: &[RequestText], plan: &Plan) -> Result<Measurement, BenchError> {
-        let work = work::Requests::read(requests, &self.pdp)?;
-        let pdp = &self.pdp;
-        let run = |at: usize| match plan.mode {
-            Mode::Decide => work.decide(pdp, at),
-            Mode::Text => work.answer(pdp, at),
-        };
+        let work = work::Requests::read(requests)?;
+        let (pdp, steps) = (&self.pdp, work.len());
+        match plan.mode {
+            Mode::Encoded | Mode::Decide => {
+                let work = if plan.mode == Mode::Encoded { work.encoded(pdp) } else { work };
+                let work = &work;
+                let make = || {
+                    move |at| {
+                        work.decide(pdp, at);
+                        1
+                    }
+                };
+                self.run(&make, steps, plan)
+            }
+            Mode::Text => {
+                let work = &work;
+                let make = || {
+                    move |at| {
+                        work.answer(pdp, at);
+                        1
+                    }
+                };
+                self.run(&make, steps, plan)
+            }
+            Mode::Batch(size) => {
+                let batches = &work.encoded(pdp).into_batches(size)?;
+                let make = || {
+                    let mut room = batches.room();
+                    move |at| batches.decide(pdp, at, &mut room)
+                };
+                self.run(&make, batches.len(), plan)
+            }
+        }
+    }
+
+    fn run<R: FnMut(usize) -> usize>(
+        &self,
+        make: &(impl Fn() -> R + Sync),
+        steps: usize,
+        plan: &Plan,
+    ) -> Result<Measurement, BenchError> {
         let threads = plan.threads.max(1);
-        throughput::rounds(&run, work.len(), threads, plan.duration / 5);
-        let rounds = throughput::rounds(&run, work.len(), threads, plan.duration);
-        let latency = latency::measure(&run, work.len(), threads, plan.duration / 2);
-        let info = pdp.snapshot();
+        let (Until::Elapsed(limit) | Until::Converged(limit)) = plan.until;
+        throughput::rounds(make, steps, threads, Until::Elapsed((limit / 5).min(WARM_UP_MAX)));
+        let alone = match threads {
+            1 => None,
+            _ => Spread::of(&throughput::rounds(make, steps, 1, plan.until).rates),
+        };
+        let rounds = throughput::rounds(make, steps, threads, plan.until);
+        let latency = latency::measure(make, steps, threads, rounds.took / 2);
+        let info = self.pdp.snapshot();
+        let decisions_per_s = Spread::of(&rounds.rates).ok_or(BenchError::TooShort)?;
         Ok(Measurement {
             index: info.index,
             policies: info.policies,
-            decisions_per_s: Spread::of(&rounds.rates).ok_or(BenchError::TooShort)?,
+            decisions_per_s,
+            is_converged: throughput::is_converged(decisions_per_s),
+            by_thread: rounds.by_thread,
+            alone,
             running: rounds.running,
             latency,
             clock_ns: latency::clock_ns(),
             build_ms: self.build_ms,
-            bytes_per_policy: self.bytes.map(|bytes| bytes / (info.policies as u64).max(1)),
+            bytes: self.bytes,
         })
     }
 }

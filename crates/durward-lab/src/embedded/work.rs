@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use durward_pdp::sapl::Subscription;
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::xacml::request::RequestError;
-use durward_pdp::{Pdp, Request};
+use durward_pdp::{Pdp, Request, Response};
 
 use super::BenchError;
 
@@ -38,20 +38,17 @@ impl RequestText {
         }
     }
 
-    /// Reads it as a question for this decision point.
-    fn prepare(&self, pdp: &Pdp) -> Result<Question, BenchError> {
+    /// Reads it as a question.
+    fn prepare(&self) -> Result<Question, BenchError> {
         let failed = |problem: String| BenchError::Request(self.name.clone(), problem);
         match self.form {
             Form::Xml | Form::Json => {
-                let mut request = self.read().map_err(|error| failed(error.to_string()))?;
-                pdp.encode(&mut request);
+                let request = self.read().map_err(|error| failed(error.to_string()))?;
                 Ok(Question::Request(request))
             }
             Form::Subscription => {
                 let subscription = Subscription::from_json(&self.text);
-                let mut subscription = subscription.map_err(|error| failed(error.to_string()))?;
-                pdp.encode_subscription(&mut subscription);
-                Ok(Question::Subscription(subscription))
+                Ok(Question::Subscription(subscription.map_err(|error| failed(error.to_string()))?))
             }
         }
     }
@@ -70,13 +67,24 @@ pub(super) struct Requests<'t> {
 }
 
 impl<'t> Requests<'t> {
-    /// Reads all, and encodes them for this decision point.
-    pub(super) fn read(texts: &'t [RequestText], pdp: &Pdp) -> Result<Requests<'t>, BenchError> {
+    /// Reads all.
+    pub(super) fn read(texts: &'t [RequestText]) -> Result<Requests<'t>, BenchError> {
         if texts.is_empty() {
             return Err(BenchError::NoRequests);
         }
-        let read = texts.iter().map(|one| one.prepare(pdp)).collect::<Result<_, _>>()?;
+        let read = texts.iter().map(RequestText::prepare).collect::<Result<_, _>>()?;
         Ok(Requests { texts, read })
+    }
+
+    /// Encodes all for this decision point.
+    pub(super) fn encoded(mut self, pdp: &Pdp) -> Requests<'t> {
+        for question in &mut self.read {
+            match question {
+                Question::Request(request) => pdp.encode(request),
+                Question::Subscription(subscription) => pdp.encode_subscription(subscription),
+            }
+        }
+        self
     }
 
     pub(super) fn len(&self) -> usize {
@@ -109,6 +117,107 @@ impl<'t> Requests<'t> {
         match text.form {
             Form::Xml => drop(black_box(response.to_xml(request.version))),
             Form::Json | Form::Subscription => drop(black_box(response.to_json())),
+        }
+    }
+
+    /// Batches of so many, the last with what is left.
+    ///
+    /// # Errors
+    /// Questions of both languages: they cannot stand in one batch.
+    pub(super) fn into_batches(self, size: usize) -> Result<Batches, BenchError> {
+        let (mut requests, mut subscriptions) = (Vec::new(), Vec::new());
+        for question in self.read {
+            match question {
+                Question::Request(request) => requests.push(request),
+                Question::Subscription(subscription) => subscriptions.push(subscription),
+            }
+        }
+        match (requests.is_empty(), subscriptions.is_empty()) {
+            (false, false) => Err(BenchError::TwoLanguages),
+            (false, true) => Ok(Batches::Requests(requests, size.max(1))),
+            (true, _) => Ok(Batches::Subscriptions(subscriptions, size.max(1))),
+        }
+    }
+}
+
+/// Questions of one language, to be asked so many at once.
+pub(super) enum Batches {
+    Requests(Vec<Request>, usize),
+    Subscriptions(Vec<Subscription>, usize),
+}
+
+/// Where the answers to a batch are put, again and again.
+pub(super) enum Answers {
+    Responses(Vec<Response>),
+    Decisions(Vec<Decision>),
+}
+
+impl Batches {
+    /// How many batches there are.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Batches::Requests(all, size) => all.len().div_ceil(*size),
+            Batches::Subscriptions(all, size) => all.len().div_ceil(*size),
+        }
+    }
+
+    /// Room for the answers to any batch.
+    pub(super) fn room(&self) -> Answers {
+        match self {
+            Batches::Requests(_, size) => {
+                Answers::Responses(vec![Response { results: Default::default() }; *size])
+            }
+            Batches::Subscriptions(_, size) => {
+                Answers::Decisions(vec![Decision::plain(Outcome::Indeterminate); *size])
+            }
+        }
+    }
+
+    /// Decides one batch; how many decisions that were.
+    #[inline]
+    pub(super) fn decide(&self, pdp: &Pdp, at: usize, answers: &mut Answers) -> usize {
+        let part = |length: usize, size: usize| at * size..((at + 1) * size).min(length);
+        match (self, answers) {
+            (Batches::Requests(all, size), Answers::Responses(responses)) => {
+                let asked = all.get(part(all.len(), *size)).unwrap_or_default();
+                let decided = pdp.decide_requests(black_box(asked), responses);
+                black_box(&*responses);
+                decided
+            }
+            (Batches::Subscriptions(all, size), Answers::Decisions(decisions)) => {
+                let asked = all.get(part(all.len(), *size)).unwrap_or_default();
+                let decided = pdp.decide_batch(black_box(asked), decisions);
+                black_box(&*decisions);
+                decided
+            }
+            (Batches::Requests(..), Answers::Decisions(_))
+            | (Batches::Subscriptions(..), Answers::Responses(_)) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(count: usize) -> Vec<RequestText> {
+        let text = |number: usize| {
+            let text = format!(r#"{{"subject":{number},"action":"read","resource":"x"}}"#);
+            RequestText { name: number.to_string(), text: text.into(), form: Form::Subscription }
+        };
+        (0..count).map(text).collect()
+    }
+
+    #[test]
+    fn batches_hold_every_question_once() {
+        let pdp = Pdp::builder().policy("p.sapl", r#"policy "p" permit"#).build().unwrap();
+        for (count, size, lengths) in [(5, 2, vec![2, 2, 1]), (4, 2, vec![2, 2]), (1, 64, vec![1])] {
+            let texts = texts(count);
+            let batches = Requests::read(&texts).unwrap().into_batches(size).unwrap();
+            let mut room = batches.room();
+            let decided: Vec<usize> =
+                (0..batches.len()).map(|at| batches.decide(&pdp, at, &mut room)).collect();
+            assert_eq!(decided, lengths);
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn generate(size: usize) -> Parts {
         let kind = if random.coin() { "Document::doc_" } else { "Folder::folder_" };
         subscription(user, action, format!("{kind}{}", random.below(size)))
     });
-    Parts { policies: POLICIES.map(str::to_owned).to_vec(), variables: variables(size), subscriptions }
+    Parts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
 }
 
 fn variables(size: usize) -> Map<String, Json> {

@@ -33,7 +33,7 @@ pub(super) fn generate(size: usize) -> Parts {
         let action = random.one_of(&ACTIONS);
         subscription(user, action, format!("Repository::repo_{}", random.below(size)))
     });
-    Parts { policies: POLICIES.map(policy).to_vec(), variables: variables(size), subscriptions }
+    Parts::of_sapl(POLICIES.map(policy).to_vec(), variables(size), subscriptions)
 }
 
 fn policy((name, action, members): (&str, &str, &str)) -> String {

@@ -4,15 +4,11 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::random::JavaRandom;
-use super::{GRAPH_SEED, Parts, SUBSCRIPTION_SEED, SUBSCRIPTIONS, subscription};
+use super::rules::{Attribute, Category, Document, Effect, Rule, Test};
+use super::{DefaultDecision, GRAPH_SEED, Parts, Policies, SUBSCRIPTION_SEED, SUBSCRIPTIONS, subscription};
 
 /// People in a department.
 const STAFF: usize = 5;
-
-/// Up to so many departments everybody belongs to one in twenty of the others, as SAPL's benchmark draws it. The graph
-/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS`] teams anywhere.
-const CONNECTED_DEPARTMENTS_MAX: usize = 1_000;
-const FOREIGN_TEAMS: usize = 15;
 
 /// What somebody may be, and do.
 struct Role {
@@ -144,54 +140,69 @@ const TYPES: [&str; 13] = [
     "Referral",
 ];
 
+/// Up to so many departments everybody belongs to one in twenty of the others, as SAPL's benchmark draws it. The graph
+/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS`] teams anywhere.
+const CONNECTED_DEPARTMENTS_MAX: usize = 1_000;
+const FOREIGN_TEAMS: usize = 15;
+
 /// A hospital of so many departments.
 pub(super) fn generate(departments: usize) -> Parts {
-    let mut policies: Vec<String> = (0..departments).flat_map(department_policies).collect();
-    policies.extend(EMERGENCY_TYPES.map(emergency_policy));
+    let policies = (0..departments).flat_map(department_policies);
+    let policies = policies.chain(EMERGENCY_TYPES.map(emergency_policy)).map(Document::Policy);
     let (graph, roles) = staff(departments);
     let variables = Map::from_iter([("staffGraph".to_owned(), Json::Object(graph))]);
     let mut random = JavaRandom::new(SUBSCRIPTION_SEED);
     let subscriptions = (0..SUBSCRIPTIONS).map(|_| ask(&mut random, departments, &roles)).collect();
-    Parts { policies, variables, subscriptions }
+    Parts {
+        policies: Policies::Both(Box::new(policies)),
+        variables,
+        subscriptions,
+        default: DefaultDecision::Deny,
+    }
 }
 
-fn department_policies(department: usize) -> Vec<String> {
+fn department_policies(department: usize) -> Vec<Rule> {
     let mut policies = Vec::new();
     for role in &ROLES {
         for (kind, actions) in role.permissions {
             policies.push(permission(department, role.name, kind, actions));
         }
     }
-    policies.push(format!(
-        "policy \"sensitivity-deny-dept-{department}\"\ndeny\n    resource.department == \"dept_{department}\";\n    \
-         resource.sensitivity > subject.clearance;\n"
-    ));
+    let sensitivity = Attribute::of(Category::Resource, "sensitivity");
+    let clearance = Attribute::of(Category::Subject, "clearance");
+    policies.push(Rule {
+        name: format!("sensitivity-deny-dept-{department}"),
+        effect: Effect::Deny,
+        tests: vec![in_department(department), Test::IsAbove(sensitivity, clearance)],
+        log: None,
+    });
     policies
 }
 
-fn permission(department: usize, role: &str, kind: &str, actions: &[&str]) -> String {
-    format!(
-        "policy \"dept-{department}-{role}-{kind}\"\npermit\n    subject.role == \"{role}\";\n    \
-         resource.type == \"{kind}\";\n    {};\n    resource.department == \"dept_{department}\";\n    \
-         var memberOf = graph.transitiveClosureSet(staffGraph);\n    \
-         memberOf[(subject.id)] has \"dept_{department}\";\n",
-        action_is(actions)
-    )
+fn permission(department: usize, role: &str, kind: &str, actions: &[&str]) -> Rule {
+    let mut tests = role_type_action(role, kind, actions);
+    tests.extend([in_department(department), Test::IsMemberOf(format!("dept_{department}"))]);
+    Rule { name: format!("dept-{department}-{role}-{kind}"), effect: Effect::Permit, tests, log: None }
 }
 
-fn emergency_policy(kind: &str) -> String {
-    format!(
-        "policy \"emergency-{kind}\"\npermit\n    subject.role == \"emergency\";\n    resource.type == \"{kind}\";\n    \
-         {};\n",
-        action_is(EMERGENCY_ACTIONS)
-    )
+fn emergency_policy(kind: &str) -> Rule {
+    let tests = role_type_action("emergency", kind, EMERGENCY_ACTIONS);
+    Rule { name: format!("emergency-{kind}"), effect: Effect::Permit, tests, log: None }
 }
 
-fn action_is(actions: &[&str]) -> String {
-    match actions {
-        [only] => format!("action == \"{only}\""),
-        several => format!("action in [\"{}\"]", several.join("\", \"")),
-    }
+fn role_type_action(role: &str, kind: &str, actions: &[&str]) -> Vec<Test> {
+    let is = |category, key, values: &[&str]| {
+        Test::IsOneOf(Attribute::of(category, key), values.iter().map(|it| (*it).to_owned()).collect())
+    };
+    vec![
+        is(Category::Subject, "role", &[role]),
+        is(Category::Resource, "type", &[kind]),
+        is(Category::Action, "", actions),
+    ]
+}
+
+fn in_department(department: usize) -> Test {
+    Test::IsOneOf(Attribute::of(Category::Resource, "department"), vec![format!("dept_{department}")])
 }
 
 /// Who belongs to what, and everybody's role.
@@ -211,18 +222,24 @@ fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
         let own = person / STAFF;
         roles.extend(ROLES.get(random.below(ROLES.len())));
         let mut teams = vec![format!("team_{}", 2 * own + random.below(2))];
-        if departments > CONNECTED_DEPARTMENTS_MAX {
-            teams.extend((0..FOREIGN_TEAMS).map(|_| format!("team_{}", random.below(2 * departments))));
-        } else {
-            for other in (0..departments).filter(|other| *other != own) {
-                if random.is_edge() {
-                    teams.push(format!("team_{}", 2 * other + random.below(2)));
-                }
-            }
-        }
+        teams.append(&mut foreign_teams(&mut random, own, departments));
         graph.insert(format!("staff_{person}"), json!(teams));
     }
     (graph, roles)
+}
+
+/// Teams beside their own that somebody belongs to.
+fn foreign_teams(random: &mut JavaRandom, own: usize, departments: usize) -> Vec<String> {
+    if departments > CONNECTED_DEPARTMENTS_MAX {
+        return (0..FOREIGN_TEAMS).map(|_| format!("team_{}", random.below(2 * departments))).collect();
+    }
+    let mut teams = Vec::new();
+    for other in (0..departments).filter(|other| *other != own) {
+        if random.is_edge() {
+            teams.push(format!("team_{}", 2 * other + random.below(2)));
+        }
+    }
+    teams
 }
 
 fn ask(random: &mut JavaRandom, departments: usize, roles: &[&'static Role]) -> Json {

@@ -1,9 +1,13 @@
-//! Policies to measure with, and questions to ask of them: the scenarios that SAPL's own benchmark generates, number for
-//! number, so that rates can be compared.
+//! Policies to measure with, and questions to ask of them.
 //!
-//! A scenario is named after its kind and size: `hospital-300` are the policies of a hospital with 300 departments. Graphs
-//! are random with an edge in twenty, drawn from `java.util.Random` with the seed 42, as SAPL's benchmark draws them;
-//! subscriptions are drawn from another with the seed 1,000,042. The same name always gives the same scenario.
+//! A scenario is named after its kind and size: `hospital-300` are the policies of a hospital with 300 departments. The
+//! same name always gives the same scenario. Random numbers are those of `java.util.Random`: policies, and the graphs that
+//! they look at, are drawn from the seed 42, questions from 1,000,042.
+//!
+//! baseline, rbac, hospital, github, gdrive and tinytodo are what SAPL's own benchmark generates, number for number, so that
+//! rates can be compared; graphs have an edge in twenty. Beyond 1,000 departments people in a hospital belong to 15
+//! teams of others, whatever its size. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and
+//! scatter can be had as XACML, too ([`XacmlScenario`]).
 //!
 //! ```
 //! use durward_lab::scenario::Scenario;
@@ -16,31 +20,27 @@
 mod gdrive;
 mod github;
 mod hospital;
+mod name;
 mod random;
+mod rules;
+mod sapl;
+mod scatter;
 mod small;
+mod synth;
 mod tinytodo;
-
-use std::fmt;
-use std::fs;
-use std::io;
-use std::path::Path;
+mod write;
+mod xacml;
 
 use serde_json::{Map, Value as Json, json};
 
+pub use name::{SCENARIO_NAMES, ScenarioName, UnknownScenario};
 use random::JavaRandom;
+use rules::Document;
+pub use xacml::XacmlRequest;
 
-/// The greatest size of a hospital, which then has 990,005 policies.
-pub const HOSPITAL_SIZE_MAX: usize = 30_000;
-
-/// The greatest size of the other scenarios, whose graphs grow with its square.
-pub const SCENARIO_SIZE_MAX: usize = 1_000;
-
-/// What a name may be, for messages.
-pub const SCENARIO_NAMES: &str = "baseline, rbac, hospital-N, github-N, gdrive-N, tinytodo-N";
-
-/// How many subscriptions a scenario with random ones has.
+/// How many subscriptions a scenario of SAPL's benchmark has, where they are random.
 const SUBSCRIPTIONS: usize = 500;
-/// What graphs are drawn from.
+/// What policies and graphs are drawn from.
 const GRAPH_SEED: u64 = 42;
 /// What subscriptions are drawn from.
 const SUBSCRIPTION_SEED: u64 = GRAPH_SEED + 1_000_000;
@@ -54,62 +54,72 @@ pub struct Scenario {
     pub policies: Vec<String>,
     /// The variables of `pdp.json`: an object.
     pub variables: Json,
+    /// What no answer becomes.
+    pub default: DefaultDecision,
     /// Subscriptions, each an object with `subject`, `action` and `resource`.
     pub subscriptions: Vec<Json>,
 }
 
-/// A name that is no scenario's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownScenario(String);
-
-impl fmt::Display for UnknownScenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UnknownScenario(name) = self;
-        write!(
-            f,
-            "`{name}` is no scenario: one of {SCENARIO_NAMES}, N from 1 to {SCENARIO_SIZE_MAX}, of hospital to {HOSPITAL_SIZE_MAX}"
-        )
-    }
+/// A scenario as XACML 3.0: the decisions are those of [`Scenario`] with the same name.
+///
+/// What a subject belongs to by SAPL's graph, directly or not, is in its attribute `memberOf`, for that is how decision
+/// points of XACML learn of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct XacmlScenario {
+    /// The name that it was made from.
+    pub name: String,
+    /// Documents, the first of which is the root: it holds the others' policies, or refers to them.
+    pub documents: Vec<String>,
+    /// How many policies there are in all documents.
+    pub policies: usize,
+    /// Requests.
+    pub requests: Vec<XacmlRequest>,
 }
 
-impl std::error::Error for UnknownScenario {}
+/// What no answer becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultDecision {
+    /// A deny.
+    Deny,
+    /// It stays one: NOT_APPLICABLE.
+    Abstain,
+}
 
 impl Scenario {
     /// Makes the scenario of this name.
     ///
     /// # Errors
-    /// A name that is not one of [`SCENARIO_NAMES`], or a size that is not 1 to [`SCENARIO_SIZE_MAX`] or [`HOSPITAL_SIZE_MAX`].
+    /// A name that is not one of [`SCENARIO_NAMES`], or a size that it cannot have.
     pub fn named(name: &str) -> Result<Scenario, UnknownScenario> {
-        let unknown = || UnknownScenario(name.to_owned());
-        let parts = match name {
-            "baseline" => small::baseline(),
-            "rbac" => small::rbac(),
-            _ => {
-                let (kind, size) = name.split_once('-').ok_or_else(unknown)?;
-                let size = size.parse().map_err(|_| unknown())?;
-                let size_max = if kind == "hospital" { HOSPITAL_SIZE_MAX } else { SCENARIO_SIZE_MAX };
-                if !(1..=size_max).contains(&size) {
-                    return Err(unknown());
-                }
-                match kind {
-                    "hospital" => hospital::generate(size),
-                    "github" => github::generate(size),
-                    "gdrive" => gdrive::generate(size),
-                    "tinytodo" => tinytodo::generate(size),
-                    _ => return Err(unknown()),
-                }
-            }
-        };
-        let Parts { policies, variables, subscriptions } = parts;
-        Ok(Scenario { name: name.to_owned(), policies, variables: Json::Object(variables), subscriptions })
+        Ok(Scenario::of(&name.parse()?))
     }
 
-    /// The text of `pdp.json`: a deny counts more than a permit, no answer is a deny, errors are passed on.
+    /// Makes the scenario of this name.
+    pub fn of(name: &ScenarioName) -> Scenario {
+        let Parts { policies, variables, default, subscriptions } = name.generate();
+        let policies = match policies {
+            Policies::Sapl(texts) => texts,
+            Policies::Both(documents) => documents.map(|document| sapl::text(&document)).collect(),
+        };
+        Scenario {
+            name: name.to_string(),
+            policies,
+            variables: Json::Object(variables),
+            default,
+            subscriptions,
+        }
+    }
+
+    /// The text of `pdp.json`: a deny counts more than a permit, no answer is [`Scenario::default`], errors are passed on.
     pub fn configuration(&self) -> String {
+        let default = match self.default {
+            DefaultDecision::Deny => "DENY",
+            DefaultDecision::Abstain => "ABSTAIN",
+        };
         let configuration = json!({
             "algorithm": {
                 "votingMode": "PRIORITY_DENY",
-                "defaultDecision": "DENY",
+                "defaultDecision": default,
                 "errorHandling": "PROPAGATE",
             },
             "compilerFlags": { "indexing": "AUTO" },
@@ -117,33 +127,66 @@ impl Scenario {
         });
         format!("{configuration:#}\n")
     }
+}
 
-    /// Writes `policy-0001.sapl` and so on, `pdp.json`, and `subscriptions.jsonl` with lines `{"id", "subscription"}`.
-    /// The directory is made if it is not there.
-    ///
-    /// # Errors
-    /// What the system says; files that were written stay.
-    pub fn write_to(&self, directory: &Path) -> io::Result<()> {
-        fs::create_dir_all(directory)?;
-        for (number, policy) in (1..).zip(&self.policies) {
-            fs::write(directory.join(format!("policy-{number:04}.sapl")), policy)?;
-        }
-        fs::write(directory.join("pdp.json"), self.configuration())?;
-        let lines: String = self
-            .subscriptions
-            .iter()
-            .enumerate()
-            .map(|(id, subscription)| format!("{{\"id\":{id},\"subscription\":{subscription}}}\n"))
-            .collect();
-        fs::write(directory.join("subscriptions.jsonl"), lines)
+impl XacmlScenario {
+    /// Makes the scenario of this name; `None` where its policies look at what XACML has no word for.
+    pub fn of(name: &ScenarioName) -> Option<XacmlScenario> {
+        let Parts { policies, variables, default, subscriptions } = name.generate();
+        let Policies::Both(documents) = policies else { return None };
+        let mut count = 0;
+        let counted = documents.inspect(|_| count += 1);
+        let documents = xacml::documents(&name.to_string(), counted, default);
+        let membership = Membership::of(&variables);
+        let requests = subscriptions.iter().map(|asked| xacml::request(asked, &membership)).collect();
+        Some(XacmlScenario { name: name.to_string(), documents, policies: count, requests })
     }
 }
 
 /// What the kinds make.
 struct Parts {
-    policies: Vec<String>,
+    policies: Policies,
     variables: Map<String, Json>,
+    default: DefaultDecision,
     subscriptions: Vec<Json>,
+}
+
+/// Policies that only SAPL can say, or that both languages can. There may be a million.
+enum Policies {
+    Sapl(Vec<String>),
+    Both(Box<dyn Iterator<Item = Document>>),
+}
+
+impl Parts {
+    fn of_sapl(policies: Vec<String>, variables: Map<String, Json>, subscriptions: Vec<Json>) -> Parts {
+        Parts { policies: Policies::Sapl(policies), variables, default: DefaultDecision::Deny, subscriptions }
+    }
+}
+
+/// Who belongs to what: the graph of a hospital.
+struct Membership<'v>(Option<&'v Map<String, Json>>);
+
+impl<'v> Membership<'v> {
+    fn of(variables: &'v Map<String, Json>) -> Membership<'v> {
+        Membership(variables.get("staffGraph").and_then(Json::as_object))
+    }
+
+    /// Everything that somebody belongs to, directly or not, in the order found; `None` where nobody belongs to anything.
+    fn groups(&self, person: &Json) -> Option<Vec<&'v str>> {
+        let graph = self.0?;
+        let direct = |name: &str| graph.get(name).and_then(Json::as_array).into_iter().flatten();
+        let mut found: Vec<&str> = direct(person.as_str()?).filter_map(Json::as_str).collect();
+        let mut at = 0;
+        while let Some(group) = found.get(at).copied() {
+            for further in direct(group).filter_map(Json::as_str) {
+                if !found.contains(&further) {
+                    found.push(further);
+                }
+            }
+            at += 1;
+        }
+        Some(found)
+    }
 }
 
 fn subscription(subject: impl Into<Json>, action: &str, resource: impl Into<Json>) -> Json {

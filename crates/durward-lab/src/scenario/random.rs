@@ -7,6 +7,7 @@ const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const MASK: u64 = (1 << 48) - 1;
 
 /// The generator.
+#[derive(Debug)]
 pub(super) struct JavaRandom(u64);
 
 impl JavaRandom {
@@ -40,6 +41,19 @@ impl JavaRandom {
                 return rest as usize;
             }
         }
+    }
+
+    /// So many different numbers from 0 to below `bound`, in the order drawn; what was drawn before is drawn again. No more
+    /// than there are.
+    pub(super) fn some_below(&mut self, count: usize, bound: usize) -> Vec<usize> {
+        let mut some = Vec::with_capacity(count);
+        while some.len() < count.min(bound) {
+            let drawn = self.below(bound);
+            if !some.contains(&drawn) {
+                some.push(drawn);
+            }
+        }
+        some
     }
 
     pub(super) fn coin(&mut self) -> bool {

@@ -2,14 +2,17 @@
 
 use serde_json::{Map, json};
 
-use super::{Parts, subscription};
+use super::rules::{Document, Effect, Rule};
+use super::{DefaultDecision, Parts, Policies, subscription};
 
 /// One policy that always denies: what a call costs.
 pub(super) fn baseline() -> Parts {
+    let deny = Rule { name: "baseline".to_owned(), effect: Effect::Deny, tests: Vec::new(), log: None };
     Parts {
-        policies: vec!["policy \"baseline\"\ndeny\n".to_owned()],
+        policies: Policies::Both(Box::new(std::iter::once(Document::Policy(deny)))),
         variables: Map::new(),
         subscriptions: vec![subscription("alice", "read", "document")],
+        default: DefaultDecision::Deny,
     }
 }
 
@@ -31,5 +34,5 @@ pub(super) fn rbac() -> Parts {
         }
     }
     let variables = Map::from_iter([("permissions".to_owned(), permissions)]);
-    Parts { policies: vec![policy.to_owned()], variables, subscriptions }
+    Parts::of_sapl(vec![policy.to_owned()], variables, subscriptions)
 }

@@ -55,7 +55,7 @@ pub(super) fn generate(size: usize) -> Parts {
         };
         subscription(user, action, resource)
     });
-    Parts { policies: POLICIES.map(str::to_owned).to_vec(), variables: variables(size), subscriptions }
+    Parts::of_sapl(POLICIES.map(str::to_owned).to_vec(), variables(size), subscriptions)
 }
 
 fn variables(size: usize) -> Map<String, Json> {

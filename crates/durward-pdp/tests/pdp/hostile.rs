@@ -57,7 +57,7 @@ fn a_spent_budget_is_never_a_permit() {
     let rules = denied.collect::<String>() + &rule("Deny", &target(&is("role", "bad")));
     let policy = policy("p", "3.0 permit-unless-deny", "", &rules);
     let request = many_roles(99_999);
-    for index in [IndexKind::Scan, IndexKind::Bloom, IndexKind::Diagram] {
+    for index in [IndexKind::Scan, IndexKind::Bloom, IndexKind::Canonical, IndexKind::Diagram] {
         let pdp = Pdp::builder().index(index).policy("p.xml", policy.as_str()).build().unwrap();
         let result = pdp.decide(&request).results.remove(0);
         assert!(

@@ -6,6 +6,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod batch;
 mod changes;
 mod duties;
 mod encoding;

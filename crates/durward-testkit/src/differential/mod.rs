@@ -188,6 +188,8 @@ fn settings(random: &mut Random) -> IndexSettings {
         bloom_bits: random.of(&[64, 128, 512]),
         bloom_hashes: random.of(&[0, 1, 4, 100]),
         counting: if random.percent(50) { Counting::On } else { Counting::Off },
+        canonical_ways_max: random.of(&[0, 1, 3, defaults.canonical_ways_max]),
+        canonical_conjunctions_max: random.of(&[0, 2, 9, defaults.canonical_conjunctions_max]),
         diagram_nodes_max: random.of(&[0, 1, 5, defaults.diagram_nodes_max]),
         diagram_entries_max: random.of(&[0, 7, 50, defaults.diagram_entries_max]),
         necessary_atoms_max: random.of(&[0, 1, 3, defaults.necessary_atoms_max]),

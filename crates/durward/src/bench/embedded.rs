@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::embedded::{BenchError, Measurement, Mode, Plan, RequestText, Subject, index_work};
-use durward_pdp::{IndexKind, IndexSettings};
-use serde_json::{Value as Json, json};
+use durward_lab::embedded::{
+    BenchError, Form, Measurement, Mode, Plan, RequestText, Subject, Until, index_work,
+};
+use durward_lab::scenario::{Scenario, ScenarioName};
+use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 
-use super::{counted, grouped, seconds};
+use super::generate::in_xacml;
+use super::{LanguageName, row, seconds, table};
 use crate::decide::read_request_texts;
 use crate::failure::{Failure, Outcome};
 use crate::policies::{self, PolicyArguments};
@@ -17,37 +20,61 @@ use crate::to_stdout;
 const EXAMPLES: &str = "\
 Examples:
   durward bench embedded --policies policies/ --requests asks.jsonl
-  durward bench embedded --policies policies/ --requests asks.jsonl --index all --threads 2
-  durward bench embedded --policies policies/ --requests asks.jsonl --mode text --json
+  durward bench embedded --scenario hospital-300 --index all
+  durward bench embedded --scenario hospital-300 --mode batch --threads 2 --json > hospital-300.json
+  durward bench report --in hospital-300.json --out report/
 
-Throughput is the median over rounds of 100 ms that go through all requests, without a clock reading per decision.
-Latency is a pass of its own with a reading around each; what the clock itself takes is contained and said. Memory is
-by how much the resident set grows per decision point, over several that are built one after another.";
-
-/// Threads that ran less than this part of the time had to share their cores: worth saying.
-const BUSY_BELOW: f64 = 0.95;
+Throughput is the median over rounds of 100 ms that go through all requests, without a clock reading per decision. Rounds
+go on until the median is known: until its 95 % confidence interval is narrower than 3 % of it, or until --time-limit,
+which is then said. Latency is a pass of its own with a reading around each decision, or around each batch, of which every
+decision gets its share; what the clock itself takes is contained and said. Memory is by how much the resident set grows
+per decision point, over several that are built one after another. With --threads, all share one decision point; their
+rates are added, and one thread alone is measured before them.";
 
 /// The decision point inside this process, without any network
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("policies", |policies| {
+    policies.required(false).required_unless_present_any(["bundle", "scenario"]).conflicts_with("scenario")
+}))]
 pub(super) struct Arguments {
     #[command(flatten)]
     policies: PolicyArguments,
     /// Requests, one JSON object per line, as for `durward decide`
-    #[arg(long, value_name = "FILE.jsonl")]
-    requests: PathBuf,
-    /// The index: auto, scan, bloom or diagram; all compares them
+    #[arg(
+        long,
+        value_name = "FILE.jsonl",
+        required_unless_present = "scenario",
+        conflicts_with = "scenario"
+    )]
+    requests: Option<PathBuf>,
+    /// Policies and requests of a scenario, as `durward bench generate` would write them
+    #[arg(long, value_name = "NAME-N", conflicts_with = "bundle")]
+    scenario: Option<ScenarioName>,
+    /// The language of the scenario
+    #[arg(long, value_enum, default_value_t = LanguageName::Sapl, requires = "scenario")]
+    language: LanguageName,
+    /// How reports call what is measured, instead of the scenario or the directory
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// The index: auto, scan, bloom, canonical or diagram; all compares them
     #[arg(long, value_name = "NAME|all", default_value = "auto", value_parser = choice)]
     index: Choice,
     /// How many threads decide at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// How long throughput is measured, for each index
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = seconds)]
-    seconds: f64,
+    /// How long throughput is measured at most, for each index, while its median is not known
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
+    time_limit: f64,
+    /// How long throughput is measured, for each index, whether or not its median is known
+    #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "time_limit")]
+    seconds: Option<f64>,
     /// What counts as one decision
-    #[arg(long, value_enum, default_value_t = ModeName::Decide)]
+    #[arg(long, value_enum, default_value_t = ModeName::Encoded)]
     mode: ModeName,
+    /// How many requests are decided at once, with --mode batch
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    batch: u16,
     /// The length of a Bloom filter in bits (m in the literature)
     #[arg(long, value_name = "BITS", default_value_t = IndexSettings::default().bloom_bits)]
     bloom_bits: usize,
@@ -68,23 +95,38 @@ enum Choice {
     One(IndexKind),
 }
 
+/// What counts as one decision.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ModeName {
-    /// A request that was read and encoded before, to a decision
+pub(super) enum ModeName {
+    /// A request that was read, and encoded for the policies in force, to a decision
+    Encoded,
+    /// A request that was read, to a decision
     Decide,
     /// The text of a request, to the text of the response
     Text,
+    /// Many encoded requests at once, to as many decisions
+    Batch,
+}
+
+/// Everything that was measured, and with what.
+pub(super) struct Session {
+    /// How reports call it.
+    pub(super) name: String,
+    /// `sapl`, `xacml`, or `both` by the requests.
+    pub(super) language: &'static str,
+    pub(super) requests: usize,
+    pub(super) mode: ModeName,
+    pub(super) batch: u16,
+    pub(super) threads: u16,
+    /// The time limit in seconds, if there was any.
+    pub(super) time_limit: Option<f64>,
+    pub(super) has_statistics: bool,
+    pub(super) measured: Vec<(IndexKind, Measurement)>,
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let texts = arguments.policies.read()?;
-    let requests = read_request_texts(&arguments.requests)?;
-    let plan = Plan {
-        mode: arguments.mode.mode(),
-        threads: usize::from(arguments.threads),
-        duration: Duration::from_secs_f64(arguments.seconds),
-    };
+    let (texts, requests) = arguments.read()?;
     let mut subjects = Vec::new();
     for kind in arguments.index.kinds() {
         let settings = arguments.index_settings();
@@ -96,7 +138,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let mut measured = Vec::new();
     for (kind, subject) in &subjects {
-        measured.push((*kind, subject.measure(&requests, &plan).map_err(failure)?));
+        measured.push((*kind, subject.measure(&requests, &arguments.plan()).map_err(failure)?));
     }
     if arguments.statistics {
         for (kind, one) in &mut measured {
@@ -105,22 +147,106 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             one.index = counted.to_string();
         }
     }
-    to_stdout(&if arguments.json {
-        let rows = measured.iter().map(|(kind, one)| row(*kind, one, arguments)).collect();
-        format!("{:#}\n", Json::Array(rows))
-    } else {
-        table(&measured, &requests, arguments)
-    })?;
+    let session = arguments.session(&requests, measured);
+    to_stdout(&if arguments.json { row::all(&session) } else { table::of(&session) })?;
     Ok(ExitCode::SUCCESS)
 }
 
 impl Arguments {
+    /// The policies and requests.
+    fn read(&self) -> Result<(Vec<PolicyText>, Vec<RequestText>), Failure> {
+        match (&self.scenario, &self.requests) {
+            (Some(name), _) => match self.language {
+                LanguageName::Sapl => Ok(of_sapl(&Scenario::of(name))),
+                LanguageName::Xacml => {
+                    let scenario = in_xacml(name)?;
+                    let documents = scenario.documents.into_iter();
+                    let xml = |text: String| (text.into_bytes(), Form::Xml);
+                    let requests = scenario.requests.into_iter().map(|request| xml(request.xml));
+                    Ok((numbered("xml", documents), named(&scenario.name, requests)))
+                }
+            },
+            (None, Some(requests)) => Ok((self.policies.read()?, read_request_texts(requests)?)),
+            (None, None) => Err(failure(BenchError::NoRequests)),
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let until = match self.seconds {
+            Some(seconds) => Until::Elapsed(Duration::from_secs_f64(seconds)),
+            None => Until::Converged(Duration::from_secs_f64(self.time_limit)),
+        };
+        Plan { mode: self.mode(), threads: usize::from(self.threads), until }
+    }
+
+    fn mode(&self) -> Mode {
+        match self.mode {
+            ModeName::Encoded => Mode::Encoded,
+            ModeName::Decide => Mode::Decide,
+            ModeName::Text => Mode::Text,
+            ModeName::Batch => Mode::Batch(usize::from(self.batch)),
+        }
+    }
+
     fn index_settings(&self) -> IndexSettings {
         IndexSettings {
             bloom_bits: self.bloom_bits,
             bloom_hashes: self.bloom_hashes,
             ..IndexSettings::default()
         }
+    }
+
+    fn session(&self, requests: &[RequestText], measured: Vec<(IndexKind, Measurement)>) -> Session {
+        Session {
+            name: self.called(),
+            language: language(requests),
+            requests: requests.len(),
+            mode: self.mode,
+            batch: self.batch,
+            threads: self.threads,
+            time_limit: self.seconds.is_none().then_some(self.time_limit),
+            has_statistics: self.statistics,
+            measured,
+        }
+    }
+
+    /// How reports call it.
+    fn called(&self) -> String {
+        let directory = || self.policies.policies.first().and_then(|path| path.file_name());
+        match (&self.name, &self.scenario) {
+            (Some(name), _) => name.clone(),
+            (None, Some(scenario)) => scenario.to_string(),
+            (None, None) => {
+                directory().map_or_else(|| "policies".to_owned(), |it| it.to_string_lossy().into_owned())
+            }
+        }
+    }
+}
+
+fn of_sapl(scenario: &Scenario) -> (Vec<PolicyText>, Vec<RequestText>) {
+    let mut policies = numbered("sapl", scenario.policies.iter().cloned());
+    policies.push(PolicyText { name: "pdp.json".into(), text: scenario.configuration().into() });
+    let json = |asked: &serde_json::Value| (asked.to_string().into_bytes(), Form::Subscription);
+    (policies, named(&scenario.name, scenario.subscriptions.iter().map(json)))
+}
+
+/// Policies as if they had been read from files, which are used in the order of their names.
+fn numbered(extension: &str, texts: impl Iterator<Item = String>) -> Vec<PolicyText> {
+    let name = |number| format!("policy-{number:07}.{extension}");
+    (1..).zip(texts).map(|(number, text)| PolicyText { name: name(number), text: text.into() }).collect()
+}
+
+fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, Form)>) -> Vec<RequestText> {
+    let of = |(number, (text, form))| RequestText { name: format!("{scenario}:{number}"), text, form };
+    (1..).zip(texts).map(of).collect::<Vec<RequestText>>()
+}
+
+fn language(requests: &[RequestText]) -> &'static str {
+    let of_sapl = requests.iter().filter(|request| request.form == Form::Subscription).count();
+    match of_sapl {
+        0 => "xacml",
+        all if all == requests.len() => "sapl",
+        _ => "both",
     }
 }
 
@@ -129,109 +255,30 @@ fn failure(error: BenchError) -> Failure {
         BenchError::Policies(errors) => Failure::policies(&errors),
         BenchError::Request(..) => Failure::new(error.to_string())
             .hint("only requests that can be read are measured; remove the line"),
+        BenchError::TwoLanguages => {
+            Failure::new(error.to_string()).hint("give each language a file of its own")
+        }
         BenchError::NoRequests | BenchError::TooShort => Failure::new(error.to_string()),
     }
 }
 
-fn row(kind: IndexKind, measured: &Measurement, arguments: &Arguments) -> Json {
-    let mut row = json!({
-        "index": kind.name(),
-        "mode": arguments.mode.name(),
-        "threads": arguments.threads,
-        "decisions_per_s": measured.decisions_per_s.median.round(),
-        "p50_ns": measured.latency.p50_ns,
-        "p99_ns": measured.latency.p99_ns,
-        "p999_ns": measured.latency.p999_ns,
-        "build_ms": (measured.build_ms.median * 1_000.0).round() / 1_000.0,
-        "bytes_per_policy": measured.bytes_per_policy,
-        "policies": measured.policies,
-    });
-    if arguments.statistics
-        && let Json::Object(row) = &mut row
-    {
-        row.insert("statistics".to_owned(), measured.index.clone().into());
-    }
-    row
-}
-
-fn table(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Arguments) -> String {
-    let mut text = head(measured, requests, arguments);
-    text.push_str(&format!(
-        "{:<8} {:>12} {:>25} {:>9} {:>9} {:>9} {:>10} {:>13}\n",
-        "index", "decisions/s", "min .. max", "p50 ns", "p99 ns", "p99.9 ns", "build ms", "bytes/policy"
-    ));
-    for (kind, one) in measured {
-        let rate = &one.decisions_per_s;
-        let range = format!("{} .. {}", grouped(rate.min), grouped(rate.max));
-        let bytes = one.bytes_per_policy.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
-        text.push_str(&format!(
-            "{:<8} {:>12} {range:>25} {:>9} {:>9} {:>9} {:>10.3} {bytes:>13}\n",
-            kind.name(),
-            grouped(rate.median),
-            one.latency.p50_ns,
-            one.latency.p99_ns,
-            one.latency.p999_ns,
-            one.build_ms.median,
-        ));
-    }
-    text + &foot(measured)
-}
-
-fn head(measured: &[(IndexKind, Measurement)], requests: &[RequestText], arguments: &Arguments) -> String {
-    let policies = measured.first().map_or(0, |(_, one)| one.policies);
-    let what = match arguments.mode {
-        ModeName::Decide => "read request to decision",
-        ModeName::Text => "request text to response text",
-    };
-    let policies = counted(policies, "polic", ["y", "ies"]);
-    let requests = counted(requests.len(), "request", ["", "s"]);
-    let threads = counted(usize::from(arguments.threads), "thread", ["", "s"]);
-    format!("{policies}, {requests}, {threads}, {what}\n\n")
-}
-
-fn foot(measured: &[(IndexKind, Measurement)]) -> String {
-    let Some((_, first)) = measured.first() else { return String::new() };
-    let mut text = format!(
-        "\ndecisions/s: median of {} rounds of 100 ms; latency: {} decisions, {} ns of each is the clock\n",
-        first.decisions_per_s.count, first.latency.decisions, first.clock_ns
-    );
-    text.push_str(&format!(
-        "build ms: median of {} builds; bytes/policy: growth of the resident set over them\n",
-        first.build_ms.count
-    ));
-    for (kind, one) in measured {
-        text.push_str(&format!("{}: {}\n", kind.name(), one.index));
-    }
-    let running = measured.iter().filter_map(|(_, one)| one.running).fold(1.0, f64::min);
-    if running < BUSY_BELOW {
-        let percent = running * 100.0;
-        text.push_str(&format!("the machine was busy: the threads ran only {percent:.0} % of the time\n"));
-    }
-    text
-}
-
 impl ModeName {
-    fn mode(self) -> Mode {
+    pub(super) fn name(self) -> &'static str {
         match self {
-            ModeName::Decide => Mode::Decide,
-            ModeName::Text => Mode::Text,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
+            ModeName::Encoded => "encoded",
             ModeName::Decide => "decide",
             ModeName::Text => "text",
+            ModeName::Batch => "batch",
         }
     }
 }
 
 impl Choice {
-    /// The indexes to measure. Auto is one of the others, so `all` leaves it out.
+    /// The indexes to measure.
     fn kinds(self) -> Vec<IndexKind> {
         match self {
             Choice::One(kind) => vec![kind],
-            Choice::All => IndexKind::ALL.into_iter().filter(|kind| *kind != IndexKind::Auto).collect(),
+            Choice::All => IndexKind::ALL.into_iter().collect(),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 mod embedded;
 mod generate;
+mod row;
 mod server;
 mod streams;
+mod table;
 
 use crate::failure::Outcome;
 
@@ -21,6 +23,15 @@ enum What {
     Server(server::Arguments),
     Streams(streams::Arguments),
     Generate(generate::Arguments),
+}
+
+/// The language of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LanguageName {
+    /// SAPL
+    Sapl,
+    /// XACML 3.0, for those scenarios that can be said in it
+    Xacml,
 }
 
 /// Runs the command.

@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     /// Compare with recorded decisions, and print the differences
     #[arg(long, value_name = "FILE.jsonl", requires = "requests")]
     expect: Option<PathBuf>,
-    /// The index: auto, scan, bloom or diagram; it changes the speed, never the answer
+    /// The index: auto, scan, bloom, canonical or diagram; it changes the speed, never the answer
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = policies::index)]
     index: IndexKind,
     /// Say why: which policies applied and which did not, and because of what; of SAPL, condition by condition

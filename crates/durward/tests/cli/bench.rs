@@ -10,11 +10,11 @@ const BENCH: [&str; 8] =
 #[test]
 fn every_index_is_a_row() {
     let ran = durward(&[&BENCH[..], &["--index", "all"]].concat()).exits(0);
-    for index in ["scan", "bloom", "diagram"] {
+    for index in durward_pdp::IndexKind::ALL.map(durward_pdp::IndexKind::name) {
         assert!(ran.stdout.lines().any(|line| line.starts_with(index)), "{}", ran.stdout);
     }
     assert!(
-        ran.stdout.starts_with("1 policy, 5 requests, 1 thread, read request to decision\n"),
+        ran.stdout.starts_with("1 policy, 5 requests, 1 thread, encoded request to decision\n"),
         "{}",
         ran.stdout
     );
@@ -22,27 +22,50 @@ fn every_index_is_a_row() {
 
 #[test]
 fn json_has_what_the_documentation_says() {
-    for mode in ["decide", "text"] {
+    for mode in ["encoded", "decide", "text", "batch"] {
         let ran = durward(&[&BENCH[..], &["--json", "--mode", mode, "--threads", "2"]].concat()).exits(0);
         let rows: Vec<Json> = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(rows.len(), 1);
         let row = rows[0].as_object().unwrap();
         let names: Vec<&str> = row.keys().map(String::as_str).collect();
         let expected = [
+            "scenario",
+            "language",
             "index",
             "mode",
             "threads",
             "decisions_per_s",
+            "min",
+            "max",
+            "rounds",
+            "interval_percent",
+            "converged",
+            "running",
+            "by_thread",
+            "alone_per_s",
+            "scaling",
             "p50_ns",
             "p99_ns",
             "p999_ns",
+            "max_ns",
+            "clock_ns",
             "build_ms",
+            "bytes",
             "bytes_per_policy",
             "policies",
+            "requests",
+            "version",
+            "machine",
+            "command",
         ];
         assert_eq!(names, expected);
         assert_eq!((&row["index"], &row["mode"], &row["threads"]), (&"auto".into(), &mode.into(), &2.into()));
         assert!(row["decisions_per_s"].as_f64().unwrap() > 0.0);
+        assert_eq!((&row["scenario"], &row["language"]), (&"hospital".into(), &"xacml".into()));
+        assert_eq!(row["by_thread"].as_array().unwrap().len(), 2);
+        assert!(row["scaling"].as_f64().unwrap() > 0.0);
+        assert!(row["machine"]["cores"].as_u64().unwrap() >= 1);
+        assert!(row["command"].as_str().unwrap().starts_with("durward bench embedded --policies hospital "));
         assert!(row["p50_ns"].as_u64().unwrap() <= row["p999_ns"].as_u64().unwrap());
     }
 }
@@ -71,7 +94,7 @@ fn only_requests_that_can_be_read_are_measured() {
 fn a_generated_scenario_can_be_measured() {
     let folder = std::env::temp_dir().join(format!("durward-scenario-{}", std::process::id()));
     let out = folder.to_str().unwrap();
-    let ran = durward(&["bench", "generate", "--scenario", "github-10", "--out", out]).exits(0);
+    let ran = durward(&["bench", "generate", "github-10", "--out", out]).exits(0);
     assert_eq!(ran.stdout, format!("{out}: 8 policies, 500 subscriptions\n"));
     let asks = folder.join("subscriptions.jsonl");
     let bench =
@@ -81,9 +104,59 @@ fn a_generated_scenario_can_be_measured() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Written in both languages, a scenario is decided alike by `durward decide`.
+#[test]
+fn a_scenario_of_both_languages_is_decided_alike() {
+    let folder = std::env::temp_dir().join(format!("durward-languages-{}", std::process::id()));
+    let mut decisions = Vec::new();
+    for (language, questions) in [("sapl", "subscriptions.jsonl"), ("xacml", "requests.jsonl")] {
+        let out = folder.join(language);
+        let out = out.to_str().unwrap();
+        let ran =
+            durward(&["bench", "generate", "hospital-1", "--language", language, "--out", out]).exits(0);
+        assert!(ran.stdout.contains(": 38 policies, 500 "), "{}", ran.stdout);
+        let questions = format!("{out}/{questions}");
+        let ran = durward(&["decide", "--policies", out, "--requests", &questions]).exits(0);
+        let decision = |line: &str| {
+            let line: Json = serde_json::from_str(line).unwrap();
+            line["decision"].as_str().unwrap().to_uppercase()
+        };
+        decisions.push(ran.stdout.lines().map(decision).collect::<Vec<_>>());
+    }
+    assert_eq!(decisions[0], decisions[1]);
+    assert_eq!(decisions[0].iter().filter(|decision| *decision == "PERMIT").count(), 138);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_scenario_can_be_measured_without_files() {
+    for language in ["sapl", "xacml"] {
+        let bench =
+            ["bench", "embedded", "--scenario", "synth-100", "--language", language, "--mode", "batch"];
+        let ran = durward(&[&bench[..], &["--batch", "7", "--time-limit", "0.05"]].concat()).exits(0);
+        let head = " 2000 requests, 1 thread, encoded requests to decisions, 7 at once\n";
+        assert!(ran.stdout.contains(head), "{}", ran.stdout);
+        assert!(ran.stdout.contains(": the time limit of 0.05 s came first"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn several_threads_are_compared_with_one() {
+    let ran = durward(&[&BENCH[..], &["--threads", "2"]].concat()).exits(0);
+    assert!(ran.stdout.contains(" of one thread alone; by thread: "), "{}", ran.stdout);
+}
+
+#[test]
+fn what_has_no_other_language_is_refused() {
+    let ran = durward(&["bench", "generate", "rbac", "--language", "xacml", "--out", "nowhere"]).exits(2);
+    assert!(ran.stderr.contains("`rbac` cannot be had as XACML"), "{}", ran.stderr);
+    durward(&["bench", "embedded", "--scenario", "rbac", "--policies", "wards"]).exits(2);
+    durward(&["bench", "embedded", "--policies", "wards"]).exits(2);
+}
+
 #[test]
 fn a_scenario_that_does_not_exist_is_refused() {
-    let ran = durward(&["bench", "generate", "--scenario", "clinic-5", "--out", "nowhere"]).exits(2);
+    let ran = durward(&["bench", "generate", "clinic-5", "--out", "nowhere"]).exits(2);
     assert!(
         ran.stderr.contains("`clinic-5` is no scenario: one of baseline, rbac, hospital-N"),
         "{}",

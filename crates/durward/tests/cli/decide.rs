@@ -42,7 +42,7 @@ fn a_request_is_read_from_standard_input() {
 
 #[test]
 fn every_index_answers_the_same() {
-    for index in ["auto", "scan", "bloom", "diagram"] {
+    for index in ["auto", "scan", "bloom", "canonical", "diagram"] {
         decide(&["--request", "hospital/example-request.xml", "--index", index])
             .exits(0)
             .prints("permit.xml");

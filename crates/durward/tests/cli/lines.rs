@@ -123,7 +123,7 @@ fn recorded_decisions_of_other_engines_are_met_with_every_index() {
         let path = |name: &str| recorded.join(name).display().to_string();
         (path(policies), path(requests), path(decisions))
     }) {
-        for index in ["scan", "bloom", "diagram"] {
+        for index in ["scan", "bloom", "canonical", "diagram"] {
             let arguments = [
                 "decide",
                 "--policies",

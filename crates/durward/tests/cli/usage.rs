@@ -44,8 +44,8 @@ fn wrong_flags_are_one_line_and_a_hint() {
         "see `durward decide --help`",
     );
     durward(&["decide", "--policies", "hospital", "--index", "fast"]).exits(2).complains(
-        "invalid value `fast` for `--index <NAME>`: `fast` is not an index; there are `scan`, `bloom`, `diagram` and \
-         `auto`",
+        "invalid value `fast` for `--index <NAME>`: `fast` is not an index; there are `scan`, `bloom`, `canonical`, \
+         `diagram` and `auto`",
         "see `durward decide --help`",
     );
     let ran = durward(&["decide", "--policies", "hospital", "--combining", "majority"]).exits(2);

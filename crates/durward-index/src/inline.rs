@@ -1,7 +1,7 @@
 //! A list that stays in place while it is short.
 
 /// Up to `N` items without asking for memory.
-pub(super) struct Inline<T, const N: usize> {
+pub(crate) struct Inline<T, const N: usize> {
     few: [T; N],
     /// How many there are; past `N` all of them are in `many`.
     count: usize,
@@ -10,11 +10,12 @@ pub(super) struct Inline<T, const N: usize> {
 
 impl<T: Copy, const N: usize> Inline<T, N> {
     /// An empty list; `filler` stands where there is nothing yet.
-    pub(super) fn new(filler: T) -> Inline<T, N> {
+    pub(crate) fn new(filler: T) -> Inline<T, N> {
         Inline { few: [filler; N], count: 0, many: Vec::new() }
     }
 
-    pub(super) fn extend(&mut self, items: &[T]) {
+    #[inline]
+    pub(crate) fn extend(&mut self, items: &[T]) {
         let end = self.count + items.len();
         if let Some(room) = self.few.get_mut(self.count..end) {
             room.copy_from_slice(items);
@@ -27,12 +28,17 @@ impl<T: Copy, const N: usize> Inline<T, N> {
         self.count = end;
     }
 
-    pub(super) fn clear(&mut self) {
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        self.few.get(..self.count).unwrap_or(&self.many)
+    }
+
+    pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.many.clear();
     }
 
-    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         match self.few.get_mut(..self.count) {
             Some(few) => few,
             None => &mut self.many,

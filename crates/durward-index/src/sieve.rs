@@ -1,0 +1,377 @@
+//! Count-and-eliminate over the ways in which children apply: a question is poured over bit sets of conjunctions,
+//! and those that no predicate falsified are left.
+//!
+//! The idea is that of Heutelbeck, Baur and Kluba (In-memory policy indexing for policy retrieval points in
+//! attribute-based access control, SACMAT 2021), with what a program of numbered values makes possible:
+//! - Predicates over one slot are evaluated together: one look at the slot's number finds the row of all
+//!   conjunctions that this number does not falsify. So each predicate is evaluated at most once for a question, and
+//!   those of a slot that nobody left asks about not at all where one row leaves few.
+//! - Every conjunction stands in the row of a slot by one predicate; where it has more on the same slot, the slot has
+//!   as many rows. A conjunction that is left after the last row has had as many predicates satisfied as it has: it
+//!   need not be counted.
+//! - Suspects are conjunctions left with a predicate nobody can tell: an absent value that is an error, a source yet
+//!   to be asked, a test that is no comparison. They go to the evaluator.
+//! - Conjunctions of one child follow one another, and children stand in document order. Once one of them is
+//!   satisfied, its siblings are passed over.
+//!
+//! Rows that few conjunctions are in are lists. Where there is a short one, its conjunctions are looked up in all
+//! other rows; else blocks of 512 conjunctions are intersected row by row, which touches the memory in order.
+
+mod build;
+mod rows;
+
+use durward_ir::combine::Flow;
+use durward_ir::evaluate::Known;
+use durward_ir::program::{NodeId, SlotId};
+use durward_ir::question::{Number, Question};
+
+use crate::inline::Inline;
+pub(crate) use build::Candidate;
+use rows::{BLOCK_BITS, BLOCK_WORDS, Row, Rows};
+
+/// Slots, and values beyond the first of each, that are looked up without asking for memory.
+const INLINE_MAX: usize = 20;
+
+/// How many slots one sieve looks at, the most telling ones. What is asked of others is for the evaluator.
+const STEPS_MAX: usize = 64;
+
+/// A child left by a sieve.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Left {
+    pub(crate) node: NodeId,
+    /// Its place among its siblings.
+    pub(crate) place: u32,
+    pub(crate) known: Known,
+}
+
+/// The sieves of one index.
+#[derive(Debug, Default)]
+pub(crate) struct Sieves {
+    sieves: Vec<Sieve>,
+    steps: Vec<Step>,
+    rows: Rows,
+    /// Rows of values, found by number from a step.
+    of_values: Vec<Row>,
+    /// Sorted for each slot.
+    numbers: Vec<u32>,
+    /// By conjunction: the child and its place.
+    members: Vec<(NodeId, u32)>,
+}
+
+/// Where the parts of one sieve are.
+#[derive(Clone, Copy, Debug)]
+struct Sieve {
+    first_step: u32,
+    steps: u32,
+    first_member: u32,
+    /// How many conjunctions there are.
+    members: u32,
+    /// Those that take more than comparisons.
+    has_others: Row,
+}
+
+/// A slot that is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    slot: SlotId,
+    /// Not falsified by a value.
+    values: Values,
+    /// Not falsified by a value that nobody asks for: those that do not test the slot.
+    free: Row,
+    /// Not falsified if there is no value.
+    absent: Row,
+    /// Nobody can tell if there is no value.
+    suspects: Row,
+}
+
+/// Where the rows of a slot's values are.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    /// `of_values[first + number - low]`, for `span` numbers from `low`.
+    Placed { low: u32, first: u32, span: u32 },
+    /// `of_values[first + at]`, where `numbers[first_number + at]` is the number.
+    Searched { first: u32, first_number: u32, count: u32 },
+}
+
+/// Rows of which a conjunction must be in one.
+#[derive(Clone, Copy, Debug)]
+struct Union {
+    row: Row,
+    /// Whether the next one belongs to this.
+    goes_on: bool,
+}
+
+/// What one question comes to.
+struct Pour {
+    /// Dense rows a conjunction must be in.
+    plain: Inline<u32, INLINE_MAX>,
+    /// All others.
+    unions: Inline<Union, INLINE_MAX>,
+    /// The shortest list among the rows.
+    shortest: Option<Row>,
+    /// Conjunctions in these are suspects.
+    suspects: Inline<Row, INLINE_MAX>,
+    /// Conjunctions not in these are.
+    unasked: Inline<Row, INLINE_MAX>,
+}
+
+impl Sieves {
+    pub(crate) fn len(&self) -> usize {
+        self.sieves.len()
+    }
+
+    /// How many conjunctions there are.
+    pub(crate) fn conjunctions(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many slots all sieves look at.
+    pub(crate) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.sieves)
+            + size_of_val(&*self.steps)
+            + size_of_val(&*self.of_values)
+            + size_of_val(&*self.numbers)
+            + size_of_val(&*self.members)
+            + self.rows.bytes()
+    }
+
+    /// Shows the children that a question leaves, in order, until told to stop. Shows nothing if there is no such
+    /// sieve.
+    pub(crate) fn pour(&self, number: u32, question: &Question<'_>, show: impl FnMut(Left) -> Flow) {
+        let Some(sieve) = self.sieves.get(number as usize) else { return };
+        let Some(mut pour) = self.prepare(sieve, question) else { return };
+        let mut shower = Shower { pending: None, show };
+        let members = self.members_of(sieve);
+        let mut found = |conjunction: u32, pour: &mut Pour| match members.get(conjunction as usize) {
+            Some((node, place)) => shower.found(*node, *place, || self.is_suspect(sieve, pour, conjunction)),
+            None => Flow::Continue,
+        };
+        let flow = match pour.shortest {
+            Some(row) => self.look_up_all(row, &mut pour, &mut found),
+            None => self.intersect(sieve, &mut pour, &mut found),
+        };
+        if flow == Flow::Continue {
+            shower.finish();
+        }
+    }
+
+    fn members_of(&self, sieve: &Sieve) -> &[(NodeId, u32)] {
+        let first = sieve.first_member as usize;
+        self.members.get(first..first + sieve.members as usize).unwrap_or_default()
+    }
+
+    /// Looks at the slots. `None` where nobody is left.
+    #[inline]
+    fn prepare(&self, sieve: &Sieve, question: &Question<'_>) -> Option<Pour> {
+        let mut pour = Pour::new();
+        let first = sieve.first_step as usize;
+        for step in self.steps.get(first..first + sieve.steps as usize)? {
+            match question.peek(step.slot) {
+                Number::ABSENT => {
+                    pour.add(step.absent)?;
+                    if !step.suspects.is_empty() {
+                        pour.suspects.extend(&[step.suspects]);
+                    }
+                }
+                Number::OTHER | Number::OTHER_TEXT => pour.add(step.free)?,
+                Number::UNASKED => pour.unasked.extend(&[step.free]),
+                Number::MANY => self.add_many(step, question, &mut pour)?,
+                number => pour.add(self.row_of(step, number))?,
+            }
+        }
+        Some(pour)
+    }
+
+    #[inline]
+    fn row_of(&self, step: &Step, number: Number) -> Row {
+        let at = match step.values {
+            Values::Placed { low, first, span } => {
+                let place = number.0.wrapping_sub(low);
+                (place < span).then(|| first + place)
+            }
+            Values::Searched { first, first_number, count } => {
+                let from = first_number as usize;
+                let numbers = self.numbers.get(from..from + count as usize).unwrap_or_default();
+                numbers.binary_search(&number.0).ok().map(|at| first + at as u32)
+            }
+        };
+        let row = at.and_then(|at| self.of_values.get(at as usize));
+        row.copied().unwrap_or(step.free)
+    }
+
+    /// Adds the rows of several values as one.
+    #[cold]
+    fn add_many(&self, step: &Step, question: &Question<'_>, pour: &mut Pour) -> Option<()> {
+        let mut rows: Inline<Row, INLINE_MAX> = Inline::new(Row::EMPTY);
+        question.any_of_many(step.slot, |atom| {
+            let row = self.row_of(step, Number::of(atom));
+            // What is free is in every row.
+            if row != step.free {
+                rows.extend(&[row]);
+            }
+            false
+        });
+        let rows = rows.as_mut_slice();
+        rows.sort_unstable();
+        let mut different = rows.chunk_by(|row, next| row == next).filter_map(<[Row]>::first).peekable();
+        let Some(first) = different.next() else { return pour.add(step.free) };
+        if different.peek().is_none() {
+            return pour.add(*first);
+        }
+        pour.unions.extend(&[Union { row: *first, goes_on: true }]);
+        while let Some(row) = different.next() {
+            pour.unions.extend(&[Union { row: *row, goes_on: different.peek().is_some() }]);
+        }
+        Some(())
+    }
+
+    /// Looks up each conjunction of a list in all other rows.
+    #[inline]
+    fn look_up_all(&self, row: Row, pour: &mut Pour, found: &mut impl FnMut(u32, &mut Pour) -> Flow) -> Flow {
+        for conjunction in self.rows.list(row) {
+            if self.is_left(pour, *conjunction) && found(*conjunction, pour) == Flow::Stop {
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+
+    #[inline]
+    fn is_left(&self, pour: &mut Pour, conjunction: u32) -> bool {
+        if !pour.plain.as_slice().iter().all(|dense| self.rows.is_in_dense(*dense, conjunction)) {
+            return false;
+        }
+        let mut is_in = false;
+        for union in pour.unions.as_slice() {
+            is_in = is_in || self.rows.contains(union.row, conjunction);
+            if !union.goes_on {
+                if !is_in {
+                    return false;
+                }
+                is_in = false;
+            }
+        }
+        true
+    }
+
+    /// Intersects all rows, block by block.
+    #[inline]
+    fn intersect(
+        &self,
+        sieve: &Sieve,
+        pour: &mut Pour,
+        found: &mut impl FnMut(u32, &mut Pour) -> Flow,
+    ) -> Flow {
+        for block in 0..sieve.members.div_ceil(BLOCK_BITS) {
+            let left = self.left_in_block(block, sieve, pour);
+            for (at, mut word) in (0..).zip(left) {
+                while word != 0 {
+                    let conjunction = block * BLOCK_BITS + at * 64 + word.trailing_zeros();
+                    word &= word - 1;
+                    if found(conjunction, pour) == Flow::Stop {
+                        return Flow::Stop;
+                    }
+                }
+            }
+        }
+        Flow::Continue
+    }
+
+    #[inline]
+    fn left_in_block(&self, block: u32, sieve: &Sieve, pour: &mut Pour) -> [u64; BLOCK_WORDS] {
+        let mut left = rows::full_block(sieve.members - block * BLOCK_BITS);
+        for some in pour.plain.as_slice().chunks(4) {
+            for dense in some {
+                self.rows.intersect(*dense, block, &mut left);
+            }
+            if left == [0; BLOCK_WORDS] {
+                return left;
+            }
+        }
+        let mut either = [0; BLOCK_WORDS];
+        for union in pour.unions.as_mut_slice() {
+            self.rows.unite(&mut union.row, block, &mut either);
+            if !union.goes_on {
+                left.iter_mut().zip(either).for_each(|(left, either)| *left &= either);
+                either = [0; BLOCK_WORDS];
+            }
+        }
+        left
+    }
+
+    /// Whether a conjunction that is left has a predicate nobody can tell.
+    #[inline]
+    fn is_suspect(&self, sieve: &Sieve, pour: &Pour, conjunction: u32) -> bool {
+        self.rows.contains(sieve.has_others, conjunction)
+            || pour.suspects.as_slice().iter().any(|row| self.rows.contains(*row, conjunction))
+            || pour.unasked.as_slice().iter().any(|free| !self.rows.contains(*free, conjunction))
+    }
+}
+
+impl Pour {
+    #[inline]
+    fn new() -> Pour {
+        let union = Union { row: Row::EMPTY, goes_on: false };
+        Pour {
+            plain: Inline::new(0),
+            unions: Inline::new(union),
+            shortest: None,
+            suspects: Inline::new(Row::EMPTY),
+            unasked: Inline::new(Row::EMPTY),
+        }
+    }
+
+    /// Adds a row that conjunctions must be in. `None` if nobody is in it.
+    #[inline]
+    fn add(&mut self, row: Row) -> Option<()> {
+        if let Some(dense) = row.as_dense() {
+            self.plain.extend(&[dense]);
+            return Some(());
+        }
+        if row.is_empty() {
+            return None;
+        }
+        let is_shortest =
+            row.is_short() && self.shortest.is_none_or(|shortest| row.count() < shortest.count());
+        let other = if is_shortest { self.shortest.replace(row) } else { Some(row) };
+        if let Some(row) = other {
+            self.unions.extend(&[Union { row, goes_on: false }]);
+        }
+        Some(())
+    }
+}
+
+/// Makes children of conjunctions.
+struct Shower<F> {
+    pending: Option<Left>,
+    show: F,
+}
+
+impl<F: FnMut(Left) -> Flow> Shower<F> {
+    #[inline]
+    fn found(&mut self, node: NodeId, place: u32, is_suspect: impl FnOnce() -> bool) -> Flow {
+        let known = |is_suspect| if is_suspect { Known::Unsure } else { Known::Match };
+        match &mut self.pending {
+            Some(pending) if pending.place == place => {
+                if pending.known == Known::Unsure {
+                    pending.known = known(is_suspect());
+                }
+                Flow::Continue
+            }
+            pending => {
+                let new = Left { node, place, known: known(is_suspect()) };
+                pending.replace(new).map_or(Flow::Continue, &mut self.show)
+            }
+        }
+    }
+
+    fn finish(mut self) {
+        if let Some(pending) = self.pending {
+            (self.show)(pending);
+        }
+    }
+}

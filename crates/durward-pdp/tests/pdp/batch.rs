@@ -1,0 +1,69 @@
+//! Batches are answered as single questions are, and by one set of policies.
+
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
+use durward_pdp::{IndexKind, Pdp, Request, Response};
+
+const POLICIES: [(&str, &str); 2] = [
+    ("read.sapl", r#"policy "read" permit action == "read"; obligation { "log": subject }"#),
+    ("secret.sapl", r#"policy "secret" deny resource.level > subject.clearance;"#),
+];
+
+fn pdp(index: IndexKind) -> Pdp {
+    let builder = POLICIES.iter().fold(Pdp::builder(), |builder, (name, text)| builder.policy(name, *text));
+    builder.index(index).build().map_err(|errors| errors[0].to_string()).unwrap()
+}
+
+/// Permits with obligations, denies, and errors.
+fn questions() -> Vec<Subscription> {
+    let mut all = Vec::new();
+    for number in 0..150 {
+        let action = ["read", "write"][number % 2];
+        let level = ["1", "5", "\"high\""][number % 3];
+        let text = format!(
+            r#"{{"subject":{{"id":{number},"clearance":3}},"action":"{action}","resource":{{"level":{level}}}}}"#
+        );
+        all.push(Subscription::from_json(text.as_bytes()).unwrap());
+    }
+    all
+}
+
+#[test]
+fn a_batch_is_answered_as_single_questions_are() {
+    for index in IndexKind::ALL {
+        let pdp = pdp(index);
+        let mut asked = questions();
+        for is_encoded in [false, true] {
+            if is_encoded {
+                asked.iter_mut().for_each(|one| pdp.encode_subscription(one));
+            }
+            let mut decisions = vec![Decision::plain(Outcome::Indeterminate); asked.len()];
+            assert_eq!(pdp.decide_batch(&asked, &mut decisions), asked.len());
+            for (one, decision) in asked.iter().zip(&decisions) {
+                assert_eq!(pdp.decide_once(one).to_json(), decision.to_json());
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_are_answered_as_single_ones_are() {
+    let pdp = pdp(IndexKind::Auto);
+    let clearance = |level: &str| Request::builder().subject("clearance", level).build();
+    let requests: Vec<Request> = ["1", "2", "3"].map(clearance).into();
+    let mut responses = vec![Response { results: Default::default() }; 3];
+    assert_eq!(pdp.decide_requests(&requests, &mut responses), 3);
+    for (request, response) in requests.iter().zip(&responses) {
+        assert_eq!(pdp.decide(request).to_json(), response.to_json());
+    }
+}
+
+#[test]
+fn the_shorter_slice_ends_a_batch() {
+    let pdp = pdp(IndexKind::Auto);
+    let asked = questions();
+    let mut decisions = vec![Decision::plain(Outcome::Suspend); asked.len()];
+    assert_eq!(pdp.decide_batch(&asked[..2], &mut decisions), 2);
+    assert!(decisions[2..].iter().all(|rest| rest.outcome == Outcome::Suspend));
+    assert_eq!(pdp.decide_batch(&asked, &mut decisions[..1]), 1);
+    assert_eq!(pdp.decide_batch(&[], &mut []), 0);
+}
