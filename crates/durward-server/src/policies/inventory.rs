@@ -75,7 +75,7 @@ impl Inventory {
         }
         let mut texts = self.texts.clone();
         let mut changes = Vec::new();
-        let mut remove = |texts: &mut BTreeMap<String, u64>, path: &Path| {
+        let remove = |texts: &mut BTreeMap<String, u64>, path: &Path| {
             let name = path.display().to_string();
             texts.remove(&name).map(|_| PolicyChange::Remove(name))
         };
