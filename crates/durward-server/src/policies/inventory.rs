@@ -114,8 +114,6 @@ fn digest(text: &PolicyText) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it does not expect")]
-
     use std::fs;
 
     use super::*;
