@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use durward_index::{Index, IndexKind, Settings};
-use durward_ir::combine::{Algorithm, Effects};
+use durward_ir::combine::{Algorithm, Effects, Flow};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
 use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
@@ -82,6 +82,24 @@ fn program(policies: usize) -> Program {
     })
 }
 
+/// Nanoseconds to find who is left, and how many that are on the average.
+fn time_alone(program: &Program, questions: &[Question<'_>], index: &impl Shortlist) -> (f64, f64) {
+    let (mut best, mut left) = (f64::MAX, 0);
+    let Node::Set(root) = program.node(program.root()) else { return (0.0, 0.0) };
+    for _ in 0..20 {
+        left = 0;
+        let start = Instant::now();
+        for question in questions {
+            index.children(program.root(), root, question, ListPolicies::No, |child, _| {
+                left += black_box(child.0).min(1);
+                Flow::Continue
+            });
+        }
+        best = best.min(start.elapsed().as_nanos() as f64 / questions.len() as f64);
+    }
+    (best, f64::from(left) / questions.len() as f64)
+}
+
 /// Nanoseconds per decision, in the best of some rounds. Attributes are read in the first.
 fn time(program: &Program, questions: &[Question<'_>], index: &impl Shortlist, rounds: usize) -> f64 {
     let mut best = f64::MAX;
@@ -116,12 +134,16 @@ fn main() {
         let start = Instant::now();
         let index = Index::build(kind, &program, &Settings::default());
         let built = start.elapsed();
+        let (alone, left) = time_alone(&program, &questions, &index);
         let nanoseconds = match &index {
             Index::Scan(scan) => time(&program, &questions, scan, 1),
             Index::Bloom(bloom) => time(&program, &questions, bloom, 1),
             Index::Canonical(canonical) => time(&program, &questions, canonical, 20),
             Index::Diagram(diagram) => time(&program, &questions, &**diagram, 20),
         };
-        println!("{nanoseconds:9.0} ns per decision, built in {built:.1?}: {}", index.describe());
+        println!(
+            "{nanoseconds:9.0} ns per decision, {alone:.0} of them to find {left:.1} policies, built in {built:.1?}: {}",
+            index.describe()
+        );
     }
 }

@@ -22,6 +22,7 @@ use durward_ir::program::{NodeId, Program, Set, SlotId};
 use durward_ir::question::{Number, Question};
 
 use crate::necessary;
+use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 use build::Maker;
@@ -39,6 +40,7 @@ pub struct Diagram {
     forks: Box<[[Step; 2]]>,
     tables: Tables,
     lists: Box<[Entry]>,
+    sieves: Sieves,
     targets: Targets,
     swift: Swift,
     statistics: DiagramStatistics,
@@ -61,13 +63,16 @@ impl Step {
     /// All children of the set.
     const ALL: u32 = u32::MAX - 3;
 
+    /// `at` is a sieve.
+    const SIEVE: u32 = u32::MAX - 4;
+
     const UNDIVIDED: Step = Step { at: 0, kind: Step::ALL };
     const NOBODY: Step = Step { at: 0, kind: 0 };
 
     /// Whether this is the end of a walk.
     #[inline]
     fn is_list(self) -> bool {
-        self.kind < Step::ALL
+        self.kind < Step::SIEVE
     }
 }
 
@@ -251,6 +256,8 @@ impl Shortlist for Diagram {
                     break;
                 }
             }
+        } else if step.kind == Step::SIEVE {
+            self.sieves.pour(step.at, question, |left| show(left.node, left.known));
         } else {
             self.show_otherwise(step, starts, set, question, &mut show);
         }

@@ -69,6 +69,10 @@ pub struct CanonicalStatistics {
 pub struct DiagramStatistics {
     /// How many nodes there are.
     pub nodes: usize,
+    /// How many of them are forks, of which both ways are gone.
+    pub forks: usize,
+    /// How many sieves of children that cannot be divided without copying them over and over.
+    pub sieves: usize,
     /// How many different lists of children.
     pub lists: usize,
     /// The memory of the index.
@@ -130,8 +134,11 @@ impl fmt::Display for CanonicalStatistics {
 
 impl fmt::Display for DiagramStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DiagramStatistics { nodes, lists, bytes, sets, is_cut } = self;
+        let DiagramStatistics { nodes, forks, sieves, lists, bytes, sets, is_cut } = self;
         write!(f, "diagram: {nodes} nodes and {lists} lists for {sets} sets, {bytes} bytes")?;
+        if forks + sieves > 0 {
+            write!(f, ", {forks} forks and {sieves} sieves")?;
+        }
         if *is_cut { f.write_str(", cut at a limit") } else { Ok(()) }
     }
 }

@@ -143,10 +143,16 @@ impl OneOf {
     /// Whether the atom is one of these.
     #[inline]
     pub(crate) fn names(&self, atom: Atom) -> bool {
-        match &*self.atoms {
-            [only] => *only == atom,
-            atoms => atoms.binary_search(&atom).is_ok(),
-        }
+        names(&self.atoms, atom)
+    }
+}
+
+/// Whether the atom is one of these; sorted.
+#[inline]
+pub(crate) fn names(atoms: &[Atom], atom: Atom) -> bool {
+    match atoms {
+        [only] => *only == atom,
+        atoms => atoms.binary_search(&atom).is_ok(),
     }
 }
 

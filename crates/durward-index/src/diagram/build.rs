@@ -11,6 +11,8 @@
 //!
 //! Every limit reached ends in a list that is longer than need be, which is correct always.
 
+mod sift;
+
 use std::rc::Rc;
 
 use durward_ir::combine::Algorithm;
@@ -25,6 +27,7 @@ use super::store::{NodeKey, Store};
 use super::swift::Swift;
 use super::{Diagram, Entry, Starts, Step};
 use crate::necessary::{self, Necessary};
+use crate::sieve::Sieves;
 use crate::target::Targets;
 use crate::{DiagramStatistics, Settings};
 
@@ -55,6 +58,9 @@ pub(super) struct Maker<'p> {
     is_sourced: &'p dyn Fn(SlotId) -> bool,
     store: Store,
     counting: Counting,
+    sieves: Sieves,
+    /// See [`Settings::canonical_ways_max`].
+    ways_max: usize,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
@@ -78,6 +84,8 @@ impl<'p> Maker<'p> {
             is_sourced,
             store: Store::new(settings),
             counting: Counting::of(program),
+            sieves: Sieves::default(),
+            ways_max: settings.canonical_ways_max,
             is_listed: vec![false; necessary.len()],
             is_cut: false,
             is_thrifty: false,
@@ -111,11 +119,14 @@ impl<'p> Maker<'p> {
         let statistics = DiagramStatistics {
             nodes: self.store.nodes.len() + self.store.forks.len(),
             lists: self.store.list_count(),
-            bytes: size_of_val(&*starts) + self.store.bytes() + self.targets.bytes(),
+            bytes: size_of_val(&*starts) + self.store.bytes() + self.sieves.bytes() + self.targets.bytes(),
+            forks: self.store.forks.len(),
+            sieves: self.sieves.len(),
             sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
             is_cut: self.is_cut,
         };
         self.store.finish();
+        self.sieves.finish();
         Diagram {
             starts,
             first_set,
@@ -123,6 +134,7 @@ impl<'p> Maker<'p> {
             forks: self.store.forks.into(),
             tables: self.store.tables,
             lists: self.store.lists.into(),
+            sieves: self.sieves,
             targets: Targets::default(),
             swift: Swift::default(),
             statistics,
@@ -346,6 +358,9 @@ impl<'p> Maker<'p> {
             if let Some(slot) = best(&splits, kept_back, length) {
                 return self.branch(division, slot, &children, depth_left - 1);
             }
+        }
+        if let Some(step) = self.sift(division, &children, &splits) {
+            return step;
         }
         let most = splits
             .iter()

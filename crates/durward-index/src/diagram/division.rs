@@ -12,7 +12,7 @@ use super::Step;
 use super::expand::Above;
 use crate::Map;
 use crate::necessary::Limit;
-use crate::target::{OneOf, Target};
+use crate::target::{OneOf, Target, names};
 
 /// A list this short is divided by its children's own targets only, and however little that helps: it saves
 /// evaluating them.
@@ -98,8 +98,13 @@ pub(super) enum Seen {
 
 impl Seen {
     pub(super) fn is_one_of(&self, clause: &OneOf) -> bool {
+        self.is_among(&clause.atoms)
+    }
+
+    /// Whether the slot certainly holds one of these; sorted.
+    pub(super) fn is_among(&self, atoms: &[Atom]) -> bool {
         match self {
-            Seen::Atom(atom) => clause.names(*atom),
+            Seen::Atom(atom) => names(atoms, *atom),
             Seen::Other(_) | Seen::Absent | Seen::Unasked => false,
         }
     }

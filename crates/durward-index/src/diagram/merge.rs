@@ -78,6 +78,14 @@ impl<'d> Merging<'d> {
                 self.add(*first)?;
                 self.add(*second)
             }
+            Step::SIEVE => {
+                self.diagram.sieves.pour(step.at, self.question, |left| {
+                    let is_known_match = left.known == Known::Match;
+                    self.found.extend(&[Entry::new(left.node, left.place, is_known_match)]);
+                    Flow::Continue
+                });
+                Some(())
+            }
             length => {
                 self.work_left = self.work_left.checked_sub(length as usize + 1)?;
                 self.found.extend(self.diagram.list(step));

@@ -96,7 +96,40 @@ fn voting(random: &mut Random) -> Voting {
 
 impl Shape {
     pub(crate) fn random(random: &mut Random) -> Shape {
-        if random.percent(50) { Shape::nested(random) } else { Shape::any(random) }
+        match random.below(100) {
+            0..50 => Shape::nested(random),
+            50..99 => Shape::any(random),
+            _ => Shape::scattered(random),
+        }
+    }
+
+    /// Many children that test random subsets of many attributes: what no order of attributes divides.
+    pub(crate) fn scattered(random: &mut Random) -> Shape {
+        let algorithms = [
+            Algorithm::DenyOverrides,
+            Algorithm::PermitOverrides,
+            Algorithm::FirstApplicable,
+            Algorithm::OnlyOneApplicable,
+            Algorithm::DenyUnlessPermit,
+        ];
+        let algorithm =
+            if random.percent(30) { Algorithm::Voting(voting(random)) } else { *random.one_of(&algorithms) };
+        Shape {
+            attributes: 5 + random.below(8),
+            values: *random.one_of(&[1, 3, 10, 200]),
+            depth: 1,
+            children: *random.one_of(&[70, 70, 100, 150, 600]),
+            must: *random.one_of(&[0, 0, 10, 40]),
+            others: *random.one_of(&[0, 0, 5]),
+            odd: *random.one_of(&[0, 0, 20]),
+            conditions: *random.one_of(&[0, 20]),
+            duties: *random.one_of(&[0, 15]),
+            shared: *random.one_of(&[0, 0, 10]),
+            open: *random.one_of(&[0, 1]),
+            open_sets: *random.one_of(&[0, 20]),
+            narrow: 0,
+            algorithm: Some(algorithm),
+        }
     }
 
     /// First-applicable sets within each other, with little else, few values and so many near misses.
@@ -159,12 +192,13 @@ impl Shape {
     }
 }
 
-/// The type of an attribute's values; the last one has no atoms.
+/// The type of an attribute's values; that of the fifth has no atoms.
 fn type_of(attribute: usize) -> DataType {
     match attribute {
         0..=2 => DataType::Text,
         3 => DataType::Integer,
-        _ => DataType::Double,
+        4 => DataType::Double,
+        _ => DataType::Text,
     }
 }
 

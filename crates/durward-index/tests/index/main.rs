@@ -1,6 +1,7 @@
 //! Every index must answer exactly what the plain evaluator answers.
 
 #![expect(
+    clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
@@ -13,7 +14,7 @@ mod shapes;
 
 use durward_index::{Counting, Index, IndexKind, Settings, Statistics};
 use durward_ir::Value;
-use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, Shortlist, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, Known, ListPolicies, Shortlist, Unwatched};
 use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
 use durward_ir::question::Question;
 use generate::{Facts, Generator, Random, Shape};
@@ -103,11 +104,21 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 #[test]
 fn every_index_answers_as_the_plain_evaluator() {
+    compare_all(from_environment("INDEX_PROGRAMS", PROGRAMS), Shape::random);
+}
+
+/// Where a diagram gives up dividing.
+#[test]
+fn every_index_answers_so_over_policies_that_test_random_subsets_of_attributes() {
+    compare_all(from_environment("INDEX_PROGRAMS", PROGRAMS) / 50, Shape::scattered);
+}
+
+#[expect(clippy::panic, reason = "a test says what it found")]
+fn compare_all(programs: u64, shape: fn(&mut Random) -> Shape) {
     let seed = from_environment("INDEX_SEED", SEED);
-    let programs = from_environment("INDEX_PROGRAMS", PROGRAMS);
     for number in 0..programs {
         let mut random = Random::new(seed.wrapping_add(number.wrapping_mul(0x1_0000_0001)));
-        let shape = Shape::random(&mut random);
+        let shape = shape(&mut random);
         let program = Generator::new(&mut random, shape.clone()).program();
         let settings = random_settings(&mut random);
         // What an index was told of sources must not matter.
@@ -171,6 +182,40 @@ fn diagrams_that_keep_an_attribute_back_answer_as_evaluating_does() {
         let is_sourced = slots.iter().map(|_| random.percent(20)).collect();
         let facts = Facts { values: values.into(), is_sourced };
         assert_eq!(disagreement(&program, &facts, &index), None, "{facts:?}");
+    }
+}
+
+/// A diagram of such policies copies them over and over; a sieve holds each of them once, and leaves as few.
+#[test]
+fn policies_that_cannot_be_divided_are_sifted() {
+    let program = shapes::scattered(3000);
+    let facts = shapes::scattered_facts();
+    for kind in [IndexKind::Canonical, IndexKind::Diagram] {
+        let index = Index::build(kind, &program, &Settings::default());
+        assert_eq!(disagreement(&program, &facts, &index), None, "index `{kind}`");
+        let question = facts.question(&program, &[]);
+        let Node::Set(root) = program.node(program.root()) else { panic!("not a set") };
+        let mut shown = Vec::new();
+        index.children(program.root(), root, &question, ListPolicies::No, |child, known| {
+            shown.push((child, known));
+            durward_ir::combine::Flow::Continue
+        });
+        let matching: Vec<_> = root
+            .children
+            .iter()
+            .copied()
+            .filter(|child| index.target(*child, &question) == Known::Match)
+            .collect();
+        assert!(
+            !matching.is_empty()
+                && shown == matching.iter().map(|child| (*child, Known::Match)).collect::<Vec<_>>()
+        );
+        let bytes = match index.statistics() {
+            Statistics::Canonical(canonical) => canonical.bytes,
+            Statistics::Diagram(diagram) => diagram.bytes,
+            Statistics::Scan | Statistics::Bloom(_) => panic!("not built"),
+        };
+        assert!(bytes < 300 * 3000, "{}", index.describe());
     }
 }
 

@@ -5,7 +5,7 @@ use durward_ir::function::find;
 use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
 use durward_ir::{AttributeName, DataType, Value};
 
-use crate::generate::Facts;
+use crate::generate::{Facts, Random};
 
 /// This many policies, each for one resource, each with a rule that always permits.
 pub(crate) fn flat(policies: usize) -> (Program, Facts) {
@@ -52,27 +52,58 @@ pub(crate) fn departments(count: usize) -> Program {
     for department in 0..count {
         for (kind, action) in (0..KINDS).flat_map(|kind| (0..ACTIONS).map(move |action| (kind, action))) {
             let parts = [("kind", kind), ("action", action), ("department", department)];
-            let parts = parts.map(|(id, number)| is(&mut builder, id, &format!("{id}-{number}")));
+            let parts = parts.map(|(id, number)| test(&mut builder, id, &format!("{id}-{number}")));
             let target = builder.expr(Expr::All(parts.into()));
             children.push(rule(&mut builder, Some(target)));
         }
-        let target = is(&mut builder, "department", &format!("department-{department}"));
+        let target = test(&mut builder, "department", &format!("department-{department}"));
         children.push(rule(&mut builder, Some(target)));
     }
     finish(builder, children)
 }
 
-fn for_resource(builder: &mut Builder, number: usize) -> ExprId {
-    is(builder, "id", &format!("resource-{number}"))
+/// How many attributes scattered rules choose from.
+const ATTRIBUTES: usize = 12;
+
+/// This many rules, each testing 2 to 5 attributes out of many for one of 10 values.
+pub(crate) fn scattered(rules: usize) -> Program {
+    let (mut builder, mut random) = (Builder::new(), Random::new(1));
+    let children = (0..rules)
+        .map(|_| {
+            let mut attributes: Vec<usize> = (0..ATTRIBUTES).collect();
+            let tests: Vec<ExprId> = (0..2 + random.below(4))
+                .map(|_| {
+                    let attribute = attributes.swap_remove(random.below(attributes.len()));
+                    test(&mut builder, &format!("a{attribute}"), &format!("v{}", random.below(10)))
+                })
+                .collect();
+            let target = builder.expr(Expr::All(tests.into()));
+            rule(&mut builder, Some(target))
+        })
+        .collect();
+    finish(builder, children)
 }
 
-fn is(builder: &mut Builder, id: &str, text: &str) -> ExprId {
-    let name =
-        AttributeName { category: "resource".into(), id: id.into(), data_type: DataType::Text, issuer: None };
+/// The first value of each of their attributes.
+pub(crate) fn scattered_facts() -> Facts {
+    Facts { values: vec![vec![Value::text("v0")]; ATTRIBUTES], is_sourced: vec![false; ATTRIBUTES] }
+}
+
+fn for_resource(builder: &mut Builder, number: usize) -> ExprId {
+    test(builder, "id", &format!("resource-{number}"))
+}
+
+fn test(builder: &mut Builder, attribute: &str, value: &str) -> ExprId {
+    let name = AttributeName {
+        category: "resource".into(),
+        id: attribute.into(),
+        data_type: DataType::Text,
+        issuer: None,
+    };
     let bag = builder.attribute(&name, false);
     let equal =
         find("urn:oasis:names:tc:xacml:1.0:function:string-equal").expect("a function of the standard");
-    builder.match_any(equal, Value::text(text), bag)
+    builder.match_any(equal, Value::text(value), bag)
 }
 
 fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
