@@ -11,6 +11,7 @@ mod build;
 mod division;
 mod expand;
 mod merge;
+mod order;
 mod store;
 mod swift;
 mod table;

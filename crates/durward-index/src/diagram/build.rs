@@ -106,6 +106,7 @@ impl<'p> Maker<'p> {
             sieves: self.sieves.len(),
             sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
             is_cut: self.is_cut,
+            is_full: self.store.is_full(),
         };
         self.store.finish();
         self.sieves.finish();
