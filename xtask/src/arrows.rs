@@ -7,9 +7,16 @@ use crate::metadata::{self, Metadata, Package};
 use crate::sources::{is_tests, sources, up_to_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The crates that decide: no clock, no socket, no runtime.
-const KERNEL: [&str; 6] =
-    ["durward-ir", "durward-library", "durward-xacml", "durward-sapl", "durward-index", "durward-pdp"];
+/// The crates that decide, and the one that knows who asks: no clock, no socket, no runtime.
+const KERNEL: [&str; 7] = [
+    "durward-ir",
+    "durward-library",
+    "durward-xacml",
+    "durward-sapl",
+    "durward-index",
+    "durward-pdp",
+    "durward-identity",
+];
 
 /// What the kernel must not be built from, at any distance.
 const KEPT_OUT: [&str; 10] =

@@ -123,7 +123,7 @@ fn program(policies: usize) -> Program {
                 duties,
                 place: Place::default(),
             };
-            builder.node(Node::Set(set))
+            builder.set(set)
         })
         .collect();
     builder.finish(Set {

@@ -10,6 +10,7 @@
 mod build;
 mod division;
 mod expand;
+mod look;
 mod merge;
 mod order;
 mod store;
@@ -33,8 +34,9 @@ use table::{Table, Tables};
 /// Decision diagrams over the targets of a program.
 #[derive(Debug)]
 pub struct Diagram {
-    /// For each element, where its diagrams start.
+    /// For each element from the first set on, where its diagrams start.
     starts: Box<[Starts]>,
+    first_set: u32,
     nodes: Box<[Branching]>,
     forks: Box<[[Step; 2]]>,
     tables: Tables,
@@ -152,6 +154,12 @@ impl Diagram {
         self.statistics.clone()
     }
 
+    #[inline]
+    fn starts_of(&self, id: NodeId) -> Starts {
+        let place = id.0.wrapping_sub(self.first_set) as usize;
+        self.starts.get(place).copied().unwrap_or(Starts::UNDIVIDED)
+    }
+
     /// Walks until there is a list, or a step only [`Merging`] can take.
     #[inline]
     fn walk(&self, mut step: Step, question: &Question<'_>) -> Step {
@@ -237,7 +245,7 @@ impl Shortlist for Diagram {
         list: ListPolicies,
         mut show: impl FnMut(NodeId, Known) -> Flow,
     ) {
-        let starts = self.starts.get(id.0 as usize).copied().unwrap_or(Starts::UNDIVIDED);
+        let starts = self.starts_of(id);
         let start = match list {
             ListPolicies::No => starts.deep,
             ListPolicies::Yes => starts.exact,

@@ -4,7 +4,7 @@
 //! Multiplying out conjunctions of disjunctions changes nothing: Kleene's conjunction and disjunction distribute
 //! over each other, so what is True, False or unknown of the one form is so of the other.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use durward_ir::program::{Atom, SlotId};
 
@@ -31,7 +31,7 @@ pub(crate) enum Absent {
 pub(crate) struct Test {
     pub(crate) slot: SlotId,
     /// Sorted.
-    pub(crate) atoms: Rc<[Atom]>,
+    pub(crate) atoms: Arc<[Atom]>,
     pub(crate) absent: Absent,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Formula {
 
 /// The formula of a child with this target and these limits. A target that comes to more than `ways_max`
 /// conjunctions is not multiplied out; its limits are all that is used then.
-pub(crate) fn of(target: Option<&Target>, has_target: bool, limits: &[Limit], ways_max: usize) -> Formula {
+pub(crate) fn of(target: Option<Target<'_>>, has_target: bool, limits: &[Limit], ways_max: usize) -> Formula {
     let multiplied = match (target, has_target) {
         (Some(target), _) => multiply(target, ways_max),
         (None, true) => Some(vec![Conjunction { has_others: true, ..Conjunction::default() }]),
@@ -74,9 +74,9 @@ pub(crate) fn of(target: Option<&Target>, has_target: bool, limits: &[Limit], wa
 }
 
 /// `None` if that comes to too many conjunctions.
-fn multiply(target: &Target, ways_max: usize) -> Option<Vec<Conjunction>> {
+fn multiply(target: Target<'_>, ways_max: usize) -> Option<Vec<Conjunction>> {
     let mut formula = vec![Conjunction { has_others: target.has_others, ..Conjunction::default() }];
-    for clause in &target.clauses {
+    for clause in target.clauses() {
         formula = match clause {
             Clause::OneOf(test) => {
                 times(&formula, &[Conjunction::of_tests(std::slice::from_ref(test), false)])
@@ -137,12 +137,12 @@ impl Conjunction {
 impl Test {
     fn of_one_of(test: &OneOf) -> Test {
         let absent = if test.is_error_if_absent { Absent::Unsure } else { Absent::Fails };
-        Test { slot: test.slot, atoms: Rc::from(&*test.atoms), absent }
+        Test { slot: test.slot, atoms: Arc::clone(&test.atoms), absent }
     }
 
     fn of_limit(limit: &Limit) -> Test {
         let absent = if limit.is_absent_allowed { Absent::Holds } else { Absent::Fails };
-        Test { slot: limit.slot, atoms: Rc::clone(&limit.atoms), absent }
+        Test { slot: limit.slot, atoms: Arc::clone(&limit.atoms), absent }
     }
 
     /// Whether the limit is kept wherever this test is not False.
@@ -168,15 +168,14 @@ mod tests {
         Limit { slot: SlotId(slot), atoms, is_absent_allowed: false, is_own }
     }
 
-    fn target() -> Target {
-        let pair = || {
-            Clause::Alternatives(
-                [0, 1]
-                    .map(|slot| Alternative { tests: [test(slot, &[slot])].into(), has_others: false })
-                    .into(),
-            )
-        };
-        Target { clauses: vec![Clause::OneOf(test(2, &[7, 8])), pair(), pair()], ..Target::default() }
+    fn clauses() -> Vec<Clause> {
+        let ways = [0, 1].map(|slot| Alternative { tests: [test(slot, &[slot])].into(), has_others: false });
+        vec![Clause::OneOf(test(2, &[7, 8])), Clause::Alternatives(ways.into())]
+    }
+
+    /// One of the first, and twice one of the second.
+    fn target(all: &[Clause]) -> Target<'_> {
+        Target { numbers: &[0, 1, 1], all, has_others: false }
     }
 
     /// How many tests each conjunction has.
@@ -187,12 +186,12 @@ mod tests {
     #[test]
     fn conjunctions_of_disjunctions_are_multiplied_out() {
         // (2=7|8) & (0=0 | 1=1) & (0=0 | 1=1); the same test twice is one.
-        assert_eq!(sizes(&of(Some(&target()), true, &[], 4)), [2, 3, 3, 2]);
+        assert_eq!(sizes(&of(Some(target(&clauses())), true, &[], 4)), [2, 3, 3, 2]);
     }
 
     #[test]
     fn past_the_limit_only_what_must_hold_is_used() {
-        let formula = of(Some(&target()), true, &[limit(2, &[7, 8], true)], 3);
+        let formula = of(Some(target(&clauses())), true, &[limit(2, &[7, 8], true)], 3);
         assert_eq!(sizes(&formula), [1]);
         assert!(formula.is_abridged && formula.ways.iter().all(|conjunction| conjunction.has_others));
     }
@@ -200,6 +199,6 @@ mod tests {
     #[test]
     fn limits_from_below_are_added_unless_the_target_is_tighter() {
         let limits = [limit(2, &[6, 7, 8], false), limit(5, &[9], false)];
-        assert_eq!(sizes(&of(Some(&target()), true, &limits, 4)), [3, 4, 4, 3]);
+        assert_eq!(sizes(&of(Some(target(&clauses())), true, &limits, 4)), [3, 4, 4, 3]);
     }
 }

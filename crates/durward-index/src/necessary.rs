@@ -6,12 +6,12 @@
 //! NotApplicable stays NotApplicable then (XACML 3.0, table 7), so both count at once. In SAPL the error counts
 //! whatever the children say, so there theirs count only under a target that cannot fail.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use durward_ir::combine::{Algorithm, Voting};
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
-use crate::target::{Clause, OneOf, Target, Targets};
+use crate::target::{Alternative, Clause, OneOf, Target, Targets};
 
 /// "Some value of the slot is one of these, or, if allowed, it has no value." Where an absent value is an error
 /// in a target it is allowed here, because an element with an erroneous target has something to say.
@@ -19,7 +19,7 @@ use crate::target::{Clause, OneOf, Target, Targets};
 pub(crate) struct Limit {
     pub(crate) slot: SlotId,
     /// Sorted, without repeats.
-    pub(crate) atoms: Rc<[Atom]>,
+    pub(crate) atoms: Arc<[Atom]>,
     pub(crate) is_absent_allowed: bool,
     /// Whether this comes from the element's own target rather than from its children.
     pub(crate) is_own: bool,
@@ -57,26 +57,12 @@ impl Necessary {
         self
     }
 
-    /// Both must hold. Of two limits on one slot the tighter is kept: they cannot be intersected, since different
-    /// values of one bag may satisfy them.
+    /// Both must hold.
     fn and(self, other: Necessary) -> Necessary {
         let (Necessary::All(mut limits), Necessary::All(others)) = (self, other) else {
             return Necessary::Never;
         };
-        for other in others {
-            match limits.binary_search_by_key(&other.slot, |limit| limit.slot) {
-                Ok(at) => {
-                    if let Some(limit) = limits.get_mut(at) {
-                        limit.is_absent_allowed &= other.is_absent_allowed;
-                        if other.atoms.len() < limit.atoms.len() {
-                            limit.atoms = other.atoms;
-                            limit.is_own = other.is_own;
-                        }
-                    }
-                }
-                Err(at) => limits.insert(at, other),
-            }
-        }
+        others.into_iter().for_each(|other| add(&mut limits, other));
         Necessary::All(limits)
     }
 
@@ -95,6 +81,23 @@ impl Necessary {
                 Necessary::All(first.iter().filter_map(|limit| common(limit, rest, atoms_max)).collect())
             }
         }
+    }
+}
+
+/// This must hold, too. Of two limits on one slot the tighter is kept: they cannot be intersected, since different
+/// values of one bag may satisfy them.
+fn add(limits: &mut Vec<Limit>, other: Limit) {
+    match limits.binary_search_by_key(&other.slot, |limit| limit.slot) {
+        Ok(at) => {
+            if let Some(limit) = limits.get_mut(at) {
+                limit.is_absent_allowed &= other.is_absent_allowed;
+                if other.atoms.len() < limit.atoms.len() {
+                    limit.atoms = other.atoms;
+                    limit.is_own = other.is_own;
+                }
+            }
+        }
+        Err(at) => limits.insert(at, other),
     }
 }
 
@@ -121,33 +124,39 @@ fn common(first: &Limit, others: &[&[Limit]], atoms_max: usize) -> Option<Limit>
 }
 
 /// For the target to be anything but False.
-pub(crate) fn of_target(target: Option<&Target>) -> Necessary {
+pub(crate) fn of_target(target: Option<Target<'_>>) -> Necessary {
     let Some(target) = target else { return Necessary::NOTHING };
-    target.clauses.iter().map(of_clause).fold(Necessary::NOTHING, Necessary::and)
-}
-
-fn of_clause(clause: &Clause) -> Necessary {
-    match clause {
-        Clause::OneOf(one_of) => of_test(one_of),
-        Clause::Alternatives(alternatives) => {
-            let alternatives: Vec<Necessary> = alternatives
-                .iter()
-                .map(|alternative| {
-                    alternative.tests.iter().map(of_test).fold(Necessary::NOTHING, Necessary::and)
-                })
-                .collect();
-            Necessary::any(&alternatives, usize::MAX / 2)
+    let clauses = target.clauses();
+    let mut all = Necessary::All(Vec::with_capacity(clauses.len()));
+    for clause in clauses {
+        match (clause, &mut all) {
+            (Clause::OneOf(one_of), Necessary::All(limits)) => add(limits, limit_of(one_of)),
+            (Clause::OneOf(_), Necessary::Never) => {}
+            (Clause::Alternatives(alternatives), _) => all = all.and(of_alternatives(alternatives)),
         }
     }
+    all
 }
 
-fn of_test(test: &OneOf) -> Necessary {
-    Necessary::All(vec![Limit {
+fn of_alternatives(alternatives: &[Alternative]) -> Necessary {
+    let alternatives: Vec<Necessary> = alternatives
+        .iter()
+        .map(|alternative| {
+            let mut limits = Vec::with_capacity(alternative.tests.len());
+            alternative.tests.iter().for_each(|test| add(&mut limits, limit_of(test)));
+            Necessary::All(limits)
+        })
+        .collect();
+    Necessary::any(&alternatives, usize::MAX / 2)
+}
+
+fn limit_of(test: &OneOf) -> Limit {
+    Limit {
         slot: test.slot,
-        atoms: Rc::from(&*test.atoms),
+        atoms: Arc::clone(&test.atoms),
         is_absent_allowed: test.is_error_if_absent,
         is_own: true,
-    }])
+    }
 }
 
 /// For every element, in order of their numbers.

@@ -6,6 +6,8 @@
 //! evaluator: False wins in a conjunction, True in a disjunction, and what stays unknown is left to the evaluator,
 //! which finds the error to report.
 
+use std::sync::Arc;
+
 use durward_ir::evaluate::Known;
 use durward_ir::program::{Atom, Expr, ExprId, Match, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
@@ -21,7 +23,7 @@ const NESTING_MAX: usize = 8;
 pub(crate) struct OneOf {
     pub(crate) slot: SlotId,
     /// Sorted.
-    pub(crate) atoms: Box<[Atom]>,
+    pub(crate) atoms: Arc<[Atom]>,
     /// Whether an absent value is an error rather than False.
     pub(crate) is_error_if_absent: bool,
 }
@@ -44,26 +46,29 @@ pub(crate) struct Alternative {
     pub(crate) has_others: bool,
 }
 
-/// A target in parts.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Target {
-    pub(crate) clauses: Vec<Clause>,
+/// A target in parts: its clauses among those of all targets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'t> {
+    pub(crate) all: &'t [Clause],
+    /// The places of its own.
+    pub(crate) numbers: &'t [u32],
     /// Whether there are clauses nothing is known about.
     pub(crate) has_others: bool,
 }
 
-impl Target {
-    /// Whether nothing at all can be said.
-    fn is_opaque(&self) -> bool {
-        self.clauses.is_empty() && self.has_others
+impl<'t> Target<'t> {
+    /// What is known of its conjunction.
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "numbers of clauses are only made by `Reading::clause`")]
+    pub(crate) fn clauses(self) -> impl ExactSizeIterator<Item = &'t Clause> {
+        self.numbers.iter().map(move |number| &self.all[*number as usize])
     }
 
     /// The clauses, if that is all there is and each looks at one slot.
-    pub(crate) fn as_one_ofs(&self) -> Option<impl Iterator<Item = &OneOf>> {
-        let is_plain =
-            !self.has_others && self.clauses.iter().all(|clause| matches!(clause, Clause::OneOf(_)));
+    pub(crate) fn as_one_ofs(self) -> Option<impl Iterator<Item = &'t OneOf>> {
+        let is_plain = !self.has_others && self.clauses().all(|clause| matches!(clause, Clause::OneOf(_)));
         is_plain.then(|| {
-            self.clauses.iter().filter_map(|clause| match clause {
+            self.clauses().filter_map(|clause| match clause {
                 Clause::OneOf(one_of) => Some(one_of),
                 Clause::Alternatives(_) => None,
             })
@@ -71,13 +76,13 @@ impl Target {
     }
 
     /// Whether this is nothing but comparisons that are False where there is no value.
-    pub(crate) fn never_fails(&self) -> bool {
+    pub(crate) fn never_fails(self) -> bool {
         self.as_one_ofs().is_some_and(|mut tests| tests.all(|test| !test.is_error_if_absent))
     }
 
-    fn known(&self, question: &Question<'_>) -> Known {
+    fn known(self, question: &Question<'_>) -> Known {
         let mut known = if self.has_others { Known::Unsure } else { Known::Match };
-        for clause in &self.clauses {
+        for clause in self.clauses() {
             match clause.known(question) {
                 Known::Match => {}
                 Known::NoMatch => return Known::NoMatch,
@@ -151,38 +156,44 @@ pub(crate) fn names(atoms: &[Atom], atom: Atom) -> bool {
     }
 }
 
-/// The targets of a program, by element.
+/// The targets of a program, by element. Policies that differ in one comparison share the others.
 #[derive(Debug, Default)]
 pub(crate) struct Targets {
     /// For each element one more than the place of its target in `targets`; 0 where nothing can be said.
     of_node: Box<[u32]>,
     /// INVARIANT: entries of `of_node` are at most its length.
-    targets: Box<[Target]>,
+    targets: Box<[Held]>,
+    /// The places of the targets' clauses, target by target.
+    numbers: Box<[u32]>,
+    clauses: Box<[Clause]>,
+}
+
+/// Where the clauses of a target are.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// The first of its numbers.
+    first: u32,
+    /// Twice how many there are, plus one if there are clauses nothing is known about.
+    count: u32,
 }
 
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
-        let mut targets = Vec::new();
-        let mut places: Map<ExprId, u32> = Map::default();
-        let of_node = program.nodes().map(|(_, node)| match node.target() {
-            None => 0,
-            Some(target) => *places.entry(target).or_insert_with(|| {
-                let target = read(program, target);
-                if target.is_opaque() {
-                    return 0;
-                }
-                targets.push(target);
-                targets.len() as u32
-            }),
-        });
-        Targets { of_node: of_node.collect(), targets: targets.into() }
+        let mut reading = Reading::of(program);
+        let of_node =
+            program.nodes().map(|(_, node)| node.target().map_or(0, |target| reading.target(target)));
+        let of_node = of_node.collect();
+        reading.finish(of_node)
     }
 
     /// The target of an element, if it has one about which anything can be said.
     #[inline]
-    pub(crate) fn get(&self, id: NodeId) -> Option<&Target> {
+    pub(crate) fn get(&self, id: NodeId) -> Option<Target<'_>> {
         let place = *self.of_node.get(id.0 as usize)? as usize;
-        self.targets.get(place.wrapping_sub(1))
+        let held = self.targets.get(place.wrapping_sub(1))?;
+        let (first, count) = (held.first as usize, (held.count >> 1) as usize);
+        let numbers = self.numbers.get(first..first + count)?;
+        Some(Target { all: &self.clauses, numbers, has_others: held.count & 1 == 1 })
     }
 
     #[inline]
@@ -193,29 +204,93 @@ impl Targets {
     pub(crate) fn bytes(&self) -> usize {
         let one_of = |one_of: &OneOf| size_of_val(&*one_of.atoms) + size_of::<OneOf>();
         let clause = |clause: &Clause| match clause {
-            Clause::OneOf(test) => one_of(test),
+            Clause::OneOf(test) => size_of_val(&*test.atoms),
             Clause::Alternatives(alternatives) => {
                 let tests = alternatives.iter().flat_map(|alternative| &alternative.tests);
                 size_of_val(&**alternatives) + tests.map(one_of).sum::<usize>()
             }
         };
-        let clauses: usize = self.targets.iter().flat_map(|target| &target.clauses).map(clause).sum();
-        size_of_val(&*self.of_node) + size_of_val(&*self.targets) + clauses
+        size_of_val(&*self.of_node)
+            + size_of_val(&*self.targets)
+            + size_of_val(&*self.numbers)
+            + size_of_val(&*self.clauses)
+            + self.clauses.iter().map(clause).sum::<usize>()
     }
 }
 
-/// Takes a target apart.
-pub(crate) fn read(program: &Program, target: ExprId) -> Target {
-    let mut parts = Vec::new();
-    flatten(program, target, Junction::All, NESTING_MAX, &mut parts);
-    let mut target = Target::default();
-    for part in parts {
-        match read_clause(program, part) {
-            Some(clause) => target.clauses.push(clause),
-            None => target.has_others = true,
+/// Takes targets apart, each of their parts once.
+struct Reading<'p> {
+    program: &'p Program,
+    places: Map<ExprId, u32>,
+    targets: Vec<Held>,
+    numbers: Vec<u32>,
+    /// `None` where nothing can be said.
+    known: Map<ExprId, Option<u32>>,
+    clauses: Vec<Clause>,
+    parts: Vec<ExprId>,
+}
+
+impl<'p> Reading<'p> {
+    fn of(program: &'p Program) -> Reading<'p> {
+        Reading {
+            program,
+            places: Map::default(),
+            targets: Vec::new(),
+            numbers: Vec::new(),
+            known: Map::default(),
+            clauses: Vec::new(),
+            parts: Vec::new(),
         }
     }
-    target
+
+    /// One more than the place of a target; 0 where nothing can be said.
+    fn target(&mut self, target: ExprId) -> u32 {
+        if let Some(place) = self.places.get(&target) {
+            return *place;
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.clear();
+        flatten(self.program, target, Junction::All, NESTING_MAX, &mut parts);
+        let first = self.numbers.len();
+        let mut has_others = false;
+        for part in &parts {
+            match self.clause(*part) {
+                Some(number) => self.numbers.push(number),
+                None => has_others = true,
+            }
+        }
+        self.parts = parts;
+        let count = self.numbers.len() - first;
+        let place = if count == 0 && has_others {
+            0
+        } else {
+            self.targets.push(Held { first: first as u32, count: 2 * count as u32 + u32::from(has_others) });
+            self.targets.len() as u32
+        };
+        self.places.insert(target, place);
+        place
+    }
+
+    fn clause(&mut self, part: ExprId) -> Option<u32> {
+        if let Some(known) = self.known.get(&part) {
+            return *known;
+        }
+        let number = read_clause(self.program, part).map(|clause| {
+            self.clauses.push(clause);
+            self.clauses.len() as u32 - 1
+        });
+        self.known.insert(part, number);
+        number
+    }
+
+    fn finish(self, of_node: Box<[u32]>) -> Targets {
+        Targets {
+            of_node,
+            targets: self.targets.into(),
+            numbers: self.numbers.into(),
+            clauses: self.clauses.into(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -258,11 +333,12 @@ fn read_alternative(program: &Program, id: ExprId) -> Alternative {
 
 fn read_test(program: &Program, id: ExprId) -> Option<OneOf> {
     if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
-        return Some(OneOf { slot: *slot, atoms: atoms.clone(), is_error_if_absent: false });
+        return Some(OneOf { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false });
     }
-    let Expr::Match(Match { atom: Some(atom), bag, .. }) = program.expr(id) else { return None };
+    let Expr::Match(matching) = program.expr(id) else { return None };
+    let Match { atom: Some(atom), bag, .. } = &**matching else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
-    Some(OneOf { slot: *slot, atoms: Box::new([*atom]), is_error_if_absent: *must_be_present })
+    Some(OneOf { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present })
 }
 
 /// Alternatives that are one test each of the same slot, as one test.

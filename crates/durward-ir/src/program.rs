@@ -18,7 +18,7 @@ mod words;
 mod written;
 
 pub use build::Builder;
-pub use fold::Facts;
+pub use fold::{Facts, Junction};
 pub use quick::Quick;
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};
@@ -93,8 +93,8 @@ pub struct Program {
 pub enum Node {
     /// A leaf: says its effect when it applies.
     Rule(Rule),
-    /// Combines its children.
-    Set(Set),
+    /// Combines its children. Boxed: most elements are rules, which are much smaller.
+    Set(Box<Set>),
 }
 
 /// A leaf of the policy tree.
@@ -226,7 +226,7 @@ pub enum Expr {
     /// True when any is; True wins over an error (targets, 7.7).
     Any(Box<[ExprId]>),
     /// True when the function holds for the literal and any value of the bag (7.6).
-    Match(Match),
+    Match(Box<Match>),
     /// An error known when the policy was read.
     Failed(Box<Fault>),
     /// A part of a subscription.

@@ -8,12 +8,14 @@
 mod brief;
 mod encoding;
 mod glance;
+mod layout;
 
-pub(crate) use brief::BriefField;
 pub use brief::{Brief, Word};
+pub(crate) use brief::{BriefField, Seat};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
 pub use glance::{Encoded, Glance, Prepared};
+pub(crate) use layout::{LAYOUTS_MAX, Layout};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};

@@ -31,7 +31,8 @@ impl Pdp {
     ///
     /// let ask = |who| format!(r#"{{"subject":"{who}","action":"read","resource":"record"}}"#);
     /// let asked = ["doctor", "visitor"].map(|who| Subscription::from_json(ask(who).as_bytes()));
-    /// let asked: Vec<Subscription> = asked.into_iter().collect::<Result<_, _>>()?;
+    /// let asked: Vec<Subscription> =
+    ///     asked.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     /// let mut decisions = vec![Decision::plain(Outcome::Indeterminate); asked.len()];
     /// assert_eq!(pdp.decide_batch(&asked, &mut decisions), 2);
     /// assert_eq!(decisions[0].outcome, Outcome::Permit);

@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Question, Reading, Surroundings};
+use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -163,12 +163,28 @@ impl<'p> Asking<'p> {
         request: &Request,
         list: ListPolicies,
     ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
+        if let Some(vote) = self.at_a_glance(request, list) {
+            return Ok((vote, Vec::new()));
+        }
         match &self.snapshot.index {
             Index::Scan(everything) => self.vote(request, everything, &Unwatched, list),
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
             Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
             Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
         }
+    }
+
+    /// What can be answered of an encoded request without evaluating anything; nothing goes along with it.
+    #[inline]
+    fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
+        let Index::Diagram(diagram) = &self.snapshot.index else { return None };
+        let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
+        if list == ListPolicies::Yes || !is_all_known {
+            return None;
+        }
+        let program = &self.snapshot.program;
+        let encoded = Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE)?;
+        diagram.glance(program, &encoded).map(Vote::plain)
     }
 
     /// One individual decision.

@@ -153,13 +153,14 @@ fn at_a_glance(snapshot: &Snapshot, subscription: &Subscription) -> Option<Verdi
     if snapshot.time.is_used() {
         return None;
     }
-    let slots = &snapshot.program.slots;
-    match Encoded::new(slots, subscription.encoding(), subscription.brief()) {
+    let (slots, brief) = (&snapshot.program.slots, subscription.brief());
+    match Encoded::new(slots, subscription.encoding(), brief) {
         Some(encoded) => glance(snapshot, &encoded),
-        None => glance(snapshot, &Prepared::new(slots, subscription.brief(), subscription)),
+        None => Prepared::look(slots, brief, subscription, |prepared| glance(snapshot, prepared)),
     }
 }
 
+/// Where a verdict was computed ahead, or can be found in the index.
 #[inline]
 fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     if let Some(verdict) = snapshot.program.foregone_glance(glance) {

@@ -48,11 +48,15 @@ impl Document {
         (place.line, place.column)
     }
 
+    /// A piece of the text as it is written.
+    pub(crate) fn piece(&self, span: Span) -> &str {
+        span.text(&self.text)
+    }
+
     /// A piece of the text in one line, cut when it is long.
     pub(crate) fn shown(&self, span: Span) -> SmolStr {
         const SHOWN_CHARS_MAX: usize = 200;
-        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = self.piece(span).split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(SHOWN_CHARS_MAX) {
             Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()).into(),
             None => line.into(),

@@ -18,11 +18,12 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "durward-ir",
     "durward-xacml",
     "durward-sapl",
     "durward-pdp",
+    "durward-identity",
     "durward-server",
     "durward-scenario",
     "durward",

@@ -1,9 +1,10 @@
 //! Divides the children of every set by what their targets ask for.
 //!
-//! Greedy: the slot whose values leave the fewest children on the average is looked at first, then each branch is
-//! divided further. Children that do not limit that slot go into all branches; where that would copy too many of
-//! them, those that do and those that do not are divided apart, and their lists merged when deciding. Equal lists
-//! and equal nodes are kept once.
+//! Greedy: the slot whose values leave the fewest children on the average is looked at first, but for those that are
+//! better looked at last ([`super::order`]); then each branch is divided further. Children that do not limit that
+//! slot go into all branches. Where that would copy too many of them, they are sifted ([`sift`]); or those that do
+//! and those that do not are divided apart, and their lists merged when deciding. Equal lists and equal nodes are
+//! kept once.
 //!
 //! A set has up to two diagrams. The exact one lists its children. The deep one also divides the children of
 //! children that may be replaced by them ([`super::expand`]); it is for questions with one value for each slot, so
@@ -13,13 +14,16 @@
 
 mod sift;
 
-use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use durward_ir::combine::Algorithm;
 use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
-use super::division::{COPIES_MIN, Child, Division, SHORT, Seen};
+use smallvec::SmallVec;
+
+use super::division::{COPIES_MIN, Child, Division, Place, SHORT, Seen, Split, Splits};
 use super::expand::{Above, Extents};
+use super::order;
 use super::store::{NodeKey, Store};
 use super::swift::Swift;
 use super::{Diagram, Entry, Starts, Step};
@@ -37,6 +41,15 @@ const LEFT_MAX_PERCENT: usize = 75;
 /// How many entries dividing a list may make for each of its own, besides [`COPIES_MIN`].
 const COPIES_MAX: usize = 4;
 
+/// The same while slots are kept back that leave fewer: those branches share their lists in the end.
+const EARLY_COPIES_MAX: usize = 8;
+
+/// How many slots and forks are looked at behind children that nothing seen before makes a difference to.
+const UNTOUCHED_DEPTH: usize = DEPTH_MAX / 2;
+
+/// Shorter lists are divided anew rather than remembered.
+const REMEMBERED_MIN: usize = 8;
+
 /// Builds the diagrams of a program.
 pub(super) struct Maker<'p> {
     program: &'p Program,
@@ -48,6 +61,8 @@ pub(super) struct Maker<'p> {
     sieves: Sieves,
     /// See [`Settings::canonical_ways_max`].
     ways_max: usize,
+    /// See [`Settings::canonical_conjunctions_max`].
+    conjunctions_max: usize,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
@@ -70,6 +85,7 @@ impl<'p> Maker<'p> {
             store: Store::new(settings),
             sieves: Sieves::default(),
             ways_max: settings.canonical_ways_max,
+            conjunctions_max: settings.canonical_conjunctions_max,
             is_listed: vec![false; necessary.len()],
             is_cut: false,
         }
@@ -81,23 +97,24 @@ impl<'p> Maker<'p> {
             .program
             .nodes()
             .filter_map(|(id, node)| match node {
-                Node::Set(set) => Some((id, set)),
+                Node::Set(set) => Some((id, &**set)),
                 Node::Rule(_) => None,
             })
             .collect();
-        let mut starts = vec![Starts::UNDIVIDED; self.necessary.len()];
+        let first_set = sets.first().map_or(0, |(id, _)| id.0);
+        let mut starts = vec![Starts::UNDIVIDED; self.necessary.len().saturating_sub(first_set as usize)];
         // Parents first: a set needs a deep diagram only if it is listed in one.
         for (id, set) in sets.into_iter().rev() {
             let exact = self.exact(set);
             let deep = if id == self.program.root() || self.is_listed(id) { self.deep(set) } else { None };
-            if let Some(starts) = starts.get_mut(id.0 as usize) {
+            if let Some(starts) = starts.get_mut((id.0 - first_set) as usize) {
                 *starts = Starts { deep: deep.unwrap_or(exact), exact };
             }
         }
-        self.finish(starts.into())
+        self.finish(starts.into(), first_set)
     }
 
-    fn finish(mut self, starts: Box<[Starts]>) -> Diagram {
+    fn finish(mut self, starts: Box<[Starts]>, first_set: u32) -> Diagram {
         let statistics = DiagramStatistics {
             nodes: self.store.nodes.len() + self.store.forks.len(),
             lists: self.store.list_count(),
@@ -112,6 +129,7 @@ impl<'p> Maker<'p> {
         self.sieves.finish();
         Diagram {
             starts,
+            first_set,
             nodes: self.store.nodes.into(),
             forks: self.store.forks.into(),
             tables: self.store.tables,
@@ -160,8 +178,39 @@ impl<'p> Maker<'p> {
             .collect();
         let asked: usize =
             children.iter().flat_map(|child| child.limits).map(|limit| limit.atoms.len()).sum();
-        let mut division = Division::new(set, None, children.len() as u64, asked as u64);
-        self.divide(&mut division, children, DEPTH_MAX)
+        let (elements, asked) = (children.len() as u64, asked as u64);
+        let mut division = Division::new(self.program, set, None, elements, asked);
+        let places = children.into_iter().map(|child| division.add(child)).collect();
+        self.divide_all(&mut division, places, elements, asked)
+    }
+
+    /// The diagram of all children. Where keeping slots back takes more than there is, greed decides alone.
+    fn divide_all<'c>(
+        &mut self,
+        division: &mut Division<'c>,
+        places: Vec<Place>,
+        elements: u64,
+        asked: u64,
+    ) -> Step
+    where
+        'p: 'c,
+    {
+        division.kept_back = order::kept_back(division.children());
+        if division.kept_back.is_empty() {
+            return self.divide(division, places, DEPTH_MAX);
+        }
+        let (mark, sieves, was_cut) = (self.store.mark(), self.sieves.mark(), self.is_cut);
+        let step = self.divide(division, places.clone(), DEPTH_MAX);
+        if !division.is_spent() && !self.store.is_full() {
+            return step;
+        }
+        self.store.go_back_to(mark);
+        self.sieves.go_back_to(sieves);
+        self.is_cut = was_cut;
+        division.kept_back.clear();
+        division.known.clear();
+        division.allow(elements, asked);
+        self.divide(division, places, DEPTH_MAX)
     }
 
     /// The diagram of the children and of theirs, where there are any that may be replaced. Notes what it lists.
@@ -173,10 +222,10 @@ impl<'p> Maker<'p> {
         let is_worth_it = extents.iter().any(|extent| extent.is_replaceable);
         if is_worth_it && elements < u64::from(u32::MAX / 4) && !self.is_full() {
             let asked = extents.iter().map(|extent| extent.asked).fold(0, u64::saturating_add);
-            let mut division = Division::new(set, above, elements, asked);
+            let mut division = Division::new(self.program, set, above, elements, asked);
             let mut children = Vec::new();
-            self.add_all(&division, set, 0, &mut children);
-            return Some(self.divide(&mut division, children, DEPTH_MAX));
+            self.add_all(&mut division, set, 0, &mut children);
+            return Some(self.divide_all(&mut division, children, elements, asked));
         }
         set.children.iter().for_each(|child| self.note_listed(*child));
         None
@@ -207,35 +256,42 @@ impl<'p> Maker<'p> {
     }
 
     /// The children of a set that can still apply; `rank` is that of the first.
-    fn add_all(&self, division: &Division, set: &'p Set, mut rank: u32, children: &mut Vec<Child<'p>>) {
+    fn add_all<'c>(&self, division: &mut Division<'c>, set: &'p Set, mut rank: u32, children: &mut Vec<Place>)
+    where
+        'p: 'c,
+    {
         let Some(above) = division.above else { return };
         for id in &set.children {
             if let Some(necessary) = self.necessary.get(id.0 as usize)
                 && let Some(child) = self.child(*id, rank, necessary)
                 && division.path.admits(child.limits)
             {
-                children.push(child);
+                children.push(division.add(child));
             }
             rank += self.extents.get(above, *id).map_or(1, |extent| extent.elements as u32);
         }
     }
 
     /// Replaces children that may be by their own, and leaves out what stands behind one that certainly decides.
-    fn refine<'c>(&self, division: &Division, children: Vec<Child<'c>>) -> Vec<Child<'c>>
+    fn refine<'c>(&self, division: &mut Division<'c>, children: Vec<Place>) -> Vec<Place>
     where
         'p: 'c,
     {
+        if division.above.is_none() {
+            return if division.is_first_applicable { until_decided(division, children) } else { children };
+        }
         let mut refined = Vec::with_capacity(children.len());
-        let mut left: Vec<Child<'c>> = children;
+        let mut left: Vec<Place> = children;
         left.reverse();
-        while let Some(child) = left.pop() {
+        while let Some(place) = left.pop() {
+            let child = *division.child(place);
             if let Some(set) = self.replaceable(division, &child) {
                 let mut inner = Vec::new();
                 self.add_all(division, set, child.rank + 1, &mut inner);
                 left.extend(inner.into_iter().rev());
                 continue;
             }
-            refined.push(child);
+            refined.push(place);
             if division.is_first_applicable && child.is_decisive(&division.path) {
                 break;
             }
@@ -243,16 +299,19 @@ impl<'p> Maker<'p> {
         refined
     }
 
-    fn replaceable(&self, division: &Division, child: &Child<'_>) -> Option<&'p Set> {
+    fn replaceable(&self, division: &Division<'_>, child: &Child<'_>) -> Option<&'p Set> {
         let extent = self.extents.get(division.above?, child.id)?;
         match self.program.node(child.id) {
-            Node::Set(set) if extent.is_replaceable && child.is_known_match(&division.path) => Some(set),
+            Node::Set(set) if extent.is_replaceable && child.is_known_match(&division.path) => Some(&**set),
             Node::Set(_) | Node::Rule(_) => None,
         }
     }
 
     /// The diagram of these children, where the path is known.
-    fn divide(&mut self, division: &mut Division, children: Vec<Child<'_>>, depth_left: usize) -> Step {
+    fn divide<'c>(&mut self, division: &mut Division<'c>, children: Vec<Place>, depth_left: usize) -> Step
+    where
+        'p: 'c,
+    {
         let children = self.refine(division, children);
         if children.is_empty() {
             return Step::NOBODY;
@@ -261,13 +320,38 @@ impl<'p> Maker<'p> {
             self.is_cut = true;
             return self.list(division, &children);
         }
+        // What takes the place of a set depends on the path.
+        let is_untouched = children.len() >= REMEMBERED_MIN
+            && (UNTOUCHED_DEPTH..DEPTH_MAX).contains(&depth_left)
+            && division.above.is_none()
+            && division.is_untouched(&children);
+        if !is_untouched {
+            return self.divide_further(division, children, depth_left);
+        }
+        if let Some(step) = division.known.get(&children) {
+            return *step;
+        }
+        let step = self.divide_further(division, children.clone(), UNTOUCHED_DEPTH);
+        division.known.insert(children, step);
+        step
+    }
+
+    fn divide_further<'c>(
+        &mut self,
+        division: &mut Division<'c>,
+        children: Vec<Place>,
+        depth_left: usize,
+    ) -> Step
+    where
+        'p: 'c,
+    {
         let splits = division.splits(&children);
         let length = children.len();
-        let best = splits.iter().min_by_key(|(slot, split)| (split.left_of(length), **slot));
-        let Some((slot, split)) = best else { return self.list(division, &children) };
-        let is_worth_it = length <= SHORT || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
-        if is_worth_it && split.copies(length) <= COPIES_MIN + COPIES_MAX * length {
-            return self.branch(division, *slot, &children, depth_left - 1);
+        for count in (0..=division.kept_back.len()).rev() {
+            let kept_back = division.kept_back.get(..count).unwrap_or_default();
+            if let Some(slot) = best(&splits, kept_back, length) {
+                return self.branch(division, slot, &children, depth_left - 1);
+            }
         }
         if let Some(step) = self.sift(division, &children, &splits) {
             return step;
@@ -275,7 +359,7 @@ impl<'p> Maker<'p> {
         let most = splits
             .iter()
             .filter(|(_, split)| split.left() * 2 <= split.limiting)
-            .max_by_key(|(slot, split)| (split.limiting, std::cmp::Reverse(**slot)));
+            .max_by_key(|(slot, split)| (split.limiting, std::cmp::Reverse(*slot)));
         match most {
             Some((slot, split)) if split.limiting >= (length / 16).max(2 * SHORT) => {
                 self.fork(division, *slot, children, depth_left - 1)
@@ -285,35 +369,31 @@ impl<'p> Maker<'p> {
     }
 
     /// A node that looks at this slot.
-    fn branch(
+    fn branch<'c>(
         &mut self,
-        division: &mut Division,
+        division: &mut Division<'c>,
         slot: SlotId,
-        children: &[Child<'_>],
+        children: &[Place],
         depth_left: usize,
-    ) -> Step {
-        let mut askers: BTreeMap<Atom, Vec<Child<'_>>> = BTreeMap::new();
-        for child in children {
-            for atom in child.limit(slot).iter().flat_map(|limit| limit.atoms.iter()) {
-                askers.entry(*atom).or_default().push(*child);
-            }
-        }
-        division.spend(askers.len() + 1);
-        let mut free = children.to_vec();
-        free.retain(|child| child.limit(slot).is_none());
-        let mut without_value = children.to_vec();
-        without_value.retain(|child| child.limit(slot).is_none_or(|limit| limit.is_absent_allowed));
+    ) -> Step
+    where
+        'p: 'c,
+    {
+        let Askers { by_atom, free, without_value } = Askers::of(division, slot, children);
+        let sought: Rc<[Atom]> =
+            by_atom.chunk_by(|one, next| one.0 == next.0).filter_map(|run| Some(run.first()?.0)).collect();
+        division.spend(sought.len() + 1);
         let unasked = (self.is_sourced)(slot)
             .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
-        let sought = askers.keys().copied().collect();
+        let mut branches = Vec::with_capacity(sought.len());
         let other = self.divide_on(division, free.clone(), (slot, Seen::Other(sought)), depth_left);
         let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
-        let mut branches = Vec::with_capacity(askers.len());
-        for (atom, askers) in askers {
-            let together = in_document_order(&askers, &free);
-            let step = self.divide_on(division, together, (slot, Seen::Atom(atom)), depth_left);
+        for askers in by_atom.chunk_by(|one, next| one.0 == next.0) {
+            let Some((atom, _)) = askers.first() else { continue };
+            let together = in_document_order(division, askers, &free);
+            let step = self.divide_on(division, together, (slot, Seen::Atom(*atom)), depth_left);
             if step != other {
-                branches.push((atom, step));
+                branches.push((*atom, step));
             }
         }
         self.store.node(NodeKey {
@@ -326,13 +406,16 @@ impl<'p> Maker<'p> {
         })
     }
 
-    fn divide_on(
+    fn divide_on<'c>(
         &mut self,
-        division: &mut Division,
-        children: Vec<Child<'_>>,
+        division: &mut Division<'c>,
+        children: Vec<Place>,
         (slot, seen): (SlotId, Seen),
         depth_left: usize,
-    ) -> Step {
+    ) -> Step
+    where
+        'p: 'c,
+    {
         division.path.push(slot, seen);
         let step = self.divide(division, children, depth_left);
         division.path.pop();
@@ -340,37 +423,100 @@ impl<'p> Maker<'p> {
     }
 
     /// Those that limit this slot and those that do not, apart.
-    fn fork(
+    fn fork<'c>(
         &mut self,
-        division: &mut Division,
+        division: &mut Division<'c>,
         slot: SlotId,
-        children: Vec<Child<'_>>,
+        children: Vec<Place>,
         depth_left: usize,
-    ) -> Step {
-        let (limiting, free) = children.into_iter().partition(|child| child.limit(slot).is_some());
+    ) -> Step
+    where
+        'p: 'c,
+    {
+        let (limiting, free) =
+            children.into_iter().partition(|place| division.child(*place).limit(slot).is_some());
         division.spend(1);
         let ways = [self.divide(division, limiting, depth_left), self.divide(division, free, depth_left)];
         self.store.fork(ways)
     }
 
-    fn list(&mut self, division: &mut Division, children: &[Child<'_>]) -> Step {
-        if division.above.is_some() {
-            children.iter().for_each(|child| self.note_listed(child.id));
+    fn list(&mut self, division: &mut Division<'_>, children: &[Place]) -> Step {
+        let mut entries: SmallVec<[Entry; 16]> = SmallVec::with_capacity(children.len());
+        for place in children {
+            let child = division.child(*place);
+            if division.above.is_some() {
+                self.note_listed(child.id);
+            }
+            entries.push(Entry::new(child.id, child.rank, child.is_known_match(&division.path)));
         }
-        let entries: Vec<Entry> = children
-            .iter()
-            .map(|child| Entry::new(child.id, child.rank, child.is_known_match(&division.path)))
-            .collect();
-        if let Some(step) = self.store.known_list(&entries) {
-            return step;
-        }
-        division.spend(entries.len());
-        self.store.add_list(entries)
+        let (step, added) = self.store.list(&entries);
+        division.spend(added);
+        step
     }
 }
 
-fn in_document_order<'c>(some: &[Child<'c>], others: &[Child<'c>]) -> Vec<Child<'c>> {
-    let mut all = [some, others].concat();
-    all.sort_unstable_by_key(|child| child.rank);
+/// The slot to look at, other than these.
+fn best(splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
+    let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
+    // Lists that will be short are divided by all their own targets, and before is as good as after.
+    let is_short = length <= SHORT
+        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= SHORT);
+    let copies_max = if kept_back.is_empty() { COPIES_MAX } else { EARLY_COPIES_MAX };
+    let candidates = splits.iter().filter(|split| !is_kept_back(split));
+    let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
+    let is_worth_it = (is_short && split.is_own) || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
+    (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
+}
+
+/// What follows a child that certainly decides can be left out.
+fn until_decided(division: &Division<'_>, mut children: Vec<Place>) -> Vec<Place> {
+    let decides = |place: &Place| division.child(*place).is_decisive(&division.path);
+    if let Some(at) = children.iter().position(decides) {
+        children.truncate(at + 1);
+    }
+    children
+}
+
+/// Children by what they ask a slot for.
+struct Askers {
+    /// Sorted by atom; those of one atom in document order.
+    by_atom: Vec<(Atom, Place)>,
+    /// Those that do not limit the slot.
+    free: Vec<Place>,
+    /// Those that can apply where it has no value.
+    without_value: Vec<Place>,
+}
+
+impl Askers {
+    fn of(division: &Division<'_>, slot: SlotId, children: &[Place]) -> Askers {
+        let mut askers = Askers { by_atom: Vec::new(), free: Vec::new(), without_value: Vec::new() };
+        for place in children {
+            let Some(limit) = division.child(*place).limit(slot) else {
+                askers.free.push(*place);
+                askers.without_value.push(*place);
+                continue;
+            };
+            askers.by_atom.extend(limit.atoms.iter().map(|atom| (*atom, *place)));
+            if limit.is_absent_allowed {
+                askers.without_value.push(*place);
+            }
+        }
+        askers.by_atom.sort_by_key(|(atom, _)| *atom);
+        askers
+    }
+}
+
+/// Those who ask for an atom and those who ask for none.
+fn in_document_order(division: &Division<'_>, some: &[(Atom, Place)], others: &[Place]) -> Vec<Place> {
+    let rank = |place: Place| division.child(place).rank;
+    let mut all = Vec::with_capacity(some.len() + others.len());
+    let mut others = others.iter().copied().peekable();
+    for (_, place) in some {
+        while let Some(other) = others.next_if(|other| rank(*other) < rank(*place)) {
+            all.push(other);
+        }
+        all.push(*place);
+    }
+    all.extend(others);
     all
 }

@@ -4,8 +4,11 @@
 use std::rc::Rc;
 
 use durward_ir::combine::{Algorithm, Mode, Voting};
-use durward_ir::program::{Atom, Node, NodeId, Set, SlotId};
+use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
+use smallvec::SmallVec;
+
+use super::Step;
 use super::expand::Above;
 use crate::Map;
 use crate::necessary::Limit;
@@ -24,13 +27,23 @@ pub(super) const GROWTH_MAX: u64 = 32;
 /// How many limits and values may be looked at while dividing one set, for each entry it may have.
 pub(super) const EFFORT_MAX: u64 = 16;
 
+/// A child's place among those of a [`Division`].
+pub(super) type Place = u32;
+
 /// One diagram in the making.
-pub(super) struct Division {
+pub(super) struct Division<'c> {
+    /// All that were met so far; lists of children are lists of their places.
+    children: Vec<Child<'c>>,
     /// Set in deep diagrams.
     pub(super) above: Option<Above>,
     /// Whether what follows a child that certainly decides can be left out.
     pub(super) is_first_applicable: bool,
     pub(super) path: Path,
+    /// Slots to be looked at when no other divides the children, that which comes last first.
+    pub(super) kept_back: Vec<SlotId>,
+    /// What children came to that nothing on the path says anything about.
+    pub(super) known: Map<Vec<Place>, Step>,
+    counting: Counting,
     /// How many more entries and branches there may be.
     pub(super) allowance: u64,
     pub(super) effort_left: u64,
@@ -44,7 +57,7 @@ pub(super) struct Child<'p> {
     /// Its place among its siblings, and in deep diagrams among all that may come to stand in the list.
     pub(super) rank: u32,
     pub(super) limits: &'p [Limit],
-    pub(super) target: Option<&'p Target>,
+    pub(super) target: Option<Target<'p>>,
 }
 
 impl<'p> Child<'p> {
@@ -129,21 +142,24 @@ impl Path {
 }
 
 /// How well a slot divides a list.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Split {
     /// How many children limit the slot.
     pub(super) limiting: usize,
-    /// How many of them ask for each atom.
-    pub(super) askers: Map<Atom, usize>,
-    /// The sum of that.
+    /// For how many atoms.
+    pub(super) atoms: usize,
+    /// How many of the children ask for each atom, in all.
     pub(super) asked: usize,
+    /// The sum of the squares of these numbers.
+    squares: usize,
+    /// Whether any of the limits comes from a child's own target: then short lists are divided by it.
+    pub(super) is_own: bool,
 }
 
 impl Split {
     /// How many of the limiting children are left on the average, if questions hold what policies ask for.
     pub(super) fn left(&self) -> usize {
-        let squares: usize = self.askers.values().map(|askers| askers * askers).sum();
-        squares.div_ceil(self.asked.max(1))
+        self.squares.div_ceil(self.asked.max(1))
     }
 
     /// The same, of a whole list of this length.
@@ -154,7 +170,55 @@ impl Split {
     /// How many entries the branches have in all, of a list this long.
     pub(super) fn copies(&self, length: usize) -> usize {
         let (both, free) = (self.limiting + self.asked, length - self.limiting);
-        both + free * (self.askers.len() + 2)
+        both + free * (self.atoms + 2)
+    }
+}
+
+/// How each slot divides a list.
+pub(super) type Splits = SmallVec<[(SlotId, Split); 8]>;
+
+/// Numbers by slot and by atom that are all forgotten at once.
+#[derive(Debug)]
+struct Counting {
+    round: u32,
+    /// For each slot and atom the round it was last met in, and its number then.
+    slots: Vec<(u32, u32)>,
+    atoms: Vec<(u32, u32)>,
+}
+
+impl Counting {
+    fn of(program: &Program) -> Counting {
+        let (slots, atoms) = (vec![(0, 0); program.slots.len()], vec![(0, 0); program.slots.atom_count()]);
+        Counting { round: 0, slots, atoms }
+    }
+
+    fn forget(&mut self) {
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.slots.iter_mut().chain(&mut self.atoms).for_each(|entry| *entry = (0, 0));
+            self.round = 1;
+        }
+    }
+
+    /// How often the atom was met before, in this round.
+    #[inline]
+    fn meet(&mut self, atom: Atom) -> usize {
+        let Some((round, count)) = self.atoms.get_mut(atom.0 as usize) else { return 0 };
+        if *round != self.round {
+            (*round, *count) = (self.round, 0);
+        }
+        *count += 1;
+        *count as usize - 1
+    }
+
+    /// The number of a slot, `next` if it has none in this round.
+    #[inline]
+    fn number(&mut self, slot: SlotId, next: usize) -> usize {
+        let Some((round, number)) = self.slots.get_mut(slot.0 as usize) else { return next };
+        if *round != self.round {
+            (*round, *number) = (self.round, next as u32);
+        }
+        *number as usize
     }
 }
 
@@ -176,17 +240,34 @@ fn is_first_applicable(algorithm: Algorithm) -> bool {
     }
 }
 
-impl Division {
+impl<'c> Division<'c> {
     /// `elements` may come to stand in its lists, and ask for this many values.
-    pub(super) fn new(set: &Set, above: Option<Above>, elements: u64, asked: u64) -> Division {
-        let allowance = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
-        Division {
+    pub(super) fn new(
+        program: &Program,
+        set: &Set,
+        above: Option<Above>,
+        elements: u64,
+        asked: u64,
+    ) -> Division<'c> {
+        let mut division = Division {
+            children: Vec::new(),
             above,
             is_first_applicable: is_first_applicable(set.algorithm),
             path: Path::default(),
-            allowance,
-            effort_left: allowance.saturating_mul(EFFORT_MAX),
-        }
+            kept_back: Vec::new(),
+            known: Map::default(),
+            counting: Counting::of(program),
+            allowance: 0,
+            effort_left: 0,
+        };
+        division.allow(elements, asked);
+        division
+    }
+
+    /// What may be spent, whatever was.
+    pub(super) fn allow(&mut self, elements: u64, asked: u64) {
+        self.allowance = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
+        self.effort_left = self.allowance.saturating_mul(EFFORT_MAX);
     }
 
     pub(super) fn spend(&mut self, entries: usize) {
@@ -197,22 +278,54 @@ impl Division {
         self.allowance == 0 || self.effort_left == 0
     }
 
+    pub(super) fn add(&mut self, child: Child<'c>) -> Place {
+        self.children.push(child);
+        self.children.len() as u32 - 1
+    }
+
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "places are only made by `add`")]
+    pub(super) fn child(&self, place: Place) -> &Child<'c> {
+        &self.children[place as usize]
+    }
+
+    pub(super) fn children(&self) -> &[Child<'c>] {
+        &self.children
+    }
+
+    /// Whether nothing that was seen on the way makes a difference to any of these.
+    pub(super) fn is_untouched(&self, children: &[Place]) -> bool {
+        let is_untouched = |limit: &Limit| self.path.get(limit.slot).is_none();
+        children.iter().all(|place| self.child(*place).limits.iter().all(is_untouched))
+    }
+
     /// How each slot that has not been looked at divides these children.
-    pub(super) fn splits(&mut self, children: &[Child<'_>]) -> Map<SlotId, Split> {
+    pub(super) fn splits(&mut self, children: &[Place]) -> Splits {
         let is_short = children.len() <= SHORT;
-        let mut splits: Map<SlotId, Split> = Map::default();
-        for limit in children.iter().flat_map(|child| child.limits) {
-            self.effort_left = self.effort_left.saturating_sub(1);
-            if (is_short && !limit.is_own) || self.path.get(limit.slot).is_some() {
-                continue;
+        let mut splits = Splits::new();
+        self.counting.forget();
+        for place in children {
+            let limits = self.children.get(*place as usize).map_or(&[][..], |child| child.limits);
+            for limit in limits {
+                self.effort_left = self.effort_left.saturating_sub(1);
+                if (is_short && !limit.is_own) || self.path.get(limit.slot).is_some() {
+                    continue;
+                }
+                let number = self.counting.number(limit.slot, splits.len());
+                if number == splits.len() {
+                    splits.push((limit.slot, Split::default()));
+                }
+                let Some((_, split)) = splits.get_mut(number) else { continue };
+                split.limiting += 1;
+                split.is_own |= limit.is_own;
+                split.asked += limit.atoms.len();
+                for atom in limit.atoms.iter() {
+                    let before = self.counting.meet(*atom);
+                    split.atoms += usize::from(before == 0);
+                    split.squares += 2 * before + 1;
+                }
+                self.effort_left = self.effort_left.saturating_sub(limit.atoms.len() as u64);
             }
-            let split = splits.entry(limit.slot).or_default();
-            split.limiting += 1;
-            split.asked += limit.atoms.len();
-            for atom in limit.atoms.iter() {
-                *split.askers.entry(*atom).or_default() += 1;
-            }
-            self.effort_left = self.effort_left.saturating_sub(limit.atoms.len() as u64);
         }
         splits
     }

@@ -1,49 +1,109 @@
-//! In which order a diagram looks at attributes, for people.
+//! Which slots are better looked at last.
+//!
+//! Greed takes the slot with the most values first: it leaves the fewest children. But where policies are the same for
+//! every department but for the department, that makes a diagram of its own for each, while the department looked at
+//! last makes one diagram with a table at every end. So a slot is kept back that children would be far fewer without.
 
-use durward_ir::program::{NodeId, SlotId};
+use std::collections::HashSet;
 
-use super::{Diagram, Step};
-use crate::Map;
+use durward_ir::program::SlotId;
+use smallvec::SmallVec;
 
-/// Looking for more slots, or at more steps, would tell nobody more.
-const STEPS_MAX: usize = 100_000;
+use super::division::Child;
+use crate::necessary::Limit;
 
-impl Diagram {
-    /// The slots it looks at for a set: the nearest to the start first.
-    pub(crate) fn order(&self, id: NodeId) -> Vec<SlotId> {
-        let mut slots = Vec::new();
-        let mut seen: Map<Step, ()> = Map::default();
-        let mut level: Vec<Step> =
-            self.starts.get(id.0 as usize).map(|starts| starts.deep).into_iter().collect();
-        while !level.is_empty() && seen.len() < STEPS_MAX {
-            let mut next = Vec::new();
-            for step in level {
-                if seen.insert(step, ()).is_none() {
-                    self.look(step, &mut slots, &mut next);
-                }
-            }
-            level = next;
+/// Fewer children make a small diagram in any order.
+const CHILDREN_MIN: usize = 32;
+
+/// Where children limit more slots, greed decides alone.
+const SLOTS_MAX: usize = 16;
+
+/// A slot is kept back if at least so many children differ in nothing else, on the average.
+const ALIKE_MIN: usize = 3;
+
+/// The slots to keep back, that which comes last first.
+pub(super) fn kept_back(children: &[Child<'_>]) -> Vec<SlotId> {
+    let mut kept_back = Vec::new();
+    let Some(mut rest) = Digests::of(children) else { return kept_back };
+    while rest.slots.len() > 1
+        && let Some((slot, others)) = rest.least()
+        && others.rows.len() * ALIKE_MIN <= rest.rows.len()
+    {
+        kept_back.push(slot);
+        rest = others;
+    }
+    kept_back
+}
+
+/// What children ask for, different ones only.
+#[derive(Default)]
+struct Digests {
+    slots: Vec<SlotId>,
+    /// For each child a digest of its limit on each slot, in order of the slots; 0 where it has none.
+    rows: Vec<Row>,
+}
+
+type Row = SmallVec<[u64; 4]>;
+
+impl Digests {
+    /// `None` where there are too few children, or too many slots.
+    fn of(children: &[Child<'_>]) -> Option<Digests> {
+        if children.len() < CHILDREN_MIN {
+            return None;
         }
-        slots
+        let mut slots: Vec<SlotId> = Vec::new();
+        for limit in children.iter().flat_map(|child| child.limits) {
+            if !slots.contains(&limit.slot) {
+                slots.push(limit.slot);
+            }
+            if slots.len() > SLOTS_MAX {
+                return None;
+            }
+        }
+        let row = |child: &Child<'_>| slots.iter().map(|slot| child.limit(*slot).map_or(0, digest)).collect();
+        let rows = children.iter().map(row).collect();
+        Some(Digests { rows, slots }.different())
     }
 
-    /// Notes what a step looks at, and where it leads.
-    fn look(&self, step: Step, slots: &mut Vec<SlotId>, next: &mut Vec<Step>) {
-        let mut note = |slot: SlotId| {
-            if !slots.contains(&slot) {
-                slots.push(slot);
-            }
+    fn different(mut self) -> Digests {
+        let mut seen: HashSet<u64, foldhash::fast::FixedState> = HashSet::default();
+        self.rows.retain(|row| seen.insert(total(row)));
+        self
+    }
+
+    /// The slot without which there are the fewest, and those.
+    fn least(&self) -> Option<(SlotId, Digests)> {
+        let (at, _) =
+            (0..self.slots.len()).map(|at| (at, self.count_without(at))).min_by_key(|(_, count)| *count)?;
+        let mut slots = self.slots.clone();
+        let slot = slots.remove(at);
+        let without = |row: &Row| {
+            let mut row = row.clone();
+            row.remove(at);
+            row
         };
-        match step.kind {
-            Step::NODE => {
-                let Some(node) = self.nodes.get(step.at as usize) else { return };
-                note(node.slot);
-                next.extend(self.tables.branches(&node.table).into_iter().map(|(_, step)| step));
-                next.extend([node.other, node.absent]);
-            }
-            Step::FORK => next.extend(self.forks.get(step.at as usize).into_iter().flatten()),
-            Step::SIEVE => self.sieves.slots(step.at).into_iter().for_each(note),
-            _ => {}
-        }
+        let rows = self.rows.iter().map(without).collect();
+        Some((slot, Digests { slots, rows }.different()))
     }
+
+    fn count_without(&self, at: usize) -> usize {
+        let mut seen: HashSet<u64, foldhash::fast::FixedState> = HashSet::default();
+        for row in &self.rows {
+            seen.insert(total(row).wrapping_sub(row.get(at).copied().unwrap_or_default()));
+        }
+        seen.len()
+    }
+}
+
+/// Digests of different slots add up to one of all.
+fn total(row: &Row) -> u64 {
+    row.iter().fold(0, |total, digest| total.wrapping_add(*digest))
+}
+
+/// Of a slot and the values it is limited to; clashes only make the estimate worse.
+fn digest(limit: &Limit) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |digest: u64, number: u32| (digest ^ u64::from(number)).wrapping_mul(FACTOR).rotate_left(29);
+    let slot = mix(u64::from(limit.is_absent_allowed) + 1, limit.slot.0);
+    limit.atoms.iter().fold(slot, |digest, atom| mix(digest, atom.0)).wrapping_mul(FACTOR)
 }

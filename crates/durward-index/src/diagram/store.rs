@@ -1,6 +1,9 @@
 //! Nodes and lists in the making; equal ones are kept once.
 
+use std::hash::BuildHasher;
+
 use durward_ir::program::{Atom, SlotId};
+use foldhash::fast::FixedState;
 
 use super::table::Tables;
 use super::{Branching, Entry, Step};
@@ -18,9 +21,20 @@ pub(super) struct Store {
     pub(super) tables: Tables,
     pub(super) lists: Vec<Entry>,
     known_nodes: Map<NodeKey, Step>,
-    known_lists: Map<Vec<Entry>, Step>,
+    /// Digest of a list to one with that digest. A clash only costs the sharing.
+    known_lists: Map<u64, Step>,
+    list_count: usize,
     nodes_max: usize,
     entries_max: usize,
+}
+
+/// How long a store was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// Nodes, forks, entries of lists.
+    lengths: (usize, usize, usize),
+    list_count: usize,
+    tables: (usize, usize),
 }
 
 /// What makes two nodes interchangeable.
@@ -45,6 +59,7 @@ impl Store {
             lists: Vec::new(),
             known_nodes: Map::default(),
             known_lists: Map::default(),
+            list_count: 0,
             nodes_max: settings.diagram_nodes_max.min(NUMBERS_MAX),
             entries_max: settings.diagram_entries_max.min(NUMBERS_MAX),
         }
@@ -58,18 +73,40 @@ impl Store {
 
     /// How many different lists there are.
     pub(super) fn list_count(&self) -> usize {
-        self.known_lists.len()
+        self.list_count
     }
 
-    pub(super) fn known_list(&self, entries: &[Entry]) -> Option<Step> {
-        self.known_lists.get(entries).copied()
-    }
-
-    pub(super) fn add_list(&mut self, entries: Vec<Entry>) -> Step {
+    /// The list of these, and how many entries had to be added for it.
+    pub(super) fn list(&mut self, entries: &[Entry]) -> (Step, usize) {
+        let digest = FixedState::default().hash_one(entries);
+        if let Some(step) = self.known_lists.get(&digest)
+            && self.lists.get(step.at as usize..(step.at + step.kind) as usize) == Some(entries)
+        {
+            return (*step, 0);
+        }
         let step = Step { at: self.lists.len() as u32, kind: entries.len() as u32 };
-        self.lists.extend_from_slice(&entries);
-        self.known_lists.insert(entries, step);
-        step
+        self.lists.extend_from_slice(entries);
+        self.known_lists.insert(digest, step);
+        self.list_count += 1;
+        (step, entries.len())
+    }
+
+    /// As long as the store is now.
+    pub(super) fn mark(&self) -> Mark {
+        let lengths = (self.nodes.len(), self.forks.len(), self.lists.len());
+        Mark { lengths, list_count: self.list_count, tables: self.tables.lengths() }
+    }
+
+    /// Forgets what was added since.
+    pub(super) fn go_back_to(&mut self, mark: Mark) {
+        let (nodes, forks, lists) = mark.lengths;
+        self.nodes.truncate(nodes);
+        self.forks.truncate(forks);
+        self.lists.truncate(lists);
+        self.tables.truncate(mark.tables);
+        self.list_count = mark.list_count;
+        self.known_nodes.retain(|_, step| (step.at as usize) < nodes);
+        self.known_lists.retain(|_, step| (step.at as usize) < lists);
     }
 
     pub(super) fn node(&mut self, key: NodeKey) -> Step {

@@ -35,7 +35,7 @@ pub(super) struct Swift {
 #[derive(Clone, Copy, Debug)]
 struct Lookout {
     slot: SlotId,
-    /// The lowest number that has a way of its own; [`Lookout::WIDE`] where they are in [`Swift::wide`].
+    /// The lowest number that has a way of its own.
     low: u32,
     /// How many numbers have.
     count: u32,
@@ -44,7 +44,6 @@ struct Lookout {
 }
 
 impl Lookout {
-    const WIDE: u32 = u32::MAX;
     /// As many ways as there are states come first.
     const STATES: u32 = Number::FIRST_ATOM;
 
@@ -67,9 +66,11 @@ impl Way {
     const NODE: u32 = 0;
     const LIST: u32 = 1 << 30;
     const FORK: u32 = 2 << 30;
-    /// Nothing is known.
-    const LOST: Way = Way(3 << 30);
+    /// Where a number leads is in [`Swift::wide`], by the node.
+    const WIDE: u32 = 3 << 30;
     const KIND: u32 = 3 << 30;
+    /// Nothing is known.
+    const LOST: Way = Way(u32::MAX);
 
     fn kind(self) -> u32 {
         self.0 & Way::KIND
@@ -88,7 +89,7 @@ impl Way {
 const LISTS_MAX: usize = (1 << Way::LENGTH_SHIFT) - 1;
 
 /// Places above this do not fit a way.
-const PLACES_MAX: usize = (1 << 30) - 1;
+const PLACES_MAX: usize = (1 << 30) - 2;
 
 /// What an entry of a list says: in three bits its effect, in one whether it is more than a rule that nothing goes along
 /// with; above them one more than the number of its condition, 0 for none, or [`Mark::LADEN`] or what is a set.
@@ -213,18 +214,24 @@ impl Maker<'_> {
         let first = self.ways.len();
         // In the order of the states' numbers.
         self.ways.extend([absent, other, Way::LOST, Way::LOST, other]);
+        if is_wide {
+            self.ways.push(Way(Way::WIDE | place));
+            self.wide.insert((place, 0), other);
+            for (number, step) in branches {
+                let way = self.way(step);
+                self.wide.insert((place, number), way);
+            }
+            return Lookout { slot: node.slot, low, count: 0, first: first as u32 };
+        }
         let atoms = self.ways.len();
-        self.ways.resize(atoms + if is_wide { 0 } else { count } + 1, other);
+        self.ways.resize(atoms + count + 1, other);
         for (number, step) in branches {
             let way = self.way(step);
-            if is_wide {
-                self.wide.insert((place, number), way);
-            } else if let Some(entry) = self.ways.get_mut(atoms + (number - low) as usize) {
+            if let Some(entry) = self.ways.get_mut(atoms + (number - low) as usize) {
                 *entry = way;
             }
         }
-        let (low, count) = if is_wide { (Lookout::WIDE, 0) } else { (low, count as u32) };
-        Lookout { slot: node.slot, low, count, first: first as u32 }
+        Lookout { slot: node.slot, low, count: count as u32, first: first as u32 }
     }
 
     fn way(&mut self, step: Step) -> Way {
@@ -321,7 +328,7 @@ impl Maker<'_> {
 
     fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
         let Node::Set(set) = self.program.node(id) else { return None };
-        let start = self.way(self.diagram.starts.get(id.0 as usize)?.deep);
+        let start = self.way(self.diagram.starts_of(id).deep);
         let fold = PlainFold::of(set.algorithm)?;
         let target = match set.target.filter(|_| !is_known_match) {
             Some(target) => Some(self.condition(target)?),
@@ -375,16 +382,14 @@ impl Diagram {
         });
     }
 
-    /// Walks until there are something else than nodes.
+    /// Walks until there are other things than nodes.
     #[inline]
     fn glide_abreast(&self, ways: &mut [Way; ABREAST], glances: &[impl Glance]) {
         loop {
             let mut is_done = true;
             for (way, glance) in ways.iter_mut().zip(glances) {
-                if way.kind() == Way::NODE
-                    && let Some(node) = self.swift.nodes.get(way.place())
-                {
-                    *way = self.branch(*way, node, glance.number(node.slot)).unwrap_or(Way::LOST);
+                if let Some(next) = self.next(*way, glance) {
+                    *way = next;
                     is_done = false;
                 }
             }
@@ -511,25 +516,37 @@ impl Diagram {
     /// Walks until there is something else than a node.
     #[inline]
     fn glide(&self, mut way: Way, glance: &impl Glance) -> Way {
-        while way.kind() == Way::NODE
-            && let Some(node) = self.swift.nodes.get(way.place())
-        {
-            way = self.branch(way, node, glance.number(node.slot)).unwrap_or(Way::LOST);
+        loop {
+            while let Some(next) = self.next(way, glance) {
+                way = next;
+            }
+            if way.kind() != Way::WIDE || way == Way::LOST {
+                return way;
+            }
+            way = self.wide(way, glance);
         }
-        way
     }
 
+    /// The way from here, where this is a node.
     #[inline]
-    fn branch(&self, way: Way, node: &Lookout, number: Number) -> Option<Way> {
-        let atom = Lookout::STATES + number.0.wrapping_sub(node.low).min(node.count);
-        let place = if number.0 < Lookout::STATES { number.0 } else { atom };
-        let found = self.swift.ways.get((node.first + place) as usize).copied();
-        if node.low == Lookout::WIDE { self.wide(way, number).or(found) } else { found }
+    fn next(&self, way: Way, glance: &impl Glance) -> Option<Way> {
+        if way.kind() != Way::NODE {
+            return None;
+        }
+        let node = self.swift.nodes.get(way.0 as usize)?;
+        let number = glance.number(node.slot).0;
+        let atom = Lookout::STATES + number.wrapping_sub(node.low).min(node.count);
+        let place = if number < Lookout::STATES { number } else { atom };
+        self.swift.ways.get((node.first + place) as usize).copied()
     }
 
     #[inline(never)]
-    fn wide(&self, node: Way, number: Number) -> Option<Way> {
-        self.swift.wide.get(&(node.0, number.0)).copied()
+    fn wide(&self, way: Way, glance: &impl Glance) -> Way {
+        let place = way.place();
+        let Some(node) = self.swift.nodes.get(place) else { return Way::LOST };
+        let number = glance.number(node.slot).0;
+        let wide = |number| self.swift.wide.get(&(place as u32, number)).copied();
+        wide(number).or_else(|| wide(0)).unwrap_or(Way::LOST)
     }
 }
 

@@ -17,6 +17,9 @@ const COMPARED_MAX: usize = 6;
 /// branches; hashed branches take three times the memory of a place.
 const SPREAD_MAX: usize = 4;
 
+/// Longer tables are not compared with others: they hardly ever are the same where their nodes are not.
+const SHARED_MAX: usize = 64;
+
 /// Where the branches of one node are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Table {
@@ -99,7 +102,8 @@ impl Tables {
         };
         let span = (highest.0 - lowest.0) as usize + 1;
         let is_full = span == branches.len();
-        if let Some(table) = self.known.get(branches)
+        if branches.len() <= SHARED_MAX
+            && let Some(table) = self.known.get(branches)
             && (is_full || !matches!(table, Table::Placed { .. }))
         {
             return *table;
@@ -111,8 +115,25 @@ impl Tables {
         } else {
             self.hash(branches)
         };
-        self.known.insert(branches.to_vec(), table);
+        if branches.len() <= SHARED_MAX {
+            self.known.insert(branches.to_vec(), table);
+        }
         table
+    }
+
+    /// See [`Tables::truncate`].
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.places.len(), self.pairs.len())
+    }
+
+    /// Forgets what was added since the lengths were these.
+    pub(super) fn truncate(&mut self, (places, pairs): (usize, usize)) {
+        self.places.truncate(places);
+        self.pairs.truncate(pairs);
+        self.known.retain(|_, table| match *table {
+            Table::Placed { first, .. } => (first as usize) < places,
+            Table::Compared { first, .. } | Table::Hashed { first, .. } => (first as usize) < pairs,
+        });
     }
 
     fn place(&mut self, branches: &[(Atom, Step)], low: u32, span: usize, other: Step) -> Table {

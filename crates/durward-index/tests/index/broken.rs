@@ -22,7 +22,7 @@ enum Fault {
     Denies,
 }
 
-/// An index with a fault.
+/// A diagram with a fault.
 struct Broken(Index, Fault);
 
 impl Shortlist for Broken {
@@ -74,7 +74,7 @@ fn broken_indexes_are_noticed() {
             let mut random = Random::new(number);
             let shape = Shape::random(&mut random);
             let program = Generator::new(&mut random, shape.clone()).program();
-            let index = Index::build(IndexKind::Canonical, &program, &Settings::default());
+            let index = Index::build(IndexKind::Diagram, &program, &Settings::default());
             let broken = Broken(index, fault);
             (0..12).any(|_| disagreement(&program, &Facts::random(&mut random, &shape), &broken).is_some())
         };

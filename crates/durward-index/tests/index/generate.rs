@@ -454,7 +454,7 @@ impl<'r> Generator<'r> {
             let kind = if depth == 2 { SetKind::Policy } else { SetKind::PolicySet };
             let set = self.set(depth - 1, kind);
             self.effects.push(set.effects);
-            self.builder.node(Node::Set(set))
+            self.builder.set(set)
         };
         self.made.push(id);
         id

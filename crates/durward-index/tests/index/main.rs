@@ -1,6 +1,7 @@
 //! Every index must answer exactly what the plain evaluator answers.
 
 #![expect(
+    clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,
@@ -12,6 +13,7 @@ mod generate;
 mod shapes;
 
 use durward_index::{Counting, Index, IndexKind, Settings, Statistics};
+use durward_ir::Value;
 use durward_ir::evaluate::{Evaluator, Everything, Known, ListPolicies, Shortlist, Unwatched};
 use durward_ir::program::{Expr, ExprId, Node, NodeId, Program, SlotId};
 use durward_ir::question::Question;
@@ -152,6 +154,34 @@ fn two_matching_targets_are_an_error_even_if_neither_child_applies() {
             let index = Index::build(kind, &program, &Settings::default());
             assert_eq!(disagreement(&program, &facts, &index), None, "index `{kind}`");
         }
+    }
+}
+
+/// Departments of the same kind are told apart last: then all share the nodes before.
+#[test]
+fn diagrams_do_not_grow_by_nodes_where_policies_differ_in_one_attribute_alone() {
+    let node_count = |program: &Program| {
+        let index = Index::build(IndexKind::Diagram, program, &Settings::default());
+        let Statistics::Diagram(statistics) = index.statistics() else { panic!("not a diagram") };
+        statistics.nodes
+    };
+    assert_eq!(node_count(&shapes::departments(20)), node_count(&shapes::departments(60)));
+}
+
+#[test]
+fn diagrams_that_keep_an_attribute_back_answer_as_evaluating_does() {
+    let program = shapes::departments(20);
+    let index = Index::build(IndexKind::Diagram, &program, &Settings::default());
+    let mut random = Random::new(SEED);
+    for _ in 0..500 {
+        let slots = [("kind", shapes::KINDS), ("action", shapes::ACTIONS), ("department", 20)];
+        let values = slots.map(|(id, count)| {
+            let held = *random.one_of(&[0, 1, 1, 1, 2]);
+            (0..held).map(|_| Value::text(format!("{id}-{}", random.below(count + 1)))).collect()
+        });
+        let is_sourced = slots.iter().map(|_| random.percent(20)).collect();
+        let facts = Facts { values: values.into(), is_sourced };
+        assert_eq!(disagreement(&program, &facts, &index), None, "{facts:?}");
     }
 }
 

@@ -40,6 +40,28 @@ pub(crate) fn flat_facts(resource: usize) -> Facts {
     Facts { values: vec![vec![Value::text(format!("resource-{resource}"))]], is_sourced: vec![false] }
 }
 
+/// How many kinds of things each of [`departments`] has, and what is done with each.
+pub(crate) const KINDS: usize = 5;
+pub(crate) const ACTIONS: usize = 3;
+
+/// For every department a rule for each kind of thing and action, and one for whatever there is. Slot 0 holds the kind,
+/// slot 1 the action, slot 2 the department.
+pub(crate) fn departments(count: usize) -> Program {
+    let mut builder = Builder::new();
+    let mut children = Vec::new();
+    for department in 0..count {
+        for (kind, action) in (0..KINDS).flat_map(|kind| (0..ACTIONS).map(move |action| (kind, action))) {
+            let parts = [("kind", kind), ("action", action), ("department", department)];
+            let parts = parts.map(|(id, number)| test(&mut builder, id, &format!("{id}-{number}")));
+            let target = builder.expr(Expr::All(parts.into()));
+            children.push(rule(&mut builder, Some(target)));
+        }
+        let target = test(&mut builder, "department", &format!("department-{department}"));
+        children.push(rule(&mut builder, Some(target)));
+    }
+    finish(builder, children)
+}
+
 /// How many attributes scattered rules choose from.
 const ATTRIBUTES: usize = 12;
 
@@ -97,7 +119,7 @@ fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
 }
 
 fn set(builder: &mut Builder, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> NodeId {
-    builder.node(Node::Set(plain_set(SetKind::PolicySet, algorithm, target, children)))
+    builder.set(plain_set(SetKind::PolicySet, algorithm, target, children))
 }
 
 fn finish(builder: Builder, children: Vec<NodeId>) -> Program {

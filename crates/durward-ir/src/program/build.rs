@@ -18,15 +18,18 @@ use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
 
+/// Maps used while building. Their keys come out of policies, so every process hashes differently.
+pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
     pub(super) nodes: Vec<Node>,
     pub(super) exprs: Vec<Expr>,
     /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    known: HashMap<u64, ExprId>,
+    known: Map<u64, ExprId>,
     /// Compiled regular expressions by their text.
-    patterns: HashMap<SmolStr, Arc<Pattern>>,
+    patterns: Map<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
     sources: Vec<SmolStr>,
     /// `None` where nobody will ask.
@@ -72,9 +75,21 @@ impl Builder {
     }
 
     /// Adds an element. Children are added before their parents.
-    pub fn node(&mut self, node: Node) -> NodeId {
+    pub fn node(&mut self, mut node: Node) -> NodeId {
+        match &mut node {
+            Node::Rule(rule) => rule.duties.shrink_to_fit(),
+            Node::Set(set) => {
+                set.duties.shrink_to_fit();
+                set.children.shrink_to_fit();
+            }
+        }
         self.nodes.push(node);
         NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a set. Children are added before their parents.
+    pub fn set(&mut self, set: Set) -> NodeId {
+        self.node(Node::Set(Box::new(set)))
     }
 
     /// Adds an expression, or finds the equal one that is there already.
@@ -124,7 +139,7 @@ impl Builder {
             true => self.pattern(&literal.lexical()).ok(),
             false => None,
         };
-        self.expr(Expr::Match(Match { function, literal, bag, is_equality, atom, pattern }))
+        self.expr(Expr::Match(Box::new(Match { function, literal, bag, is_equality, atom, pattern })))
     }
 
     /// The effects that an element might have, if there is such an element.
@@ -142,7 +157,7 @@ impl Builder {
 
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
-        let root = self.node(Node::Set(root));
+        let root = self.set(root);
         let is_plain = self.is_plain;
         let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
@@ -150,6 +165,7 @@ impl Builder {
         self.slots.seal();
         self.nodes.shrink_to_fit();
         self.exprs.shrink_to_fit();
+        self.sources.shrink_to_fit();
         let mut program = Program {
             nodes: self.nodes,
             exprs: self.exprs,
@@ -178,8 +194,8 @@ impl Builder {
             if let Expr::IsOneOf(_, atoms) = expr {
                 *atoms = atoms.iter().map(new).collect();
                 atoms.sort_unstable();
-            } else if let Expr::Match(Match { atom: Some(atom), .. }) = expr {
-                *atom = new(atom);
+            } else if let Expr::Match(matching) = expr {
+                matching.atom = matching.atom.as_ref().map(new);
             } else if let Expr::Structured(Structured::Lookup(lookup)) = expr {
                 lookup.renumber(&numbers);
             }
@@ -223,7 +239,15 @@ pub(super) fn digest(expr: &Expr) -> u64 {
     hasher.finish()
 }
 
+/// Of objects with more keys only some are hashed: configurations bring large ones, and their texts are as large.
+const HASHED_KEYS_MAX: usize = 64;
+
 fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    if let Value::Object(object) = value
+        && object.len() > HASHED_KEYS_MAX
+    {
+        return (object.len(), object.keys().next(), object.keys().next_back()).hash(hasher);
+    }
     (value.data_type(), value.lexical()).hash(hasher);
 }
 
@@ -262,6 +286,7 @@ fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
         (Value::Opaque(a), Value::Opaque(b)) => a == b,
+        (Value::Object(a), Value::Object(b)) if Arc::ptr_eq(a, b) => true,
         _ => a.data_type() == b.data_type() && a.lexical() == b.lexical(),
     }
 }

@@ -5,9 +5,10 @@
 //! evaluated once is not evaluated again, in whatever document it stands.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 
-use super::build::{digest, same};
+use smallvec::SmallVec;
+
+use super::build::{Map, digest, same};
 use super::{
     Atom, BinaryOperator, Builder, Expr, ExprId, Lookup, SlotId, Slots, Step, Structured, UnaryOperator,
 };
@@ -38,11 +39,24 @@ pub(super) struct Folding {
     /// By expression; shorter where the last ones are not over values of JSON.
     facts: Vec<Facts>,
     /// Digest of an expression to those with that digest and what they come to.
-    known: HashMap<u64, Vec<(Expr, ExprId)>>,
+    known: Map<u64, Vec<(Expr, ExprId)>>,
     /// Lookups by object and key; `None` where there is no table.
-    lookups: HashMap<(ExprId, ExprId), Option<ExprId>>,
+    lookups: Map<(ExprId, ExprId), Option<ExprId>>,
     /// The steps that were taken so far.
     steps: u64,
+}
+
+/// What a conjunction or disjunction comes to.
+#[derive(Debug)]
+pub enum Junction {
+    /// An expression.
+    Known(ExprId),
+    /// Those of its parts that make a difference, and what is known of it.
+    Parts(Vec<ExprId>, Facts),
+}
+
+fn junction_of(parts: Box<[ExprId]>, decisive: bool) -> Expr {
+    if decisive { Expr::Any(parts) } else { Expr::All(parts) }
 }
 
 /// How many steps all that is computed ahead may take together: some ten seconds. What goes beyond is an error.
@@ -133,11 +147,19 @@ impl Builder {
     /// Whether all (or, with `decisive` true, any) of these hold, in Kleene's logic. Constants come first, finders last:
     /// which operand is looked at first decides only what the error is.
     pub fn junction(&mut self, parts: Vec<ExprId>, decisive: bool) -> ExprId {
+        match self.gather(parts, decisive) {
+            Junction::Known(id) => id,
+            Junction::Parts(parts, facts) => self.finish_expr(junction_of(parts.into(), decisive), facts),
+        }
+    }
+
+    /// The same, but not made an expression yet where it is made of parts and depends on what is asked.
+    pub fn gather(&mut self, parts: Vec<ExprId>, decisive: bool) -> Junction {
         let mut rest = Vec::with_capacity(parts.len());
         let mut error = None;
         for part in parts {
             match self.value_of(part) {
-                Some(Value::Boolean(truth)) if *truth == decisive => return part,
+                Some(Value::Boolean(truth)) if *truth == decisive => return Junction::Known(part),
                 Some(Value::Boolean(_)) => {}
                 Some(_) => error = error.or(Some(part)),
                 None if self.fault_of(part).is_some() => error = error.or(Some(part)),
@@ -146,7 +168,7 @@ impl Builder {
         }
         let mut rest = match self.merged(rest, decisive) {
             Some(rest) => rest,
-            None => return self.constant(Value::Boolean(decisive)),
+            None => return Junction::Known(self.constant(Value::Boolean(decisive))),
         };
         rest.sort_by_key(|part| self.facts(*part).streams);
         let mut facts = Facts { depth: 1, size: 1, ..Facts::default() };
@@ -159,20 +181,24 @@ impl Builder {
             facts.size = facts.size.saturating_add(part.size);
         }
         match (error, rest.as_slice()) {
-            (None, []) => return self.constant(Value::Boolean(!decisive)),
-            (None, [only]) if self.is_boolean(*only) => return *only,
+            (None, []) => return Junction::Known(self.constant(Value::Boolean(!decisive))),
+            (None, [only]) if self.is_boolean(*only) => return Junction::Known(*only),
             _ => {}
         }
         rest.splice(0..0, error);
-        let parts = rest.into_boxed_slice();
-        let expr = if decisive { Expr::Any(parts) } else { Expr::All(parts) };
-        self.finish_expr(expr, facts)
+        if facts.depends || facts.is_relative {
+            return Junction::Parts(rest, facts);
+        }
+        Junction::Known(self.finish_expr(junction_of(rest.into(), decisive), facts))
     }
 
     /// Comparisons of one part with constants as one comparison; `None` where none of them can hold.
     fn merged(&mut self, parts: Vec<ExprId>, decisive: bool) -> Option<Vec<ExprId>> {
+        if self.are_apart(&parts) {
+            return Some(parts);
+        }
         let mut merged: Vec<ExprId> = Vec::with_capacity(parts.len());
-        let mut places: HashMap<SlotId, usize> = HashMap::new();
+        let mut places: Map<SlotId, usize> = Map::default();
         for part in parts {
             let Some(Expr::IsOneOf(slot, atoms)) = self.get(part) else {
                 merged.push(part);
@@ -197,6 +223,17 @@ impl Builder {
             }
         }
         Some(merged)
+    }
+
+    /// Whether no two of these compare the same part with constants.
+    fn are_apart(&self, parts: &[ExprId]) -> bool {
+        let compared = parts.iter().filter_map(|part| match self.get(*part) {
+            Some(Expr::IsOneOf(slot, _)) => Some(*slot),
+            _ => None,
+        });
+        let mut slots: SmallVec<[SlotId; 16]> = compared.collect();
+        slots.sort_unstable();
+        slots.is_sorted_by(|one, next| one < next)
     }
 
     /// Whether an expression is true, false or an error, and nothing else.

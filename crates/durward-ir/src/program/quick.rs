@@ -154,7 +154,8 @@ fn form(program: &Program, id: ExprId, levels_left: usize) -> Option<Form> {
         forms(program, parts, levels_left).map(Form::All)
     } else if let Expr::Any(parts) = expr {
         forms(program, parts, levels_left).map(Form::Any)
-    } else if let Expr::Match(Match { atom: Some(atom), bag, .. }) = expr {
+    } else if let Expr::Match(matching) = expr {
+        let Match { atom: Some(atom), bag, .. } = &**matching else { return None };
         let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
         Some(Form::Holds { slot: *slot, atom: *atom, must_be_present: *must_be_present })
     } else if let Expr::Structured(Structured::Unary(UnaryOperator::Not, operand)) = expr {

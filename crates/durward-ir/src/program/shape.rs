@@ -3,12 +3,12 @@
 //! A part that is only compared with constants, or looked up in constant objects, makes no difference beyond which of
 //! them it is: the constants become atoms of its slot, and all other texts are alike.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
+use super::build::Map;
 use super::{BinaryOperator, Builder, Expr, ExprId, Node, SlotId, Step, Structured};
 use crate::path::key_of;
 use crate::value::Value;
@@ -62,7 +62,7 @@ impl Shape {
 /// The shapes of a program's conditions and their parts.
 #[derive(Debug)]
 pub(super) struct Shapes {
-    by_expr: HashMap<ExprId, Shape>,
+    by_expr: Map<ExprId, Shape>,
     conditions: Vec<ExprId>,
     unnamed: Value,
 }
@@ -82,7 +82,7 @@ impl Shapes {
             .collect();
         conditions.sort_unstable();
         conditions.dedup();
-        let mut finder = Finder { builder, shapes: HashMap::new(), values: HashMap::new() };
+        let mut finder = Finder { builder, shapes: Map::default(), values: Map::default() };
         for condition in &conditions {
             finder.shape(*condition, NESTING_MAX);
         }
@@ -115,9 +115,9 @@ type Values = Rc<[Value]>;
 
 struct Finder<'b> {
     builder: &'b mut Builder,
-    shapes: HashMap<ExprId, Option<Shape>>,
+    shapes: Map<ExprId, Option<Shape>>,
     /// What expressions may come to, if they do not fail.
-    values: HashMap<ExprId, Option<Values>>,
+    values: Map<ExprId, Option<Values>>,
 }
 
 impl Finder<'_> {

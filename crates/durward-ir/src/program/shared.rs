@@ -1,7 +1,5 @@
 //! Which expressions are worth remembering while one question is decided: those that several others are made of.
 
-use std::collections::HashMap;
-
 use super::{Builder, DutyBody, Expr, ExprId, Node, Structured};
 
 /// How many expressions are remembered at most: as many as fit a few cache lines.
@@ -18,8 +16,9 @@ pub(super) struct Shared {
 impl Shared {
     /// Chooses among the expressions over values of JSON.
     pub(super) fn of(builder: &Builder) -> Shared {
-        let mut candidates: Vec<(ExprId, u64)> = uses(builder)
-            .into_iter()
+        let mut candidates: Vec<(ExprId, u64)> = (0..)
+            .map(ExprId)
+            .zip(uses(builder))
             .filter(|(id, uses)| *uses > 1 && is_worth_it(builder, *id))
             .map(|(id, uses)| (id, builder.facts(id).size.saturating_mul(uses)))
             .collect();
@@ -59,10 +58,14 @@ fn is_worth_it(builder: &Builder, id: ExprId) -> bool {
     is_structured && facts.depends && !facts.streams && !facts.is_relative
 }
 
-/// How often each expression is a part of another one or of an element.
-fn uses(builder: &Builder) -> HashMap<ExprId, u64> {
-    let mut uses: HashMap<ExprId, u64> = HashMap::new();
-    let mut count = |id: ExprId| *uses.entry(id).or_default() += 1;
+/// For each expression how often it is a part of another one or of an element.
+fn uses(builder: &Builder) -> Vec<u64> {
+    let mut uses = vec![0; builder.exprs.len()];
+    let mut count = |id: ExprId| {
+        if let Some(uses) = uses.get_mut(id.0 as usize) {
+            *uses += 1;
+        }
+    };
     for expr in &builder.exprs {
         if let Expr::All(parts) | Expr::Any(parts) = expr {
             parts.iter().copied().for_each(&mut count);

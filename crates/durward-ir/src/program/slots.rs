@@ -1,8 +1,8 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::build::Map;
 use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
@@ -25,15 +25,15 @@ pub struct Slots {
     id: u64,
     names: Vec<AttributeName>,
     keys: Vec<NameKey>,
-    by_name: HashMap<AttributeName, SlotId>,
+    by_name: Map<AttributeName, SlotId>,
     /// By slot; empty while there is no path.
     paths: Vec<Option<Path>>,
-    by_path: HashMap<Path, SlotId>,
+    by_path: Map<Path, SlotId>,
     atoms: Vec<(SlotId, Value)>,
     /// For each slot the number of its first atom, and behind them how many atoms there are; empty before
     /// [`Slots::group`].
     firsts: Vec<u32>,
-    by_digest: HashMap<u64, Vec<Atom>>,
+    by_digest: Map<u64, Vec<Atom>>,
     atom_table: Vec<AtomEntry>,
     pub(super) words: Words,
     key_table: Vec<KeyEntry>,
@@ -149,8 +149,8 @@ impl Slots {
     pub(super) fn seal(&mut self) {
         self.seal_atoms();
         self.seal_keys();
-        self.by_digest = HashMap::new();
-        self.by_path = HashMap::new();
+        self.by_digest = Map::default();
+        self.by_path = Map::default();
         self.words = Words::of(self);
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }

@@ -1,16 +1,18 @@
 //! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief).
 
+use std::sync::OnceLock;
+
 use super::slots::{Atom, SlotId, Slots};
 use crate::path::Element;
-use crate::question::{BriefField, Number, Word};
+use crate::question::{Attributes, Brief, BriefField, LAYOUTS_MAX, Layout, Number, Seat, Word};
 use crate::value::Value;
 
 /// The name of a slot's part of the subscription, if that is an element or a key of one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BriefName {
-    pub(crate) word: Word,
-    pub(crate) hash: u32,
-    pub(crate) element: Element,
+struct BriefName {
+    word: Word,
+    hash: u32,
+    element: Element,
 }
 
 /// An entry of the open-addressing table of atoms by the words of their values; a number of 0 is none.
@@ -28,6 +30,8 @@ pub(super) struct Words {
     names: Box<[Option<BriefName>]>,
     /// A power of two long, and never full.
     atoms: Box<[Entry]>,
+    /// By the numbers of layouts met so far, the seats by slot.
+    seats: Box<[OnceLock<Box<[Seat]>>]>,
 }
 
 impl Words {
@@ -53,12 +57,8 @@ impl Words {
             let word = Word::of(value);
             insert(&mut atoms, word, Entry { word, slot: slot.0, number: Number::of(atom).0 });
         }
-        Words { names, atoms: atoms.into() }
-    }
-
-    #[inline]
-    pub(super) fn name(&self, slot: SlotId) -> Option<&BriefName> {
-        self.names.get(slot.0 as usize)?.as_ref()
+        let seats = std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect();
+        Words { names, atoms: atoms.into(), seats }
     }
 
     /// The number of an atom of this slot and word for which the test holds.
@@ -101,10 +101,27 @@ fn place(hash: u64, slot: u32, mask: usize) -> usize {
 }
 
 impl Slots {
-    /// The name in words of the part that a slot stands for; `None` where it has none.
+    /// By slot, where its part is among the fields of a subscription.
+    pub(crate) fn seats<'s>(
+        &'s self,
+        brief: &'s Brief,
+        attributes: &'s dyn Attributes,
+    ) -> impl Iterator<Item = Seat> {
+        let seat = move |(slot, name): (u32, &Option<BriefName>)| {
+            let Some(name) = name else { return Seat::UNCLEAR };
+            let Some((place, _)) = brief.find(name.word, name.hash) else {
+                return Seat::missing(name.element);
+            };
+            let is_it = || self.path(SlotId(slot)).is_some_and(|path| attributes.place(path) == Some(place));
+            if name.word.is_whole_name() || is_it() { Seat::of(place) } else { Seat::UNCLEAR }
+        };
+        (0..).zip(&self.words.names).map(seat)
+    }
+
+    /// The same of a layout, found once; `None` of one without a number.
     #[inline]
-    pub(crate) fn brief_name(&self, slot: SlotId) -> Option<&BriefName> {
-        self.words.name(slot)
+    pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
+        Some(self.words.seats.get(layout.number()?)?.get_or_init(find))
     }
 
     /// The number of what a field holds, whose word says all of it; `None` where no policy names it.

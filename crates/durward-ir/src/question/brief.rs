@@ -3,6 +3,10 @@
 //! Short names and short values fit into a [`Word`] as they are, so that comparing two words is comparing what they stand
 //! for. Long ones are digests, and whoever finds one that is equal asks the text itself.
 
+use smallvec::SmallVec;
+
+use super::Number;
+use super::layout::Layout;
 use crate::path::Element;
 use crate::value::Value;
 
@@ -161,6 +165,31 @@ pub struct Brief {
     places: [u8; PLACES],
     /// By element, whether what is not here is undefined.
     is_whole: [bool; 4],
+    layout: Layout,
+}
+
+/// Where a slot's part of a subscription is among the fields of a layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Seat(u8);
+
+impl Seat {
+    /// It cannot be among them.
+    pub(crate) const UNCLEAR: Seat = Seat(u8::MAX);
+    /// It is not among those of an element, whose number is added.
+    const MISSING: u8 = u8::MAX - 4;
+
+    pub(crate) fn of(place: u16) -> Seat {
+        u8::try_from(place).ok().filter(|place| *place < Seat::MISSING).map_or(Seat::UNCLEAR, Seat)
+    }
+
+    pub(crate) fn missing(element: Element) -> Seat {
+        Seat(Seat::MISSING + element as u8)
+    }
+
+    #[inline]
+    pub(crate) fn place(self) -> u16 {
+        self.0.into()
+    }
 }
 
 /// A power of two.
@@ -169,27 +198,27 @@ const PLACES: usize = 64;
 /// More fields than this are not put into words; with this many, a chain is rarely longer than two.
 const FIELDS_MAX: usize = 40;
 
-/// Of nothing that could be found.
-impl Default for Brief {
-    fn default() -> Brief {
-        Brief { fields: Vec::new(), places: [0; PLACES], is_whole: [false; 4] }
-    }
-}
-
 impl Brief {
+    /// Of nothing that could be found.
+    pub const NONE: &Brief =
+        &Brief { fields: Vec::new(), places: [0; PLACES], is_whole: [false; 4], layout: Layout::NONE };
+
     /// Of these fields in this order; `is_whole` says by element whether a key that is not among them is undefined.
     pub fn new<'v>(
         fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)>,
         is_whole: [bool; 4],
     ) -> Brief {
+        let fields: SmallVec<[_; FIELDS_MAX]> = fields.collect();
+        let layout = Layout::of(fields.iter().map(|(element, key, _)| (*element, *key)));
         let fields: Vec<BriefField> = fields
+            .into_iter()
             .map(|(element, key, value)| {
                 let (name, word) = (Word::of_name(element, key), Word::of(value));
                 BriefField { name, word, hash: word.hash() }
             })
             .collect();
         if fields.len() > FIELDS_MAX {
-            return Brief::default();
+            return Brief::NONE.clone();
         }
         let mut places = [0; PLACES];
         for (number, field) in (1..).zip(&fields) {
@@ -202,7 +231,7 @@ impl Brief {
                 at = (at + 1) % PLACES;
             }
         }
-        Brief { fields, places, is_whole }
+        Brief { fields, places, is_whole, layout }
     }
 
     /// The place and the field of this name; `hash` is the name's. Another one may have the name where the name is not
@@ -226,10 +255,22 @@ impl Brief {
         self.fields.get(usize::from(place)).map(|field| field.word)
     }
 
-    /// Whether what is not here is undefined.
     #[inline]
-    pub(crate) fn is_whole(&self, element: Element) -> bool {
-        self.is_whole.get(element as usize) == Some(&true)
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The field of a seat in this very layout.
+    #[inline]
+    pub(crate) fn seated(&self, seat: Seat) -> Option<&BriefField> {
+        self.fields.get(usize::from(seat.0))
+    }
+
+    /// What a slot holds whose seat has no field.
+    pub(crate) fn unseated(&self, seat: Seat) -> Number {
+        let element = seat.0.checked_sub(Seat::MISSING);
+        let is_undefined = element.is_some_and(|at| self.is_whole.get(usize::from(at)) == Some(&true));
+        if is_undefined { Number::ABSENT } else { Number::MANY }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Looking at a subscription without asking anybody: what quick answers are made of.
 
-use super::brief::{Brief, Kind};
+use smallvec::SmallVec;
+
+use super::brief::{Brief, Kind, Seat};
 use super::{Attributes, Encoding, Number, known};
 use crate::program::{SlotId, Slots};
 
@@ -48,7 +50,12 @@ pub struct Prepared<'a> {
     slots: &'a Slots,
     brief: &'a Brief,
     attributes: &'a dyn Attributes,
+    /// Where the slots' fields are.
+    seats: &'a [Seat],
 }
+
+/// So many slots whose fields have to be found anew need no memory.
+const SEATS_INLINE: usize = 32;
 
 impl std::fmt::Debug for Prepared<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -57,44 +64,46 @@ impl std::fmt::Debug for Prepared<'_> {
 }
 
 impl<'a> Prepared<'a> {
-    /// `brief` is of these very attributes.
+    /// Looks with `look` at a subscription of these attributes; `brief` is of these very ones.
     #[inline]
-    pub fn new(slots: &'a Slots, brief: &'a Brief, attributes: &'a dyn Attributes) -> Prepared<'a> {
-        Prepared { slots, brief, attributes }
+    pub fn look<R>(
+        slots: &'a Slots,
+        brief: &'a Brief,
+        attributes: &'a dyn Attributes,
+        look: impl Fn(&Prepared<'_>) -> R,
+    ) -> R {
+        match slots.known_seats(brief.layout(), || slots.seats(brief, attributes).collect()) {
+            Some(seats) => look(&Prepared { slots, brief, attributes, seats }),
+            None => {
+                let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, attributes).collect();
+                look(&Prepared { slots, brief, attributes, seats: &seats })
+            }
+        }
     }
 
-    /// Whether what was found by a name that is a digest is of that name.
-    #[cold]
-    fn is_of(&self, slot: SlotId, place: u16) -> bool {
-        self.slots.path(slot).is_some_and(|path| self.attributes.place(path) == Some(place))
+    #[inline]
+    fn seat(&self, slot: SlotId) -> Seat {
+        self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR)
     }
 }
 
 impl Glance for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
-        let Some(name) = self.slots.brief_name(slot) else { return Number::MANY };
-        let Some((place, field)) = self.brief.find(name.word, name.hash) else {
-            return if self.brief.is_whole(name.element) { Number::ABSENT } else { Number::MANY };
-        };
-        if !name.word.is_whole_name() && !self.is_of(slot, place) {
-            return Number::MANY;
-        }
+        let seat = self.seat(slot);
+        let Some(field) = self.brief.seated(seat) else { return self.brief.unseated(seat) };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => self.slots.find_long(slot, field, self.attributes.at(place)),
+            Kind::LongText => self.slots.find_long(slot, field, self.attributes.at(seat.place())),
             Kind::Unsure => Number::MANY,
         }
     }
 
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
-        let name = self.slots.brief_name(slot)?;
-        let (place, field) = self.brief.find(name.word, name.hash)?;
-        let integer = field.word.integer()?;
-        (name.word.is_whole_name() || self.is_of(slot, place)).then_some(integer)
+        self.brief.seated(self.seat(slot))?.word.integer()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::Object;
+use foldhash::fast::RandomState;
 use smol_str::SmolStr;
 
 use super::{edges, node};
@@ -61,15 +62,15 @@ fn place(node: u32) -> usize {
 struct Nodes {
     names: Vec<SmolStr>,
     hashes: Vec<i32>,
-    numbers: HashMap<SmolStr, u32>,
+    numbers: HashMap<SmolStr, u32, RandomState>,
     /// The distinct nodes next to each, in the order of a Java hash set; none for nodes that are not keys.
     next: Vec<Vec<u32>>,
 }
 
 impl Nodes {
     fn of(graph: &Object, edge_key: Option<&str>) -> Evaluated<Nodes> {
-        let mut nodes =
-            Nodes { names: Vec::new(), hashes: Vec::new(), numbers: HashMap::new(), next: Vec::new() };
+        let numbers = HashMap::with_capacity_and_hasher(graph.len(), RandomState::default());
+        let mut nodes = Nodes { names: Vec::new(), hashes: Vec::new(), numbers, next: Vec::new() };
         for key in graph.keys() {
             nodes.number(key.clone());
         }
@@ -77,7 +78,7 @@ impl Nodes {
             let next: Evaluated<Vec<u32>> =
                 edges(graph, key, edge_key).iter().map(|edge| Ok(nodes.number(node(edge)?))).collect();
             let mut next = next?;
-            let mut seen = HashSet::new();
+            let mut seen = HashSet::with_capacity_and_hasher(next.len(), RandomState::default());
             next.retain(|node| seen.insert(*node));
             hash_table_order(&mut next, |node| nodes.hash(*node));
             nodes.next.push(next);
@@ -269,7 +270,7 @@ fn join(nodes: &Nodes, components: &Components) -> Evaluated<Vec<Vec<u32>>> {
 
 /// The components that edges lead to from this one, in the order of a Java hash set of their numbers.
 fn below(nodes: &Nodes, components: &Components, component: usize, members: &[u32]) -> Vec<usize> {
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<usize, RandomState> = HashSet::default();
     let mut below: Vec<usize> = members
         .iter()
         .flat_map(|member| nodes.next(*member))

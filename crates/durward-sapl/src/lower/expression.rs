@@ -85,7 +85,7 @@ impl<'t> Lowering<'t, '_, '_> {
             return self.builder.part(&Path::new(element, []));
         }
         if let Some(variable) = self.variables.get(name) {
-            return *variable;
+            return variable;
         }
         if let Some(variable) = self.configured.get(name) {
             return *variable;

@@ -7,6 +7,7 @@
 
 mod call;
 mod expression;
+mod memory;
 mod necessary;
 mod options;
 mod outline;
@@ -18,10 +19,11 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Place, Rule, Set, SetKind, Written,
-    WrittenCondition,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Junction, Node, NodeId, Place, Rule, Set, SetKind,
+    Written, WrittenCondition,
 };
 use durward_ir::value::Value;
+use foldhash::fast::RandomState;
 use smol_str::SmolStr;
 
 use crate::configuration::Configuration;
@@ -29,6 +31,7 @@ use crate::document::{Document, Problem};
 use crate::syntax::tree::{self, Expr, Policy, PolicySet, Root, Statement, Variable};
 use crate::syntax::{Diagnostic, Span};
 pub use call::no_function;
+use memory::{Memory, Variables};
 pub use outline::Outline;
 use outline::Rehearsal;
 
@@ -77,9 +80,10 @@ fn lower_all(
     mut rehearsal: Option<&mut Rehearsal<'_>>,
 ) -> Result<Vec<NodeId>, Vec<Problem>> {
     let mut problems = Vec::new();
-    let mut names: HashMap<&str, &Document> = HashMap::new();
+    let mut names = Names::with_capacity_and_hasher(documents.len(), RandomState::default());
     let mut votes = Votes::default();
     let mut configured = HashMap::new();
+    let mut memory = Memory::default();
     for (number, document) in documents.iter().enumerate() {
         let source = builder.source(&document.source);
         let mut lowering = Lowering {
@@ -88,15 +92,19 @@ fn lower_all(
             rehearsal: rehearsal.as_deref_mut(),
             configuration,
             configured: &mut configured,
+            memory: &mut memory,
             builder,
             source,
             problems: &mut problems,
-            variables: HashMap::new(),
+            variables: Variables::default(),
         };
         lowering.document(&mut names, &mut votes);
     }
     if problems.is_empty() { Ok(votes.in_order()) } else { Err(problems) }
 }
+
+/// The documents by the names of their policies and sets.
+type Names<'t> = HashMap<&'t str, &'t Document, RandomState>;
 
 /// Elements that were lowered, in the order in which they vote.
 #[derive(Debug, Default)]
@@ -129,15 +137,16 @@ struct Lowering<'t, 'b, 'r> {
     configuration: &'b Configuration,
     /// The variables of the configuration that any document used so far: they may be large.
     configured: &'b mut HashMap<SmolStr, ExprId>,
+    memory: &'b mut Memory<'t>,
     builder: &'b mut Builder,
     source: u32,
     problems: &'b mut Vec<Problem>,
     /// The variables of the set and the policy, as far as they are defined.
-    variables: HashMap<SmolStr, ExprId>,
+    variables: Variables<'t>,
 }
 
 impl<'t> Lowering<'t, '_, '_> {
-    fn document(&mut self, names: &mut HashMap<&'t str, &'t Document>, votes: &mut Votes) {
+    fn document(&mut self, names: &mut Names<'t>, votes: &mut Votes) {
         let schemas = schema::conditions(self, &self.document.tree.schemas);
         let (name, span) = match &self.document.tree.root {
             Some(Root::Policy(policy)) => (&policy.name.text, policy.name.span),
@@ -195,7 +204,7 @@ impl<'t> Lowering<'t, '_, '_> {
         votes.effects.push(effects);
         let Some(target) = target else { return written };
         let is_constant = target.is_none() && inner.other.is_empty();
-        let node = self.builder.node(Node::Set(Set {
+        let node = self.builder.set(Set {
             id: set.name.text.clone(),
             version: SmolStr::default(),
             kind: SetKind::PolicySet,
@@ -205,7 +214,7 @@ impl<'t> Lowering<'t, '_, '_> {
             children: inner.in_order(),
             duties: Vec::new(),
             place: self.place(set.span),
-        }));
+        });
         if is_constant {
             votes.constant.push(node)
         } else {
@@ -283,12 +292,13 @@ impl<'t> Lowering<'t, '_, '_> {
         duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
         let transform = policy.transform.as_ref().and_then(|transform| self.outcome("transform", transform));
         votes.effects.push(Effects::only(effect));
-        let body = self.conjunction(&conditions);
+        let body = conditions.iter().map(|condition| condition.id).collect();
+        let body = self.builder.gather(body, false);
         let written = self.written(&policy.name, policy.span, Some(effect), conditions);
-        if self.builder.value_of(body).is_some_and(|value| matches!(value, Value::Boolean(false))) {
+        if self.is_false(&body) {
             return written;
         }
-        let is_constant = !self.depends(body)
+        let is_constant = !self.junction_depends(&body)
             && !duties.iter().any(|duty| self.duty_depends(duty))
             && !transform.is_some_and(|transform| self.depends(transform));
         let (target, condition) = necessary::split(self.builder, body);
@@ -334,9 +344,9 @@ impl<'t> Lowering<'t, '_, '_> {
 
     /// Notes a policy or a set; gives the number of its outline, if anybody wants outlines.
     fn outline(&mut self, span: Span, gates: Vec<ExprId>) -> Option<usize> {
-        let place = self.place(span);
+        self.rehearsal.as_ref()?;
+        let (place, document) = (self.place(span), self.number);
         let rehearsal = self.rehearsal.as_deref_mut()?;
-        let document = self.number;
         rehearsal.outlines.push(Outline { document, place, gates, target: None, conditions: Vec::new() });
         Some(rehearsal.outlines.len() - 1)
     }
@@ -348,6 +358,18 @@ impl<'t> Lowering<'t, '_, '_> {
     fn depends(&self, id: ExprId) -> bool {
         let facts = self.builder.facts(id);
         facts.depends || facts.is_relative
+    }
+
+    fn is_false(&self, body: &Junction) -> bool {
+        let Junction::Known(id) = body else { return false };
+        matches!(self.builder.value_of(*id), Some(Value::Boolean(false)))
+    }
+
+    fn junction_depends(&self, body: &Junction) -> bool {
+        match body {
+            Junction::Known(id) => self.depends(*id),
+            Junction::Parts(_, facts) => facts.depends || facts.is_relative,
+        }
     }
 
     fn duty_depends(&self, duty: &DutyExpr) -> bool {
@@ -392,7 +414,8 @@ impl<'t> Lowering<'t, '_, '_> {
     fn variable(&mut self, variable: &'t Variable) {
         let value = self.checked(&variable.value);
         let name = &variable.name.text;
-        if self.variables.insert(name.clone(), value).is_some() {
+        let scope = self.memory.with(self.variables.scope, name, value);
+        if !self.variables.define(name, value, scope) {
             let message = format!("there is a variable `{name}` already");
             let help = "use another name; a policy cannot change variables of its set either";
             self.problem(variable.name.span, message, Some(help));
@@ -401,7 +424,7 @@ impl<'t> Lowering<'t, '_, '_> {
 
     /// An expression within the limits of what may be evaluated.
     fn checked(&mut self, expression: &'t Expr) -> ExprId {
-        let id = self.expression(expression);
+        let id = self.remembered(expression);
         let facts = self.builder.facts(id);
         let help = "use the variables in fewer places, or compute in the configuration";
         if facts.size > EXPRESSIONS_MAX {
@@ -413,6 +436,24 @@ impl<'t> Lowering<'t, '_, '_> {
             let message =
                 format!("with all variables in their places, this nests more than {NESTING_MAX} deep");
             self.problem(expression.span, message, Some(help));
+        }
+        id
+    }
+
+    /// What the same text came to before, where that is the same again; else the expression is lowered.
+    fn remembered(&mut self, expression: &'t Expr) -> ExprId {
+        if self.rehearsal.is_some() || self.document.names.has_imports() {
+            return self.expression(expression);
+        }
+        let (scope, text) = (self.variables.scope, self.document.piece(expression.span));
+        if let Some(known) = self.memory.get(scope, text) {
+            return known;
+        }
+        let problems = self.problems.len();
+        let id = self.expression(expression);
+        // A problem has to be told in every document.
+        if self.problems.len() == problems {
+            self.memory.keep(scope, text, id);
         }
         id
     }

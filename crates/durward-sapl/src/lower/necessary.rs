@@ -4,18 +4,27 @@
 //! hold for other conditions to hold: since False wins over errors, a rule whose target is False would not have applied
 //! anyhow, and one whose target is True applies when its condition holds.
 
-use durward_ir::program::{Builder, Expr, ExprId};
+use std::collections::HashSet;
+
+use durward_ir::program::{Builder, Expr, ExprId, Junction};
+use foldhash::fast::RandomState;
 
 /// How deep junctions within junctions are looked into.
 const NESTING_MAX: usize = 8;
 
+/// Up to so many parts are compared with one another, which takes no longer than hashing them.
+const COMPARED_MAX: usize = 16;
+
 /// Takes the conjunction of all conditions apart: the target and the condition of the rule.
-pub(super) fn split(builder: &mut Builder, body: ExprId) -> (Option<ExprId>, Option<ExprId>) {
-    let parts: Vec<ExprId> = match builder.get(body) {
-        Some(Expr::All(parts)) => parts.to_vec(),
-        _ => vec![body],
+pub(super) fn split(builder: &mut Builder, body: Junction) -> (Option<ExprId>, Option<ExprId>) {
+    let parts: Vec<ExprId> = match body {
+        Junction::Parts(parts, _) => parts,
+        Junction::Known(body) => match builder.get(body) {
+            Some(Expr::All(parts)) => parts.to_vec(),
+            _ => vec![body],
+        },
     };
-    let mut target = Vec::new();
+    let mut target = Vec::with_capacity(parts.len());
     let mut condition = Vec::new();
     for part in parts {
         if is_safe(builder, part, NESTING_MAX) {
@@ -30,8 +39,7 @@ pub(super) fn split(builder: &mut Builder, body: ExprId) -> (Option<ExprId>, Opt
 
 /// `None` where there is nothing that must hold.
 fn conjunction(builder: &mut Builder, mut parts: Vec<ExprId>) -> Option<ExprId> {
-    let mut seen = std::collections::HashSet::new();
-    parts.retain(|part| seen.insert(*part));
+    leave_out_repeats(&mut parts);
     match parts.as_slice() {
         [] => None,
         [only] => {
@@ -39,6 +47,22 @@ fn conjunction(builder: &mut Builder, mut parts: Vec<ExprId>) -> Option<ExprId> 
             (!is_true).then_some(*only)
         }
         _ => Some(builder.expr(Expr::All(parts.into()))),
+    }
+}
+
+fn leave_out_repeats(parts: &mut Vec<ExprId>) {
+    if parts.len() > COMPARED_MAX {
+        let mut seen: HashSet<ExprId, RandomState> = HashSet::default();
+        parts.retain(|part| seen.insert(*part));
+        return;
+    }
+    let mut at = 0;
+    while let Some((before, [part, ..])) = parts.split_at_checked(at) {
+        if before.contains(part) {
+            parts.remove(at);
+        } else {
+            at += 1;
+        }
     }
 }
 

@@ -55,6 +55,11 @@ impl Names {
         Names { imported }
     }
 
+    /// Whether names are imported: then the same text can mean something else in another document.
+    pub fn has_imports(&self) -> bool {
+        !self.imported.is_empty()
+    }
+
     /// What a name of one segment is imported from.
     pub fn imported(&self, name: &str) -> Option<&str> {
         self.imported.get(name).map(SmolStr::as_str)

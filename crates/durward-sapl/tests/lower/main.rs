@@ -7,6 +7,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod again;
 mod ahead;
 mod configuration;
 mod limits;

@@ -192,7 +192,7 @@ impl<'t> Lowering<'t, '_> {
         if !complete {
             return None;
         }
-        let node = self.builder.node(Node::Set(Set {
+        let node = self.builder.set(Set {
             id: set.id.clone(),
             version: format_smolstr!("{}", set.version),
             kind: SetKind::PolicySet,
@@ -202,7 +202,7 @@ impl<'t> Lowering<'t, '_> {
             children,
             duties,
             place: self.place(set.place),
-        }));
+        });
         Some(Lowered { node, elements, depth, nesting: nesting + 1 })
     }
 
@@ -249,7 +249,7 @@ impl<'t> Lowering<'t, '_> {
         let (algorithm, target, duties, children) = (algorithm?, target?, duties?, children?);
         let elements = (1 + children.len() as u64).saturating_add(std::mem::take(&mut self.size));
         self.check_size(policy.place, &format!("policy `{}`", policy.id), elements, 0);
-        let node = self.builder.node(Node::Set(Set {
+        let node = self.builder.set(Set {
             id: policy.id.clone(),
             version: format_smolstr!("{}", policy.version),
             kind: SetKind::Policy,
@@ -259,7 +259,7 @@ impl<'t> Lowering<'t, '_> {
             children,
             duties,
             place: self.place(policy.place),
-        }));
+        });
         Some(Lowered { node, elements, depth: 0, nesting: 1 })
     }
 

@@ -233,10 +233,7 @@ fn of_sapl(scenario: &Scenario) -> (Vec<PolicyText>, Vec<RequestText>) {
 /// Policies as if they had been read from files, which are used in the order of their names.
 fn numbered(extension: &str, texts: impl Iterator<Item = String>) -> Vec<PolicyText> {
     let name = |number| format!("policy-{number:07}.{extension}");
-    (1..)
-        .zip(texts)
-        .map(|(number, text)| PolicyText { name: name(number).into(), text: text.into() })
-        .collect()
+    (1..).zip(texts).map(|(number, text)| PolicyText { name: name(number), text: text.into() }).collect()
 }
 
 fn named(scenario: &str, texts: impl Iterator<Item = (Vec<u8>, Form)>) -> Vec<RequestText> {

@@ -5,11 +5,8 @@
 //! not apart doubles the ways to go with every attribute. A sieve looks at each attribute once, keeps each child
 //! once, and its time grows slowly with their number.
 
-use durward_ir::program::SlotId;
-
 use super::{Maker, Step};
-use crate::Map;
-use crate::diagram::division::{Child, Division, Path, Split};
+use crate::diagram::division::{Child, Division, Path, Place, Splits};
 use crate::formula::{self, Formula};
 use crate::sieve::Candidate;
 
@@ -23,48 +20,58 @@ const CHILDREN_MAX: usize = 4096;
 /// A slot divides children well in two if at least this share of them limits it, in percent.
 const LIMITING_MIN_PERCENT: usize = 40;
 
+/// A child in a sieve takes as much memory as so many entries of lists.
+const ENTRIES: usize = 8;
+
 impl Maker<'_> {
     /// A sieve of these children; `None` where listing or forking them is better.
     pub(super) fn sift(
         &mut self,
-        division: &mut Division,
-        children: &[Child<'_>],
-        splits: &Map<SlotId, Split>,
+        division: &mut Division<'_>,
+        children: &[Place],
+        splits: &Splits,
     ) -> Option<Step> {
         let length = children.len();
-        if length < CHILDREN_MIN || (length > CHILDREN_MAX && divides_in_two(splits, length)) {
+        if length < CHILDREN_MIN || self.sieves.conjunctions() >= self.conjunctions_max {
             return None;
         }
-        let left = splits.values().fold(length, |left, split| left * split.left_of(length) / length);
+        if length > CHILDREN_MAX && divides_in_two(splits, length) {
+            return None;
+        }
+        let left = splits.iter().fold(length, |left, (_, split)| left * split.left_of(length) / length);
         if left * 2 > length {
             return None;
         }
-        if division.above.is_some() {
-            children.iter().for_each(|child| self.note_listed(child.id));
+        let mut candidates = Vec::with_capacity(length);
+        for place in children {
+            let child = division.child(*place);
+            if division.above.is_some() {
+                self.note_listed(child.id);
+            }
+            let formula = self.formula(child, &division.path).ways;
+            candidates.push(Candidate { node: child.id, place: child.rank, formula });
         }
-        let candidate = |child: &Child<'_>| Candidate {
-            node: child.id,
-            place: child.rank,
-            formula: self.formula(child, &division.path).ways,
-        };
-        let candidates: Vec<Candidate> = children.iter().map(candidate).collect();
-        division.spend(length);
+        division.spend(length * ENTRIES);
         Some(Step { at: self.sieves.add(&candidates), kind: Step::SIEVE })
     }
 
-    /// When the child applies, as far as that is not known on the way.
+    /// When the child applies, as far as that is not known on the way. What is known of slots that do not limit the
+    /// child is not used: children that nothing on the way limits are divided once for all ways.
     fn formula(&self, child: &Child<'_>, path: &Path) -> Formula {
         let has_target = child.node.target().is_some();
         let mut formula = formula::of(child.target, has_target, child.limits, self.ways_max);
         for way in &mut formula.ways {
-            way.tests.retain(|test| path.get(test.slot).is_none_or(|seen| !seen.is_among(&test.atoms)));
+            way.tests.retain(|test| {
+                let seen = child.limit(test.slot).and_then(|limit| path.get(limit.slot));
+                seen.is_none_or(|seen| !seen.is_among(&test.atoms))
+            });
         }
         formula
     }
 }
 
-fn divides_in_two(splits: &Map<SlotId, Split>, length: usize) -> bool {
-    splits.values().any(|split| {
+fn divides_in_two(splits: &Splits, length: usize) -> bool {
+    splits.iter().any(|(_, split)| {
         let is_in_two = split.limiting < length && split.limiting * 100 >= length * LIMITING_MIN_PERCENT;
         is_in_two && split.left() * 2 <= split.limiting
     })

@@ -1,0 +1,114 @@
+//! Questions to the store that validations share.
+//!
+//! At most one question is under way. Whoever comes meanwhile waits for the next: the store may have answered before he came, and a
+//! logout acknowledged in between would be missed.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::message::AskId;
+use crate::Moment;
+
+/// Those who ask together.
+#[derive(Debug)]
+struct Group {
+    asks: Vec<(AskId, Moment)>,
+    /// What must have been applied before they are answered.
+    target: u64,
+}
+
+/// A question under way.
+#[derive(Debug)]
+struct Question {
+    number: u64,
+    asks: Vec<(AskId, Moment)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Freshness {
+    last_number: u64,
+    under_way: Option<Question>,
+    next: Vec<(AskId, Moment)>,
+    /// Answered by the store; waiting for its records.
+    behind: VecDeque<Group>,
+    /// The mistake that this module is there to avoid, for the simulation to find.
+    #[cfg(test)]
+    pub(super) joins_what_is_under_way: bool,
+}
+
+impl Freshness {
+    /// One more who asks. The number of a question that is to be put to the store now.
+    pub(super) fn join(&mut self, ask: AskId, deadline: Moment) -> Option<u64> {
+        #[cfg(test)]
+        if self.joins_what_is_under_way
+            && let Some(question) = &mut self.under_way
+        {
+            question.asks.push((ask, deadline));
+            return None;
+        }
+        self.next.push((ask, deadline));
+        self.put()
+    }
+
+    /// The next question, when none is under way and somebody waits.
+    fn put(&mut self) -> Option<u64> {
+        if self.under_way.is_some() || self.next.is_empty() {
+            return None;
+        }
+        self.last_number += 1;
+        let asks = std::mem::take(&mut self.next);
+        self.under_way = Some(Question { number: self.last_number, asks });
+        Some(self.last_number)
+    }
+
+    /// The store has answered. The next question, if there is to be one.
+    pub(super) fn answered(&mut self, number: u64, last: u64) -> Option<u64> {
+        let question = self.under_way.take_if(|question| question.number == number)?;
+        self.behind.push_back(Group { asks: question.asks, target: last });
+        self.put()
+    }
+
+    /// Those who may be answered now that so much is applied.
+    pub(super) fn applied(&mut self, applied: u64) -> Vec<AskId> {
+        let mut ready = Vec::new();
+        // A later question has a target as high or higher.
+        while let Some(group) = self.behind.pop_front_if(|group| group.target <= applied) {
+            ready.extend(group.asks.into_iter().map(|(ask, _)| ask));
+        }
+        ready
+    }
+
+    /// Those who have waited for too long. A question without an answer is given up, and put again for who still waits.
+    pub(super) fn expired(&mut self, now: Moment, within: Duration) -> (Vec<AskId>, Option<u64>) {
+        let mut late = Vec::new();
+        let mut drop_late = |asks: &mut Vec<(AskId, Moment)>| {
+            asks.retain(|(ask, deadline)| {
+                let is_late = now >= *deadline;
+                if is_late {
+                    late.push(*ask);
+                }
+                !is_late
+            });
+        };
+        drop_late(&mut self.next);
+        self.behind.iter_mut().for_each(|group| drop_late(&mut group.asks));
+        self.behind.retain(|group| !group.asks.is_empty());
+        let lost = self.under_way.take_if(|question| {
+            question.asks.first().is_none_or(|(_, deadline)| now.plus(within / 2) >= *deadline)
+        });
+        if let Some(mut question) = lost {
+            drop_late(&mut question.asks);
+            self.next.append(&mut question.asks);
+        }
+        let question = self.put();
+        (late, question)
+    }
+
+    /// Everybody who waits: the store is gone.
+    pub(super) fn abandon(&mut self) -> Vec<AskId> {
+        let mut asks = std::mem::take(&mut self.next);
+        asks.extend(self.under_way.take().into_iter().flat_map(|question| question.asks));
+        asks.extend(self.behind.drain(..).flat_map(|group| group.asks));
+        asks.into_iter().map(|(ask, _)| ask).collect()
+    }
+}

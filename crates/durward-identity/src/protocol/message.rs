@@ -1,0 +1,247 @@
+//! What goes into a node, and what comes out.
+
+use std::fmt;
+
+use super::outbox::RecordId;
+use crate::session::{Fresh, Full, Level, Properties, Record, Revocation, SessionId, User};
+use crate::{IdentityError, Moment};
+
+/// What names a question of the driver's, in its answer. The driver chooses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId(pub u64);
+
+/// What happens to a node.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A user has shown who he is, and gets a session.
+    Login {
+        /// Answered with a token.
+        ask: AskId,
+        /// Who.
+        user: User,
+        /// How sure it is.
+        level: Level,
+        /// What is kept with the session.
+        properties: Properties,
+    },
+    /// A session ends before its time.
+    Logout {
+        /// Answered when it is as sure as the mode promises.
+        ask: AskId,
+        /// Whose.
+        user: User,
+        /// Which.
+        id: SessionId,
+        /// When it would have ended.
+        ends: Moment,
+    },
+    /// All sessions of a user end.
+    RevokeUser {
+        /// As in `Logout`.
+        ask: AskId,
+        /// Whose.
+        user: User,
+    },
+    /// All sessions end.
+    RevokeAll {
+        /// As in `Logout`.
+        ask: AskId,
+    },
+    /// A session's level rises, or its properties change. Tokens keep the level they have: the answer is a new one.
+    Change {
+        /// Answered with a token.
+        ask: AskId,
+        /// Whose.
+        user: User,
+        /// Which.
+        id: SessionId,
+        /// The level from now on.
+        level: Level,
+        /// All properties from now on.
+        properties: Properties,
+    },
+    /// A session is used on, with a token under the newest key.
+    Refresh {
+        /// Answered with a token.
+        ask: AskId,
+        /// Whose.
+        user: User,
+        /// Which.
+        id: SessionId,
+    },
+    /// A validation asks for a permit, in the mode `assured-read`.
+    Validate {
+        /// Answered with a permit.
+        ask: AskId,
+    },
+    /// An operator wants another key.
+    Rotate {
+        /// As in `Logout`.
+        ask: AskId,
+    },
+    /// The store can be reached; its last record has this number.
+    Connected {
+        /// The number.
+        last: u64,
+    },
+    /// The store cannot be reached.
+    Lost,
+    /// A record from the store.
+    Delivered {
+        /// Its number.
+        number: u64,
+        /// The number of the one that was sent before it, or from where sending began: nothing lies between.
+        after: u64,
+        /// What it was sent as.
+        id: RecordId,
+        /// What it says.
+        record: Record,
+    },
+    /// The store has sent everything up to a number.
+    Idle {
+        /// The number.
+        last: u64,
+        /// The number of the record that was sent before this.
+        after: u64,
+    },
+    /// The store has a record.
+    Stored {
+        /// Which.
+        id: RecordId,
+        /// Its number there.
+        number: u64,
+    },
+    /// The store did not take a record, or nobody knows.
+    NotStored {
+        /// Which.
+        id: RecordId,
+    },
+    /// The store's answer to [`Effect::AskLast`].
+    Last {
+        /// The question.
+        question: u64,
+        /// The number of the last record that was acknowledged before the answer.
+        last: u64,
+    },
+    /// Another node tells, in the mode `none`.
+    Told {
+        /// What.
+        record: Record,
+    },
+    /// Another node's answer to [`Effect::AskPeers`], complete.
+    Knows {
+        /// What [`Node::knowledge`] gave there.
+        records: Vec<Record>,
+    },
+    /// Time has passed. Every half a second or so.
+    Tick,
+}
+
+/// What a node wants done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Give the record to the store; `Stored` or `NotStored` comes back.
+    Store {
+        /// What it is sent as.
+        id: RecordId,
+        /// What it says.
+        record: Record,
+    },
+    /// Tell all other nodes, as well as can be.
+    Tell {
+        /// What.
+        record: Record,
+    },
+    /// Send the store's records from after a number on, from now on.
+    CatchUp {
+        /// The number.
+        after: u64,
+    },
+    /// Ask the store for the number of its last record.
+    AskLast {
+        /// Comes back in `Last`.
+        question: u64,
+    },
+    /// Ask another node for what it knows.
+    AskPeers,
+    /// Answer the driver's question.
+    Answer {
+        /// Which.
+        ask: AskId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Sessions have ended: whoever acts on them should look again.
+    Ended(Revocation),
+    /// Something is wrong that an operator should know.
+    Trouble(IdentityError),
+}
+
+/// What comes of a question.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The session's token.
+    Token {
+        /// The session.
+        id: SessionId,
+        /// Its token.
+        token: String,
+    },
+    /// It is done, as surely as the mode promises.
+    Done,
+    /// What to validate with.
+    Permit(Fresh),
+    /// There is no such session.
+    NoSession,
+    /// There may not be one more session.
+    Full(Full),
+    /// It cannot be done now, and was not.
+    Unavailable(Lack),
+    /// The store did not say in time whether it has it. A logout has been done here and is still on its way; a login comes to
+    /// nothing.
+    Unknown,
+}
+
+/// What a node lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It has just started, and does not know yet what the others know.
+    Starting,
+    /// It has no connection to the store.
+    Store,
+    /// It has one again, and catches up.
+    Behind,
+    /// The store is too slow: too much is on its way.
+    Overload,
+    /// There is no key yet, or no randomness.
+    Key,
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Lack::Starting => {
+                "this node has just started and learns what the others know; try again in a moment"
+            }
+            Lack::Store => "this node has no connection to the session store; try another node",
+            Lack::Behind => "this node catches up with the session store; try again in a moment",
+            Lack::Overload => "too much waits for the session store; try again later",
+            Lack::Key => "this node has no key to seal sessions with yet; try again in a moment",
+        })
+    }
+}
+
+/// What a node can promise at the moment, for its health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// What it lacks.
+    pub lack: Option<Lack>,
+    /// Since when it is without the store.
+    pub since: Option<Moment>,
+    /// How many records the store does not have yet.
+    pub unsent: usize,
+    /// How many records of logins and uses were given up, in `best-effort`.
+    pub dropped: u64,
+    /// The store's number up to which it has applied everything.
+    pub applied: u64,
+}

@@ -1,0 +1,24 @@
+//! How several nodes agree on sessions: a state machine that takes events and gives effects, and never waits.
+//!
+//! [`Node`] is owned by one task, the driver, which carries events to it and effects from it, and tells it every half a second
+//! or so what time it is ([`Event::Tick`]). Validations do not pass through it, save for the permits of `assured-read`: all threads
+//! share the [`Sessions`](crate::session::Sessions) that the node changes.
+//!
+//! What a store must do, for [`Effect::Store`] and the events that come back: keep records in one order, each with a number
+//! that grows, and send them in that order (what is lost on the way is noticed); take a record only once when it comes again with the same [`RecordId`] within two minutes; acknowledge only what a majority
+//! has; answer [`Effect::AskLast`] with the number of the last record that was acknowledged before it answers, by the word of
+//! its leader and not of a replica. That is what NATS JetStream does with `Nats-Msg-Id`, R3 and a request for the stream's
+//! state; an embedded store does it trivially.
+
+mod freshness;
+mod message;
+mod node;
+mod outbox;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use message::{Answer, AskId, Effect, Event, Lack, Outlook};
+pub use node::Node;
+pub use outbox::RecordId;
+pub use settings::{Mode, NodeSettings, OnLost};

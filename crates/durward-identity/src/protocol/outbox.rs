@@ -1,0 +1,150 @@
+//! Records on their way to the store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::message::AskId;
+use crate::Moment;
+use crate::session::{Live, Record};
+
+/// What names a record on its way, so that the store takes it once however often it is sent: the node's random number, and a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId {
+    /// The node's, new at each start.
+    pub node: u64,
+    /// Which of the node's records.
+    pub count: u64,
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}-{}", self.node, self.count)
+    }
+}
+
+/// What is done when a record has arrived.
+#[derive(Clone, Debug)]
+pub(super) enum Then {
+    Nothing,
+    /// Somebody waits to hear that it is done.
+    Say {
+        ask: AskId,
+        deadline: Moment,
+    },
+    /// Somebody waits for the token of a session.
+    Token {
+        ask: AskId,
+        deadline: Moment,
+        live: Live,
+    },
+    /// Nobody waits for the token any more: the session must end.
+    End {
+        live: Live,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) record: Record,
+    pub(super) then: Then,
+    resend_at: Moment,
+    /// Its number, once the store has acknowledged it.
+    stored: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Outbox {
+    node: u64,
+    last: u64,
+    pending: BTreeMap<u64, Pending>,
+}
+
+impl Outbox {
+    pub(super) fn new(node: u64) -> Outbox {
+        Outbox { node, last: 0, pending: BTreeMap::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
+    pub(super) fn name(&mut self) -> RecordId {
+        self.last += 1;
+        RecordId { node: self.node, count: self.last }
+    }
+
+    /// Keeps a record until the store has it.
+    pub(super) fn keep(&mut self, record: Record, then: Then, resend_at: Moment) -> RecordId {
+        let id = self.name();
+        self.pending.insert(id.count, Pending { record, then, resend_at, stored: None });
+        id
+    }
+
+    fn is_own(&self, id: RecordId) -> bool {
+        id.node == self.node
+    }
+
+    /// The store has acknowledged a record. In the assured modes it is kept until it is applied as well.
+    pub(super) fn stored(&mut self, id: RecordId, number: u64, is_assured: bool) {
+        if !self.is_own(id) {
+            return;
+        }
+        if !is_assured {
+            self.pending.remove(&id.count);
+        } else if let Some(pending) = self.pending.get_mut(&id.count) {
+            pending.stored = Some(number);
+        }
+    }
+
+    /// The store did not take a record: it is sent again at the next occasion.
+    pub(super) fn refused(&mut self, id: RecordId, now: Moment) {
+        if self.is_own(id)
+            && let Some(pending) = self.pending.get_mut(&id.count)
+        {
+            pending.resend_at = now;
+        }
+    }
+
+    /// The record came back from the store.
+    pub(super) fn arrived(&mut self, id: RecordId) -> Option<Pending> {
+        if self.is_own(id) { self.pending.remove(&id.count) } else { None }
+    }
+
+    /// Those that the store has acknowledged, and that lie behind what is applied: they were replaced there before they came back.
+    pub(super) fn passed(&mut self, applied: u64) -> Vec<Pending> {
+        let is_passed = |pending: &Pending| pending.stored.is_some_and(|number| number <= applied);
+        let passed: Vec<u64> =
+            self.pending.iter().filter(|(_, pending)| is_passed(pending)).map(|(count, _)| *count).collect();
+        passed.into_iter().filter_map(|count| self.pending.remove(&count)).collect()
+    }
+
+    /// What is to be sent again.
+    pub(super) fn due(&mut self, now: Moment, next: Moment) -> Vec<(RecordId, Record)> {
+        let node = self.node;
+        let due = self.pending.iter_mut().filter(|(_, it)| it.stored.is_none() && it.resend_at <= now);
+        due.map(|(count, pending)| {
+            pending.resend_at = next;
+            (RecordId { node, count: *count }, pending.record.clone())
+        })
+        .collect()
+    }
+
+    /// Those who have waited for too long. Their records stay on their way.
+    pub(super) fn late(&mut self, now: Moment) -> Vec<AskId> {
+        let mut late = Vec::new();
+        for pending in self.pending.values_mut() {
+            pending.then = match std::mem::replace(&mut pending.then, Then::Nothing) {
+                Then::Say { ask, deadline } if deadline <= now => {
+                    late.push(ask);
+                    Then::Nothing
+                }
+                Then::Token { ask, deadline, live } if deadline <= now => {
+                    late.push(ask);
+                    Then::End { live }
+                }
+                then @ (Then::Nothing | Then::Say { .. } | Then::Token { .. } | Then::End { .. }) => then,
+            };
+        }
+        late
+    }
+}

@@ -1,0 +1,210 @@
+//! What people and fate do in a simulated world, and what is heard of it.
+
+use super::checker::{Known, Life, Scope};
+use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
+use crate::protocol::{Answer, Event, Mode};
+use crate::session::{Fresh, Level, Properties, Scratch, User};
+
+fn user(number: usize) -> User {
+    User::new("/", &format!("user{number}")).unwrap()
+}
+
+impl World {
+    /// Something happens, and a little time passes.
+    pub(super) fn step(&mut self) {
+        let node = self.chance.below(NODES as u64) as usize;
+        match self.chance.below(40) {
+            0..=7 => self.login(node),
+            8..=13 => self.logout(node),
+            14 => self.revoke_user(node),
+            15 if self.chance.once_in(4) => self.revoke_all(node),
+            16 if self.chance.once_in(3) => self.crash(node),
+            17..=19 if !self.places[node].is_up => self.restart(node),
+            20 if self.chance.once_in(2) => self.cut(node),
+            21..=23 if self.places[node].is_cut => self.heal(node),
+            24 if self.places[node].is_up => {
+                let ask = self.ask(node, Waits::Nothing);
+                if self.chance.once_in(10) {
+                    self.handle(node, Event::Rotate { ask })
+                } else {
+                    drop(self.waiting.remove(&ask))
+                }
+            }
+            _ => self.validate(node),
+        }
+        let most = [1, 5, 40, 1_000][self.chance.below(4) as usize];
+        let ms = self.chance.below(most + 1);
+        self.pass(ms);
+    }
+
+    fn login(&mut self, node: usize) {
+        if !self.places[node].is_up {
+            return;
+        }
+        let number = self.chance.below(USERS as u64) as usize;
+        let ask = self.ask(node, Waits::Login { user: number });
+        let login = Event::Login { ask, user: user(number), level: Level(0), properties: Properties::new() };
+        self.handle(node, login);
+    }
+
+    /// Mostly one of the newest.
+    fn some_session(&mut self) -> Option<usize> {
+        let count = self.checker.sessions.len() as u64;
+        let back = if self.chance.once_in(4) { count } else { count.min(4) };
+        (count > 0).then(|| (count - 1 - self.chance.below(back)) as usize)
+    }
+
+    fn logout(&mut self, node: usize) {
+        let Some(session) = self.some_session().filter(|_| self.places[node].is_up) else { return };
+        // Whoever ends a session looks whether it is gone elsewhere, where others may be asking.
+        let other = self.chance.below(NODES as u64) as usize;
+        self.validate_one(other, session);
+        let scope = self.scope_of(session);
+        let end = self.checker.ends(scope, self.places[node].life, self.now);
+        let ask = self.ask(node, Waits::End(end));
+        let known = &self.checker.sessions[session];
+        let (user, id) = (user(known.user), known.id);
+        let ends = self.clock(node).plus(std::time::Duration::from_secs(3 * 3600));
+        self.handle(node, Event::Logout { ask, user, id, ends });
+        let ms = self.chance.below(60);
+        self.pass(ms);
+        self.validate_one(other, session);
+    }
+
+    fn revoke_user(&mut self, node: usize) {
+        if !self.places[node].is_up {
+            return;
+        }
+        let number = self.chance.below(USERS as u64) as usize;
+        let end = self.checker.ends(Scope::User(number), self.places[node].life, self.now);
+        let ask = self.ask(node, Waits::End(end));
+        self.handle(node, Event::RevokeUser { ask, user: user(number) });
+    }
+
+    fn revoke_all(&mut self, node: usize) {
+        if !self.places[node].is_up {
+            return;
+        }
+        let end = self.checker.ends(Scope::All, self.places[node].life, self.now);
+        let ask = self.ask(node, Waits::End(end));
+        self.handle(node, Event::RevokeAll { ask });
+    }
+
+    fn validate(&mut self, node: usize) {
+        // Several at once, so that questions are shared.
+        for _ in 0..=self.chance.below(3) {
+            let Some(session) = self.some_session() else { return };
+            self.validate_one(node, session);
+            let ms = self.chance.below(10);
+            self.pass(ms);
+        }
+    }
+
+    fn validate_one(&mut self, node: usize, session: usize) {
+        if !self.places[node].is_up {
+            return;
+        }
+        if self.checker.mode == Mode::AssuredRead && self.fault != Fault::NeverAsks {
+            let ask = self.ask(node, Waits::Validation { session });
+            self.handle(node, Event::Validate { ask });
+            return;
+        }
+        let permit = (self.fault == Fault::NeverAsks).then_some(Fresh(()));
+        let (at, now) = (self.places[node].life, self.now);
+        if self.is_accepted(node, session, permit)
+            && let Err(violation) = self.checker.accepted(&self.checker.sessions[session], at, now)
+        {
+            self.violation = Some(violation);
+        }
+    }
+
+    fn is_accepted(&self, node: usize, session: usize, permit: Option<Fresh>) -> bool {
+        let (place, mut scratch) = (&self.places[node], Scratch::new());
+        let (now, token) = (self.clock(node), &self.checker.sessions[session].token);
+        match permit {
+            Some(permit) => place.sessions.validate_fresh(now, token, &mut scratch, permit).is_ok(),
+            None => place.sessions.validate(now, token, &mut scratch).is_ok(),
+        }
+    }
+
+    /// An answer from a node.
+    pub(super) fn heard(&mut self, waiting: Waiting, answer: Answer) -> Result<(), String> {
+        let Waiting { waits, at, asked } = waiting;
+        match (waits, answer) {
+            (Waits::Login { user }, Answer::Token { id, token }) => {
+                self.checker.sessions.push(Known { id, user, token, asked, answered: self.now });
+            }
+            (Waits::End(end), Answer::Done) => self.checker.done(end, self.now),
+            (Waits::Validation { session }, Answer::Permit(permit)) => {
+                if self.is_accepted(at.node, session, Some(permit)) {
+                    return self.checker.accepted(&self.checker.sessions[session], at, asked);
+                }
+            }
+            (Waits::Nothing, _) => {}
+            (Waits::Login { .. }, answer @ (Answer::Unavailable(_) | Answer::Unknown)) => {
+                self.last_refusal = Some(format!("{at:?}: {answer:?}"));
+            }
+            (_, Answer::Unavailable(_) | Answer::Unknown) => {}
+            (waits, answer) => return Err(format!("{waits:?} was answered {answer:?}")),
+        }
+        Ok(())
+    }
+
+    /// All faults end. Everybody must come to agree, answer what was asked, and serve.
+    pub(super) fn settle(&mut self) -> Result<(), String> {
+        self.is_rough = false;
+        for node in 0..NODES {
+            self.heal(node);
+            if !self.places[node].is_up {
+                self.restart(node);
+            }
+        }
+        self.pass(60_000);
+        for place in &self.places {
+            if let Some(lack) = place.node.outlook().lack {
+                return Err(format!("{:?} still says: {lack}", place.life));
+            }
+        }
+        if let Some(waiting) = self.waiting.values().next() {
+            return Err(format!("never answered: {waiting:?}"));
+        }
+        let before = self.checker.sessions.len();
+        (0..NODES).for_each(|node| self.login(node));
+        self.pass(15_000);
+        if self.checker.sessions.len() != before + NODES {
+            return Err(format!("a login was not answered with a token: {:?}", self.last_refusal));
+        }
+        self.everybody_agrees()?;
+        self.violation.take().map_or(Ok(()), Err)
+    }
+
+    fn everybody_agrees(&self) -> Result<(), String> {
+        let lives: Vec<u64> = self.places.iter().map(|place| place.life.count).collect();
+        for place in &self.places {
+            for (number, known) in self.checker.sessions.iter().enumerate() {
+                let Life { node, .. } = place.life;
+                let is_accepted = self.is_accepted(node, number, Some(Fresh(())));
+                let checked = self.checker.at_the_end(known, is_accepted, place.life, &lives);
+                checked
+                    .map_err(|violation| format!("{violation}; the store has:{}", self.story(known.id)))?;
+                if number + NODES >= self.checker.sessions.len() && !is_accepted {
+                    return Err(format!("{:?} refuses a new session: {known:?}", place.life));
+                }
+            }
+        }
+        if self.checker.mode == Mode::None {
+            return Ok(());
+        }
+        let all = |node: usize| (0..USERS).map(|number| self.listed(node, number)).collect::<Vec<_>>();
+        (1..NODES).try_for_each(|node| {
+            if all(node) == all(0) { Ok(()) } else { Err(format!("nodes 0 and {node} list other sessions")) }
+        })
+    }
+
+    fn listed(&self, node: usize, number: usize) -> Vec<String> {
+        let sessions = self.places[node].sessions.list(&user(number));
+        let mut ids: Vec<String> = sessions.iter().map(|session| session.id.to_string()).collect();
+        ids.sort();
+        ids
+    }
+}

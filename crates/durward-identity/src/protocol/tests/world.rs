@@ -1,0 +1,447 @@
+//! A simulated world: nodes, a store, messages, and time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::chance::Chance;
+use super::checker::{Checker, Life, Scope};
+use crate::protocol::{Answer, AskId, Effect, Event, Mode, Node, NodeSettings, OnLost, RecordId};
+use crate::session::{ClusterKey, Record, SessionSettings, Sessions};
+use crate::{Entropy, IdentityError, Moment};
+
+/// What is broken in a simulated world, to see whether it is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// Validations join the question that is under way.
+    JoinsQuestion,
+    /// The store answers with what a replica knows.
+    StaleReplica,
+    /// The store acknowledges one record in twenty without keeping it.
+    LosesAcknowledged,
+    /// Validations go ahead without a permit.
+    NeverAsks,
+}
+
+pub(super) const NODES: usize = 3;
+pub(super) const USERS: usize = 4;
+const TICK_MS: u64 = 500;
+/// When the world begins, in milliseconds since 1970.
+const BEGIN_MS: u64 = 1_700_000_000_000;
+
+/// Random bytes that are the same for each seed.
+struct Seeded(Mutex<Chance>);
+
+impl Entropy for Seeded {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), IdentityError> {
+        let mut chance = self.0.lock().unwrap();
+        bytes.iter_mut().for_each(|byte| *byte = chance.below(256) as u8);
+        Ok(())
+    }
+}
+
+/// What is on its way.
+#[derive(Clone, Debug)]
+enum Message {
+    Tick(usize),
+    ToNode(Life, Event),
+    ToStore(Life, StoreAsk),
+    /// A node notices that it lost the store, or finds it again.
+    Notices(Life),
+}
+
+#[derive(Clone, Debug)]
+enum StoreAsk {
+    Connect,
+    Put(RecordId, Record),
+    CatchUp(u64),
+    Last(u64),
+}
+
+pub(super) struct Place {
+    pub(super) node: Node,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) life: Life,
+    skew_ms: i64,
+    pub(super) is_up: bool,
+    pub(super) is_cut: bool,
+    is_connected: bool,
+    /// How far the store has sent its records to this node.
+    sent: Option<u64>,
+    last_delivery: u64,
+}
+
+/// What somebody waits for.
+#[derive(Debug)]
+pub(super) enum Waits {
+    Login { user: usize },
+    End(usize),
+    Validation { session: usize },
+    Nothing,
+}
+
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) waits: Waits,
+    pub(super) at: Life,
+    pub(super) asked: u64,
+}
+
+pub(super) struct World {
+    pub(super) chance: Chance,
+    pub(super) fault: Fault,
+    entropy: Arc<Seeded>,
+    settings: NodeSettings,
+    pub(super) now: u64,
+    pub(super) places: Vec<Place>,
+    log: Vec<(RecordId, Record)>,
+    queue: BTreeMap<(u64, u64), Message>,
+    /// One message in so many takes long.
+    slow_once_in: u64,
+    order: u64,
+    pub(super) checker: Checker,
+    pub(super) waiting: BTreeMap<AskId, Waiting>,
+    last_ask: u64,
+    /// Whether messages are lost and repeated.
+    pub(super) is_rough: bool,
+    pub(super) violation: Option<String>,
+    /// What was last answered where a token was asked for.
+    pub(super) last_refusal: Option<String>,
+}
+
+/// Lives through a seed. What was violated, if anything.
+pub(super) fn run(seed: u64, mode: Mode, on_lost: OnLost, fault: Fault) -> Result<(), String> {
+    let mut world = World::begin(seed, mode, on_lost, fault);
+    world.pass(3_000);
+    for step in 0..200 {
+        world.step();
+        if let Some(violation) = world.violation.take() {
+            return Err(format!("safety, step {step}, at {} ms: {violation}", world.now - BEGIN_MS));
+        }
+    }
+    world.settle().map_err(|violation| format!("liveness: {violation}"))
+}
+
+impl World {
+    fn begin(seed: u64, mode: Mode, on_lost: OnLost, fault: Fault) -> World {
+        let settings = NodeSettings { mode, on_lost, ..NodeSettings::default() };
+        let mut world = World {
+            chance: Chance::new(seed + 1),
+            fault,
+            entropy: Arc::new(Seeded(Mutex::new(Chance::new(seed + 1_000_003)))),
+            settings,
+            now: BEGIN_MS,
+            places: Vec::new(),
+            log: Vec::new(),
+            queue: BTreeMap::new(),
+            slow_once_in: [3, 20, 100][(seed % 3) as usize],
+            order: 0,
+            checker: Checker::new(mode),
+            waiting: BTreeMap::new(),
+            last_ask: 0,
+            is_rough: true,
+            violation: None,
+            last_refusal: None,
+        };
+        for node in 0..NODES {
+            let skew_ms = match (node, world.chance.below(2)) {
+                (1, 0) => 30_000,
+                (1, _) => -30_000,
+                _ => world.chance.below(400) as i64 - 200,
+            };
+            let place = world.place(Life { node, count: 0 }, skew_ms);
+            world.places.push(place);
+            world.start(node);
+        }
+        world
+    }
+
+    fn place(&self, life: Life, skew_ms: i64) -> Place {
+        let sessions = Arc::new(Sessions::new(SessionSettings {
+            told_every: Duration::from_secs(10),
+            ..SessionSettings::default()
+        }));
+        let cluster = ClusterKey::new([9; 32]).unwrap();
+        let mut node =
+            Node::new(self.settings.clone(), sessions.clone(), cluster, self.entropy.clone()).unwrap();
+        if self.fault == Fault::JoinsQuestion {
+            node.break_freshness();
+        }
+        Place {
+            node,
+            sessions,
+            life,
+            skew_ms,
+            is_up: true,
+            is_cut: false,
+            is_connected: false,
+            sent: None,
+            last_delivery: 0,
+        }
+    }
+
+    fn start(&mut self, node: usize) {
+        self.send_at(self.now + 1, Message::Tick(node));
+        let life = self.places[node].life;
+        if self.checker.mode != Mode::None {
+            self.send_at(self.now + 5, Message::Notices(life));
+        }
+    }
+
+    /// The node's clock.
+    pub(super) fn clock(&self, node: usize) -> Moment {
+        Moment::from_ms(self.now.saturating_add_signed(self.places[node].skew_ms))
+    }
+
+    fn send_at(&mut self, at: u64, message: Message) {
+        self.order += 1;
+        self.queue.insert((at, self.order), message);
+    }
+
+    /// Over a network: late, in any order; sometimes twice, sometimes never.
+    fn send(&mut self, message: Message) {
+        if self.is_rough && self.chance.once_in(40) {
+            return;
+        }
+        let copies = if self.is_rough && self.chance.once_in(30) { 2 } else { 1 };
+        for _ in 0..copies {
+            let most = if self.chance.once_in(self.slow_once_in) { 800 } else { 20 };
+            let late = 1 + self.chance.below(most);
+            let at = self.in_order(&message, self.now + late);
+            self.send_at(at, message.clone());
+        }
+    }
+
+    /// What the store sends of its records comes in order, or not at all.
+    fn in_order(&mut self, message: &Message, at: u64) -> u64 {
+        let Message::ToNode(life, Event::Delivered { .. } | Event::Idle { .. }) = message else { return at };
+        let place = &mut self.places[life.node];
+        place.last_delivery = place.last_delivery.max(at);
+        place.last_delivery
+    }
+
+    /// Lets time pass.
+    pub(super) fn pass(&mut self, ms: u64) {
+        let end = self.now + ms;
+        while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= end) {
+            let ((at, _), message) = entry.remove_entry();
+            self.now = self.now.max(at);
+            self.receive(message);
+        }
+        self.now = end;
+    }
+
+    fn is_alive(&self, life: Life) -> bool {
+        self.places[life.node].is_up && self.places[life.node].life == life
+    }
+
+    fn is_reachable(&self, life: Life) -> bool {
+        self.is_alive(life) && !self.places[life.node].is_cut
+    }
+
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Tick(node) => {
+                self.send_at(self.now + TICK_MS, Message::Tick(node));
+                if self.places[node].is_up {
+                    self.handle(node, Event::Tick);
+                    self.say_idle(node);
+                }
+            }
+            Message::ToNode(life, event) if self.is_alive(life) => {
+                let is_from_store = !matches!(event, Event::Told { .. } | Event::Knows { .. });
+                if is_from_store && self.places[life.node].is_cut {
+                    return;
+                }
+                if matches!(event, Event::Connected { .. }) {
+                    // The answer to an earlier try: the driver has given that up.
+                    if self.places[life.node].is_connected {
+                        return;
+                    }
+                    self.places[life.node].is_connected = true;
+                }
+                self.handle(life.node, event);
+            }
+            Message::ToStore(life, ask) if self.is_reachable(life) => self.store(life, ask),
+            Message::Notices(life) if self.is_alive(life) => self.notice(life),
+            Message::ToNode(..) | Message::ToStore(..) | Message::Notices(_) => {}
+        }
+    }
+
+    fn notice(&mut self, life: Life) {
+        let place = &mut self.places[life.node];
+        if place.is_cut && place.is_connected {
+            place.is_connected = false;
+            place.sent = None;
+            self.handle(life.node, Event::Lost);
+        } else if !place.is_cut && !place.is_connected {
+            self.send(Message::ToStore(life, StoreAsk::Connect));
+            // Tried again until it works.
+            self.send_at(self.now + 2_000, Message::Notices(life));
+        }
+    }
+
+    /// The store is one thing here: what it does, a majority does.
+    fn store(&mut self, life: Life, ask: StoreAsk) {
+        let last = self.log.len() as u64;
+        let answer = match ask {
+            StoreAsk::Connect => Event::Connected { last },
+            StoreAsk::Last(question) => {
+                let lag = if self.fault == Fault::StaleReplica { self.chance.below(4) } else { 0 };
+                Event::Last { question, last: last.saturating_sub(lag) }
+            }
+            StoreAsk::CatchUp(after) => {
+                self.places[life.node].sent = Some(after);
+                self.deliver(life.node);
+                return;
+            }
+            StoreAsk::Put(id, record) => Event::Stored { id, number: self.put(id, record) },
+        };
+        self.send(Message::ToNode(life, answer));
+    }
+
+    fn put(&mut self, id: RecordId, record: Record) -> u64 {
+        if let Some(at) = self.log.iter().position(|(other, _)| *other == id) {
+            return at as u64 + 1;
+        }
+        if self.fault == Fault::LosesAcknowledged && self.chance.once_in(20) {
+            return self.log.len() as u64;
+        }
+        self.log.push((id, record));
+        (0..NODES).for_each(|node| self.deliver(node));
+        self.log.len() as u64
+    }
+
+    /// Sends what a node has not been sent.
+    fn deliver(&mut self, node: usize) {
+        let Some(mut sent) = self.places[node].sent else { return };
+        let life = self.places[node].life;
+        while let Some((id, record)) = self.log.get(sent as usize).cloned() {
+            let event = Event::Delivered { number: sent + 1, after: sent, id, record };
+            self.send(Message::ToNode(life, event));
+            sent += 1;
+        }
+        self.places[node].sent = Some(sent);
+    }
+
+    fn say_idle(&mut self, node: usize) {
+        let place = &self.places[node];
+        if let Some(sent) = place.sent.filter(|_| self.is_reachable(place.life)) {
+            let event = Event::Idle { last: sent, after: sent };
+            self.send(Message::ToNode(place.life, event));
+        }
+    }
+
+    /// Gives an event to a node and does what it wants.
+    pub(super) fn handle(&mut self, node: usize, event: Event) {
+        let mut effects = Vec::new();
+        let now = self.clock(node);
+        self.places[node].node.handle(now, event, &mut effects);
+        let life = self.places[node].life;
+        for effect in effects {
+            match effect {
+                Effect::Store { id, record } => self.send(Message::ToStore(life, StoreAsk::Put(id, record))),
+                Effect::CatchUp { after } => self.send(Message::ToStore(life, StoreAsk::CatchUp(after))),
+                Effect::AskLast { question } => self.send(Message::ToStore(life, StoreAsk::Last(question))),
+                Effect::Tell { record } => self.tell(node, &record),
+                Effect::AskPeers => self.ask_peers(life),
+                Effect::Answer { ask, answer } => self.answered(ask, answer),
+                Effect::Ended(_) => {}
+                Effect::Trouble(error) => self.violation = Some(format!("trouble: {error}")),
+            }
+        }
+    }
+
+    fn tell(&mut self, from: usize, record: &Record) {
+        for node in (0..NODES).filter(|node| *node != from) {
+            let life = self.places[node].life;
+            if self.is_reachable(life) && !self.places[from].is_cut {
+                self.send(Message::ToNode(life, Event::Told { record: record.clone() }));
+            }
+        }
+    }
+
+    fn ask_peers(&mut self, asking: Life) {
+        let knows = |place: &&Place| {
+            place.life.node != asking.node
+                && place.is_up
+                && !place.is_cut
+                && place.node.outlook().lack.is_none()
+        };
+        let Some(records) = self.places.iter().find(knows).map(|place| place.node.knowledge().unwrap())
+        else {
+            return;
+        };
+        self.send(Message::ToNode(asking, Event::Knows { records }));
+    }
+
+    /// A question to a node, that will be answered once.
+    pub(super) fn ask(&mut self, node: usize, waits: Waits) -> AskId {
+        self.last_ask += 1;
+        let ask = AskId(self.last_ask);
+        self.waiting.insert(ask, Waiting { waits, at: self.places[node].life, asked: self.now });
+        ask
+    }
+
+    fn answered(&mut self, ask: AskId, answer: Answer) {
+        let Some(waiting) = self.waiting.remove(&ask) else {
+            self.violation = Some(format!("{ask:?} was answered twice: {answer:?}"));
+            return;
+        };
+        if let Err(violation) = self.heard(waiting, answer) {
+            self.violation = Some(violation);
+        }
+    }
+
+    pub(super) fn crash(&mut self, node: usize) {
+        self.places[node].is_up = false;
+        self.waiting.retain(|_, waiting| waiting.at.node != node);
+    }
+
+    pub(super) fn restart(&mut self, node: usize) {
+        let Life { count, .. } = self.places[node].life;
+        let (skew_ms, is_cut) = (self.places[node].skew_ms, self.places[node].is_cut);
+        self.places[node] = self.place(Life { node, count: count + 1 }, skew_ms);
+        self.places[node].is_cut = is_cut;
+        if self.checker.mode != Mode::None {
+            let life = self.places[node].life;
+            self.send_at(self.now + 5, Message::Notices(life));
+        }
+    }
+
+    pub(super) fn cut(&mut self, node: usize) {
+        self.places[node].is_cut = true;
+        self.soon_notices(node);
+    }
+
+    pub(super) fn heal(&mut self, node: usize) {
+        self.places[node].is_cut = false;
+        self.soon_notices(node);
+    }
+
+    fn soon_notices(&mut self, node: usize) {
+        if self.checker.mode == Mode::None {
+            return;
+        }
+        let late = 100 + self.chance.below(2_000);
+        let life = self.places[node].life;
+        self.send_at(self.now + late, Message::Notices(life));
+    }
+
+    /// What the store has of a session, for whoever reads a violation.
+    pub(super) fn story(&self, id: crate::session::SessionId) -> String {
+        let text = |(at, (from, record)): (usize, &(RecordId, Record))| {
+            let text = format!("{record:?}");
+            let is_about = text.contains(&id.to_string()) || text.contains("before");
+            is_about.then(|| format!("\n  {}: from {from}: {text}", at + 1))
+        };
+        let outlooks =
+            self.places.iter().map(|place| format!("\n  {:?}: {:?}", place.life, place.node.outlook()));
+        self.log.iter().enumerate().filter_map(text).chain(outlooks).collect()
+    }
+
+    pub(super) fn scope_of(&mut self, session: usize) -> Scope {
+        Scope::Session(self.checker.sessions[session].id)
+    }
+}

@@ -1,0 +1,22 @@
+//! Sessions: tokens, the keys that seal them, and the table of what is known.
+
+mod codec;
+mod ended;
+mod key;
+mod name;
+mod record;
+mod sessions;
+mod shard;
+mod slab;
+mod token;
+
+pub use key::{ClusterKey, KEYS_MAX, KeyId, KeyRing, SEALS_MAX, SealKey};
+pub use name::{
+    Level, PROPERTIES_BYTES_MAX, PROPERTIES_MAX, Properties, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId,
+    User,
+};
+pub use record::{ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch};
+pub use sessions::{Fresh, Full, Gate, SessionSettings, Sessions};
+pub(crate) use shard::Standing;
+pub use shard::{LimitPolicy, Session};
+pub use token::{Claims, Refusal, Scratch, TOKEN_LENGTH_MAX};

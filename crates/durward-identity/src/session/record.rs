@@ -1,0 +1,326 @@
+//! What happened to sessions, as it travels between nodes and lies in stores.
+//!
+//! A record in bytes is a version byte, a kind, and its parts. Reading takes no more memory than the bytes; what cannot be
+//! read is an error, never a guess.
+
+use std::time::Duration;
+
+use super::codec::{Reader, Writer};
+use super::name::{Level, Properties, SessionId, User};
+use crate::{IdentityError, Moment, Stamp};
+
+/// The form that is written and read.
+const VERSION: u8 = 1;
+
+/// How many notes of use one record holds.
+pub const TOUCHES_MAX: usize = 256;
+
+/// How many ended sessions one record holds.
+pub const ENDED_MAX: usize = 1024;
+
+/// A session as its login made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Whose it is.
+    pub user: User,
+    /// What names it.
+    pub id: SessionId,
+    /// When the login was.
+    pub stamp: Stamp,
+    /// When it ends, however much it is used.
+    pub ends: Moment,
+    /// How long it may lie unused; zero is for ever.
+    pub idle: Duration,
+    /// How sure it is who the user is.
+    pub level: Level,
+    /// What is kept with it.
+    pub properties: Properties,
+}
+
+/// What ends sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revocation {
+    /// One session.
+    Session {
+        /// Whose it is.
+        user: User,
+        /// Which.
+        id: SessionId,
+        /// When it would have ended: so long it must be remembered.
+        ends: Moment,
+    },
+    /// Sessions that ended before somebody came who asks what he missed.
+    Ended {
+        /// Which, and when each would have ended. At most [`ENDED_MAX`].
+        sessions: Vec<(SessionId, Moment)>,
+    },
+    /// Every session of a user whose login was not after this stamp.
+    User {
+        /// Whose.
+        user: User,
+        /// Up to here.
+        before: Stamp,
+    },
+    /// Every session whose login was not after this stamp.
+    All {
+        /// Up to here.
+        before: Stamp,
+    },
+}
+
+/// A note that a session was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Whose it is.
+    pub user: User,
+    /// Which.
+    pub id: SessionId,
+    /// When, by the clock of the node that saw it.
+    pub at: Moment,
+}
+
+/// A key that seals tokens, sealed itself under the cluster's: see [`super::ClusterKey::wrap`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedKey(pub Vec<u8>);
+
+/// One thing that happened. The records of a store, applied in order, are the whole state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A session began.
+    Login(Live),
+    /// Sessions ended.
+    Revoked(Revocation),
+    /// Sessions were used. At most [`TOUCHES_MAX`].
+    Touched(Vec<Touch>),
+    /// A session's level and properties are these now.
+    Changed {
+        /// Whose it is.
+        user: User,
+        /// Which.
+        id: SessionId,
+        /// The level.
+        level: Level,
+        /// All properties.
+        properties: Properties,
+    },
+    /// A key is in use.
+    Key(SealedKey),
+}
+
+impl Record {
+    /// The record in bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut to = Writer::default();
+        to.byte(VERSION);
+        match self {
+            Record::Login(live) => {
+                to.byte(1);
+                write_live(&mut to, live);
+            }
+            Record::Revoked(Revocation::Session { user, id, ends }) => {
+                to.byte(2);
+                write_session(&mut to, user, *id);
+                to.u64(ends.ms());
+            }
+            Record::Revoked(Revocation::User { user, before }) => {
+                to.byte(3);
+                to.text(user.key());
+                to.u64(before.us());
+            }
+            Record::Revoked(Revocation::All { before }) => {
+                to.byte(4);
+                to.u64(before.us());
+            }
+            Record::Touched(touches) => {
+                to.byte(5);
+                for touch in touches {
+                    write_session(&mut to, &touch.user, touch.id);
+                    to.u64(touch.at.ms());
+                }
+            }
+            Record::Changed { user, id, level, properties } => {
+                to.byte(6);
+                write_session(&mut to, user, *id);
+                to.byte(level.0);
+                write_properties(&mut to, properties);
+            }
+            Record::Revoked(Revocation::Ended { sessions }) => {
+                to.byte(8);
+                for (id, ends) in sessions {
+                    to.raw(&id.0);
+                    to.u64(ends.ms());
+                }
+            }
+            Record::Key(SealedKey(sealed)) => {
+                to.byte(7);
+                to.bytes(sealed);
+            }
+        }
+        to.0
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// It is none, or of a version to come.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Record, IdentityError> {
+        let mut from = Reader::new(bytes);
+        match from.byte() {
+            Some(VERSION) => {}
+            Some(other) => {
+                return Err(IdentityError::new(format!(
+                    "a record of version {other}, where this reads version {VERSION}: update this node"
+                )));
+            }
+            None => return Err(IdentityError::new("an empty record")),
+        }
+        read(&mut from)
+            .ok_or_else(|| IdentityError::new("a record that ends too early or holds what it may not"))
+    }
+}
+
+fn read(from: &mut Reader<'_>) -> Option<Record> {
+    let record = match from.byte()? {
+        1 => Record::Login(read_live(from)?),
+        2 => {
+            let (user, id) = read_session(from)?;
+            Record::Revoked(Revocation::Session { user, id, ends: Moment::from_ms(from.u64()?) })
+        }
+        3 => {
+            let user = User::of_key(from.text()?)?;
+            Record::Revoked(Revocation::User { user, before: Stamp::from_us(from.u64()?) })
+        }
+        4 => Record::Revoked(Revocation::All { before: Stamp::from_us(from.u64()?) }),
+        5 => Record::Touched(read_touches(from)?),
+        6 => {
+            let (user, id) = read_session(from)?;
+            let level = Level(from.byte()?);
+            Record::Changed { user, id, level, properties: read_properties(from)? }
+        }
+        7 => Record::Key(SealedKey(from.bytes()?.to_vec())),
+        8 => Record::Revoked(Revocation::Ended { sessions: read_ended(from)? }),
+        _ => return None,
+    };
+    from.end()?;
+    Some(record)
+}
+
+fn write_session(to: &mut Writer, user: &User, id: SessionId) {
+    to.text(user.key());
+    to.raw(&id.0);
+}
+
+fn read_session(from: &mut Reader<'_>) -> Option<(User, SessionId)> {
+    Some((User::of_key(from.text()?)?, SessionId(from.array()?)))
+}
+
+fn write_live(to: &mut Writer, live: &Live) {
+    write_session(to, &live.user, live.id);
+    to.u64(live.stamp.us());
+    to.u64(live.ends.ms());
+    to.u64(live.idle.as_secs());
+    to.byte(live.level.0);
+    write_properties(to, &live.properties);
+}
+
+fn read_live(from: &mut Reader<'_>) -> Option<Live> {
+    let (user, id) = read_session(from)?;
+    let stamp = Stamp::from_us(from.u64()?);
+    let ends = Moment::from_ms(from.u64()?);
+    let idle = Duration::from_secs(from.u64()?);
+    let level = Level(from.byte()?);
+    Some(Live { user, id, stamp, ends, idle, level, properties: read_properties(from)? })
+}
+
+/// They stand last in what holds them.
+fn write_properties(to: &mut Writer, properties: &Properties) {
+    for (name, value) in properties.iter() {
+        to.text(name);
+        to.text(value);
+    }
+}
+
+fn read_properties(from: &mut Reader<'_>) -> Option<Properties> {
+    let mut properties = Properties::new();
+    while !from.rest().is_empty() {
+        let (name, value) = (from.text()?, from.text()?);
+        properties.set(name, value).ok()?;
+    }
+    Some(properties)
+}
+
+fn read_ended(from: &mut Reader<'_>) -> Option<Vec<(SessionId, Moment)>> {
+    let mut sessions = Vec::new();
+    while !from.rest().is_empty() && sessions.len() < ENDED_MAX {
+        sessions.push((SessionId(from.array()?), Moment::from_ms(from.u64()?)));
+    }
+    Some(sessions)
+}
+
+fn read_touches(from: &mut Reader<'_>) -> Option<Vec<Touch>> {
+    let mut touches = Vec::new();
+    while !from.rest().is_empty() && touches.len() < TOUCHES_MAX {
+        let (user, id) = read_session(from)?;
+        touches.push(Touch { user, id, at: Moment::from_ms(from.u64()?) });
+    }
+    Some(touches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records() -> Vec<Record> {
+        let user = User::new("/", "anna").unwrap();
+        let id = SessionId([7; 16]);
+        let mut properties = Properties::new();
+        properties.set("color", "blue").unwrap();
+        let (stamp, ends) = (Stamp::from_us(5), Moment::from_ms(9));
+        let live = Live {
+            user: user.clone(),
+            id,
+            stamp,
+            ends,
+            idle: Duration::from_secs(60),
+            level: Level(2),
+            properties: properties.clone(),
+        };
+        let touch = Touch { user: user.clone(), id, at: ends };
+        vec![
+            Record::Login(live),
+            Record::Revoked(Revocation::Session { user: user.clone(), id, ends }),
+            Record::Revoked(Revocation::User { user: user.clone(), before: stamp }),
+            Record::Revoked(Revocation::All { before: stamp }),
+            Record::Revoked(Revocation::Ended { sessions: vec![(id, ends)] }),
+            Record::Touched(vec![touch.clone(), touch]),
+            Record::Changed { user, id, level: Level(3), properties },
+            Record::Key(SealedKey(vec![1, 2, 3])),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for record in records() {
+            assert_eq!(Record::from_bytes(&record.to_bytes()), Ok(record));
+        }
+    }
+
+    #[test]
+    fn a_record_cut_short_is_never_taken_for_the_whole_one() {
+        for record in records() {
+            let bytes = record.to_bytes();
+            for length in 0..bytes.len() {
+                assert_ne!(Record::from_bytes(&bytes[..length]).ok().as_ref(), Some(&record));
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_that_promise_more_than_there_is_take_no_memory() {
+        let mut bytes = vec![VERSION, 7];
+        bytes.extend(u32::MAX.to_be_bytes());
+        assert!(Record::from_bytes(&bytes).is_err());
+        assert!(Record::from_bytes(&[VERSION, 99]).is_err());
+        assert!(Record::from_bytes(&[VERSION + 1, 1]).unwrap_err().to_string().contains("update this node"));
+    }
+}

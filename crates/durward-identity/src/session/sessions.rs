@@ -1,0 +1,433 @@
+//! The table of sessions that all threads of a node share.
+//!
+//! It has 256 parts, each with a lock of its own; a user's sessions are in one part. Validation takes the part's lock for
+//! reading, and writes only to note a use, once a second at most for a session.
+
+use std::fmt;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+
+use super::ended::Ended;
+use super::key::{KeyRing, SealKey};
+use super::name::{Level, Properties, SessionId, User};
+use super::record::{ENDED_MAX, Live, Revocation, Touch};
+use super::shard::{LimitPolicy, Session, Shard, Standing, Verdict};
+use super::token::{self, Claims, Refusal, Scratch};
+use crate::entropy::Entropy;
+use crate::{CLOCK_SKEW_MAX, IdentityError, Moment, Stamp};
+
+/// How many parts the table has: far more than there are cores.
+const SHARDS: usize = 256;
+
+/// How long sessions live and how many there may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// How long a session lives at most. The same on all nodes. Default: 120 minutes.
+    pub lifetime_max: Duration,
+    /// How long a session may lie unused; zero is for ever. Default: 30 minutes.
+    pub idle_max: Duration,
+    /// How often nodes tell each other that a session is used; by so much a session may lie unused for longer.
+    /// Default: 30 seconds.
+    pub told_every: Duration,
+    /// How many sessions a user may have; beyond, `on_limit` says what happens. With several nodes, logins at the same
+    /// moment may go beyond it by one for each node. Default: none.
+    pub per_user_max: Option<usize>,
+    /// What a login beyond `per_user_max` does. Default: ends the oldest session.
+    pub on_limit: LimitPolicy,
+    /// How many sessions and remembered revocations a node holds; beyond, logins are refused. Default: 4 million, some 800 MiB.
+    pub sessions_max: usize,
+}
+
+impl Default for SessionSettings {
+    fn default() -> SessionSettings {
+        SessionSettings {
+            lifetime_max: Duration::from_secs(120 * 60),
+            idle_max: Duration::from_secs(30 * 60),
+            told_every: Duration::from_secs(30),
+            per_user_max: None,
+            on_limit: LimitPolicy::default(),
+            sessions_max: 4_000_000,
+        }
+    }
+}
+
+/// Whether validations are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// All are answered from what this node knows.
+    Open,
+    /// Only those that asked the store first, and have its permit.
+    Asking,
+    /// None: the node does not know enough.
+    Closed,
+}
+
+/// That a node knew everything that was acknowledged when this was asked for. Only [`crate::protocol`] makes one; it is good for
+/// one validation.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fresh(pub(crate) ());
+
+/// Alone on its cache lines, so that two parts do not slow each other.
+#[repr(align(128))]
+#[derive(Debug)]
+struct Part(RwLock<Shard>);
+
+impl Part {
+    /// A thread that panicked left nothing half done that matters: each step leaves a table that can be used.
+    fn read(&self) -> RwLockReadGuard<'_, Shard> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Shard> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a node knows of sessions, for all its threads.
+pub struct Sessions {
+    settings: SessionSettings,
+    hasher: RandomState,
+    parts: Box<[Part]>,
+    ended: Ended,
+    ring: ArcSwap<KeyRing>,
+    /// Sessions with a stamp up to this one are revoked.
+    all_before: AtomicU64,
+    /// The largest stamp of a session that the store confirmed.
+    confirmed: AtomicU64,
+    /// The largest stamp of a session of which this node has heard at all.
+    seen: AtomicU64,
+    live: AtomicUsize,
+    revoked: AtomicUsize,
+    gate: AtomicU8,
+}
+
+impl Sessions {
+    /// No sessions, no keys, and a closed gate.
+    pub fn new(settings: SessionSettings) -> Sessions {
+        let hasher = RandomState::default();
+        Sessions {
+            settings,
+            parts: (0..SHARDS).map(|_| Part(RwLock::new(Shard::new(hasher.clone())))).collect(),
+            hasher,
+            ended: Ended::new(),
+            ring: ArcSwap::default(),
+            all_before: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
+            live: AtomicUsize::new(0),
+            revoked: AtomicUsize::new(0),
+            gate: AtomicU8::new(Gate::Closed as u8),
+        }
+    }
+
+    /// How long sessions live and how many there may be.
+    pub fn settings(&self) -> &SessionSettings {
+        &self.settings
+    }
+
+    /// What a token says, if its session lives; and notes that it was used. The claims are in `scratch`.
+    ///
+    /// # Errors
+    /// It is refused: whoever presented it is to be told no more than that.
+    pub fn validate<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+    ) -> Result<Claims<'b>, Refusal> {
+        match self.gate() {
+            Gate::Open => self.check(now, token, scratch),
+            Gate::Asking | Gate::Closed => Err(Refusal::Unavailable),
+        }
+    }
+
+    /// As [`Sessions::validate`], with the permit that the mode `assured-read` asks for.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn validate_fresh<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+        permit: Fresh,
+    ) -> Result<Claims<'b>, Refusal> {
+        let Fresh(()) = permit;
+        self.check(now, token, scratch)
+    }
+
+    fn check<'b>(&self, now: Moment, token: &str, scratch: &'b mut Scratch) -> Result<Claims<'b>, Refusal> {
+        let claims = token::open(&self.ring.load(), now, token, scratch)?;
+        if claims.stamp <= self.all_before() {
+            return Err(Refusal::Revoked);
+        }
+        let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s());
+        match verdict {
+            Verdict::Live => Ok(claims),
+            Verdict::Refused(refusal) => Err(refusal),
+            Verdict::Unknown if self.ended.contains(claims.id) => Err(Refusal::Revoked),
+            Verdict::Unknown => self.note(now, &claims).map(|()| claims),
+        }
+    }
+
+    /// Notes down a session that another node began and has not told of yet, or not to this node.
+    fn note(&self, now: Moment, claims: &Claims<'_>) -> Result<(), Refusal> {
+        if self.known() >= self.settings.sessions_max {
+            return Ok(());
+        }
+        let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
+        let Claims { id, stamp, ends, idle, level, .. } = *claims;
+        let live = Live { user, id, stamp, ends, idle, level, properties: Properties::new() };
+        self.seen.fetch_max(stamp.us(), Ordering::Relaxed);
+        let mut part = self.part(claims.key).write();
+        // Whoever ends a session says so first and takes this lock after that: it is seen here, or undone there.
+        if self.ended.contains(id) {
+            return Err(Refusal::Revoked);
+        }
+        if part.insert(&live, now, Standing::Unconfirmed) {
+            self.live.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        // Between the two locks somebody else may have noted it down, or ended it.
+        match part.check(claims, now.seconds(), self.slack_s()) {
+            Verdict::Live | Verdict::Unknown => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal),
+        }
+    }
+
+    /// The sessions of a user, newest first.
+    pub fn list(&self, user: &User) -> Vec<Session> {
+        self.part(user.key()).read().list(user.key())
+    }
+
+    /// One session of a user.
+    pub fn get(&self, user: &User, id: SessionId) -> Option<Session> {
+        self.part(user.key()).read().get(id)
+    }
+
+    /// How many sessions are known.
+    pub fn live_count(&self) -> usize {
+        self.live.load(Ordering::Relaxed)
+    }
+
+    /// How many revocations are remembered.
+    pub fn revoked_count(&self) -> usize {
+        self.revoked.load(Ordering::Relaxed)
+    }
+
+    fn known(&self) -> usize {
+        self.live_count().saturating_add(self.revoked_count())
+    }
+
+    /// Whether validations are answered.
+    pub fn gate(&self) -> Gate {
+        match self.gate.load(Ordering::Acquire) {
+            0 => Gate::Open,
+            1 => Gate::Asking,
+            _ => Gate::Closed,
+        }
+    }
+
+    pub(crate) fn set_gate(&self, gate: Gate) {
+        self.gate.store(gate as u8, Ordering::Release);
+    }
+
+    /// The keys in use.
+    pub fn ring(&self) -> KeyRing {
+        KeyRing::clone(&self.ring.load())
+    }
+
+    /// Takes a key into use.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(crate) fn add_key(&self, key: SealKey, now: Moment) -> Result<(), IdentityError> {
+        self.ring.store(std::sync::Arc::new(self.ring.load().with(key, now, self.settings.lifetime_max)?));
+        Ok(())
+    }
+
+    /// The token of a session.
+    ///
+    /// # Errors
+    /// There is no key, or no randomness.
+    pub(crate) fn seal(
+        &self,
+        entropy: &dyn Entropy,
+        now: Moment,
+        live: &Live,
+    ) -> Result<String, IdentityError> {
+        let Live { user, id, stamp, ends, idle, level, .. } = live;
+        let (realm, subject, key) = (user.realm(), user.subject(), user.key());
+        let claims =
+            Claims { id: *id, stamp: *stamp, ends: *ends, idle: *idle, level: *level, realm, subject, key };
+        token::seal(&self.ring.load(), entropy, now, &claims)
+    }
+
+    /// Whether a user may have one more session; which ones must end for it.
+    pub(crate) fn admit(&self, user: &User) -> Result<Vec<Session>, Full> {
+        if self.known() >= self.settings.sessions_max {
+            return Err(Full::Node);
+        }
+        let Some(max) = self.settings.per_user_max else { return Ok(Vec::new()) };
+        let part = self.part(user.key()).read();
+        if part.count(user.key()) < max {
+            return Ok(Vec::new());
+        }
+        match self.settings.on_limit {
+            LimitPolicy::Refuse => Err(Full::User),
+            LimitPolicy::DropOldest => {
+                let mut sessions = part.list(user.key());
+                sessions.sort_by_key(|session| session.stamp);
+                sessions.truncate(sessions.len().saturating_sub(max.saturating_sub(1)));
+                Ok(sessions)
+            }
+        }
+    }
+
+    /// Notes a login down.
+    pub(crate) fn insert(&self, live: &Live, used: Moment, standing: Standing) {
+        if live.stamp <= self.all_before() {
+            return;
+        }
+        self.seen.fetch_max(live.stamp.us(), Ordering::Relaxed);
+        if standing == Standing::Confirmed {
+            self.confirmed.fetch_max(live.stamp.us(), Ordering::Relaxed);
+        }
+        let mut part = self.part(live.user.key()).write();
+        if !self.ended.contains(live.id) && part.insert(live, used, standing) {
+            self.live.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The largest stamp of a session of a user, of which this node knows.
+    pub(crate) fn newest_of(&self, user: &User) -> Option<Stamp> {
+        self.list(user).iter().map(|session| session.stamp).max()
+    }
+
+    /// The largest stamp of a session of which this node has heard.
+    pub(crate) fn newest(&self) -> Stamp {
+        Stamp::from_us(self.seen.load(Ordering::Relaxed))
+    }
+
+    /// Ends sessions.
+    pub(crate) fn revoke(&self, revocation: &Revocation, now: Moment) {
+        let until = now.plus(self.settings.lifetime_max).plus(CLOCK_SKEW_MAX);
+        match revocation {
+            Revocation::Session { user, id, ends } => {
+                self.revoked.fetch_add(usize::from(self.ended.insert(*id, *ends)), Ordering::Relaxed);
+                let ended = self.part(user.key()).write().end(*id);
+                self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
+            }
+            Revocation::User { user, before: stamp } => {
+                let mut part = self.part(user.key()).write();
+                let before = part.revoked_count();
+                let ended = part.revoke_user(user.key(), stamp.sane(now), until);
+                self.count(&part, before, ended);
+            }
+            Revocation::Ended { sessions } => self.revoke_ended(sessions),
+            // Those in the table go at the next sweep; nobody gets in with them from here on.
+            Revocation::All { before } => {
+                let stamp = before.sane(now).us().max(self.confirmed.load(Ordering::Relaxed));
+                self.all_before.fetch_max(stamp, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Whose sessions they are was not said: where there are any, they are looked for in all parts.
+    fn revoke_ended(&self, sessions: &[(SessionId, Moment)]) {
+        for (id, ends) in sessions {
+            self.revoked.fetch_add(usize::from(self.ended.insert(*id, *ends)), Ordering::Relaxed);
+            if self.live_count() > 0 {
+                let ended = self.parts.iter().any(|part| part.write().end(*id));
+                self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Keeps the counts right after a part was changed under its lock.
+    fn count(&self, part: &Shard, revoked_before: usize, ended: usize) {
+        let revoked = part.revoked_count();
+        if revoked >= revoked_before {
+            self.revoked.fetch_add(revoked - revoked_before, Ordering::Relaxed);
+        } else {
+            self.revoked.fetch_sub(revoked_before - revoked, Ordering::Relaxed);
+        }
+        self.live.fetch_sub(ended, Ordering::Relaxed);
+    }
+
+    pub(crate) fn touch(&self, touch: &Touch) {
+        self.part(touch.user.key()).write().touch(touch.id, touch.at.seconds());
+    }
+
+    pub(crate) fn change(&self, user: &User, id: SessionId, level: Level, properties: &Properties) {
+        self.part(user.key()).write().change(id, level, properties);
+    }
+
+    /// Drops what has ended from one part of the table, `turn` modulo their number; adds the uses that others should know of.
+    pub(crate) fn sweep(&self, now: Moment, turn: usize, touches: &mut Vec<Touch>) {
+        let Some(part) = self.parts.get(turn % SHARDS) else { return };
+        let mut part = part.write();
+        let before = part.revoked_count();
+        let ended = part.sweep(now.seconds(), self.slack_s(), self.all_before(), touches);
+        self.count(&part, before, ended);
+        self.revoked.fetch_sub(self.ended.sweep(now, turn), Ordering::Relaxed);
+    }
+
+    /// How many turns [`Sessions::sweep`] takes for the whole table.
+    pub(crate) const fn turns() -> usize {
+        SHARDS
+    }
+
+    /// All sessions with their last use; then what is revoked. For a node that asks another what it knows.
+    pub(crate) fn snapshot(&self) -> (Vec<(Live, Moment)>, Vec<Revocation>) {
+        let mut revocations = vec![Revocation::All { before: self.all_before() }];
+        let ended = self.ended.all();
+        revocations.extend(ended.chunks(ENDED_MAX).map(|some| Revocation::Ended { sessions: some.to_vec() }));
+        let mut live = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            live.extend(part.live());
+            revocations.extend(part.revoked_users().map(|(user, before)| Revocation::User { user, before }));
+        }
+        (live, revocations)
+    }
+
+    fn all_before(&self) -> Stamp {
+        Stamp::from_us(self.all_before.load(Ordering::Acquire))
+    }
+
+    fn slack_s(&self) -> u32 {
+        u32::try_from(self.settings.told_every.as_secs()).unwrap_or(u32::MAX)
+    }
+
+    fn part(&self, key: &str) -> &Part {
+        // The shards' own tables use the hash's other bits.
+        let number = (self.hasher.hash_one(key) >> 40) as usize % SHARDS;
+        #[expect(clippy::indexing_slicing, reason = "there are SHARDS parts, from the constructor on")]
+        &self.parts[number]
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions")
+            .field("live", &self.live_count())
+            .field("revoked", &self.revoked_count())
+            .field("gate", &self.gate())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there may not be one more session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The user has as many as he may, and the setting is to refuse.
+    User,
+    /// The node holds as many as it may.
+    Node,
+}

@@ -1,0 +1,1 @@
+//! Sessions, users, tokens, from outside.
