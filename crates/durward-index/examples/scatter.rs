@@ -129,7 +129,8 @@ fn main() {
             question
         })
         .collect();
-    println!("{policies} policies; {}", Index::reason(&program));
+    let (_, reason) = Index::choose(&program, &Settings::default(), &|_| false);
+    println!("{policies} policies; {reason}");
     for kind in IndexKind::ALL {
         let start = Instant::now();
         let index = Index::build(kind, &program, &Settings::default());

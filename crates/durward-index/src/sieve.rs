@@ -125,6 +125,17 @@ impl Sieves {
         self.members.len()
     }
 
+    /// The slots that a sieve looks at, in order.
+    pub(crate) fn slots(&self, number: u32) -> Vec<SlotId> {
+        let steps = self.sieves.get(number as usize).and_then(|sieve| {
+            let first = sieve.first_step as usize;
+            self.steps.get(first..first + sieve.steps as usize)
+        });
+        let mut slots: Vec<SlotId> = steps.unwrap_or_default().iter().map(|step| step.slot).collect();
+        slots.dedup();
+        slots
+    }
+
     /// How many slots all sieves look at.
     pub(crate) fn steps(&self) -> usize {
         self.steps.len()

@@ -54,6 +54,7 @@ pub use builder::PdpBuilder;
 pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
+    Survey as IndexSurvey,
 };
 pub use durward_ir::combine::Algorithm;
 pub use durward_ir::{AttributeName, DataType, Value};
@@ -110,6 +111,12 @@ impl Pdp {
     /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
     pub fn index_statistics(&self) -> IndexStatistics {
         self.snapshot.load().index.statistics()
+    }
+
+    /// What there is to tell policies apart by, and the order in which the index in force looks at it.
+    pub fn survey(&self) -> IndexSurvey {
+        let snapshot = self.snapshot.load();
+        snapshot.index.survey(&snapshot.program, &self.recipe.index_settings)
     }
 
     /// Puts other policies in force, for every decision that begins after this returns. Decisions under way finish

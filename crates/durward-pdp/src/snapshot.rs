@@ -85,22 +85,32 @@ impl Snapshot {
         };
         let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
         let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
-        let index = Index::build_with_sources(kind, &program, &recipe.index_settings, &may_be_asked);
+        let (index, described) = index(kind, &program, &recipe.index_settings, &may_be_asked);
         let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
-        let info = SnapshotInfo {
-            id,
-            documents,
-            policies: program.policy_count(),
-            rules,
-            index: match kind {
-                IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
-                IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
-                    index.describe()
-                }
-            },
-        };
+        let info = SnapshotInfo { id, documents, policies: program.policy_count(), rules, index: described };
         let constant = if recipe.is_plain { None } else { always(&program) };
         let time = TimeSlots::of(&program.slots);
         Ok(Snapshot { is_sourced, time, program, index, constant, variables, secrets, info })
+    }
+}
+
+/// An index, and what it is; of one that was chosen also why.
+fn index(
+    kind: IndexKind,
+    program: &Program,
+    settings: &Settings,
+    is_sourced: &dyn Fn(SlotId) -> bool,
+) -> (Index, String) {
+    match kind {
+        IndexKind::Auto => {
+            let (index, reason) = Index::choose(program, settings, is_sourced);
+            let described = format!("{}; {reason}", index.describe());
+            (index, described)
+        }
+        IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
+            let index = Index::build_with_sources(kind, program, settings, is_sourced);
+            let described = index.describe();
+            (index, described)
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Divides the children of every set by what their targets ask for.
 //!
 //! Greedy: the slot whose values leave the fewest children on the average is looked at first, but for those that are
-//! better looked at last ([`super::order`]); then each branch is divided further. Children that do not limit that slot go into all branches; where that would copy too many of
-//! them, those that do and those that do not are divided apart, and their lists merged when deciding. Equal lists
-//! and equal nodes are kept once.
+//! better looked at last ([`super::order`]); then each branch is divided further. Children that do not limit that
+//! slot go into all branches. Where that would copy too many of them, they are sifted ([`sift`]); or those that do
+//! and those that do not are divided apart, and their lists merged when deciding. Equal lists and equal nodes are
+//! kept once.
 //!
 //! A set has up to two diagrams. The exact one lists its children. The deep one also divides the children of
 //! children that may be replaced by them ([`super::expand`]); it is for questions with one value for each slot, so
@@ -61,6 +62,8 @@ pub(super) struct Maker<'p> {
     sieves: Sieves,
     /// See [`Settings::canonical_ways_max`].
     ways_max: usize,
+    /// See [`Settings::canonical_conjunctions_max`].
+    conjunctions_max: usize,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
@@ -86,6 +89,7 @@ impl<'p> Maker<'p> {
             counting: Counting::of(program),
             sieves: Sieves::default(),
             ways_max: settings.canonical_ways_max,
+            conjunctions_max: settings.canonical_conjunctions_max,
             is_listed: vec![false; necessary.len()],
             is_cut: false,
             is_thrifty: false,
@@ -124,6 +128,7 @@ impl<'p> Maker<'p> {
             sieves: self.sieves.len(),
             sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
             is_cut: self.is_cut,
+            is_full: self.store.is_full(),
         };
         self.store.finish();
         self.sieves.finish();
@@ -205,7 +210,7 @@ impl<'p> Maker<'p> {
         if division.kept_back.is_empty() {
             return self.divide(division, places, DEPTH_MAX);
         }
-        let (mark, was_cut) = (self.store.mark(), self.is_cut);
+        let (mark, sieves, was_cut) = (self.store.mark(), self.sieves.mark(), self.is_cut);
         let step = self.divide(division, places.clone(), DEPTH_MAX);
         if !division.is_spent() && !self.store.is_full() {
             return step;
@@ -213,6 +218,7 @@ impl<'p> Maker<'p> {
         // Going back looks at all that there is: once is enough.
         self.is_thrifty = true;
         self.store.go_back_to(mark);
+        self.sieves.go_back_to(sieves);
         self.is_cut = was_cut;
         division.start_over();
         self.divide(division, places, DEPTH_MAX)

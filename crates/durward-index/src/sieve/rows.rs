@@ -81,6 +81,15 @@ impl Rows {
         size_of_val(&*self.blocks) + size_of_val(&*self.lists)
     }
 
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.blocks.len(), self.lists.len())
+    }
+
+    pub(super) fn truncate(&mut self, (blocks, lists): (usize, usize)) {
+        self.blocks.truncate(blocks);
+        self.lists.truncate(lists);
+    }
+
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
         self.blocks.shrink_to_fit();

@@ -113,7 +113,7 @@ fn every_index_answers_so_over_policies_that_test_random_subsets_of_attributes()
     compare_all(from_environment("INDEX_PROGRAMS", PROGRAMS) / 50, Shape::scattered);
 }
 
-#[expect(clippy::panic, reason = "a test says what it found")]
+#[expect(clippy::panic, clippy::print_stdout, reason = "a test says what it found")]
 fn compare_all(programs: u64, shape: fn(&mut Random) -> Shape) {
     let seed = from_environment("INDEX_SEED", SEED);
     for number in 0..programs {

@@ -45,3 +45,20 @@ fn a_root_leaves_the_others_unused() {
     let ran = durward(&["check", "roots", "--root", "others"]).exits(1);
     assert!(ran.stdout.contains("no policy or policy set `others` to start from"), "{}", ran.stdout);
 }
+
+#[test]
+fn an_index_is_explained_when_asked() {
+    for (index, reason) in
+        [("auto", "; `scan`, because "), ("canonical", "canonical: "), ("diagram", "diagram: ")]
+    {
+        let ran = durward(&["check", "hospital", "--index", index]).exits(0);
+        assert!(ran.stdout.contains(reason), "{}", ran.stdout);
+        assert!(ran.stdout.contains("told apart by no attribute"), "{}", ran.stdout);
+    }
+    let ran = durward(&["check", "hospital", "--index", "diagram", "--format", "json"]).exits(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(report["findings"].as_array().unwrap().is_empty());
+    assert!(report["index"]["elements"].as_u64().unwrap() > 0, "{report}");
+    durward(&["check", "broken", "--index", "auto"]).exits(1);
+    durward(&["check", "hospital", "--index", "tree"]).exits(2);
+}
