@@ -137,8 +137,12 @@ impl Sieves {
             let first = sieve.first_step as usize;
             self.steps.get(first..first + sieve.steps as usize)
         });
-        let mut slots: Vec<SlotId> = steps.unwrap_or_default().iter().map(|step| step.slot).collect();
-        slots.dedup();
+        let mut slots = Vec::new();
+        for step in steps.unwrap_or_default() {
+            if !slots.contains(&step.slot) {
+                slots.push(step.slot);
+            }
+        }
         slots
     }
 

@@ -9,6 +9,7 @@
 )]
 
 mod broken;
+mod chosen;
 mod generate;
 mod shapes;
 
