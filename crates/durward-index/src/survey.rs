@@ -85,7 +85,7 @@ fn note(necessary: &Necessary, asked: &mut BTreeMap<SlotId, (usize, Map<Atom, us
 /// The first of those with the most children.
 fn largest_set(program: &Program) -> Option<(NodeId, &Set)> {
     let sets = program.nodes().filter_map(|(id, node)| match node {
-        Node::Set(set) => Some((id, set)),
+        Node::Set(set) => Some((id, &**set)),
         Node::Rule(_) => None,
     });
     sets.max_by_key(|(id, set)| (set.children.len(), *id)).map(|(id, set)| (id, &**set))
