@@ -76,11 +76,11 @@ pub(super) fn by_scenario(group: &Group<'_>, scenarios: &[&str], shown: Shown) -
         + CHARACTER_WIDTH * scenarios.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64
         + 14.0;
     let top = head_height(group);
-    let lanes: f64 = scenarios.iter().map(|name| lanes_height(group, name)).sum();
-    let mut scene = Scene::new(shown.title(), WIDTH, top + lanes + AXIS - 16.0);
+    let between: f64 = scenarios.iter().map(|name| lanes_height(group, name)).sum();
+    let mut scene = Scene::new(shown.title(), WIDTH, top + between + AXIS - 16.0);
     head(&mut scene, group, shown, "");
     let axis = Axis::new(rows().flat_map(|row| shown.values(row)), left, WIDTH - NUMBERS - MARGIN);
-    vertical_grid(&mut scene, &axis.ticks(shown.label()), top, top + lanes);
+    vertical_grid(&mut scene, &axis.ticks(shown.label()), top, top + between);
     let mut y = top;
     for (number, name) in scenarios.iter().enumerate() {
         let height = lanes_height(group, name);
