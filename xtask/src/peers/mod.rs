@@ -107,7 +107,14 @@ fn on_set(
 ) -> Result<(), String> {
     let ours = durward.decisions(set)?;
     for engine in engines {
-        let Some(mut running) = engine.start(set)? else { continue };
+        let mut running = match engine.start(set) {
+            Ok(Some(running)) => running,
+            Ok(None) => continue,
+            Err(why) => {
+                println!("left out: {} on {}: {why}", engine.title, set.name);
+                continue;
+            }
+        };
         println!("\n== {} on {}", engine.title, set.name);
         agree(set, &ours, &running.decisions(set)?)?;
         println!("all {} decisions agree", ours.len());
