@@ -472,7 +472,7 @@ fn best(splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> 
     let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
     // Lists that will be short are divided by all their own targets, and before is as good as after.
     let is_short = length <= SHORT
-        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= SHORT);
+        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
     let copies_max = if kept_back.is_empty() { COPIES_MAX } else { EARLY_COPIES_MAX };
     let candidates = splits.iter().filter(|split| !is_kept_back(split));
     let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
