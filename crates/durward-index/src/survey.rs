@@ -88,7 +88,7 @@ fn largest_set(program: &Program) -> Option<(NodeId, &Set)> {
         Node::Set(set) => Some((id, &**set)),
         Node::Rule(_) => None,
     });
-    sets.max_by_key(|(id, set)| (set.children.len(), *id)).map(|(id, set)| (id, &**set))
+    sets.max_by_key(|(id, set)| (set.children.len(), *id))
 }
 
 /// As policies call it: `subject.role` of a subscription, else the identifier.

@@ -19,6 +19,7 @@ use crate::session::User;
 use crate::{IdentityError, Moment};
 
 /// What came of looking at a password.
+#[expect(clippy::large_enum_variant, reason = "it is used up where it is made")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Checked {
     /// It is the user's.

@@ -1,6 +1,7 @@
 //! Every index must answer exactly what the plain evaluator answers.
 
 #![expect(
+    clippy::print_stdout,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::wildcard_enum_match_arm,

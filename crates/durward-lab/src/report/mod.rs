@@ -176,7 +176,7 @@ fn families<'r>(group: &Group<'r>) -> Vec<&'r str> {
                 other.family().is_some_and(|(name, _)| name == family)
                     && other.policies.total_cmp(&row.policies).is_ne()
             };
-            if !found.contains(&family) && series.rows.iter().any(|other| is_other(other)) {
+            if !found.contains(&family) && series.rows.iter().any(is_other) {
                 found.push(family);
             }
         }

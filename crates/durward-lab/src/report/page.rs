@@ -32,7 +32,7 @@ pub(super) fn text(rows: &[Row], pictures: &[Picture]) -> String {
 }
 
 /// Each of these once, in the order of the first.
-fn distinct<'r>(rows: &'r [Row], of: fn(&Row) -> &str) -> Vec<&'r str> {
+fn distinct(rows: &[Row], of: fn(&Row) -> &str) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for text in rows.iter().map(of) {
         if !all.contains(&text) {

@@ -222,3 +222,47 @@ fn to_count(length: f32) -> usize {
 fn to_byte(value: f32) -> u8 {
     value.round().clamp(0.0, 255.0) as u8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::at;
+    use super::*;
+    use miniz_oxide::inflate::decompress_to_vec_zlib;
+
+    /// A picture of 20 by 10 pixels, most of it red.
+    fn picture() -> Vec<u8> {
+        let mut scene = Scene::new("red", 20.0 / SCALE, 10.0 / SCALE);
+        scene.underlay(at(0.0, 0.0), at(12.0, 4.0), [0xff, 0, 0]);
+        bytes(&scene).unwrap()
+    }
+
+    #[test]
+    fn a_file_has_the_parts_that_the_standard_asks_for() {
+        let file = picture();
+        assert_eq!(&file[..16], b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+        assert_eq!((&file[16..24], &file[24..29]), (&[0, 0, 0, 20, 0, 0, 0, 10][..], &[8, 2, 0, 0, 0][..]));
+        // The check sum of an empty end is the same in every file.
+        assert_eq!(&file[file.len() - 12..], b"\0\0\0\0IEND\xae\x42\x60\x82");
+    }
+
+    #[test]
+    fn pixels_are_where_shapes_were() {
+        let file = picture();
+        let start = 8 + 12 + 13;
+        let length = u32::from_be_bytes(file[start..start + 4].try_into().unwrap()) as usize;
+        assert_eq!(&file[start + 4..start + 8], b"IDAT");
+        let rows = decompress_to_vec_zlib(&file[start + 8..start + 8 + length]).unwrap();
+        assert_eq!(rows.len(), (20 * 3 + 1) * 10);
+        let pixel = |x: usize, y: usize| &rows[y * 61 + 1 + x * 3..][..3];
+        assert_eq!(
+            (pixel(0, 0), pixel(17, 5), pixel(19, 0), pixel(0, 9)),
+            (&[0xff, 0, 0][..], &[0xff, 0, 0][..], &[0xff; 3][..], &[0xff; 3][..])
+        );
+    }
+
+    #[test]
+    fn a_picture_without_an_end_is_not_drawn() {
+        assert_eq!(bytes(&Scene::new("long", 1_000.0, 1e9)), None);
+        assert_eq!(bytes(&Scene::new("nothing", 0.0, 10.0)), None);
+    }
+}

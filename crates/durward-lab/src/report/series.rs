@@ -119,3 +119,66 @@ fn words(parts: &[String], varying: &[bool]) -> String {
         .collect();
     some.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rows(of: &[(&str, &str, u64)]) -> Vec<Row> {
+        let row = |(number, (index, mode, threads)): (usize, &(&str, &str, u64))| {
+            json!({
+                "scenario": "hospital-5", "language": "sapl", "index": index, "mode": mode, "threads": threads,
+                "policies": 170, "decisions_per_s": number + 1, "p50_ns": 1, "p99_ns": 2, "p999_ns": 3, "build_ms": 1,
+                "version": "1", "machine": {}, "command": "durward",
+            })
+        };
+        let rows: Vec<_> = of.iter().enumerate().map(row).collect();
+        super::super::row::read(&json!(rows).to_string()).unwrap()
+    }
+
+    fn labels(rows: &[Row]) -> Vec<(String, Vec<String>)> {
+        let of = |group: Group<'_>| (group.label, group.series.into_iter().map(|it| it.label).collect());
+        groups(rows).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn series_are_called_by_what_they_differ_in() {
+        let one = |label: &str| vec![(String::new(), vec![label.to_owned()])];
+        assert_eq!(labels(&rows(&[("auto", "text", 1)])), one("auto"));
+        let two = labels(&rows(&[("auto", "text", 1), ("auto", "text", 2)]));
+        assert_eq!(two, [(String::new(), vec!["1 thread".to_owned(), "2 threads".to_owned()])]);
+    }
+
+    #[test]
+    fn too_many_series_are_several_pictures() {
+        let mut all = Vec::new();
+        for mode in ["encoded", "text"] {
+            for index in ["scan", "bloom", "canonical", "diagram", "auto"] {
+                all.push((index, mode, 1));
+            }
+        }
+        let labels = labels(&rows(&all));
+        let modes: Vec<(&str, usize)> =
+            labels.iter().map(|(label, all)| (label.as_str(), all.len())).collect();
+        assert_eq!(modes, [("encoded", 5), ("text", 5)]);
+        assert_eq!(labels[0].1[0], "scan");
+    }
+
+    #[test]
+    fn the_later_of_two_measurements_counts() {
+        let rows = rows(&[("auto", "text", 1), ("auto", "text", 1)]);
+        let groups = groups(&rows);
+        let rates: Vec<f64> = groups[0].series[0].rows.iter().map(|row| row.decisions_per_s).collect();
+        assert_eq!(rates, [2.0]);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_named() {
+        let of = |text: &str| super::super::row::read(text).unwrap_err();
+        assert!(of("{").starts_with("not JSON: "));
+        assert_eq!(of("{}"), "not an array of measurements");
+        assert_eq!(of("[{}]"), "measurement 1 has no `decisions_per_s` that could be drawn");
+        assert!(of(r#"[{"decisions_per_s": 0}]"#).contains("`decisions_per_s`"));
+    }
+}
