@@ -128,7 +128,8 @@ impl Index {
                 0 => format!("`diagram`, because {told_apart}"),
                 sieves => format!(
                     "`diagram`, because {told_apart}; those that test now these, now those attributes go \
-                     through {sieves} sieves instead of being copied over and over"
+                     through {sieves} sieve{} instead of being copied over and over",
+                    if sieves == 1 { "" } else { "s" }
                 ),
             };
             return (Index::Diagram(Box::new(diagram)), reason);

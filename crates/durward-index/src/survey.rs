@@ -85,10 +85,10 @@ fn note(necessary: &Necessary, asked: &mut BTreeMap<SlotId, (usize, Map<Atom, us
 /// The first of those with the most children.
 fn largest_set(program: &Program) -> Option<(NodeId, &Set)> {
     let sets = program.nodes().filter_map(|(id, node)| match node {
-        Node::Set(set) => Some((id, set)),
+        Node::Set(set) => Some((id, &**set)),
         Node::Rule(_) => None,
     });
-    sets.max_by_key(|(id, set)| (set.children.len(), *id)).map(|(id, set)| (id, &**set))
+    sets.max_by_key(|(id, set)| (set.children.len(), *id))
 }
 
 /// As policies call it: `subject.role` of a subscription, else the identifier.

@@ -48,9 +48,7 @@ fn a_root_leaves_the_others_unused() {
 
 #[test]
 fn an_index_is_explained_when_asked() {
-    for (index, reason) in
-        [("auto", "; `scan`, because "), ("canonical", "canonical: "), ("diagram", "diagram: ")]
-    {
+    for (index, reason) in [("auto", ", because "), ("canonical", "canonical: "), ("diagram", "diagram: ")] {
         let ran = durward(&["check", "hospital", "--index", index]).exits(0);
         assert!(ran.stdout.contains(reason), "{}", ran.stdout);
         assert!(ran.stdout.contains("told apart by no attribute"), "{}", ran.stdout);

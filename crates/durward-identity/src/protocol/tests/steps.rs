@@ -25,9 +25,9 @@ impl World {
             24 if self.places[node].is_up => {
                 let ask = self.ask(node, Waits::Nothing);
                 if self.chance.once_in(10) {
-                    self.handle(node, Event::Rotate { ask })
+                    self.handle(node, Event::Rotate { ask });
                 } else {
-                    drop(self.waiting.remove(&ask))
+                    self.waiting.remove(&ask);
                 }
             }
             _ => self.validate(node),
