@@ -22,7 +22,7 @@ use crate::{IdentityError, Moment};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Checked {
     /// It is the user's.
-    Right(Account),
+    Right(Box<Account>),
     /// It is not; or there is no such user, or he may not log in. Which of these took the same time to find out, and goes to the
     /// audit, not to whoever asked.
     Wrong(Why),
