@@ -66,7 +66,7 @@ pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
 };
-pub use snapshot::SnapshotInfo;
+pub use snapshot::{DeadPolicy, SnapshotInfo};
 pub use source::{AttributeSource, SourceError};
 pub use subscription::Attempt;
 
@@ -106,6 +106,21 @@ impl Pdp {
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()
+    }
+
+    /// The policies of SAPL in force that never have a say, each with its place and why: they are left out, and hardly
+    /// meant. Of XACML's, [`xacml::check`] tells.
+    pub fn dead_policies(&self) -> Vec<DeadPolicy> {
+        let snapshot = self.snapshot.load();
+        let program = &snapshot.program;
+        let dead = program.dead.iter().map(|dead| DeadPolicy {
+            source: program.sources.get(dead.place.source as usize).cloned().unwrap_or_default().into(),
+            line: dead.place.line,
+            column: dead.place.column,
+            message: dead.message.clone(),
+            help: dead.help,
+        });
+        dead.collect()
     }
 
     /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.

@@ -44,6 +44,21 @@ pub struct SnapshotInfo {
     pub index: String,
 }
 
+/// A policy or a set that never has a say: [`crate::Pdp::dead_policies`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadPolicy {
+    /// The name of its document.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, in characters, from 1.
+    pub column: u32,
+    /// Which it is, and why.
+    pub message: String,
+    /// A way out.
+    pub help: &'static str,
+}
+
 /// The policies in force.
 #[derive(Debug)]
 pub(crate) struct Snapshot {

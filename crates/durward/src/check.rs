@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
-use durward_pdp::{IndexKind, Pdp, PolicyText};
+use durward_pdp::{DeadPolicy, IndexKind, Pdp, PolicyText};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
@@ -72,8 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
         texts.iter().cloned().partition(PolicyText::is_sapl);
+    let mut dead = Vec::new();
     if !sapl.is_empty() {
-        errors.extend(Pdp::builder().policies(sapl).build().err().unwrap_or_default());
+        match Pdp::builder().policies(sapl).build() {
+            Ok(pdp) => dead = pdp.dead_policies(),
+            Err(found) => errors.extend(found),
+        }
     }
     let errors_of_sapl = errors.len();
     for text in &xacml {
@@ -83,12 +87,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     let is_incomplete = errors.len() > errors_of_sapl;
-    let found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
+    let mut found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
     if !is_incomplete {
         let options =
             lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
         errors.extend(lower(&documents, &options).err().unwrap_or_default());
     }
+    found.extend(dead.into_iter().map(of_dead));
     let findings = merge(found, errors.into_iter().map(Finding::from));
     let shown: Vec<&Finding> =
         findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
@@ -147,6 +152,18 @@ fn json_of_index(pdp: &Pdp) -> Json {
         "never": survey.never,
         "undivided": survey.unlimited,
     })
+}
+
+fn of_dead(dead: DeadPolicy) -> Finding {
+    Finding {
+        severity: Severity::Warning,
+        code: "unreachable-policy",
+        source: dead.source.into(),
+        line: dead.line,
+        column: dead.column,
+        message: dead.message,
+        help: Some(dead.help.to_owned()),
+    }
 }
 
 impl Level {

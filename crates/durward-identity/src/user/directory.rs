@@ -220,7 +220,7 @@ impl UserStore for Directory {
         Ok(match compared {
             Compared::Wrong => Checked::Wrong(Why::Password),
             Compared::Right | Compared::RightAndOld if account.disabled => Checked::Wrong(Why::Disabled),
-            Compared::Right | Compared::RightAndOld => Checked::Right(account),
+            Compared::Right | Compared::RightAndOld => Checked::Right(Box::new(account)),
         })
     }
 

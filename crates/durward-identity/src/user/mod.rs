@@ -19,11 +19,10 @@ use crate::session::User;
 use crate::{IdentityError, Moment};
 
 /// What came of looking at a password.
-#[expect(clippy::large_enum_variant, reason = "it is used up where it is made")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Checked {
     /// It is the user's.
-    Right(Account),
+    Right(Box<Account>),
     /// It is not; or there is no such user, or he may not log in. Which of these took the same time to find out, and goes to the
     /// audit, not to whoever asked.
     Wrong(Why),

@@ -11,7 +11,7 @@ use super::foregone::Foregone;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
-use super::{Atom, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
+use super::{Atom, Dead, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
 use crate::attribute::AttributeName;
 use crate::combine::Effects;
 use crate::function::Function;
@@ -34,6 +34,7 @@ pub struct Builder {
     sources: Vec<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
+    dead: Vec<Dead>,
     /// Whether nothing is to be put into a faster form.
     pub(super) is_plain: bool,
     pub(super) folding: Folding,
@@ -54,6 +55,16 @@ impl Builder {
     /// remembered. No answer depends on it: this is what the faster forms are held to. To be called first.
     pub fn stay_plain(&mut self) {
         self.is_plain = true;
+    }
+
+    /// Whether what can never have a say may be left out: nobody will ask what became of it.
+    pub fn may_leave_out(&self) -> bool {
+        !self.is_plain && self.written.is_none()
+    }
+
+    /// Notes what can never have a say.
+    pub fn note_dead(&mut self, dead: Dead) {
+        self.dead.push(dead);
     }
 
     /// Whether [`Builder::write`] does anything.
@@ -177,6 +188,7 @@ impl Builder {
             slots: self.slots,
             sources: self.sources,
             written: self.written.unwrap_or_default(),
+            dead: self.dead,
         };
         if is_plain {
             return program;

@@ -60,3 +60,18 @@ fn an_index_is_explained_when_asked() {
     durward(&["check", "broken", "--index", "auto"]).exits(1);
     durward(&["check", "hospital", "--index", "tree"]).exits(2);
 }
+
+#[test]
+fn policies_of_sapl_that_never_have_a_say_are_warnings() {
+    let ran = durward(&["check", "dead"]).exits(0);
+    for said in [
+        "dead/doors.sapl:4:8: warning: policy `visitors` is never asked: `everybody` (line 3) before it",
+        "dead/safes.sapl:1:8: warning: policy `safes` never applies: its conditions contradict one another",
+        "[unreachable-policy]",
+        "2 documents: 0 errors, 2 warnings, 0 hints",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}\n{}", ran.stdout);
+    }
+    let ran = durward(&["check", "dead", "--level", "error"]).exits(0);
+    assert!(!ran.stdout.contains("never"), "{}", ran.stdout);
+}
