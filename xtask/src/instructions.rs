@@ -37,7 +37,7 @@ const KEPT: &str = "xtask/instructions.tsv";
 const COUNTED: &str = "instructions::rounds*";
 
 /// Which copy of `memcpy` the C library chooses depends on the processor, unless it is told.
-const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-ERMS,-FSRM";
+const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load";
 
 /// `cargo xtask instructions [--bless]`.
 pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
