@@ -41,10 +41,15 @@ impl Pdp {
     /// ```
     pub fn decide_batch(&self, subscriptions: &[Subscription], decisions: &mut [Decision]) -> usize {
         let snapshot = self.snapshot.load();
+        let count = subscriptions.len().min(decisions.len());
+        if let Some(always) = &snapshot.constant {
+            decisions.iter_mut().take(count).for_each(|decision| decision.clone_from(always));
+            return count;
+        }
         for (subscriptions, decisions) in subscriptions.chunks(BATCH).zip(decisions.chunks_mut(BATCH)) {
             self.decide_few(&snapshot, subscriptions, decisions);
         }
-        subscriptions.len().min(decisions.len())
+        count
     }
 
     /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
@@ -77,7 +82,7 @@ fn glance_at_all(
     verdicts: &mut [Option<Verdict>; BATCH],
 ) {
     let Index::Diagram(diagram) = &snapshot.index else { return };
-    if snapshot.time.is_used() || snapshot.constant.is_some() || snapshot.program.has_foregone() {
+    if snapshot.time.is_used() || snapshot.program.has_foregone() {
         return;
     }
     let slots = &snapshot.program.slots;
