@@ -9,6 +9,7 @@ mod demo;
 mod differential;
 mod fuzz;
 mod generate;
+mod instructions;
 mod licences;
 mod links;
 mod metadata;
@@ -34,6 +35,7 @@ cargo xtask <command>
                          --questions N   how many at least      --seed S   draw others
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
+  instructions           count the instructions of decisions  --bless       keep what is counted now
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -65,6 +67,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["peers", "check"] => Ok(peers::check_alone()),
+        ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["peers", rest @ ..] => peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");

@@ -3,7 +3,7 @@
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
 use crate::tools::{MOSQUITTO, MOSQUITTO_PUB};
-use crate::{check, clients, demo, fuzz, peers, readme, recorded, release};
+use crate::{check, clients, demo, fuzz, instructions, peers, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -16,6 +16,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("recorded data", recorded::check);
     report.step("tests", tests);
     fuzz::steps(&mut report, FUZZ_S);
+    report.step("instruction counts", instructions::check);
     report.step("release binary", release::check);
     clients::steps(&mut report, "");
     peers::steps(&mut report);

@@ -28,6 +28,10 @@ pub(crate) const JAVA: Tool = Tool {
     purpose: "the other engines and the clients in Java",
 };
 
+/// What counts instructions.
+pub(crate) const VALGRIND: Tool =
+    Tool { names: &["valgrind"], package: "valgrind", purpose: "counting instructions" };
+
 /// What fetches and builds them.
 pub(crate) const MAVEN: Tool =
     Tool { names: &["mvn"], package: "maven", purpose: "building the other engines and the clients in Java" };

@@ -50,7 +50,8 @@
 //! ```text
 //!              Connected, behind          applied all there was
 //!   Starting ---------------------> CatchingUp ---------------> Live
-//!                                    ^  ^    |                   |
+//!                                    ^  ^    ^-------------------|  nothing heard for some seconds
+//!                                    |  |    |                   |
 //!                   Connected        |  |    | Lost              | Lost
 //!                        '---------- Lost <--+-------------------'
 //!                                       '-- a gap in the records: ask again from the last one applied
@@ -63,11 +64,15 @@
 //!
 //! No LDAP, no NATS, no HTTP: they implement [`user::UserStore`], and carry the effects of [`protocol::Node`].
 
+pub mod audit;
 mod entropy;
 mod error;
+pub mod jwt;
+pub mod login;
 mod moment;
 pub mod protocol;
 pub mod session;
+pub mod user;
 
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::IdentityError;

@@ -6,7 +6,7 @@
 
 use durward_ir::combine::{Algorithm, Flow};
 use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
-use durward_ir::program::{Node, NodeId, Program, Set};
+use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
 use crate::formula;
@@ -52,6 +52,11 @@ impl Canonical {
         statistics.slots = sieves.steps();
         statistics.bytes = size_of_val(&*of_node) + sieves.bytes() + targets.bytes();
         Canonical { of_node, sieves, targets, statistics }
+    }
+
+    /// The slots that the sieve of a set looks at, in order.
+    pub(crate) fn order(&self, id: NodeId) -> Vec<SlotId> {
+        self.sieve(id).map_or_else(Vec::new, |sieve| self.sieves.slots(sieve))
     }
 
     /// What the sieves consist of.

@@ -7,13 +7,14 @@
 //! An index may leave out what stands behind a child that certainly decides. Where such a child is gone, those that it
 //! may have hidden are shown again ([`hidden`]).
 
+mod glance;
 mod ground;
 mod hidden;
 mod newcomers;
 
 use std::sync::Arc;
 
-use durward_ir::combine::Flow;
+use durward_ir::combine::{Flow, PlainFold};
 use durward_ir::evaluate::{Everything, Known, ListPolicies, Shortlist};
 use durward_ir::program::{Node, NodeId, Program, Set};
 use durward_ir::question::Question;
@@ -36,6 +37,8 @@ pub struct Changed {
     targets: Targets,
     first: u32,
     hidden: Hidden,
+    /// How votes are combined, where that can be done at a glance.
+    fold: Option<PlainFold>,
 }
 
 /// The children of the base's root that are there no more, by their places.
@@ -75,10 +78,14 @@ impl Changed {
         let first = program.base_len() as u32;
         let (gone, arrivals) = compare(&old.children, &new.children, first)?;
         let targets = Targets::of_later(program);
-        let newcomers = Newcomers::of(program, &targets, first, new.algorithm, arrivals);
+        let mut newcomers = Newcomers::of(program, &targets, first, new.algorithm, arrivals);
         let before = before.filter(|before| Arc::ptr_eq(&before.ground, &ground));
         let known = before.map(|before| (&before.hidden, &before.gone));
         let hidden = Hidden::of(&ground, &gone, known);
+        let fold = ground.fold().filter(|_| hidden.is_empty());
+        if fold.is_some() {
+            newcomers.make_ready(program, before.map(|before| &before.newcomers));
+        }
         Some(Changed {
             root: program.root(),
             gone: Gone::of(gone),
@@ -86,6 +93,7 @@ impl Changed {
             targets,
             first,
             hidden,
+            fold,
             ground,
         })
     }

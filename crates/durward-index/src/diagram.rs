@@ -10,6 +10,7 @@
 mod build;
 mod division;
 mod expand;
+mod look;
 mod merge;
 mod order;
 mod store;

@@ -20,6 +20,7 @@ mod necessary;
 mod settings;
 mod sieve;
 mod statistics;
+mod survey;
 mod target;
 
 pub use bloom::Bloom;
@@ -30,6 +31,7 @@ pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
 pub use statistics::{BloomStatistics, CanonicalStatistics, DiagramStatistics, Statistics};
+pub use survey::{Survey, Surveyed};
 
 use std::sync::Arc;
 
@@ -80,7 +82,7 @@ impl Index {
             IndexKind::Bloom => Index::Bloom(Bloom::build(program, settings)),
             IndexKind::Canonical => Index::Canonical(Canonical::build(program, settings)),
             IndexKind::Diagram => Index::Diagram(Box::new(Diagram::build(program, settings, is_sourced))),
-            IndexKind::Auto => Index::build_with_sources(choose(program).0, program, settings, is_sourced),
+            IndexKind::Auto => Index::choose(program, settings, is_sourced).0,
         }
     }
 
@@ -130,26 +132,61 @@ impl Index {
         }
     }
 
-    /// Why [`IndexKind::Auto`] chooses what it chooses for this program, in one sentence.
-    pub fn reason(program: &Program) -> String {
-        choose(program).1
+    /// What suits a program, and why, in one sentence. Builds a diagram where that may suit, and says what came of it.
+    pub fn choose(
+        program: &Program,
+        settings: &Settings,
+        is_sourced: &dyn Fn(SlotId) -> bool,
+    ) -> (Index, String) {
+        let (nodes, atoms) = (program.nodes().len(), program.slots.atom_count());
+        if nodes <= AUTO_SCAN_NODES_MAX {
+            let reason =
+                format!("`scan`, because {nodes} policy elements are evaluated as fast as an index is read");
+            return (Index::Scan(Everything), reason);
+        }
+        if atoms == 0 {
+            let reason = "`scan`, because no target compares an attribute with a value".to_owned();
+            return (Index::Scan(Everything), reason);
+        }
+        let diagram = Diagram::build(program, settings, is_sourced);
+        let built = diagram.statistics();
+        let told_apart = format!("{nodes} policy elements can be told apart by {atoms} values");
+        if !built.is_full {
+            let reason = match built.sieves {
+                0 => format!("`diagram`, because {told_apart}"),
+                sieves => format!(
+                    "`diagram`, because {told_apart}; those that test now these, now those attributes go \
+                     through {sieves} sieve{} instead of being copied over and over",
+                    if sieves == 1 { "" } else { "s" }
+                ),
+            };
+            return (Index::Diagram(Box::new(diagram)), reason);
+        }
+        let (full, canonical) = (built.nodes, Canonical::build(program, settings));
+        if canonical.statistics().is_cut {
+            let reason = format!(
+                "`diagram`, because {told_apart}, although {full} nodes are its limit, and bit sets reach theirs"
+            );
+            return (Index::Diagram(Box::new(diagram)), reason);
+        }
+        let reason =
+            format!("`canonical`, because {told_apart}, and {full} nodes of a diagram are its limit");
+        (Index::Canonical(canonical), reason)
     }
-}
 
-/// What `auto` means for a program, and why.
-fn choose(program: &Program) -> (IndexKind, String) {
-    let nodes = program.nodes().len();
-    let atoms = program.slots.atom_count();
-    if nodes <= AUTO_SCAN_NODES_MAX {
-        let reason =
-            format!("`scan`, because {nodes} policy elements are evaluated as fast as an index is read");
-        (IndexKind::Scan, reason)
-    } else if atoms == 0 {
-        (IndexKind::Scan, "`scan`, because no target compares an attribute with a value".to_owned())
-    } else {
-        let reason =
-            format!("`diagram`, because {nodes} policy elements can be told apart by {atoms} values");
-        (IndexKind::Diagram, reason)
+    /// What there is to tell the elements of the largest set apart by.
+    pub fn survey(&self, program: &Program, settings: &Settings) -> Survey {
+        Survey::of(program, self, settings)
+    }
+
+    /// The attributes it looks at for a set, in the order in which it comes upon them.
+    fn order(&self, id: NodeId) -> Vec<SlotId> {
+        match self {
+            Index::Scan(_) | Index::Bloom(_) => Vec::new(),
+            Index::Canonical(canonical) => canonical.order(id),
+            Index::Diagram(diagram) => diagram.order(id),
+            Index::Changed(changed) => changed.base().order(id),
+        }
     }
 }
 

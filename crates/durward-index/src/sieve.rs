@@ -29,8 +29,14 @@ use crate::inline::Inline;
 pub(crate) use build::Candidate;
 use rows::{BLOCK_BITS, BLOCK_WORDS, Row, Rows};
 
-/// Slots, and values beyond the first of each, that are looked up without asking for memory.
-const INLINE_MAX: usize = 20;
+/// So many slots are looked at without asking for memory.
+const INLINE_MAX: usize = 24;
+
+/// So many slots whose rows are lists, or that hold several values, the values counted.
+const FEW: usize = 8;
+
+/// So many slots that nobody can tell.
+const RARE: usize = 4;
 
 /// How many slots one sieve looks at, the most telling ones. What is asked of others is for the evaluator.
 const STEPS_MAX: usize = 64;
@@ -106,13 +112,13 @@ struct Pour {
     /// Dense rows a conjunction must be in.
     plain: Inline<u32, INLINE_MAX>,
     /// All others.
-    unions: Inline<Union, INLINE_MAX>,
+    unions: Inline<Union, FEW>,
     /// The shortest list among the rows.
     shortest: Option<Row>,
     /// Conjunctions in these are suspects.
-    suspects: Inline<Row, INLINE_MAX>,
+    suspects: Inline<Row, RARE>,
     /// Conjunctions not in these are.
-    unasked: Inline<Row, INLINE_MAX>,
+    unasked: Inline<Row, RARE>,
 }
 
 impl Sieves {
@@ -123,6 +129,21 @@ impl Sieves {
     /// How many conjunctions there are.
     pub(crate) fn conjunctions(&self) -> usize {
         self.members.len()
+    }
+
+    /// The slots that a sieve looks at, in order.
+    pub(crate) fn slots(&self, number: u32) -> Vec<SlotId> {
+        let steps = self.sieves.get(number as usize).and_then(|sieve| {
+            let first = sieve.first_step as usize;
+            self.steps.get(first..first + sieve.steps as usize)
+        });
+        let mut slots = Vec::new();
+        for step in steps.unwrap_or_default() {
+            if !slots.contains(&step.slot) {
+                slots.push(step.slot);
+            }
+        }
+        slots
     }
 
     /// How many slots all sieves look at.
@@ -206,7 +227,7 @@ impl Sieves {
     /// Adds the rows of several values as one.
     #[cold]
     fn add_many(&self, step: &Step, question: &Question<'_>, pour: &mut Pour) -> Option<()> {
-        let mut rows: Inline<Row, INLINE_MAX> = Inline::new(Row::EMPTY);
+        let mut rows: Inline<Row, FEW> = Inline::new(Row::EMPTY);
         question.any_of_many(step.slot, |atom| {
             let row = self.row_of(step, Number::of(atom));
             // What is free is in every row.
@@ -284,13 +305,15 @@ impl Sieves {
     #[inline]
     fn left_in_block(&self, block: u32, sieve: &Sieve, pour: &mut Pour) -> [u64; BLOCK_WORDS] {
         let mut left = rows::full_block(sieve.members - block * BLOCK_BITS);
-        for some in pour.plain.as_slice().chunks(4) {
-            for dense in some {
-                self.rows.intersect(*dense, block, &mut left);
-            }
+        let (fours, rest) = pour.plain.as_slice().as_chunks();
+        for four in fours {
+            self.rows.intersect_four(*four, block, &mut left);
             if left == [0; BLOCK_WORDS] {
                 return left;
             }
+        }
+        for dense in rest {
+            self.rows.intersect(*dense, block, &mut left);
         }
         let mut either = [0; BLOCK_WORDS];
         for union in pour.unions.as_mut_slice() {

@@ -79,8 +79,10 @@ pub struct DiagramStatistics {
     pub bytes: usize,
     /// How many sets have a diagram.
     pub sets: usize,
-    /// Whether a limit of [`crate::Settings`] kept children undivided.
+    /// Whether a limit kept children undivided: of [`crate::Settings`], or of how often children may be copied.
     pub is_cut: bool,
+    /// Whether it was one of [`crate::Settings`].
+    pub is_full: bool,
 }
 
 impl fmt::Display for Statistics {
@@ -134,11 +136,15 @@ impl fmt::Display for CanonicalStatistics {
 
 impl fmt::Display for DiagramStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DiagramStatistics { nodes, forks, sieves, lists, bytes, sets, is_cut } = self;
+        let DiagramStatistics { nodes, forks, sieves, lists, bytes, sets, is_cut, is_full } = self;
         write!(f, "diagram: {nodes} nodes and {lists} lists for {sets} sets, {bytes} bytes")?;
         if forks + sieves > 0 {
             write!(f, ", {forks} forks and {sieves} sieves")?;
         }
-        if *is_cut { f.write_str(", cut at a limit") } else { Ok(()) }
+        f.write_str(match (is_full, is_cut) {
+            (true, _) => ", cut at a limit of the settings",
+            (false, true) => ", cut where dividing would copy too much",
+            (false, false) => "",
+        })
     }
 }

@@ -97,6 +97,20 @@ pub struct Program {
     sources: Arena<SmolStr>,
     /// How policies of SAPL were written, in the order of the documents; empty unless [`Builder::keep_written`].
     pub written: Vec<Written>,
+    /// What was found to have no say whatever is asked, in the order of the documents. Only what policies of SAPL were
+    /// found to be; XACML's are looked at as trees.
+    pub dead: Vec<Dead>,
+}
+
+/// A policy or a set that never has a say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dead {
+    /// Where it, or what keeps it from applying, was written.
+    pub place: Place,
+    /// Which it is and why, for its author.
+    pub message: String,
+    /// A way out.
+    pub help: &'static str,
 }
 
 /// One policy element.
@@ -357,6 +371,11 @@ impl Program {
     /// How many documents have a name.
     pub fn source_count(&self) -> usize {
         self.sources.len()
+    }
+
+    /// Whether programs that extend it share with it what is known of its expressions ([`Builder::keep_extensible`]).
+    pub fn is_extensible(&self) -> bool {
+        self.memo.is_some()
     }
 
     /// How many elements and expressions it adds to the program that it extends.

@@ -26,6 +26,7 @@ use crate::path::{Path, UNDEFINED};
 use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
 use encoding::{Numbers, UNREAD, look_up, number_of};
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 /// What a slot holds, as one number: a state below [`Number::FIRST_ATOM`], or the atom of its only value.
@@ -300,6 +301,8 @@ pub struct Question<'r> {
     supplied: Vec<(SlotId, &'r [Value])>,
     /// INVARIANT: one for each slot; [`Number::MANY`] exactly where a slot has several values.
     numbers: Numbers<'r>,
+    /// The atoms of slots with several values; few of those are named by any policy.
+    many: RefCell<SmallVec<[(SlotId, Atom); MANY_INLINE]>>,
     rare: OnceCell<Box<Rare>>,
     /// How many finders have yet to say something.
     open_invocations: Cell<u32>,
@@ -314,11 +317,12 @@ pub(crate) struct Open {
     guesses: u32,
 }
 
+/// So many atoms of slots with several values need no memory of their own.
+const MANY_INLINE: usize = 8;
+
 /// What most questions have none of.
 #[derive(Default)]
 struct Rare {
-    /// The atoms of slots with several values.
-    many: RefCell<Vec<(SlotId, Atom)>>,
     needs: RefCell<Vec<SlotId>>,
     invocations: RefCell<Vec<Invocation>>,
 }
@@ -352,6 +356,7 @@ impl<'r> Question<'r> {
             encoding: encoding.is_for(slots).then_some(encoding),
             supplied: Vec::new(),
             numbers: Numbers::new(slots, encoding, !is_sourced.is_empty()),
+            many: RefCell::new(SmallVec::new()),
             rare: OnceCell::new(),
             open_invocations: Cell::new(0),
             guesses: Cell::new(0),
@@ -490,7 +495,7 @@ impl<'r> Question<'r> {
             Reading::Many(values) => {
                 let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
-                self.rare().many.borrow_mut().extend(atoms);
+                self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }
         };
@@ -529,7 +534,7 @@ impl<'r> Question<'r> {
     #[inline]
     pub fn holds(&self, slot: SlotId, atom: Atom) -> bool {
         match self.number(slot) {
-            Number::MANY => self.rare().many.borrow().contains(&(slot, atom)),
+            Number::MANY => self.many.borrow().contains(&(slot, atom)),
             number => number == Number::of(atom),
         }
     }
@@ -538,7 +543,7 @@ impl<'r> Question<'r> {
     /// have none. The test must not look into the question.
     #[inline]
     pub fn any_of_many(&self, slot: SlotId, mut test: impl FnMut(Atom) -> bool) -> bool {
-        self.rare().many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
+        self.many.borrow().iter().any(|(other, atom)| *other == slot && test(*atom))
     }
 
     /// The slots that were read, were not in the request, and that an attribute source has not been asked for.

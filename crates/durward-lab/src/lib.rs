@@ -1,11 +1,13 @@
 //! Measures what durward does: the embedded decision point, without any network ([`embedded`]), and live subscriptions to
-//! it ([`streams`]), and servers over the network ([`server`]). What to measure with can be made here, too ([`scenario`]).
+//! it ([`streams`]), and servers over the network ([`server`]). What to measure with can be made
+//! here, too ([`scenario`]), and pictures of what was measured ([`report`]).
 //!
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
 pub mod embedded;
 mod machine;
 mod process;
+pub mod report;
 pub mod scenario;
 pub mod server;
 mod spread;

@@ -41,10 +41,15 @@ impl Pdp {
     /// ```
     pub fn decide_batch(&self, subscriptions: &[Subscription], decisions: &mut [Decision]) -> usize {
         let snapshot = self.snapshot.load();
+        let count = subscriptions.len().min(decisions.len());
+        if let Some(always) = &snapshot.constant {
+            decisions.iter_mut().take(count).for_each(|decision| decision.clone_from(always));
+            return count;
+        }
         for (subscriptions, decisions) in subscriptions.chunks(BATCH).zip(decisions.chunks_mut(BATCH)) {
             self.decide_few(&snapshot, subscriptions, decisions);
         }
-        subscriptions.len().min(decisions.len())
+        count
     }
 
     /// Answers each request in the place with its number, as [`Pdp::decide`] would, all by the policies in force now.
@@ -76,8 +81,8 @@ fn glance_at_all(
     subscriptions: &[Subscription],
     verdicts: &mut [Option<Verdict>; BATCH],
 ) {
-    let Index::Diagram(diagram) = &snapshot.index else { return };
-    if snapshot.time.is_used() || snapshot.constant.is_some() || snapshot.program.has_foregone() {
+    let is_divided = matches!(snapshot.index, Index::Diagram(_) | Index::Changed(_));
+    if !is_divided || snapshot.time.is_used() || snapshot.program.has_foregone() {
         return;
     }
     let slots = &snapshot.program.slots;
@@ -85,5 +90,11 @@ fn glance_at_all(
         .iter()
         .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
     let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
-    diagram.glance_many(&snapshot.program, &encoded, verdicts);
+    if let Index::Diagram(diagram) = &snapshot.index {
+        diagram.glance_many(&snapshot.program, &encoded, verdicts);
+    } else if let Index::Changed(changed) = &snapshot.index {
+        for (encoded, verdict) in encoded.iter().zip(verdicts) {
+            *verdict = changed.glance(&snapshot.program, encoded);
+        }
+    }
 }

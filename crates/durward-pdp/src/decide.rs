@@ -178,14 +178,19 @@ impl<'p> Asking<'p> {
     /// What can be answered of an encoded request without evaluating anything; nothing goes along with it.
     #[inline]
     fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
-        let Index::Diagram(diagram) = &self.snapshot.index else { return None };
+        let is_divided = matches!(self.snapshot.index, Index::Diagram(_) | Index::Changed(_));
         let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
-        if list == ListPolicies::Yes || !is_all_known {
+        if list == ListPolicies::Yes || !is_all_known || !is_divided {
             return None;
         }
         let program = &self.snapshot.program;
         let encoded = Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE)?;
-        diagram.glance(program, &encoded).map(Vote::plain)
+        let verdict = match &self.snapshot.index {
+            Index::Diagram(diagram) => diagram.glance(program, &encoded),
+            Index::Changed(changed) => changed.glance(program, &encoded),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
+        };
+        verdict.map(Vote::plain)
     }
 
     /// One individual decision.

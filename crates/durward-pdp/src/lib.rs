@@ -57,6 +57,7 @@ pub use change::{ChangeLimits, PolicyChange};
 pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
+    Survey as IndexSurvey,
 };
 pub use durward_ir::combine::Algorithm;
 pub use durward_ir::{AttributeName, DataType, Value};
@@ -69,7 +70,7 @@ pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
     read_policies_within, read_policy_file,
 };
-pub use snapshot::SnapshotInfo;
+pub use snapshot::{DeadPolicy, SnapshotInfo};
 pub use source::{AttributeSource, SourceError};
 pub use subscription::Attempt;
 
@@ -123,9 +124,30 @@ impl Pdp {
         self.snapshot.load().info.clone()
     }
 
+    /// The policies of SAPL in force that never have a say, each with its place and why: they are left out, and hardly
+    /// meant. Of XACML's, [`xacml::check`] tells.
+    pub fn dead_policies(&self) -> Vec<DeadPolicy> {
+        let snapshot = self.snapshot.load();
+        let program = &snapshot.program;
+        let dead = program.dead.iter().map(|dead| DeadPolicy {
+            source: program.source(dead.place.source).cloned().unwrap_or_default().into(),
+            line: dead.place.line,
+            column: dead.place.column,
+            message: dead.message.clone(),
+            help: dead.help,
+        });
+        dead.collect()
+    }
+
     /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
     pub fn index_statistics(&self) -> IndexStatistics {
         self.snapshot.load().index.statistics()
+    }
+
+    /// What there is to tell policies apart by, and the order in which the index in force looks at it.
+    pub fn survey(&self) -> IndexSurvey {
+        let snapshot = self.snapshot.load();
+        snapshot.index.survey(&snapshot.program, &self.recipe.index_settings)
     }
 
     /// Puts other policies in force, for every decision that begins after this returns. Decisions under way finish

@@ -49,6 +49,21 @@ pub struct SnapshotInfo {
     pub index: String,
 }
 
+/// A policy or a set that never has a say: [`crate::Pdp::dead_policies`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadPolicy {
+    /// The name of its document.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, in characters, from 1.
+    pub column: u32,
+    /// Which it is, and why.
+    pub message: String,
+    /// A way out.
+    pub help: &'static str,
+}
+
 /// The policies in force.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -145,22 +160,32 @@ fn build<T: Borrow<PolicyText>>(
     let is_sourced = Snapshot::sourced(&program, sources);
     let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
     let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
-    let index = Index::build_with_sources(kind, &program, &recipe.index_settings, &may_be_asked);
+    let (index, described) = index(kind, &program, &recipe.index_settings, &may_be_asked);
     let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
-    let info = SnapshotInfo {
-        id,
-        documents,
-        policies: program.policy_count(),
-        rules,
-        index: match kind {
-            IndexKind::Auto => format!("{}; {}", index.describe(), Index::reason(&program)),
-            IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
-                index.describe()
-            }
-        },
-    };
+    let info = SnapshotInfo { id, documents, policies: program.policy_count(), rules, index: described };
     let constant = if recipe.is_plain { None } else { always(&program) };
     let time = TimeSlots::of(&program.slots);
     let snapshot = Snapshot { is_sourced, time, program, index, constant, variables, secrets, info };
     Ok((snapshot, became, configuration))
+}
+
+/// An index, and what it is; of one that was chosen also why.
+fn index(
+    kind: IndexKind,
+    program: &Program,
+    settings: &Settings,
+    is_sourced: &dyn Fn(SlotId) -> bool,
+) -> (Index, String) {
+    match kind {
+        IndexKind::Auto => {
+            let (index, reason) = Index::choose(program, settings, is_sourced);
+            let described = format!("{}; {reason}", index.describe());
+            (index, described)
+        }
+        IndexKind::Scan | IndexKind::Bloom | IndexKind::Canonical | IndexKind::Diagram => {
+            let index = Index::build_with_sources(kind, program, settings, is_sourced);
+            let described = index.describe();
+            (index, described)
+        }
+    }
 }

@@ -169,7 +169,8 @@ fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     }
     match &snapshot.index {
         Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
-        Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Changed(_) => None,
+        Index::Changed(changed) => changed.glance(&snapshot.program, glance),
+        Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
     }
 }
 

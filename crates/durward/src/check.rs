@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
-use durward_pdp::{Pdp, PolicyText};
+use durward_pdp::{DeadPolicy, IndexKind, Pdp, PolicyText};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
@@ -19,6 +19,7 @@ Examples:
   durward check policies/
   durward check policies/ --level warning
   durward check policies/ --format json
+  durward check policies/ --index auto
 
 Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
 used. Hints name a better way. Each is only given where it is certain.
@@ -40,6 +41,9 @@ pub(crate) struct Arguments {
     /// The least to report
     #[arg(long, value_enum, default_value_t = Level::Hint)]
     level: Level,
+    /// Also say what the index `auto`, `scan`, `bloom`, `canonical` or `diagram` makes of the policies, and why
+    #[arg(long, value_name = "NAME", value_parser = crate::policies::index)]
+    index: Option<IndexKind>,
     /// How to report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -56,7 +60,8 @@ enum Level {
 enum Format {
     /// Lines `file:line:column: severity: message [code]`.
     Text,
-    /// An array of objects `severity`, `code`, `file`, `line`, `column`, `message`, `help`.
+    /// An array of objects `severity`, `code`, `file`, `line`, `column`, `message`, `help`; with --index an object of
+    /// that, `findings`, and `index`.
     Json,
 }
 
@@ -67,8 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
         texts.iter().cloned().partition(PolicyText::is_sapl);
+    let mut dead = Vec::new();
     if !sapl.is_empty() {
-        errors.extend(Pdp::builder().policies(sapl).build().err().unwrap_or_default());
+        match Pdp::builder().policies(sapl).build() {
+            Ok(pdp) => dead = pdp.dead_policies(),
+            Err(found) => errors.extend(found),
+        }
     }
     let errors_of_sapl = errors.len();
     for text in &xacml {
@@ -78,20 +87,83 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     let is_incomplete = errors.len() > errors_of_sapl;
-    let found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
+    let mut found = check(&documents, &Settings { root: arguments.root.as_deref(), is_incomplete });
     if !is_incomplete {
         let options =
             lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
         errors.extend(lower(&documents, &options).err().unwrap_or_default());
     }
+    found.extend(dead.into_iter().map(of_dead));
     let findings = merge(found, errors.into_iter().map(Finding::from));
     let shown: Vec<&Finding> =
         findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
+    let has_errors = count(&findings, Severity::Error) > 0;
+    let count = texts.len();
+    // Policies with errors have no index.
+    let pdp = arguments.index.filter(|_| !has_errors).and_then(|kind| prepare(arguments, kind, texts));
     to_stdout(&match arguments.format {
-        Format::Text => text(&shown, &findings, texts.len()),
-        Format::Json => format!("{:#}\n", Json::Array(shown.into_iter().map(json).collect())),
+        Format::Text => text(&shown, &findings, count) + &pdp.as_ref().map(text_of_index).unwrap_or_default(),
+        Format::Json => {
+            let findings = Json::Array(shown.into_iter().map(json).collect());
+            let all = match &pdp {
+                Some(pdp) => json!({ "findings": findings, "index": json_of_index(pdp) }),
+                None => findings,
+            };
+            format!("{all:#}\n")
+        }
     })?;
-    Ok(ExitCode::from(if count(&findings, Severity::Error) > 0 { DIFFERENT } else { SUCCESS }))
+    Ok(ExitCode::from(if has_errors { DIFFERENT } else { SUCCESS }))
+}
+
+/// A decision point, to look at its index; `None` where the policies cannot be decided with.
+fn prepare(arguments: &Arguments, kind: IndexKind, texts: Vec<PolicyText>) -> Option<Pdp> {
+    // Time is the binary's to give.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing is decided, but policies that read the time need a clock"
+    )]
+    let builder = Pdp::builder().clock(std::time::SystemTime::now).policies(texts).index(kind);
+    let builder = match &arguments.root {
+        Some(root) => builder.root(root),
+        None => builder,
+    };
+    builder.build().ok()
+}
+
+fn text_of_index(pdp: &Pdp) -> String {
+    format!("index {}\n{}", pdp.snapshot().index, pdp.survey())
+}
+
+fn json_of_index(pdp: &Pdp) -> Json {
+    let survey = pdp.survey();
+    let attributes = survey.attributes.iter().map(|attribute| {
+        json!({
+            "name": attribute.name,
+            "elements": attribute.children,
+            "values": attribute.values,
+            "left": attribute.left,
+        })
+    });
+    json!({
+        "description": pdp.snapshot().index,
+        "elements": survey.children,
+        "attributes": attributes.collect::<Vec<_>>(),
+        "order": survey.order,
+        "never": survey.never,
+        "undivided": survey.unlimited,
+    })
+}
+
+fn of_dead(dead: DeadPolicy) -> Finding {
+    Finding {
+        severity: Severity::Warning,
+        code: "unreachable-policy",
+        source: dead.source.into(),
+        line: dead.line,
+        column: dead.column,
+        message: dead.message,
+        help: Some(dead.help.to_owned()),
+    }
 }
 
 impl Level {

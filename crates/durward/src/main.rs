@@ -125,7 +125,7 @@ fn usage_failure(text: &str) -> Failure {
 fn asked_command() -> String {
     let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
     match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("bench"), Some(what @ ("embedded" | "generate" | "server" | "streams"))) => {
+        (Some("bench"), Some(what @ ("embedded" | "generate" | "report" | "server" | "streams"))) => {
             format!("durward bench {what}")
         }
         (Some(command @ ("bundle" | "generate")), Some(what))

@@ -2,7 +2,7 @@
 //
 // As its documentation advises for speed: a prepared query, inputs converted before, the store in memory with its values
 // as OPA's evaluator wants them. Whether partial evaluation while preparing helps depends on the policies: both are tried,
-// and the faster one is measured. What was chosen goes to standard error.
+// and the faster one is measured; what was chosen goes to standard error. Of thousands of policies it would take all memory.
 package main
 
 import (
@@ -27,6 +27,10 @@ const trial = 500 * time.Millisecond
 // The collector runs when the heap has grown to five times its size instead of twice: the same machine gives the virtual
 // machines of the other engines a gibibyte.
 const collectorPercent = 400
+
+// The longest policy and data that are tried with partial evaluation: it writes data out as rules, and multiplies every
+// permission with every denial.
+const partialBytesMax = 100_000
 
 type opa struct {
 	query       rego.PreparedEvalQuery
@@ -99,6 +103,17 @@ func fastest(folder string, lines []string) (opa, error) {
 	plain, err := prepare(folder)
 	if err != nil {
 		return opa{}, err
+	}
+	size := int64(0)
+	for _, name := range []string{"policy.rego", "data.json"} {
+		file, err := os.Stat(filepath.Join(folder, name))
+		if err != nil {
+			return opa{}, err
+		}
+		size += file.Size()
+	}
+	if size > partialBytesMax {
+		return plain, nil
 	}
 	plainDecided, err := try(plain, lines)
 	if err != nil {

@@ -97,7 +97,7 @@ pub enum Event {
         /// What it says.
         record: Record,
     },
-    /// The store has sent everything up to a number.
+    /// The store has sent everything up to a number. Comes once a second, and at once where there is nothing to send.
     Idle {
         /// The number.
         last: u64,

@@ -44,6 +44,8 @@ pub struct Node {
     /// Whether it has ever known everything.
     was_ready: bool,
     applied: u64,
+    /// When the store was last heard.
+    heard: Moment,
     outbox: Outbox,
     freshness: Freshness,
     dropped: u64,
@@ -77,6 +79,7 @@ impl Node {
             link: Link::Starting { until: None },
             was_ready: false,
             applied: 0,
+            heard: Moment::default(),
             outbox: Outbox::new(name),
             freshness: Freshness::default(),
             dropped: 0,
@@ -427,7 +430,6 @@ impl Node {
         effects.push(Effect::CatchUp { after: self.applied });
         self.set_gate();
         self.send_again(now, true, effects);
-        self.applied_up_to(now, self.applied, effects);
     }
 
     fn since(&self, now: Moment) -> Moment {
@@ -445,9 +447,17 @@ impl Node {
         }
     }
 
+    fn is_deaf(&self, now: Moment) -> bool {
+        now.since(self.heard) > self.settings.silence_max
+    }
+
     /// Whether something from the store is what comes next here. What was missed is asked for again.
     fn follows(&mut self, now: Moment, number: u64, after: u64, effects: &mut Vec<Effect>) -> bool {
-        if !self.is_connected() || number < self.applied {
+        if !self.is_connected() {
+            return false;
+        }
+        self.heard = now;
+        if number < self.applied {
             return false;
         }
         if after > self.applied {
@@ -577,8 +587,13 @@ impl Node {
     fn tick(&mut self, now: Moment, effects: &mut Vec<Effect>) {
         let started = *self.started.get_or_insert(now);
         self.start_alone(now, effects);
-        if let Link::CatchingUp { target, .. } = self.link {
-            self.missed(now, target, effects);
+        match self.link {
+            Link::CatchingUp { target, .. } => self.missed(now, target, effects),
+            // It may be that nothing happens, or that nothing is heard: the store says so every second.
+            Link::Live if self.settings.mode != Mode::None && self.is_deaf(now) => {
+                self.missed(now, self.applied, effects);
+            }
+            Link::Live | Link::Starting { .. } | Link::Lost { .. } => {}
         }
         self.send_again(now, false, effects);
         for ask in self.outbox.late(now) {

@@ -51,6 +51,9 @@ pub struct NodeSettings {
     /// How long a validation waits for the store, in `assured-read`; and a node without a store for the others, when it
     /// starts. Default: 2 seconds.
     pub ask_within: Duration,
+    /// How long a node believes that it hears the store when it hears nothing. The store says once a second that there is nothing.
+    /// By so much, a node that was cut off may be behind in `assured-write`. Default: 3 seconds.
+    pub silence_max: Duration,
     /// How many records may wait for the store; beyond, logins are refused in the assured modes, and not stored in
     /// `best-effort`. Default: 100,000.
     pub outbox_max: usize,
@@ -68,6 +71,7 @@ impl Default for NodeSettings {
             write_within: Duration::from_secs(5),
             resend_after: Duration::from_secs(1),
             ask_within: Duration::from_secs(2),
+            silence_max: Duration::from_secs(3),
             outbox_max: 100_000,
             key_period: Duration::from_secs(24 * 3600),
             key_lead: Duration::from_secs(10),

@@ -216,7 +216,7 @@ impl ClusterKey {
     pub fn unwrap(&self, wrapped: &[u8]) -> Result<SealKey, IdentityError> {
         let mut sealed = wrapped.get(WRAPPED.len()..).unwrap_or_default().to_vec();
         let is_key = wrapped.starts_with(WRAPPED);
-        let key = open(&self.0, WRAPPED, &mut sealed).filter(|_| is_key).and_then(|key| SealKey::read(key));
+        let key = open(&self.0, WRAPPED, &mut sealed).filter(|_| is_key).and_then(SealKey::read);
         key.ok_or_else(|| IdentityError::new("a key was sealed under another cluster key, or changed"))
     }
 }

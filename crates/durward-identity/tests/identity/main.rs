@@ -1,1 +1,7 @@
-//! Sessions, users, tokens, from outside.
+//! Sessions, users and tokens, from outside.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm, reason = "tests")]
+
+mod jwt;
+mod sessions;
+mod support;
+mod users;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use durward_ir::combine::Flow;
+use durward_ir::combine::{Flow, PlainFold};
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
 use durward_ir::program::{Node, NodeId, Program, Set};
 use durward_ir::question::Question;
@@ -30,6 +30,8 @@ pub struct Ground {
     /// Whether the index lists children by more than their own targets.
     is_dividing: bool,
     children: Box<[NodeId]>,
+    /// How votes are combined, where that can be done at a glance.
+    fold: Option<PlainFold>,
 }
 
 impl Ground {
@@ -57,8 +59,16 @@ impl Ground {
                 }
             }
         }
+        let fold = match base.index() {
+            Index::Diagram(diagram) if !are_shared => diagram.root_fold(program),
+            Index::Diagram(_)
+            | Index::Scan(_)
+            | Index::Bloom(_)
+            | Index::Canonical(_)
+            | Index::Changed(_) => None,
+        };
         let is_dividing = matches!(base.index(), Index::Diagram(_));
-        Ground { base, owners, are_shared, is_dividing, children }
+        Ground { base, owners, are_shared, is_dividing, children, fold }
     }
 
     pub(super) fn program(&self) -> &Program {
@@ -92,6 +102,17 @@ impl Ground {
         }
     }
 
+    /// How the votes of the root's children are combined, where that can be done at a glance.
+    pub(super) fn fold(&self) -> Option<PlainFold> {
+        self.fold
+    }
+
+    /// The place of the child of the root that an element lies in; beyond all where it lies in none.
+    #[inline]
+    pub(super) fn owner(&self, id: NodeId) -> u32 {
+        self.owners.get(id.0 as usize).copied().unwrap_or(NOBODY)
+    }
+
     /// Whether the index lists children by more than their own targets.
     pub(super) fn is_dividing(&self) -> bool {
         self.is_dividing
@@ -110,7 +131,7 @@ impl Ground {
         // What lies in several has no place of its own: then only children are listed, which have one.
         let list = if self.are_shared { ListPolicies::Yes } else { list };
         diagram.children(self.program().root(), self.root(), question, list, |node, known| {
-            show(self.owners.get(node.0 as usize).copied().unwrap_or(NOBODY), node, known)
+            show(self.owner(node), node, known)
         });
     }
 }

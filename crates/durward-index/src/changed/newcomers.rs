@@ -1,10 +1,13 @@
 //! The documents that the base does not have, found by the rarest value that they ask for.
 
+use std::sync::Arc;
+
 use durward_ir::combine::Algorithm;
 use durward_ir::evaluate::Known;
 use durward_ir::program::{Atom, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
+use super::glance::Form;
 use crate::Map;
 use crate::necessary::{self, Limit};
 use crate::target::Targets;
@@ -29,17 +32,19 @@ pub(super) type Arrival = (u32, NodeId);
 pub(super) struct Newcomers {
     /// In document order.
     all: Vec<Arrival>,
+    /// All, made ready to be answered at a glance; none where nobody will ask.
+    pub(super) forms: Vec<Arc<Form>>,
     /// Those that may always apply, by their place in `all`, as everywhere here.
-    free: Vec<u32>,
-    pivots: Vec<Pivot>,
+    pub(super) free: Vec<u32>,
+    pub(super) pivots: Vec<Pivot>,
 }
 
 /// Those that ask for values of one slot.
 #[derive(Debug)]
-struct Pivot {
-    slot: SlotId,
+pub(super) struct Pivot {
+    pub(super) slot: SlotId,
     by_atom: Map<Atom, Vec<u32>>,
-    if_absent: Vec<u32>,
+    pub(super) if_absent: Vec<u32>,
     all: Vec<u32>,
 }
 
@@ -99,6 +104,25 @@ impl Newcomers {
         limit.atoms.iter().for_each(|atom| pivot.by_atom.entry(*atom).or_default().push(number));
     }
 
+    /// Makes all ready to be answered at a glance. `before` are others, of a program that this one has them in common with.
+    pub(super) fn make_ready(&mut self, program: &Program, before: Option<&Newcomers>) {
+        let known: Map<NodeId, &Arc<Form>> = before
+            .into_iter()
+            .flat_map(|before| before.all.iter().zip(&before.forms))
+            .map(|((_, node), form)| (*node, form))
+            .collect();
+        let form = |(_, node): &Arrival| match known.get(node) {
+            Some(form) => Arc::clone(form),
+            None => Arc::new(Form::of(program, *node)),
+        };
+        self.forms = self.all.iter().map(form).collect();
+    }
+
+    /// The place of the base's child that one comes before.
+    pub(super) fn before(&self, number: u32) -> Option<u32> {
+        self.all.get(number as usize).map(|(before, _)| *before)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -136,7 +160,7 @@ impl Pivot {
         numbers.extend_from_slice(found);
     }
 
-    fn askers(&self, atom: Atom) -> &[u32] {
+    pub(super) fn askers(&self, atom: Atom) -> &[u32] {
         self.by_atom.get(&atom).map_or(&[], Vec::as_slice)
     }
 }

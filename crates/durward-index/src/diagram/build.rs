@@ -1,9 +1,10 @@
 //! Divides the children of every set by what their targets ask for.
 //!
 //! Greedy: the slot whose values leave the fewest children on the average is looked at first, but for those that are
-//! better looked at last ([`super::order`]); then each branch is divided further. Children that do not limit that slot go into all branches; where that would copy too many of
-//! them, those that do and those that do not are divided apart, and their lists merged when deciding. Equal lists
-//! and equal nodes are kept once.
+//! better looked at last ([`super::order`]); then each branch is divided further. Children that do not limit that
+//! slot go into all branches. Where that would copy too many of them, they are sifted ([`sift`]); or those that do
+//! and those that do not are divided apart, and their lists merged when deciding. Equal lists and equal nodes are
+//! kept once.
 //!
 //! A set has up to two diagrams. The exact one lists its children. The deep one also divides the children of
 //! children that may be replaced by them ([`super::expand`]); it is for questions with one value for each slot, so
@@ -20,7 +21,7 @@ use durward_ir::program::{Atom, Node, NodeId, Program, Set, SlotId};
 
 use smallvec::SmallVec;
 
-use super::division::{COPIES_MIN, Child, Division, Place, SHORT, Seen, Split, Splits};
+use super::division::{COPIES_MIN, Child, Counting, Division, Place, SHORT, Seen, Split, Splits};
 use super::expand::{Above, Extents};
 use super::order;
 use super::store::{NodeKey, Store};
@@ -57,12 +58,17 @@ pub(super) struct Maker<'p> {
     extents: Extents,
     is_sourced: &'p dyn Fn(SlotId) -> bool,
     store: Store,
+    counting: Counting,
     sieves: Sieves,
     /// See [`Settings::canonical_ways_max`].
     ways_max: usize,
+    /// See [`Settings::canonical_conjunctions_max`].
+    conjunctions_max: usize,
     /// Which elements some deep diagram lists.
     is_listed: Vec<bool>,
     is_cut: bool,
+    /// Whether greed decides alone, because keeping slots back took too much before.
+    is_thrifty: bool,
 }
 
 impl<'p> Maker<'p> {
@@ -80,10 +86,13 @@ impl<'p> Maker<'p> {
             extents: Extents::of(program, necessary),
             is_sourced,
             store: Store::new(settings),
+            counting: Counting::of(program),
             sieves: Sieves::default(),
             ways_max: settings.canonical_ways_max,
+            conjunctions_max: settings.canonical_conjunctions_max,
             is_listed: vec![false; necessary.len()],
             is_cut: false,
+            is_thrifty: false,
         }
     }
 
@@ -119,6 +128,7 @@ impl<'p> Maker<'p> {
             sieves: self.sieves.len(),
             sets: starts.iter().filter(|starts| starts.exact != Step::UNDIVIDED).count(),
             is_cut: self.is_cut,
+            is_full: self.store.is_full(),
         };
         self.store.finish();
         self.sieves.finish();
@@ -173,37 +183,44 @@ impl<'p> Maker<'p> {
             .collect();
         let asked: usize =
             children.iter().flat_map(|child| child.limits).map(|limit| limit.atoms.len()).sum();
-        let (elements, asked) = (children.len() as u64, asked as u64);
-        let mut division = Division::new(self.program, set, None, elements, asked);
+        let counting = std::mem::take(&mut self.counting);
+        let mut division = Division::new(counting, set, None, children.len() as u64, asked as u64);
         let places = children.into_iter().map(|child| division.add(child)).collect();
-        self.divide_all(&mut division, places, elements, asked)
+        self.divide_all(division, places)
     }
 
-    /// The diagram of all children. Where keeping slots back takes more than there is, greed decides alone.
-    fn divide_all<'c>(
-        &mut self,
-        division: &mut Division<'c>,
-        places: Vec<Place>,
-        elements: u64,
-        asked: u64,
-    ) -> Step
+    /// The diagram of all children.
+    fn divide_all<'c>(&mut self, mut division: Division<'c>, places: Vec<Place>) -> Step
     where
         'p: 'c,
     {
-        division.kept_back = order::kept_back(division.children());
+        if !self.is_thrifty {
+            division.kept_back = order::kept_back(division.children());
+        }
+        let step = self.divide_within(&mut division, places);
+        self.counting = division.counting;
+        step
+    }
+
+    /// The same. Where keeping slots back takes more than there is, greed decides alone.
+    fn divide_within<'c>(&mut self, division: &mut Division<'c>, places: Vec<Place>) -> Step
+    where
+        'p: 'c,
+    {
         if division.kept_back.is_empty() {
             return self.divide(division, places, DEPTH_MAX);
         }
-        let (mark, was_cut) = (self.store.mark(), self.is_cut);
+        let (mark, sieves, was_cut) = (self.store.mark(), self.sieves.mark(), self.is_cut);
         let step = self.divide(division, places.clone(), DEPTH_MAX);
         if !division.is_spent() && !self.store.is_full() {
             return step;
         }
+        // Going back looks at all that there is: once is enough.
+        self.is_thrifty = true;
         self.store.go_back_to(mark);
+        self.sieves.go_back_to(sieves);
         self.is_cut = was_cut;
-        division.kept_back.clear();
-        division.known.clear();
-        division.allow(elements, asked);
+        division.start_over();
         self.divide(division, places, DEPTH_MAX)
     }
 
@@ -216,10 +233,11 @@ impl<'p> Maker<'p> {
         let is_worth_it = extents.iter().any(|extent| extent.is_replaceable);
         if is_worth_it && elements < u64::from(u32::MAX / 4) && !self.is_full() {
             let asked = extents.iter().map(|extent| extent.asked).fold(0, u64::saturating_add);
-            let mut division = Division::new(self.program, set, above, elements, asked);
+            let counting = std::mem::take(&mut self.counting);
+            let mut division = Division::new(counting, set, above, elements, asked);
             let mut children = Vec::new();
             self.add_all(&mut division, set, 0, &mut children);
-            return Some(self.divide_all(&mut division, children, elements, asked));
+            return Some(self.divide_all(division, children));
         }
         set.children.iter().for_each(|child| self.note_listed(*child));
         None
@@ -454,7 +472,7 @@ fn best(splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> 
     let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
     // Lists that will be short are divided by all their own targets, and before is as good as after.
     let is_short = length <= SHORT
-        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= SHORT);
+        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
     let copies_max = if kept_back.is_empty() { COPIES_MAX } else { EARLY_COPIES_MAX };
     let candidates = splits.iter().filter(|split| !is_kept_back(split));
     let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;

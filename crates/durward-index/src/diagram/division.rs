@@ -43,7 +43,9 @@ pub(super) struct Division<'c> {
     pub(super) kept_back: Vec<SlotId>,
     /// What children came to that nothing on the path says anything about.
     pub(super) known: Map<Vec<Place>, Step>,
-    counting: Counting,
+    /// For one division after another: it is as long as there are atoms.
+    pub(super) counting: Counting,
+    budget: u64,
     /// How many more entries and branches there may be.
     pub(super) allowance: u64,
     pub(super) effort_left: u64,
@@ -178,8 +180,8 @@ impl Split {
 pub(super) type Splits = SmallVec<[(SlotId, Split); 8]>;
 
 /// Numbers by slot and by atom that are all forgotten at once.
-#[derive(Debug)]
-struct Counting {
+#[derive(Debug, Default)]
+pub(super) struct Counting {
     round: u32,
     /// For each slot and atom the round it was last met in, and its number then.
     slots: Vec<(u32, u32)>,
@@ -187,7 +189,7 @@ struct Counting {
 }
 
 impl Counting {
-    fn of(program: &Program) -> Counting {
+    pub(super) fn of(program: &Program) -> Counting {
         let (slots, atoms) = (vec![(0, 0); program.slots.len()], vec![(0, 0); program.slots.atom_count()]);
         Counting { round: 0, slots, atoms }
     }
@@ -243,31 +245,33 @@ fn is_first_applicable(algorithm: Algorithm) -> bool {
 impl<'c> Division<'c> {
     /// `elements` may come to stand in its lists, and ask for this many values.
     pub(super) fn new(
-        program: &Program,
+        counting: Counting,
         set: &Set,
         above: Option<Above>,
         elements: u64,
         asked: u64,
     ) -> Division<'c> {
-        let mut division = Division {
+        let budget = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
+        Division {
             children: Vec::new(),
             above,
             is_first_applicable: is_first_applicable(set.algorithm),
             path: Path::default(),
             kept_back: Vec::new(),
             known: Map::default(),
-            counting: Counting::of(program),
-            allowance: 0,
-            effort_left: 0,
-        };
-        division.allow(elements, asked);
-        division
+            counting,
+            budget,
+            allowance: budget,
+            effort_left: budget.saturating_mul(EFFORT_MAX),
+        }
     }
 
-    /// What may be spent, whatever was.
-    pub(super) fn allow(&mut self, elements: u64, asked: u64) {
-        self.allowance = COPIES_MIN as u64 + GROWTH_MAX.saturating_mul(elements.saturating_add(asked));
-        self.effort_left = self.allowance.saturating_mul(EFFORT_MAX);
+    /// As if nothing had been spent, with no slot kept back.
+    pub(super) fn start_over(&mut self) {
+        self.kept_back.clear();
+        self.known.clear();
+        self.allowance = self.budget;
+        self.effort_left = self.budget.saturating_mul(EFFORT_MAX);
     }
 
     pub(super) fn spend(&mut self, entries: usize) {

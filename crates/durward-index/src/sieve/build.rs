@@ -14,6 +14,18 @@ use crate::formula::{Absent, Conjunction};
 /// values; other numbers are searched for.
 const SPREAD_MAX: usize = 4;
 
+/// How long all parts of the sieves were.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    sieves: usize,
+    steps: usize,
+    of_values: usize,
+    numbers: usize,
+    members: usize,
+    /// Blocks and entries of lists.
+    rows: (usize, usize),
+}
+
 /// A child and when it applies.
 #[derive(Debug)]
 pub(crate) struct Candidate {
@@ -90,6 +102,28 @@ impl Sieves {
             has_others,
         });
         self.sieves.len() as u32 - 1
+    }
+
+    /// As long as the sieves are now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            sieves: self.sieves.len(),
+            steps: self.steps.len(),
+            of_values: self.of_values.len(),
+            numbers: self.numbers.len(),
+            members: self.members.len(),
+            rows: self.rows.lengths(),
+        }
+    }
+
+    /// Forgets what was added since.
+    pub(crate) fn go_back_to(&mut self, mark: Mark) {
+        self.sieves.truncate(mark.sieves);
+        self.steps.truncate(mark.steps);
+        self.of_values.truncate(mark.of_values);
+        self.numbers.truncate(mark.numbers);
+        self.members.truncate(mark.members);
+        self.rows.truncate(mark.rows);
     }
 
     fn step(&mut self, slot: SlotId, asked: &Asked, conjunctions: usize) -> Step {

@@ -81,6 +81,15 @@ impl Rows {
         size_of_val(&*self.blocks) + size_of_val(&*self.lists)
     }
 
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        (self.blocks.len(), self.lists.len())
+    }
+
+    pub(super) fn truncate(&mut self, (blocks, lists): (usize, usize)) {
+        self.blocks.truncate(blocks);
+        self.lists.truncate(lists);
+    }
+
     /// Gives back what only building needs.
     pub(super) fn finish(&mut self) {
         self.blocks.shrink_to_fit();
@@ -145,6 +154,18 @@ impl Rows {
     pub(super) fn intersect(&self, dense: u32, block: u32, left: &mut [u64; BLOCK_WORDS]) {
         if let Some(row) = self.blocks.get((dense + block) as usize) {
             left.iter_mut().zip(row).for_each(|(left, word)| *left &= word);
+        }
+    }
+
+    /// Leaves those in all of four dense rows: what is left stays in registers meanwhile.
+    #[inline]
+    pub(super) fn intersect_four(&self, dense: [u32; 4], block: u32, left: &mut [u64; BLOCK_WORDS]) {
+        let [first, second, third, fourth] = dense.map(|dense| self.blocks.get((dense + block) as usize));
+        if let (Some(first), Some(second), Some(third), Some(fourth)) = (first, second, third, fourth) {
+            let rows = first.iter().zip(second).zip(third).zip(fourth);
+            for (left, (((first, second), third), fourth)) in left.iter_mut().zip(rows) {
+                *left &= first & second & third & fourth;
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use super::foregone::Foregone;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
-use super::{Atom, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
+use super::{Atom, Dead, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
 use crate::attribute::AttributeName;
 use crate::combine::Effects;
 use crate::function::Function;
@@ -33,6 +33,7 @@ pub struct Builder {
     sources: Arena<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
+    dead: Vec<Dead>,
     /// Whether nothing is to be put into a faster form.
     pub(super) is_plain: bool,
     pub(super) folding: Folding,
@@ -111,6 +112,16 @@ impl Builder {
     /// remembered. No answer depends on it: this is what the faster forms are held to. To be called first.
     pub fn stay_plain(&mut self) {
         self.is_plain = true;
+    }
+
+    /// Whether what can never have a say may be left out: nobody will ask what became of it.
+    pub fn may_leave_out(&self) -> bool {
+        !self.is_plain && self.written.is_none()
+    }
+
+    /// Notes what can never have a say.
+    pub fn note_dead(&mut self, dead: Dead) {
+        self.dead.push(dead);
     }
 
     /// Whether [`Builder::write`] does anything.
@@ -267,6 +278,7 @@ impl Builder {
             slots: self.slots,
             sources: self.sources,
             written: self.written.unwrap_or_default(),
+            dead: self.dead,
         }
     }
 
@@ -369,7 +381,9 @@ fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::XPathExpression(a), Value::XPathExpression(b)) => a == b,
         (Value::Opaque(a), Value::Opaque(b)) => a == b,
-        (Value::Object(a), Value::Object(b)) if Arc::ptr_eq(a, b) => true,
+        (Value::Object(one), Value::Object(other)) if Arc::ptr_eq(one, other) => true,
+        // Two large ones of the same keys have the same digest, and comparing them is cheaper than writing them.
+        (Value::Object(_), Value::Object(_)) if !a.equals(b) => false,
         _ => a.data_type() == b.data_type() && a.lexical() == b.lexical(),
     }
 }

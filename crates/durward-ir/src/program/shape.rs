@@ -136,7 +136,7 @@ impl Finder<'_> {
             Expr::Part(slot) => Some(Shape::of(*slot, false)),
             Expr::IsOneOf(slot, _) => Some(Shape::of(*slot, true)),
             Expr::All(parts) | Expr::Any(parts) => {
-                let parts = parts.clone();
+                let parts: SmallVec<[ExprId; 8]> = SmallVec::from_slice(parts);
                 self.join(&parts, levels_left)
             }
             Expr::Structured(structured) => {
@@ -157,8 +157,12 @@ impl Finder<'_> {
 
     /// Of an expression that may look at each of these as it likes. All are looked at, whatever becomes of the others.
     fn join(&mut self, parts: &[ExprId], levels_left: usize) -> Option<Shape> {
-        let shapes: Vec<Option<Shape>> = parts.iter().map(|part| self.shape(*part, levels_left)).collect();
-        shapes.into_iter().try_fold(Shape::default(), |all, shape| all.and(shape?))
+        let mut all = Some(Shape::default());
+        for part in parts {
+            let shape = self.shape(*part, levels_left);
+            all = all.and_then(|all| all.and(shape?));
+        }
+        all
     }
 
     fn structured(&mut self, structured: &Structured, levels_left: usize) -> Option<Shape> {

@@ -132,10 +132,11 @@ impl Slots {
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
-    /// The same for what was added to sealed ones. What is looked up by words stays: it is of elements that were there.
+    /// The same for what was added to sealed ones.
     pub(super) fn seal_again(&mut self) {
         self.atoms.seal();
         self.seal_keys();
+        self.words = self.words.extended(self);
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }
 

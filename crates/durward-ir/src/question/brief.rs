@@ -208,7 +208,10 @@ impl Brief {
         fields: impl Iterator<Item = (Element, Option<&'v str>, &'v Value)>,
         is_whole: [bool; 4],
     ) -> Brief {
-        let fields: SmallVec<[_; FIELDS_MAX]> = fields.collect();
+        let fields: SmallVec<[_; FIELDS_MAX]> = fields.take(FIELDS_MAX + 1).collect();
+        if fields.len() > FIELDS_MAX {
+            return Brief::NONE.clone();
+        }
         let layout = Layout::of(fields.iter().map(|(element, key, _)| (*element, *key)));
         let fields: Vec<BriefField> = fields
             .into_iter()
@@ -217,9 +220,6 @@ impl Brief {
                 BriefField { name, word, hash: word.hash() }
             })
             .collect();
-        if fields.len() > FIELDS_MAX {
-            return Brief::NONE.clone();
-        }
         let mut places = [0; PLACES];
         for (number, field) in (1..).zip(&fields) {
             let mut at = (field.name.hash() >> 32) as usize % PLACES;

@@ -30,8 +30,11 @@ impl Layout {
     /// Of fields that nobody has seen, or too many.
     pub(crate) const NONE: Layout = Layout(0);
 
-    /// Of these fields.
-    pub(crate) fn of<'n>(names: impl Iterator<Item = (Element, Option<&'n str>)>) -> Layout {
+    /// Of these fields; of long names nothing is kept.
+    pub(crate) fn of<'n>(names: impl Iterator<Item = (Element, Option<&'n str>)> + Clone) -> Layout {
+        if names.clone().map(|(_, name)| name.map_or(0, str::len)).sum::<usize>() > NAMES_MAX {
+            return Layout::NONE;
+        }
         LATEST.with_borrow_mut(|(latest, layout, next)| {
             next.clear();
             for (element, name) in names {
@@ -50,9 +53,6 @@ impl Layout {
     }
 
     fn known(names: &[u8]) -> Layout {
-        if names.len() > NAMES_MAX {
-            return Layout::NONE;
-        }
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(layout) = known.get(names) {
             return *layout;
@@ -94,6 +94,6 @@ mod tests {
             assert!(!layouts[..at].contains(layout), "{at}");
         }
         assert_eq!(of(&ab), first);
-        assert_eq!(of(&[(Element::Subject, Some(&"n".repeat(NAMES_MAX)))]), Layout::NONE);
+        assert_eq!(of(&[(Element::Subject, Some(&"n".repeat(NAMES_MAX + 1)))]), Layout::NONE);
     }
 }

@@ -141,9 +141,12 @@ const TYPES: [&str; 13] = [
 ];
 
 /// Up to so many departments everybody belongs to one in twenty of the others, as SAPL's benchmark draws it. The graph
-/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS`] teams anywhere.
+/// would grow with the square of the size: past this, everybody belongs to [`FOREIGN_TEAMS_MAX`] teams anywhere, or to as
+/// many as makes [`FOREIGN_TEAMS`] for each of a department's people: `graph.transitiveClosureSet`, which the policies
+/// ask, gives no more than a million things in all.
 const CONNECTED_DEPARTMENTS_MAX: usize = 1_000;
-const FOREIGN_TEAMS: usize = 15;
+const FOREIGN_TEAMS: usize = 45_000;
+const FOREIGN_TEAMS_MAX: usize = 15;
 
 /// A hospital of so many departments.
 pub(super) fn generate(departments: usize) -> Parts {
@@ -231,7 +234,8 @@ fn staff(departments: usize) -> (Map<String, Json>, Vec<&'static Role>) {
 /// Teams beside their own that somebody belongs to.
 fn foreign_teams(random: &mut JavaRandom, own: usize, departments: usize) -> Vec<String> {
     if departments > CONNECTED_DEPARTMENTS_MAX {
-        return (0..FOREIGN_TEAMS).map(|_| format!("team_{}", random.below(2 * departments))).collect();
+        let count = (FOREIGN_TEAMS / departments).min(FOREIGN_TEAMS_MAX);
+        return (0..count).map(|_| format!("team_{}", random.below(2 * departments))).collect();
     }
     let mut teams = Vec::new();
     for other in (0..departments).filter(|other| *other != own) {

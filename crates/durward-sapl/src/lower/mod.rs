@@ -6,6 +6,7 @@
 //! indexes work with, and the rest the condition.
 
 mod call;
+mod dead;
 mod expression;
 mod memory;
 mod necessary;
@@ -143,6 +144,10 @@ struct Votes {
     constant: Vec<NodeId>,
     other: Vec<NodeId>,
     effects: Vec<Effects>,
+    /// Whether the first vote counts.
+    is_first: bool,
+    /// The name and the line of a policy that always votes, after which none is asked where the first vote counts.
+    decided: Option<(SmolStr, u32)>,
 }
 
 impl Votes {
@@ -211,6 +216,9 @@ impl<'t> Lowering<'t, '_, '_> {
         let outline = self.outline(set.span, gates);
         let conditions = self.set_conditions(set, schemas, outline);
         let target = self.set_target(&conditions);
+        if target.is_none() {
+            self.note_false("set", &set.name, &conditions);
+        }
         let mut written = self.written(&set.name, set.span, None, conditions);
         let mut names = HashSet::new();
         let mut inner = Votes::default();
@@ -221,13 +229,15 @@ impl<'t> Lowering<'t, '_, '_> {
             }
             self.variables.clone_from(&shared);
             // Where the first vote counts, constants do not go first.
-            let mut one = Votes::default();
+            let is_first = set.algorithm.mode == tree::Mode::First;
+            let mut one = Votes { is_first, decided: inner.decided.take(), ..Votes::default() };
             let policy = self.policy(policy, Vec::new(), &mut one);
+            inner.decided = one.decided.take();
             if let Some(set) = &mut written {
                 set.policies.extend(policy);
             }
             inner.effects.append(&mut one.effects);
-            if set.algorithm.mode == tree::Mode::First {
+            if is_first {
                 inner.other.extend(one.in_order());
             } else {
                 inner.constant.append(&mut one.constant);
@@ -329,9 +339,16 @@ impl<'t> Lowering<'t, '_, '_> {
         votes.effects.push(Effects::only(effect));
         let body = conditions.iter().map(|condition| condition.id).collect();
         let body = self.builder.gather(body, false);
+        let is_false = self.is_false(&body);
+        if is_false {
+            self.note_false("policy", &policy.name, &conditions);
+        }
         let written = self.written(&policy.name, policy.span, Some(effect), conditions);
-        if self.is_false(&body) {
+        if is_false || !self.is_asked(policy, votes) {
             return written;
+        }
+        if votes.is_first && matches!(body, Junction::Known(id) if self.is_always(id, true)) {
+            votes.decided.get_or_insert((policy.name.text.clone(), self.place(policy.span).line));
         }
         let is_constant = !self.junction_depends(&body)
             && !duties.iter().any(|duty| self.duty_depends(duty))

@@ -10,6 +10,7 @@
 mod again;
 mod ahead;
 mod configuration;
+mod dead;
 mod limits;
 mod refused;
 mod shape;

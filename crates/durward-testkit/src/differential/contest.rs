@@ -4,8 +4,9 @@ use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::{Evaluated, Fault};
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
-use durward_pdp::sapl::{Decision, Subscription};
-use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Value};
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
+use durward_pdp::xacml::response::Results;
+use durward_pdp::{IndexKind, IndexSettings, Pdp, PdpBuilder, PolicyError, Request, Response, Value};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -108,6 +109,34 @@ impl Contest {
         }
     }
 
+    /// Asks everybody all of these together. Gives the number of answers that were compared.
+    ///
+    /// # Errors
+    /// The number of the first question to which one of the others says something else than the plain evaluator.
+    pub fn ask_together(&self, questions: &[Question]) -> Result<u64, (usize, Disagreement)> {
+        let mut subscriptions = (Vec::new(), Vec::new());
+        let mut requests = (Vec::new(), Vec::new());
+        for (number, question) in questions.iter().enumerate() {
+            match question {
+                Question::Subscription(subscription) => {
+                    let plain = self.plain.decide_once(subscription).to_json();
+                    subscriptions.0.push(Subscription::clone(subscription));
+                    subscriptions.1.push((number, plain));
+                }
+                Question::Request(request) => {
+                    requests.0.push(Request::clone(request));
+                    requests.1.push((number, self.plain.decide(request).to_json()));
+                }
+            }
+        }
+        let mut compared = 0;
+        for (who, pdp) in &self.others {
+            compared += together(who, pdp, &subscriptions.0, &subscriptions.1)?;
+            compared += requests_together(who, pdp, &requests.0, &requests.1)?;
+        }
+        Ok(compared)
+    }
+
     fn ask_subscription(&self, subscription: &Subscription) -> Result<u64, Disagreement> {
         let plain = self.plain.decide_once(subscription).to_json();
         let found_plain = known(&self.plain, subscription, None)?;
@@ -115,11 +144,12 @@ impl Contest {
         for (who, pdp) in &self.others {
             let mut encoded = subscription.clone();
             same(who, "", &plain, &pdp.decide_once(&encoded).to_json())?;
+            same(who, ", a thread's own", &plain, &pdp.decider().decide_once(&encoded).to_json())?;
             pdp.encode_subscription(&mut encoded);
             same(who, ", encoded", &plain, &pdp.decide_once(&encoded).to_json())?;
             let found = known(pdp, subscription, Some(&self.plain))?;
             same(who, ", with attribute finders", &found_plain, &found)?;
-            compared += 3;
+            compared += 4;
         }
         Ok(compared)
     }
@@ -140,6 +170,50 @@ impl Contest {
         }
         Ok(compared)
     }
+}
+
+/// Subscriptions in one batch, every other one encoded.
+fn together(
+    who: &str,
+    pdp: &Pdp,
+    subscriptions: &[Subscription],
+    plain: &[(usize, String)],
+) -> Result<u64, (usize, Disagreement)> {
+    let mut encoded = subscriptions.to_vec();
+    encoded.iter_mut().step_by(2).for_each(|subscription| pdp.encode_subscription(subscription));
+    let mut all = subscriptions.to_vec();
+    all.iter_mut().for_each(|subscription| pdp.encode_subscription(subscription));
+    let mut compared = 0;
+    for (how, asked) in [(", in a batch", encoded), (", encoded in a batch", all)] {
+        let mut decisions = vec![Decision::plain(Outcome::Suspend); asked.len()];
+        pdp.decide_batch(&asked, &mut decisions);
+        for ((number, plain), decision) in plain.iter().zip(&decisions) {
+            same(who, how, plain, &decision.to_json()).map_err(|what| (*number, what))?;
+            compared += 1;
+        }
+    }
+    Ok(compared)
+}
+
+/// The same for requests.
+fn requests_together(
+    who: &str,
+    pdp: &Pdp,
+    requests: &[Request],
+    plain: &[(usize, String)],
+) -> Result<u64, (usize, Disagreement)> {
+    let mut encoded = requests.to_vec();
+    encoded.iter_mut().step_by(2).for_each(|request| pdp.encode(request));
+    let mut responses: Vec<Response> = encoded.iter().map(|_| Response { results: Results::new() }).collect();
+    pdp.decide_requests(&encoded, &mut responses);
+    let mut compared = 0;
+    for ((number, plain), response) in plain.iter().zip(&responses) {
+        if !plain.contains(SOURCE_FAILURE) {
+            same(who, ", in a batch", plain, &response.to_json()).map_err(|what| (*number, what))?;
+            compared += 1;
+        }
+    }
+    Ok(compared)
 }
 
 fn said(errors: &[PolicyError]) -> String {

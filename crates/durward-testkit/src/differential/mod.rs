@@ -169,6 +169,7 @@ fn random_set(random: &mut Random, language: &Language) -> Result<Count, Box<Dif
     }
     let Some(contest) = contest else { return Ok(Count::default()) };
     let mut count = Count { sets: 1, ..Count::default() };
+    let mut asked = Vec::new();
     for _ in 0..QUESTIONS_EACH {
         let text = (language.question)(random);
         let Ok(question) = Question::read(&text.to_string()) else { continue };
@@ -177,7 +178,12 @@ fn random_set(random: &mut Random, language: &Language) -> Result<Count, Box<Dif
             Ok(answers) => count.add(Count { sets: 0, questions: 1, answers }),
             Err(disagreement) => return Err(shown(&documents, text, disagreement)),
         }
+        asked.push((text, question));
     }
+    let (texts, questions): (Vec<Text>, Vec<Question>) = asked.into_iter().unzip();
+    count.answers += contest.ask_together(&questions).map_err(|(number, disagreement)| {
+        shown(&documents, texts.get(number).cloned().unwrap_or_default(), disagreement)
+    })?;
     Ok(count)
 }
 

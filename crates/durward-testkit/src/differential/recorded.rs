@@ -52,6 +52,7 @@ fn ask_all(group: &[Recorded], questions: u64) -> Result<Count, Box<Difference>>
             Box::new(Difference { origin, case: None, disagreement })
         };
         let mut contest = None;
+        let mut together = Vec::new();
         for text in &recorded.questions {
             number += 1;
             if number % step != 0 {
@@ -65,6 +66,11 @@ fn ask_all(group: &[Recorded], questions: u64) -> Result<Count, Box<Difference>>
             let (Some(contest), Ok(question)) = (&contest, Question::read(text)) else { continue };
             let answers = contest.ask(&question).map_err(|disagreement| difference(disagreement, text))?;
             count.add(Count { sets: 0, questions: 1, answers });
+            together.push(question);
+        }
+        if let Some(contest) = &contest {
+            let answers = contest.ask_together(&together);
+            count.answers += answers.map_err(|(_, disagreement)| difference(disagreement, "in a batch"))?;
         }
     }
     Ok(count)

@@ -43,18 +43,26 @@ pub(super) fn run(seed: u64, questions: u64) -> Result<Vec<(String, Count)>, Box
             let contest = Contest::build(&|| builder(&scenario), None).map_err(difference)?;
             let mut count = Count { sets: 1, ..Count::default() };
             let Some(contest) = contest else { return Ok((format!("scenario {name}, refused"), count)) };
+            let mut together = Vec::new();
             for number in 0..each {
                 let asked = question(&scenario, number as usize, &mut random);
                 let Ok(subscription) = Subscription::from_json(asked.to_string().as_bytes()) else {
                     continue;
                 };
-                match contest.ask(&Question::Subscription(Box::new(subscription))) {
+                let question = Question::Subscription(Box::new(subscription));
+                let answers = contest.ask(&question);
+                together.push(question);
+                match answers {
                     Ok(answers) => count.add(Count { sets: 0, questions: 1, answers }),
                     Err(mut disagreement) => {
                         disagreement.plain = format!("{}\nto {asked}", disagreement.plain);
                         return Err(difference(disagreement));
                     }
                 }
+            }
+            for some in together.chunks(100) {
+                count.answers +=
+                    contest.ask_together(some).map_err(|(_, disagreement)| difference(disagreement))?;
             }
             Ok((format!("scenario {name}"), count))
         })

@@ -2,6 +2,7 @@
 
 mod embedded;
 mod generate;
+mod report;
 mod row;
 mod server;
 mod streams;
@@ -23,6 +24,7 @@ enum What {
     Server(server::Arguments),
     Streams(streams::Arguments),
     Generate(generate::Arguments),
+    Report(report::Arguments),
 }
 
 /// The language of a scenario.
@@ -41,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Server(arguments) => server::run(arguments),
         What::Streams(arguments) => streams::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
+        What::Report(arguments) => report::run(arguments),
     }
 }
 

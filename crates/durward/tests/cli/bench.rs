@@ -210,3 +210,41 @@ fn live_subscriptions_are_measured() {
     let ran = durward(&["bench", "streams", "--subscriptions", "200"]).exits(0);
     assert!(ran.stdout.starts_with("200 live subscriptions\n"), "{}", ran.stdout);
 }
+
+/// What is measured can be reported: every picture in both forms, and named on the page.
+#[test]
+fn measurements_are_drawn() {
+    let folder = std::env::temp_dir().join(format!("durward-report-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut files = Vec::new();
+    for scenario in ["scatter-20", "scatter-100", "baseline"] {
+        let bench = ["bench", "embedded", "--scenario", scenario, "--index", "all", "--seconds", "0.02"];
+        let file = folder.join(format!("{scenario}.json"));
+        std::fs::write(&file, durward(&[&bench[..], &["--json"]].concat()).exits(0).stdout).unwrap();
+        files.push(file.to_str().unwrap().to_owned());
+    }
+    let out = folder.join("report");
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let ran = durward(&[&["bench", "report", "--out", out.to_str().unwrap(), "--in"], &files[..]].concat())
+        .exits(0);
+    let page = std::fs::read_to_string(out.join("index.html")).unwrap();
+    for name in ["throughput-by-scenario", "latency-by-scenario", "throughput-scatter", "latency-scatter"] {
+        let svg = std::fs::read_to_string(out.join(format!("{name}.svg"))).unwrap();
+        assert!(svg.starts_with("<svg ") && page.contains(&svg), "{name}");
+        let png = std::fs::read(out.join(format!("{name}.png"))).unwrap();
+        assert!(
+            png.starts_with(b"\x89PNG") && ran.stdout.contains(name) && page.contains(&format!("{name}.png"))
+        );
+    }
+    assert!(page.contains("--scenario scatter-20 --index all") && page.contains("is not known to 3 %"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_is_no_measurement_is_not_drawn() {
+    let report = |file| durward(&["bench", "report", "--in", file, "--out", "nowhere"]).exits(2).stderr;
+    assert!(report("asks.jsonl").starts_with("durward: error: asks.jsonl: not JSON: "));
+    assert!(report("hierarchy.json").contains("hierarchy.json: not an array of measurements"));
+    assert!(report("missing.json").contains("missing.json"));
+    assert!(!std::path::Path::new("nowhere").exists());
+}

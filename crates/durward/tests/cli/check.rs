@@ -45,3 +45,33 @@ fn a_root_leaves_the_others_unused() {
     let ran = durward(&["check", "roots", "--root", "others"]).exits(1);
     assert!(ran.stdout.contains("no policy or policy set `others` to start from"), "{}", ran.stdout);
 }
+
+#[test]
+fn an_index_is_explained_when_asked() {
+    for (index, reason) in [("auto", ", because "), ("canonical", "canonical: "), ("diagram", "diagram: ")] {
+        let ran = durward(&["check", "hospital", "--index", index]).exits(0);
+        assert!(ran.stdout.contains(reason), "{}", ran.stdout);
+        assert!(ran.stdout.contains("told apart by no attribute"), "{}", ran.stdout);
+    }
+    let ran = durward(&["check", "hospital", "--index", "diagram", "--format", "json"]).exits(0);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(report["findings"].as_array().unwrap().is_empty());
+    assert!(report["index"]["elements"].as_u64().unwrap() > 0, "{report}");
+    durward(&["check", "broken", "--index", "auto"]).exits(1);
+    durward(&["check", "hospital", "--index", "tree"]).exits(2);
+}
+
+#[test]
+fn policies_of_sapl_that_never_have_a_say_are_warnings() {
+    let ran = durward(&["check", "dead"]).exits(0);
+    for said in [
+        "dead/doors.sapl:4:8: warning: policy `visitors` is never asked: `everybody` (line 3) before it",
+        "dead/safes.sapl:1:8: warning: policy `safes` never applies: its conditions contradict one another",
+        "[unreachable-policy]",
+        "2 documents: 0 errors, 2 warnings, 0 hints",
+    ] {
+        assert!(ran.stdout.contains(said), "{said}\n{}", ran.stdout);
+    }
+    let ran = durward(&["check", "dead", "--level", "error"]).exits(0);
+    assert!(!ran.stdout.contains("never"), "{}", ran.stdout);
+}

@@ -11,7 +11,7 @@ use world::{Fault, run};
 /// How many worlds each test lives through. `DURWARD_SEEDS` asks for more.
 fn seeds() -> std::ops::Range<u64> {
     let count = std::env::var("DURWARD_SEEDS").ok().and_then(|count| count.parse().ok());
-    0..count.unwrap_or(60)
+    0..count.unwrap_or(20)
 }
 
 fn all_live(mode: Mode, on_lost: OnLost) {

@@ -20,6 +20,9 @@ const CHILDREN_MAX: usize = 4096;
 /// A slot divides children well in two if at least this share of them limits it, in percent.
 const LIMITING_MIN_PERCENT: usize = 40;
 
+/// A child in a sieve takes as much memory as so many entries of lists.
+const ENTRIES: usize = 8;
+
 impl Maker<'_> {
     /// A sieve of these children; `None` where listing or forking them is better.
     pub(super) fn sift(
@@ -29,7 +32,10 @@ impl Maker<'_> {
         splits: &Splits,
     ) -> Option<Step> {
         let length = children.len();
-        if length < CHILDREN_MIN || (length > CHILDREN_MAX && divides_in_two(splits, length)) {
+        if length < CHILDREN_MIN || self.sieves.conjunctions() >= self.conjunctions_max {
+            return None;
+        }
+        if length > CHILDREN_MAX && divides_in_two(splits, length) {
             return None;
         }
         let left = splits.iter().fold(length, |left, (_, split)| left * split.left_of(length) / length);
@@ -45,16 +51,20 @@ impl Maker<'_> {
             let formula = self.formula(child, &division.path).ways;
             candidates.push(Candidate { node: child.id, place: child.rank, formula });
         }
-        division.spend(length);
+        division.spend(length * ENTRIES);
         Some(Step { at: self.sieves.add(&candidates), kind: Step::SIEVE })
     }
 
-    /// When the child applies, as far as that is not known on the way.
+    /// When the child applies, as far as that is not known on the way. What is known of slots that do not limit the
+    /// child is not used: children that nothing on the way limits are divided once for all ways.
     fn formula(&self, child: &Child<'_>, path: &Path) -> Formula {
         let has_target = child.node.target().is_some();
         let mut formula = formula::of(child.target, has_target, child.limits, self.ways_max);
         for way in &mut formula.ways {
-            way.tests.retain(|test| path.get(test.slot).is_none_or(|seen| !seen.is_among(&test.atoms)));
+            way.tests.retain(|test| {
+                let seen = child.limit(test.slot).and_then(|limit| path.get(limit.slot));
+                seen.is_none_or(|seen| !seen.is_among(&test.atoms))
+            });
         }
         formula
     }

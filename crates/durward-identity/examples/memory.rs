@@ -1,0 +1,70 @@
+//! What a live session costs in memory, and a validation in time: `cargo run --release -p durward-identity --example memory`.
+//!
+//! Arguments: how many sessions (a million), and how many users they are of (as many).
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::wildcard_enum_match_arm,
+    reason = "it measures, and tells what"
+)]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, NodeSettings};
+use durward_identity::session::{ClusterKey, Level, Properties, Scratch, SessionSettings, Sessions, User};
+use durward_identity::{Moment, SystemEntropy};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let count: u64 = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let users: u64 = arguments.next().map_or(Ok(count), |text| text.parse())?;
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let mut now = Moment::from_ms(u64::try_from(since.as_millis())?);
+    let sessions = Arc::new(Sessions::new(SessionSettings::default()));
+    let cluster = ClusterKey::new([7; 32])?;
+    let mut node = Node::new(NodeSettings::default(), sessions.clone(), cluster, Arc::new(SystemEntropy))?;
+    let mut effects = Vec::new();
+    node.handle(now, Event::Tick, &mut effects);
+    now = now.plus(std::time::Duration::from_secs(3));
+    node.handle(now, Event::Tick, &mut effects);
+
+    let before = resident_bytes()?;
+    let mut some = Vec::new();
+    let began = Instant::now();
+    for number in 0..count {
+        let user = User::new("/", &format!("user{:07}", number % users.max(1)))?;
+        effects.clear();
+        let login = Event::Login { ask: AskId(number), user, level: Level(0), properties: Properties::new() };
+        node.handle(now, login, &mut effects);
+        let token = effects.drain(..).find_map(|effect| match effect {
+            Effect::Answer { answer: Answer::Token { token, .. }, .. } => Some(token),
+            _ => None,
+        });
+        // Each kept token takes memory of its own: few, from all over the table.
+        if number % (count / 1_000).max(1) == 0 {
+            some.extend(token);
+        }
+    }
+    let login_ns = began.elapsed().as_nanos() / u128::from(count.max(1));
+    let each = resident_bytes()?.saturating_sub(before) / count.max(1);
+    println!("{count} sessions of {users} users: {each} bytes each, {login_ns} ns a login");
+
+    let mut scratch = Scratch::new();
+    let rounds = 1_000;
+    let began = Instant::now();
+    for token in (0..rounds).flat_map(|_| &some) {
+        sessions.validate(now, token, &mut scratch)?;
+    }
+    let validations = rounds * some.len();
+    println!("{} ns a validation", began.elapsed().as_nanos() / validations.max(1) as u128);
+    Ok(())
+}
+
+/// Of this process (Linux).
+fn resident_bytes() -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024)
+}

@@ -1,0 +1,16 @@
+//! Signed tokens for other services (JWT, RFC 7519; as access tokens, RFC 9068), and the keys for them.
+//!
+//! Keys overlap: [`SigningKeys`] publishes a key some time before it signs with it, and until the last token under it has ended. A
+//! token is verified with the key that its header names, by that key's algorithm and no other: what the header says of an algorithm
+//! must be what the key is for, so that `none` and a public key taken for a shared secret lead nowhere.
+//!
+//! Signatures are by `ring`, which TLS brings along; a crate for tokens would bring what is not wanted here, and would be told
+//! of each algorithm anyway.
+
+mod key;
+mod keys;
+mod token;
+
+pub use key::{Algorithm, SigningKey};
+pub use keys::{SIGNING_KEYS_MAX, SigningKeys};
+pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request};

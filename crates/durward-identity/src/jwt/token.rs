@@ -1,0 +1,258 @@
+//! Tokens: made, and verified.
+
+use std::fmt;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::keys::SigningKeys;
+use crate::entropy::{Entropy, bytes};
+use crate::error::failed;
+use crate::{CLOCK_SKEW_MAX, IdentityError, Moment};
+
+/// The longest token, in characters. Longer ones are neither made nor looked at.
+pub const JWT_LENGTH_MAX: usize = 16 * 1024;
+
+/// The claims that a token has of its own: nobody else may set them.
+const OWN: [&str; 10] = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti", "client_id", "scope", "sid"];
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    typ: Option<String>,
+    alg: String,
+    kid: Option<String>,
+    /// Extensions that must be understood (RFC 7515, 4.1.11): none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    crit: Option<Value>,
+}
+
+/// What a token is asked for.
+#[derive(Clone, Debug)]
+pub struct Request<'r> {
+    /// Who gives it: an address.
+    pub issuer: &'r str,
+    /// Whom it is about.
+    pub subject: &'r str,
+    /// Whom it is for. At least one: a token for everybody could be carried from one service to the next.
+    pub audience: &'r [&'r str],
+    /// How long it is good for.
+    pub lifetime: Duration,
+    /// Which client asked.
+    pub client: Option<&'r str>,
+    /// What it allows, separated by spaces.
+    pub scope: Option<&'r str>,
+    /// The session it comes from, by its handle.
+    pub session: Option<&'r str>,
+    /// What else it says.
+    pub more: Map<String, Value>,
+}
+
+/// What a token says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claims {
+    /// Who gave it.
+    pub iss: String,
+    /// Whom it is about.
+    pub sub: String,
+    /// Whom it is for.
+    #[serde(deserialize_with = "one_or_many")]
+    pub aud: Vec<String>,
+    /// When it ends, in seconds since 1970 began.
+    pub exp: u64,
+    /// From when on it is good.
+    pub nbf: u64,
+    /// When it was made.
+    pub iat: u64,
+    /// What names it.
+    pub jti: String,
+    /// Which client asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// What it allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The session it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sid: Option<String>,
+    /// What else it says.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match Texts::deserialize(from)? {
+        Texts::One(text) => vec![text],
+        Texts::Many(texts) => texts,
+    })
+}
+
+/// What a token must say to be believed.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'e> {
+    /// Who must have given it.
+    pub issuer: &'e str,
+    /// Whom it must be for.
+    pub audience: &'e str,
+}
+
+/// Why a token is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JwtRefusal {
+    /// It is no token, or too long a one.
+    Malformed,
+    /// No key in use has the name that it gives.
+    UnknownKey,
+    /// It gives another algorithm than its key is for.
+    Algorithm,
+    /// The signature is wrong.
+    Signature,
+    /// It has ended.
+    Expired,
+    /// It is not good yet.
+    Future,
+    /// Somebody else gave it.
+    Issuer,
+    /// It is for somebody else.
+    Audience,
+}
+
+impl fmt::Display for JwtRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JwtRefusal::Malformed => "no token",
+            JwtRefusal::UnknownKey => "signed with a key that is not in use",
+            JwtRefusal::Algorithm => "another algorithm than its key is for",
+            JwtRefusal::Signature => "a wrong signature",
+            JwtRefusal::Expired => "the token has ended",
+            JwtRefusal::Future => "the token is not good yet: compare the clocks",
+            JwtRefusal::Issuer => "given by somebody else",
+            JwtRefusal::Audience => "meant for somebody else",
+        })
+    }
+}
+
+impl std::error::Error for JwtRefusal {}
+
+impl SigningKeys {
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// No audience, a claim that is not the caller's to set, a lifetime beyond the longest, too long a token, no key, or no
+    /// randomness.
+    pub fn issue(
+        &self,
+        now: Moment,
+        request: Request<'_>,
+        entropy: &dyn Entropy,
+    ) -> Result<String, IdentityError> {
+        let claims = self.claims(now, request, entropy)?;
+        let Some(key) = self.signing(now) else { return failed("there is no key yet that signs tokens") };
+        // RFC 9068, 2.1.
+        let typ = Some("at+jwt".to_owned());
+        let (alg, kid) = (key.algorithm().name().to_owned(), Some(key.id().to_owned()));
+        let signed = format!("{}.{}", part(&Header { typ, alg, kid, crit: None })?, part(&claims)?);
+        let token = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes())?));
+        if token.len() > JWT_LENGTH_MAX {
+            return failed(format!("the token would be longer than {JWT_LENGTH_MAX} characters"));
+        }
+        Ok(token)
+    }
+
+    fn claims(
+        &self,
+        now: Moment,
+        request: Request<'_>,
+        entropy: &dyn Entropy,
+    ) -> Result<Claims, IdentityError> {
+        let Request { issuer, subject, audience, lifetime, client, scope, session, more } = request;
+        if audience.is_empty() || audience.iter().any(|audience| audience.is_empty()) {
+            return failed("a token needs an audience: whom is it for?");
+        }
+        if lifetime > self.lifetime_max() {
+            let most = self.lifetime_max().as_secs();
+            return failed(format!("a token lives for {most} seconds at most"));
+        }
+        if let Some(name) = OWN.iter().find(|name| more.contains_key(**name)) {
+            return failed(format!("the claim `{name}` is not to be set"));
+        }
+        let iat = now.ms() / 1000;
+        let id: [u8; 16] = bytes(entropy)?;
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        Ok(Claims {
+            iss: issuer.to_owned(),
+            sub: subject.to_owned(),
+            aud: audience.iter().map(|audience| (*audience).to_owned()).collect(),
+            exp: iat.saturating_add(lifetime.as_secs()),
+            nbf: iat,
+            iat,
+            jti: URL_SAFE_NO_PAD.encode(id),
+            client_id: owned(client),
+            scope: owned(scope),
+            sid: owned(session),
+            more,
+        })
+    }
+
+    /// What a token says, if it may be believed.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn verify(&self, now: Moment, token: &str, expected: Expected<'_>) -> Result<Claims, JwtRefusal> {
+        if token.len() > JWT_LENGTH_MAX {
+            return Err(JwtRefusal::Malformed);
+        }
+        let (signed, signature) = token.rsplit_once('.').ok_or(JwtRefusal::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(JwtRefusal::Malformed)?;
+        let header: Header = from_part(header)?;
+        let id = header.kid.as_deref().ok_or(JwtRefusal::UnknownKey)?;
+        let key = self.find(id, now).ok_or(JwtRefusal::UnknownKey)?;
+        if header.alg != key.algorithm().name() {
+            return Err(JwtRefusal::Algorithm);
+        }
+        let typ = header.typ.as_deref().unwrap_or_default();
+        if header.crit.is_some() || !typ.eq_ignore_ascii_case("at+jwt") {
+            return Err(JwtRefusal::Malformed);
+        }
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| JwtRefusal::Malformed)?;
+        if !key.verifies(signed.as_bytes(), &signature) {
+            return Err(JwtRefusal::Signature);
+        }
+        believe(now, from_part(claims)?, expected)
+    }
+}
+
+fn believe(now: Moment, claims: Claims, expected: Expected<'_>) -> Result<Claims, JwtRefusal> {
+    let (now_s, skew_s) = (now.ms() / 1000, CLOCK_SKEW_MAX.as_secs());
+    if claims.exp <= now_s {
+        return Err(JwtRefusal::Expired);
+    }
+    if claims.nbf > now_s.saturating_add(skew_s) || claims.iat > now_s.saturating_add(skew_s) {
+        return Err(JwtRefusal::Future);
+    }
+    if claims.iss != expected.issuer {
+        return Err(JwtRefusal::Issuer);
+    }
+    if expected.audience.is_empty() || !claims.aud.iter().any(|audience| audience == expected.audience) {
+        return Err(JwtRefusal::Audience);
+    }
+    Ok(claims)
+}
+
+fn part(value: &impl Serialize) -> Result<String, IdentityError> {
+    let json = serde_json::to_vec(value).map_err(|error| IdentityError::new(error.to_string()))?;
+    Ok(URL_SAFE_NO_PAD.encode(json))
+}
+
+fn from_part<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, JwtRefusal> {
+    let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| JwtRefusal::Malformed)?;
+    serde_json::from_slice(&json).map_err(|_| JwtRefusal::Malformed)
+}

@@ -1,0 +1,170 @@
+//! How many passwords are hashed at once, and who waits.
+//!
+//! Hashing takes tens of milliseconds and as many MiB on purpose; without a bound, a flood of logins would take the machine from those
+//! who validate sessions. Who finds the queue full is told when to come again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How much is hashed at once, and how long is waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSettings {
+    /// How many passwords are hashed at once: threads that are not those that answer. Default: 1.
+    pub at_once: usize,
+    /// How long somebody may have to wait; who would have to wait longer is turned away. Default: 3 seconds.
+    pub wait_max: Duration,
+    /// How many may wait, however short hashing takes. Default: 1024.
+    pub waiting_max: usize,
+}
+
+impl Default for PoolSettings {
+    fn default() -> PoolSettings {
+        PoolSettings { at_once: 1, wait_max: Duration::from_secs(3), waiting_max: 1024 }
+    }
+}
+
+/// What names a login in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// Whether there is room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Hash now, and say when it is done.
+    Start(Ticket),
+    /// Wait until [`Pool::finish`] gives the ticket.
+    Wait(Ticket),
+    /// There is none; this long from now there may be.
+    Full {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
+}
+
+/// The queue before hashing.
+#[derive(Debug)]
+pub struct Pool {
+    settings: PoolSettings,
+    last: u64,
+    running: usize,
+    waiting: VecDeque<Ticket>,
+    /// How long hashing took of late.
+    usual: Duration,
+}
+
+impl Pool {
+    /// An empty queue.
+    pub fn new(settings: PoolSettings) -> Pool {
+        let settings = PoolSettings { at_once: settings.at_once.max(1), ..settings };
+        Pool { settings, last: 0, running: 0, waiting: VecDeque::new(), usual: Duration::from_millis(25) }
+    }
+
+    /// Somebody brings a password.
+    pub fn arrive(&mut self) -> Admission {
+        if self.running < self.settings.at_once && self.waiting.is_empty() {
+            self.running += 1;
+            return Admission::Start(self.ticket());
+        }
+        let wait = self.wait_behind(self.waiting.len());
+        if wait > self.settings.wait_max || self.waiting.len() >= self.settings.waiting_max {
+            return Admission::Full { retry_after: wait.max(Duration::from_secs(1)) };
+        }
+        let ticket = self.ticket();
+        self.waiting.push_back(ticket);
+        Admission::Wait(ticket)
+    }
+
+    /// One has been hashed, and took so long. Who is to be hashed next.
+    pub fn finish(&mut self, took: Duration) -> Option<Ticket> {
+        // A weight of one in eight: a single slow one does not turn others away.
+        self.usual = (self.usual * 7 + took.min(Duration::from_secs(60))) / 8;
+        match self.waiting.pop_front() {
+            Some(next) => Some(next),
+            None => {
+                self.running = self.running.saturating_sub(1);
+                None
+            }
+        }
+    }
+
+    /// Somebody who waited has gone. Whether he was waiting; if not, he is being hashed and [`Pool::finish`] is due.
+    pub fn leave(&mut self, ticket: Ticket) -> bool {
+        let before = self.waiting.len();
+        self.waiting.retain(|other| *other != ticket);
+        self.waiting.len() < before
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many are being hashed.
+    pub fn running(&self) -> usize {
+        self.running
+    }
+
+    fn wait_behind(&self, count: usize) -> Duration {
+        let rounds = u32::try_from(count / self.settings.at_once + 1).unwrap_or(u32::MAX);
+        self.usual.saturating_mul(rounds)
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.last += 1;
+        Ticket(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASH: Duration = Duration::from_millis(25);
+
+    #[test]
+    fn a_flood_is_turned_away_and_those_who_wait_come_in_order() {
+        let mut pool = Pool::new(PoolSettings { at_once: 2, ..PoolSettings::default() });
+        let admissions: Vec<Admission> = (0..10_000).map(|_| pool.arrive()).collect();
+        assert_eq!(pool.running(), 2);
+        let waiting: Vec<Ticket> = admissions
+            .iter()
+            .filter_map(|admission| match admission {
+                Admission::Wait(ticket) => Some(*ticket),
+                Admission::Start(_) | Admission::Full { .. } => None,
+            })
+            .collect();
+        assert!((200..=260).contains(&waiting.len()), "3 s of 25 ms on two threads: {}", waiting.len());
+        let full = admissions.iter().filter(|admission| matches!(admission, Admission::Full { .. })).count();
+        assert_eq!(full, 10_000 - 2 - waiting.len());
+        let served: Vec<Ticket> = std::iter::from_fn(|| pool.finish(HASH)).collect();
+        assert_eq!(served, waiting);
+        assert_eq!((pool.running(), pool.waiting()), (1, 0));
+    }
+
+    #[test]
+    fn who_goes_makes_room() {
+        let mut pool = Pool::new(PoolSettings::default());
+        let Admission::Start(first) = pool.arrive() else { panic!() };
+        let Admission::Wait(second) = pool.arrive() else { panic!() };
+        let Admission::Wait(third) = pool.arrive() else { panic!() };
+        assert!(!pool.leave(first));
+        assert!(pool.leave(second));
+        assert_eq!(pool.finish(HASH), Some(third));
+        assert_eq!(pool.finish(HASH), None);
+        assert_eq!(pool.running(), 0);
+    }
+
+    #[test]
+    fn slow_hashing_turns_away_sooner() {
+        let mut pool = Pool::new(PoolSettings::default());
+        for _ in 0..100 {
+            pool.arrive();
+            pool.finish(Duration::from_secs(1));
+        }
+        pool.arrive();
+        let waiting = (0..100).filter(|_| matches!(pool.arrive(), Admission::Wait(_))).count();
+        assert!((2..=3).contains(&waiting), "{waiting}");
+        let Admission::Full { retry_after } = pool.arrive() else { panic!() };
+        assert!(retry_after > Duration::from_secs(2) && retry_after < Duration::from_secs(10));
+    }
+}

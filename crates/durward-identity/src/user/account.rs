@@ -1,0 +1,72 @@
+//! What is known of a user.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::password::StoredPassword;
+use super::totp::{RecoveryCodes, Totp};
+use crate::IdentityError;
+use crate::session::User;
+
+/// A user and what is known of him.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// The realm; the root realm is `/`.
+    pub realm: String,
+    /// The name in the realm.
+    pub subject: String,
+    /// The hash of the password; without one, nobody can log in with a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<StoredPassword>,
+    /// Whether the user may not log in.
+    #[serde(default)]
+    pub disabled: bool,
+    /// Names and values, for decisions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, Vec<String>>,
+    /// What the user belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// The second step of a login, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_step: Option<SecondStep>,
+}
+
+impl Account {
+    /// A user of whom nothing is known.
+    pub fn new(user: &User) -> Account {
+        Account {
+            realm: user.realm().to_owned(),
+            subject: user.subject().to_owned(),
+            password: None,
+            disabled: false,
+            attributes: BTreeMap::new(),
+            groups: Vec::new(),
+            second_step: None,
+        }
+    }
+
+    /// The user's name.
+    ///
+    /// # Errors
+    /// The account was read from elsewhere, and its name is none.
+    pub fn user(&self) -> Result<User, IdentityError> {
+        User::new(&self.realm, &self.subject)
+    }
+}
+
+/// Codes that a device shows, and some on paper for when it is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondStep {
+    /// How codes are made.
+    pub totp: Totp,
+    /// The time step of the last code that was used: no code of this or an earlier step is taken again.
+    #[serde(default)]
+    pub used: Option<u64>,
+    /// The recovery codes that are left.
+    #[serde(default)]
+    pub recovery: RecoveryCodes,
+}

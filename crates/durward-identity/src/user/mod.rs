@@ -1,0 +1,67 @@
+//! Who may have a session: users, their passwords, and second steps.
+//!
+//! [`UserStore`] is what a login needs of a directory; [`Directory`] is the one that is built in, in memory or with a journal on
+//! disk. An LDAP directory implements the same trait: it finds an entry by a search and checks a password by a bind.
+
+mod account;
+mod directory;
+mod journal;
+mod password;
+mod totp;
+
+pub use account::{Account, SecondStep};
+pub use directory::{Directory, ImportError};
+pub use journal::{ENTRY_BYTES_MAX, Journal};
+pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
+pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
+
+use crate::session::User;
+use crate::{IdentityError, Moment};
+
+/// What came of looking at a password.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Checked {
+    /// It is the user's.
+    Right(Box<Account>),
+    /// It is not; or there is no such user, or he may not log in. Which of these took the same time to find out, and goes to the
+    /// audit, not to whoever asked.
+    Wrong(Why),
+}
+
+/// Why a login fails, for the audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// There is no such user.
+    UnknownUser,
+    /// The password is another.
+    Password,
+    /// The user is disabled.
+    Disabled,
+    /// The second step's code is wrong, or was used before.
+    Code,
+}
+
+/// Where users are.
+///
+/// Calls may block, for a network or for tens of milliseconds of hashing: they are made on threads of their own, as many as
+/// [`crate::login::Pool`] admits.
+pub trait UserStore: Send + Sync {
+    /// Whether this is the user's password. Takes as long for users that do not exist.
+    ///
+    /// # Errors
+    /// The store cannot say at the moment. Nobody gets in then.
+    fn check(&self, now: Moment, user: &User, password: &Password<'_>) -> Result<Checked, IdentityError>;
+
+    /// What is known of a user.
+    ///
+    /// # Errors
+    /// The store cannot say at the moment.
+    fn account(&self, user: &User) -> Result<Option<Account>, IdentityError>;
+
+    /// Whether this is a code of the user's second step, or one of the recovery codes. It is used up by that: the same code is refused
+    /// afterwards, also on other nodes that share the store.
+    ///
+    /// # Errors
+    /// The store cannot say at the moment, or cannot write down that the code is used. Nobody gets in then.
+    fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<bool, IdentityError>;
+}

@@ -1,0 +1,159 @@
+//! The directory that is built in.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use durward_identity::user::{
+    Account, Checked, Directory, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
+    TotpAlgorithm, UserStore, Why,
+};
+use durward_identity::{Moment, SystemEntropy};
+
+use crate::support::user;
+
+const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+const NOW: Moment = Moment::from_ms(1_700_000_000_000);
+
+fn directory() -> Directory {
+    Directory::in_memory(CHEAP, Arc::new(SystemEntropy)).unwrap()
+}
+
+fn check(directory: &Directory, name: &str, password: &str) -> Result<(), Why> {
+    match directory.check(NOW, &user(name), &Password::new(password).unwrap()).unwrap() {
+        Checked::Right(account) => {
+            assert_eq!(account.subject, name);
+            Ok(())
+        }
+        Checked::Wrong(why) => Err(why),
+    }
+}
+
+fn account(name: &str, stored: &str) -> Account {
+    Account { password: Some(StoredPassword::read(stored).unwrap()), ..Account::new(&user(name)) }
+}
+
+#[test]
+fn only_the_right_password_of_a_user_who_may_lets_in() {
+    let directory = directory();
+    directory.put(Account::new(&user("anna"))).unwrap();
+    assert_eq!(check(&directory, "anna", "secret"), Err(Why::UnknownUser), "no password yet");
+    directory.set_password(&user("anna"), &Password::new("secret").unwrap()).unwrap();
+    assert_eq!(check(&directory, "anna", "secret"), Ok(()));
+    assert_eq!(check(&directory, "anna", "Secret"), Err(Why::Password));
+    assert_eq!(check(&directory, "otto", "secret"), Err(Why::UnknownUser));
+    let disabled = Account { disabled: true, ..directory.account(&user("anna")).unwrap().unwrap() };
+    directory.put(disabled).unwrap();
+    assert_eq!(check(&directory, "anna", "secret"), Err(Why::Disabled));
+    assert!(directory.remove(&user("anna")).unwrap());
+    assert_eq!(check(&directory, "anna", "secret"), Err(Why::UnknownUser));
+}
+
+#[test]
+fn imported_hashes_are_upgraded_by_the_first_login() {
+    let directory = directory();
+    directory.put(account("anna", "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=")).unwrap();
+    let kept = || directory.account(&user("anna")).unwrap().unwrap().password.unwrap();
+    assert_eq!(check(&directory, "anna", "wrong"), Err(Why::Password));
+    assert!(kept().expose().starts_with("{SHA}"));
+    assert_eq!(check(&directory, "anna", "secret"), Ok(()));
+    assert!(kept().expose().starts_with("$argon2id$v=19$m=8,t=1,p=1$"));
+    assert_eq!(check(&directory, "anna", "secret"), Ok(()));
+}
+
+#[test]
+fn an_import_takes_all_in_or_none() {
+    let directory = directory();
+    let mut bad = Account::new(&user("otto"));
+    bad.subject = String::new();
+    let error =
+        directory.import(vec![account("anna", "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="), bad]).unwrap_err();
+    assert_eq!((error.at, error.to_string()), (1, "user 2: a user needs a name".to_owned()));
+    assert!(directory.list().is_empty());
+}
+
+#[test]
+fn users_survive_a_restart() {
+    let path = std::env::temp_dir().join(format!("durward-users-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let open = || Directory::open(&path, CHEAP, Arc::new(SystemEntropy));
+    let directory = open().unwrap();
+    for number in 0..10 {
+        directory.put(Account::new(&user(&format!("user{number}")))).unwrap();
+    }
+    directory.remove(&user("user3")).unwrap();
+    for _ in 0..3_000 {
+        directory.put(Account { groups: vec!["staff".to_owned()], ..Account::new(&user("user4")) }).unwrap();
+    }
+    let before = directory.list();
+    assert!(open().unwrap_err().to_string().contains("another process"));
+    drop(directory);
+    assert!(std::fs::metadata(&path).unwrap().len() < 300_000, "written anew when it grows");
+    let again = open().unwrap();
+    assert_eq!((again.list(), before.len()), (before, 9));
+    drop(again);
+    std::fs::remove_file(path).unwrap();
+}
+
+fn with_second_step(directory: &Directory) -> (Totp, Vec<String>) {
+    let totp = Totp::generate(&SystemEntropy).unwrap();
+    let (shown, recovery) = RecoveryCodes::generate(&SystemEntropy).unwrap();
+    let second_step = Some(SecondStep { totp: totp.clone(), used: None, recovery });
+    directory.put(Account { second_step, ..Account::new(&user("anna")) }).unwrap();
+    (totp, shown)
+}
+
+#[test]
+fn a_code_and_a_recovery_code_are_each_good_once() {
+    let directory = directory();
+    let (totp, shown) = with_second_step(&directory);
+    let checks = |code: &str| directory.check_code(NOW, &user("anna"), code).unwrap();
+    assert!(!checks("000000") || totp.code(NOW) == "000000");
+    assert!(checks(&totp.code(NOW)));
+    assert!(!checks(&totp.code(NOW)), "replayed");
+    assert!(checks(&shown[3]));
+    assert!(!checks(&shown[3]), "replayed");
+    assert!(!directory.check_code(NOW, &user("otto"), "000000").unwrap());
+}
+
+#[test]
+fn of_many_who_bring_the_same_code_at_once_one_gets_in() {
+    let directory = directory();
+    let (totp, _) = with_second_step(&directory);
+    let code = totp.code(NOW);
+    let count = std::thread::scope(|scope| {
+        let tries: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| directory.check_code(NOW, &user("anna"), &code).unwrap()))
+            .collect();
+        tries.into_iter().map(|one| one.join().unwrap()).filter(|is| *is).count()
+    });
+    assert_eq!(count, 1);
+}
+
+/// `oathtool` is an implementation of others.
+#[test]
+fn codes_are_those_that_oathtool_makes() {
+    if Command::new("oathtool").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no oathtool");
+        return;
+    }
+    for (algorithm, name, length) in [
+        (TotpAlgorithm::Sha1, "SHA1", 20),
+        (TotpAlgorithm::Sha256, "SHA256", 32),
+        (TotpAlgorithm::Sha512, "SHA512", 64),
+    ] {
+        for digits in 6..=8 {
+            let secret: Vec<u8> = (0..length).map(|at| (at * 29 + digits) as u8).collect();
+            let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+            let now = Moment::from_ms(NOW.ms() + u64::from(digits) * 86_400_000);
+            let at = format!("--now=@{}", now.ms() / 1000);
+            let mode = format!("--totp={name}");
+            let made = Command::new("oathtool")
+                .args([&mode, &format!("--digits={digits}"), &at, &hex])
+                .output()
+                .unwrap();
+            let code = String::from_utf8(made.stdout).unwrap();
+            let totp = Totp::new(secret, algorithm, digits, 30).unwrap();
+            assert_eq!(totp.code(now), code.trim(), "{name}, {digits}: {:?}", String::from_utf8(made.stderr));
+        }
+    }
+}

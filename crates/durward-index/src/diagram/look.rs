@@ -1,0 +1,48 @@
+//! In which order a diagram looks at attributes, for people.
+
+use durward_ir::program::{NodeId, SlotId};
+
+use super::{Diagram, Step};
+use crate::Map;
+
+/// Looking for more slots, or at more steps, would tell nobody more.
+const STEPS_MAX: usize = 100_000;
+
+impl Diagram {
+    /// The slots it looks at for a set: the nearest to the start first.
+    pub(crate) fn order(&self, id: NodeId) -> Vec<SlotId> {
+        let mut slots = Vec::new();
+        let mut seen: Map<Step, ()> = Map::default();
+        let mut level: Vec<Step> = vec![self.starts_of(id).deep];
+        while !level.is_empty() && seen.len() < STEPS_MAX {
+            let mut next = Vec::new();
+            for step in level {
+                if seen.insert(step, ()).is_none() {
+                    self.look(step, &mut slots, &mut next);
+                }
+            }
+            level = next;
+        }
+        slots
+    }
+
+    /// Notes what a step looks at, and where it leads.
+    fn look(&self, step: Step, slots: &mut Vec<SlotId>, next: &mut Vec<Step>) {
+        let mut note = |slot: SlotId| {
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        };
+        match step.kind {
+            Step::NODE => {
+                let Some(node) = self.nodes.get(step.at as usize) else { return };
+                note(node.slot);
+                next.extend(self.tables.branches(&node.table).into_iter().map(|(_, step)| step));
+                next.extend([node.other, node.absent]);
+            }
+            Step::FORK => next.extend(self.forks.get(step.at as usize).into_iter().flatten()),
+            Step::SIEVE => self.sieves.slots(step.at).into_iter().for_each(note),
+            _ => {}
+        }
+    }
+}

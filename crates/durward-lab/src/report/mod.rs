@@ -1,0 +1,225 @@
+//! A report of measurements: pictures of rates and times by scenario and by the number of policies, as SVG and PNG, and a
+//! page that explains them.
+//!
+//! ```
+//! use durward_lab::report::{Report, ReportError};
+//!
+//! let nothing = Report::read(&[("empty.json".to_owned(), "[]".to_owned())]);
+//! assert_eq!(nothing.unwrap_err().to_string(), "there are no measurements to report");
+//! ```
+
+mod axis;
+mod chart;
+mod page;
+mod png;
+mod row;
+mod scene;
+mod series;
+mod svg;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use chart::Shown;
+use row::Row;
+use scene::Scene;
+use series::Group;
+
+/// The most measurements in one report: more could not be read in one picture.
+pub const REPORT_ROWS_MAX: usize = 1_000;
+
+/// Measurements to be reported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    rows: Vec<Row>,
+}
+
+/// Why nothing is reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportError {
+    /// A file is not what `durward bench embedded --json` prints: its name, and what is wrong.
+    File(String, String),
+    /// There are no measurements.
+    Empty,
+    /// There are more than [`REPORT_ROWS_MAX`].
+    TooMany(usize),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::File(name, problem) => write!(f, "{name}: {problem}"),
+            ReportError::Empty => f.write_str("there are no measurements to report"),
+            ReportError::TooMany(count) => {
+                write!(f, "{count} measurements are too many for one report: {REPORT_ROWS_MAX} at most")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReportError {}
+
+/// A picture in both forms, and what is said of it.
+struct Picture {
+    /// The name of its files.
+    name: String,
+    title: String,
+    caption: &'static str,
+    svg: String,
+    /// `None` where it would be too large.
+    png: Option<Vec<u8>>,
+}
+
+impl Report {
+    /// Reads files: the name and text of each.
+    ///
+    /// # Errors
+    /// See [`ReportError`].
+    pub fn read(files: &[(String, String)]) -> Result<Report, ReportError> {
+        let mut rows = Vec::new();
+        for (name, text) in files {
+            let read = row::read(text).map_err(|problem| ReportError::File(name.clone(), problem))?;
+            rows.extend(read);
+        }
+        match rows.len() {
+            0 => Err(ReportError::Empty),
+            1..=REPORT_ROWS_MAX => Ok(Report { rows }),
+            count => Err(ReportError::TooMany(count)),
+        }
+    }
+
+    /// Writes `index.html`, and each picture as SVG and PNG. The directory is made if it is not there. Returns the names of
+    /// the files.
+    ///
+    /// # Errors
+    /// What the system says; files that were written stay.
+    pub fn write_to(&self, directory: &Path) -> io::Result<Vec<String>> {
+        fs::create_dir_all(directory)?;
+        let pictures = self.pictures();
+        let mut names = vec!["index.html".to_owned()];
+        fs::write(directory.join("index.html"), page::text(&self.rows, &pictures))?;
+        for Picture { name, svg, png, .. } in &pictures {
+            names.push(format!("{name}.svg"));
+            fs::write(directory.join(format!("{name}.svg")), svg)?;
+            if let Some(png) = png {
+                names.push(format!("{name}.png"));
+                fs::write(directory.join(format!("{name}.png")), png)?;
+            }
+        }
+        Ok(names)
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let groups = series::groups(&self.rows);
+        let mut pictures = Vec::new();
+        for (number, group) in (1..).zip(&groups) {
+            let suffix = if groups.len() > 1 { format!("-{number}") } else { String::new() };
+            pictures.extend(self.pictures_of(group, &suffix));
+        }
+        pictures
+    }
+
+    fn pictures_of(&self, group: &Group<'_>, suffix: &str) -> Vec<Picture> {
+        let (scenarios, families) = (self.scenarios(), families(group));
+        let mut pictures = Vec::new();
+        for (shown, name) in [(Shown::Rate, "throughput"), (Shown::Time, "latency")] {
+            let scene = chart::by_scenario(group, &scenarios, shown);
+            let title = titled(&scene.title, "by scenario", &group.label);
+            pictures.push(picture(
+                format!("{name}-by-scenario{suffix}"),
+                title,
+                caption(shown, false),
+                &scene,
+            ));
+        }
+        for family in families {
+            let own = of_family(group, family);
+            for (shown, name) in [(Shown::Rate, "throughput"), (Shown::Time, "latency")] {
+                let scene = chart::by_policies(&own, family, shown);
+                let title = titled(&scene.title, "by the number of policies", &group.label);
+                let name = format!("{name}-{}{suffix}", file_name(family));
+                pictures.push(picture(name, title, caption(shown, true), &scene));
+            }
+        }
+        pictures
+    }
+
+    /// All scenarios: those of one family together, by size, where the first of them stands.
+    fn scenarios(&self) -> Vec<&str> {
+        let mut families: Vec<&str> = Vec::new();
+        let family = |row: &Row| row.family().map(|(family, _)| family.to_owned());
+        let mut keyed: Vec<(usize, u64, &str)> = Vec::new();
+        for row in &self.rows {
+            let name = family(row)
+                .map_or(row.scenario.as_str(), |family| row.scenario.get(..family.len()).unwrap_or_default());
+            if !families.contains(&name) {
+                families.push(name);
+            }
+            let place = families.iter().position(|known| *known == name).unwrap_or_default();
+            keyed.push((place, row.family().map_or(0, |(_, size)| size), &row.scenario));
+        }
+        keyed.sort();
+        keyed.dedup();
+        keyed.into_iter().map(|(_, _, name)| name).collect()
+    }
+}
+
+/// Families of which some series has several numbers of policies.
+fn families<'r>(group: &Group<'r>) -> Vec<&'r str> {
+    let mut found: Vec<&str> = Vec::new();
+    for series in &group.series {
+        for row in &series.rows {
+            let Some((family, _)) = row.family() else { continue };
+            let is_other = |other: &&Row| {
+                other.family().is_some_and(|(name, _)| name == family)
+                    && other.policies.total_cmp(&row.policies).is_ne()
+            };
+            if !found.contains(&family) && series.rows.iter().any(is_other) {
+                found.push(family);
+            }
+        }
+    }
+    found
+}
+
+/// Only what is about this family.
+fn of_family<'r>(group: &Group<'r>, family: &str) -> Group<'r> {
+    let mut own = group.clone();
+    for series in &mut own.series {
+        series.rows.retain(|row| row.family().is_some_and(|(name, _)| name == family));
+    }
+    own.series.retain(|series| !series.rows.is_empty());
+    own
+}
+
+fn titled(title: &str, what: &str, label: &str) -> String {
+    if label.is_empty() { format!("{title} {what}") } else { format!("{title} {what}: {label}") }
+}
+
+fn caption(shown: Shown, is_by_policies: bool) -> &'static str {
+    match (shown, is_by_policies) {
+        (Shown::Rate, false) => "Further right is faster. The number at the right is the median.",
+        (Shown::Time, false) => {
+            "Further left is faster. From the mark, half of all decisions, to the strokes, 99 % and 99.9 %: the shorter the \
+             line, the more even. The numbers at the right are these three."
+        }
+        (Shown::Rate, true) => {
+            "Higher is faster. A line that stays level does not care how many policies there are; one that falls by one step \
+             for each step to the right looks at every policy."
+        }
+        (Shown::Time, true) => {
+            "Lower is faster. The whole line is half of all decisions, the dashed one 99 %, the dotted one 99.9 %."
+        }
+    }
+}
+
+fn picture(name: String, title: String, caption: &'static str, scene: &Scene) -> Picture {
+    Picture { name, title, caption, svg: svg::text(scene), png: png::bytes(scene) }
+}
+
+/// A name that can be a file's.
+fn file_name(text: &str) -> String {
+    text.chars().map(|it| if it.is_ascii_alphanumeric() { it.to_ascii_lowercase() } else { '-' }).collect()
+}

@@ -1,0 +1,164 @@
+//! What `cargo xtask instructions` counts: `instructions CASE ROUNDS` puts the policies of a case in force and decides all
+//! its questions so many times, within [`rounds`], and says how many questions that is.
+//!
+//! Built for itself so that it links nothing but what decides: the scenarios are the files of durward-lab.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
+
+#[path = "../../durward-lab/src/scenario/mod.rs"]
+#[allow(dead_code, unreachable_pub, unused_imports, reason = "more is there than is counted")]
+mod scenario;
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use durward_pdp::sapl::Subscription;
+use durward_pdp::{Pdp, PdpBuilder, Request};
+use scenario::Scenario;
+
+const CONFERENCE: &str = include_str!("../../durward/policies/demo/conference.xml");
+const HOSPITAL: &str = include_str!("../../durward/policies/demo/hospital.xml");
+const REQUESTS: [&str; 3] = [
+    include_str!("../../durward/policies/requests/reviewer-reads-paper.xml"),
+    include_str!("../../durward/policies/requests/physician-writes.xml"),
+    include_str!("../../durward/policies/requests/emergency.xml"),
+];
+
+type Failed = Box<dyn std::error::Error>;
+
+/// How many questions there are, and what decides one of them, by its number.
+type Case = (usize, Box<dyn Fn(usize)>);
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [case, times] = words.as_slice() else {
+        eprintln!("instructions CASE ROUNDS");
+        return ExitCode::from(2);
+    };
+    match count(case, times) {
+        Ok(questions) => {
+            println!("{questions}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn count(case: &str, times: &str) -> Result<usize, Failed> {
+    let times: usize = times.parse()?;
+    let (questions, decide) = prepare(case)?;
+    // What a thread does on its first decision only is not counted.
+    (0..questions).for_each(&decide);
+    rounds(times, questions, &decide);
+    Ok(questions)
+}
+
+/// All that is counted.
+#[inline(never)]
+fn rounds(times: usize, questions: usize, decide: &dyn Fn(usize)) {
+    for _ in 0..times {
+        (0..questions).for_each(decide);
+    }
+}
+
+fn prepare(case: &str) -> Result<Case, Failed> {
+    let (policies, mode) = case.rsplit_once(' ').ok_or("a case is policies and a mode: `rbac decide`")?;
+    match (policies, mode) {
+        ("conference", "decide") => requests(),
+        ("conference", "text") => request_texts(),
+        (policies, "decide") => subscriptions(&Scenario::named(policies)?),
+        (policies, "text") => subscription_texts(&Scenario::named(policies)?),
+        (_, mode) => Err(format!("`{mode}` is no mode: there are `decide` and `text`").into()),
+    }
+}
+
+fn built(builder: PdpBuilder) -> Result<Pdp, Failed> {
+    let clock = || SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let built = builder.clock(clock).build();
+    built.map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into())
+}
+
+fn of_scenario(scenario: &Scenario) -> Result<Pdp, Failed> {
+    let builder = Pdp::builder().policy("pdp.json", scenario.configuration());
+    let policies = scenario.policies.iter().enumerate();
+    built(policies.fold(builder, |builder, (number, policy)| {
+        builder.policy(&format!("{number:06}.sapl"), policy.as_str())
+    }))
+}
+
+fn subscriptions(scenario: &Scenario) -> Result<Case, Failed> {
+    let pdp = of_scenario(scenario)?;
+    let read = |json: &serde_json::Value| Subscription::from_json(json.to_string().as_bytes());
+    let asked: Vec<Subscription> = scenario.subscriptions.iter().map(read).collect::<Result<_, _>>()?;
+    let decide = move |number: usize| {
+        if let Some(asked) = asked.get(number) {
+            drop(black_box(pdp.decide_once(black_box(asked))));
+        }
+    };
+    Ok((scenario.subscriptions.len(), Box::new(decide)))
+}
+
+fn subscription_texts(scenario: &Scenario) -> Result<Case, Failed> {
+    let pdp = of_scenario(scenario)?;
+    let texts: Vec<String> = scenario.subscriptions.iter().map(ToString::to_string).collect();
+    let decide = move |number: usize| {
+        let asked = texts.get(number).map(|text| Subscription::from_json(black_box(text).as_bytes()));
+        if let Some(Ok(asked)) = asked {
+            drop(black_box(pdp.decide_once(&asked).to_json()));
+        }
+    };
+    Ok((scenario.subscriptions.len(), Box::new(decide)))
+}
+
+fn conference() -> Result<Pdp, Failed> {
+    built(Pdp::builder().policy("conference.xml", CONFERENCE).policy("hospital.xml", HOSPITAL))
+}
+
+/// Every role, action, kind and phase once.
+fn requests() -> Result<Case, Failed> {
+    let pdp = conference()?;
+    let mut asked = Vec::new();
+    for role in ["chair", "author", "reviewer", "nurse"] {
+        for action in ["read", "write"] {
+            for kind in ["paper", "review"] {
+                for phase in ["submission", "reviewing", "decided"] {
+                    asked.push(request(role, action, kind, phase));
+                }
+            }
+        }
+    }
+    let questions = asked.len();
+    let decide = move |number: usize| {
+        if let Some(asked) = asked.get(number) {
+            drop(black_box(pdp.decide(black_box(asked))));
+        }
+    };
+    Ok((questions, Box::new(decide)))
+}
+
+fn request(role: &str, action: &str, kind: &str, phase: &str) -> Request {
+    Request::builder()
+        .subject("urn:oasis:names:tc:xacml:1.0:subject:subject-id", "ada")
+        .subject("urn:oasis:names:tc:xacml:2.0:subject:role", role)
+        .action("urn:oasis:names:tc:xacml:1.0:action:action-id", action)
+        .resource("conference:kind", kind)
+        .resource("conference:phase", phase)
+        .resource("conference:author", "grace")
+        .resource("conference:reviewer", "ada")
+        .build()
+}
+
+fn request_texts() -> Result<Case, Failed> {
+    let pdp = conference()?;
+    let decide = move |number: usize| {
+        let read = REQUESTS.get(number).map(|text| Request::from_xml(black_box(*text).as_bytes()));
+        if let Some(Ok(request)) = read {
+            drop(black_box(pdp.decide(&request).to_xml(request.version)));
+        }
+    };
+    Ok((REQUESTS.len(), Box::new(decide)))
+}
