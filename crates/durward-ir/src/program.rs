@@ -97,9 +97,8 @@ pub struct Program {
     sources: Arena<SmolStr>,
     /// How policies of SAPL were written, in the order of the documents; empty unless [`Builder::keep_written`].
     pub written: Vec<Written>,
-    /// What was found to have no say whatever is asked, in the order of the documents. Only what policies of SAPL were
-    /// found to be; XACML's are looked at as trees.
-    pub dead: Vec<Dead>,
+    /// See [`Program::dead`].
+    dead: Arena<Dead>,
 }
 
 /// A policy or a set that never has a say.
@@ -366,6 +365,13 @@ impl Program {
     /// The name of the document with this number ([`Place::source`]), if there is one.
     pub fn source(&self, number: u32) -> Option<&SmolStr> {
         self.sources.get(number as usize)
+    }
+
+    /// What was found to have no say whatever is asked, in the order of the documents. Only what policies of SAPL were
+    /// found to be; XACML's are looked at as trees. In a program that extends another one, what is in documents that are
+    /// gone is among them.
+    pub fn dead(&self) -> impl ExactSizeIterator<Item = &Dead> {
+        self.dead.iter()
     }
 
     /// How many documents have a name.

@@ -93,8 +93,19 @@ impl Pdp {
     /// Everything wrong with the new documents, one to be taken away that is not there, or a decision point that was not
     /// built with [`crate::PdpBuilder::changing`]. All policies then stay as they are.
     pub fn change(&self, changes: &[PolicyChange]) -> Result<SnapshotInfo, Vec<PolicyError>> {
-        let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_force = &mut *in_force;
+        let (info, spent) = {
+            let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+            self.changed(&mut in_force, changes)?
+        };
+        drop(spent);
+        Ok(info)
+    }
+
+    fn changed(
+        &self,
+        in_force: &mut InForce,
+        changes: &[PolicyChange],
+    ) -> Result<(SnapshotInfo, Spent), Vec<PolicyError>> {
         let id = in_force.last_id + 1;
         let Some(register) = &mut in_force.register else {
             let message = "this decision point does not keep its policies, so none of them can be changed";
@@ -103,6 +114,7 @@ impl Pdp {
         };
         let edits = Edits::of(register, changes)?;
         let current = self.snapshot.load_full();
+        let mut before = None;
         let snapshot = match extend(&current, id, register, &edits, &self.recipe)? {
             Some(extended) => {
                 let snapshot = self.with_sources(extended.snapshot);
@@ -113,11 +125,13 @@ impl Pdp {
             None => {
                 let texts = register.texts_after(&edits.all);
                 let Built { snapshot, register: new } = self.built(id, &texts)?;
-                in_force.register = new;
+                before = std::mem::replace(&mut in_force.register, new);
                 snapshot
             }
         };
-        Ok(self.put_in_force(in_force, snapshot))
+        drop(current);
+        let (info, spent) = self.put_in_force(in_force, Arc::new(snapshot));
+        Ok((info, spent.with(before)))
     }
 
     /// How many changes there were since everything was built in one go, if building it anew is worth it: decisions are then
@@ -142,25 +156,46 @@ impl Pdp {
                 None => return Ok(self.snapshot()),
             }
         };
-        let Built { mut snapshot, register } = self.built(id, &texts)?;
+        let Built { snapshot, register } = self.built(id, &texts)?;
         let Some(mut register) = register else { return Ok(self.snapshot()) };
-        let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
-        let in_force = &mut *in_force;
-        let Some(changes) = in_force.register.as_ref().and_then(|now| register.changes_to(now)) else {
-            return Ok(self.snapshot());
+        let base = Arc::new(snapshot);
+        // Now, so that the next change need not.
+        register.ground(&base);
+        let (info, spent) = {
+            let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+            self.settled(&mut in_force, base, register)?
         };
+        self.drop_all(spent);
+        Ok(info)
+    }
+
+    /// Puts the same policies in force that are, but made of `base`, with what has changed since it was begun.
+    fn settled(
+        &self,
+        in_force: &mut InForce,
+        base: Arc<Snapshot>,
+        mut register: Register,
+    ) -> Result<(SnapshotInfo, Spent), Vec<PolicyError>> {
+        let nothing = |spent| Ok((self.snapshot(), spent));
+        let Some(changes) = in_force.register.as_ref().and_then(|now| register.changes_to(now)) else {
+            return nothing(Spent::default());
+        };
+        let edits = Edits::of(&register, &changes)?;
+        let id = in_force.last_id;
+        let mut snapshot = base;
         if !changes.is_empty() {
-            let edits = Edits::of(&register, &changes)?;
-            let base = Arc::new(snapshot);
-            let Some(extended) = extend(&base, in_force.last_id, &mut register, &edits, &self.recipe)? else {
-                return Ok(self.snapshot());
+            let Some(extended) = extend(&snapshot, id, &mut register, &edits, &self.recipe)? else {
+                return nothing(Spent::default());
             };
             register.apply(&edits.all, extended.became);
-            snapshot = self.with_sources(extended.snapshot);
+            snapshot = Arc::new(self.with_sources(extended.snapshot));
+        } else if snapshot.info.id != id {
+            // The same texts came back meanwhile.
+            return nothing(Spent::default());
         }
-        snapshot.info.id = in_force.last_id;
-        in_force.register = Some(register);
-        Ok(self.put_in_force(in_force, snapshot))
+        let before = in_force.register.replace(register);
+        let (info, spent) = self.put_in_force(in_force, snapshot);
+        Ok((info, spent.with(before)))
     }
 
     fn with_sources(&self, snapshot: Snapshot) -> Snapshot {
@@ -175,20 +210,46 @@ impl Pdp {
         Ok(built)
     }
 
-    /// For every decision that begins after this.
-    pub(crate) fn put_in_force(&self, in_force: &mut InForce, snapshot: Snapshot) -> SnapshotInfo {
+    /// For every decision that begins after this. Gives what is of no use any more.
+    pub(crate) fn put_in_force(
+        &self,
+        in_force: &mut InForce,
+        snapshot: Arc<Snapshot>,
+    ) -> (SnapshotInfo, Spent) {
         let info = snapshot.info.clone();
         in_force.last_id = info.id;
-        in_force.retired.push(self.snapshot.swap(Arc::new(snapshot)));
-        // To take apart what a hundred thousand policies were takes time that no decision should have to spend: it is done
-        // here, when the last of those that began with them is through.
-        for at in (0..in_force.retired.len()).rev() {
-            // The last ones may be what the first ones wait for.
-            if in_force.retired.get(at).is_some_and(|retired| Arc::strong_count(retired) == 1) {
-                drop(in_force.retired.remove(at));
-            }
-        }
-        info
+        in_force.retired.push(self.snapshot.swap(snapshot));
+        (info, in_force.spent())
+    }
+
+    /// Those that extended another one go first, and then that one.
+    pub(crate) fn drop_all(&self, spent: Spent) {
+        drop(spent);
+        let spent = self.in_force.lock().unwrap_or_else(PoisonError::into_inner).spent();
+        drop(spent);
+    }
+}
+
+impl InForce {
+    fn spent(&mut self) -> Spent {
+        let is_unused = |retired: &mut Arc<Snapshot>| Arc::strong_count(retired) == 1;
+        Spent { snapshots: self.retired.extract_if(.., is_unused).collect(), register: None }
+    }
+}
+
+/// What was in force. To take apart what a hundred thousand policies were takes time, which neither a decision nor the next
+/// change should have to spend: it is dropped by whoever changed the policies, when the last decision that began with them
+/// is through and others may change them again.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "held to be dropped")]
+pub(crate) struct Spent {
+    snapshots: Vec<Arc<Snapshot>>,
+    register: Option<Register>,
+}
+
+impl Spent {
+    pub(crate) fn with(self, register: Option<Register>) -> Spent {
+        Spent { register, ..self }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The documents in force, one by one, and what became of each: what is needed to change some of them.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use durward_index::{Ground, Index};
@@ -255,6 +256,12 @@ impl Register {
         Arc::clone(ground)
     }
 
+    /// The places of the documents in force by their numbers in the program.
+    pub(crate) fn places(&self) -> HashMap<u32, usize> {
+        let number = |(at, entry): (usize, &Entry)| Some((entry.became.as_deref()?.source, at));
+        self.entries.iter().enumerate().filter_map(number).collect()
+    }
+
     /// All texts, in order, once these edits are made.
     pub(crate) fn texts_after(&self, edits: &[Edit]) -> Vec<Arc<PolicyText>> {
         let mut texts = Vec::with_capacity(self.entries.len() + edits.len());
@@ -281,17 +288,32 @@ impl Register {
         if !self.is_in_order || !other.is_in_order {
             return None;
         }
-        let missing = |from: &Register, entry: &Entry| from.find(&entry.text.name).is_err();
-        let gone = self.entries.iter().filter(|entry| missing(other, entry));
-        let mut changes: Vec<PolicyChange> =
-            gone.map(|entry| PolicyChange::Remove(entry.text.name.clone())).collect();
-        for entry in &other.entries {
-            let known = self.find(&entry.text.name).ok().and_then(|at| self.entry(at));
-            if known.is_none_or(|known| !is_same((known, entry))) {
-                changes.push(PolicyChange::Put(PolicyText::clone(&entry.text)));
+        // Most are the very same, so that paths are hardly ever compared.
+        let (mut left, mut right) = (self.entries.iter().peekable(), other.entries.iter().peekable());
+        let path = |entry: &&Entry| PathBuf::from(&entry.text.name);
+        let remove = |entry: &Entry| PolicyChange::Remove(entry.text.name.clone());
+        let put = |entry: &Entry| PolicyChange::Put(PolicyText::clone(&entry.text));
+        let mut changes = Vec::new();
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return Some(changes),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(one), Some(other)) if is_same((one, other)) => {
+                    (left.next(), right.next());
+                    continue;
+                }
+                (Some(one), Some(other)) => path(one).cmp(&path(other)),
+            };
+            match order {
+                Ordering::Less => changes.extend(left.next().map(remove)),
+                Ordering::Greater => changes.extend(right.next().map(put)),
+                Ordering::Equal => {
+                    left.next();
+                    changes.extend(right.next().map(put));
+                }
             }
         }
-        Some(changes)
     }
 
     /// Whether these documents can come in the places of the others by themselves. Where not, building everything anew tells

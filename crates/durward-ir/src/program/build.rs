@@ -33,7 +33,7 @@ pub struct Builder {
     sources: Arena<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
-    dead: Vec<Dead>,
+    dead: Arena<Dead>,
     /// Whether nothing is to be put into a faster form.
     pub(super) is_plain: bool,
     pub(super) folding: Folding,
@@ -88,6 +88,7 @@ impl Builder {
             exprs: program.exprs.clone(),
             slots: program.slots.clone(),
             sources: program.sources.clone(),
+            dead: program.dead.clone(),
             folding,
             before,
             is_extensible: program.memo.is_some(),
@@ -237,6 +238,7 @@ impl Builder {
         self.nodes.settle();
         self.exprs.settle();
         self.sources.settle();
+        self.dead.settle();
         let mut program = self.program(root, shared, Tables::default());
         if is_plain {
             return program;

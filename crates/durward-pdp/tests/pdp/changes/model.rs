@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use durward_pdp::sapl::Subscription;
+use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{Pdp, PolicyChange, PolicyText, Request};
 
 use crate::write::{STRING, SUBJECT, condition, failing, is, must_be, policy, rule, target};
@@ -157,6 +157,24 @@ impl Documents {
         let duty =
             if is_decider || chance.percent(70) { String::new() } else { obligation(self.number, "Deny") };
         policy(&id, algorithm, &matches, &(rules + &duty))
+    }
+
+    /// Some random questions at once, asked of both.
+    pub(super) fn compare_batch(&self, live: &Pdp, fresh: &Pdp, chance: &mut Chance, what: &str) {
+        if self.language == Language::Xacml || self.language == Language::Deciders {
+            return;
+        }
+        let asked = (0..40).map(|_| {
+            let mut asked = Subscription::from_json(question(chance).as_bytes()).unwrap();
+            live.encode_subscription(&mut asked);
+            asked
+        });
+        let asked: Vec<Subscription> = asked.collect();
+        let mut decisions = vec![Decision::plain(Outcome::Indeterminate); asked.len()];
+        assert_eq!(live.decide_batch(&asked, &mut decisions), asked.len());
+        for (asked, decision) in asked.iter().zip(decisions) {
+            assert_eq!(decision.to_json(), fresh.decide_once(asked).to_json(), "{what}: {asked:?}");
+        }
     }
 
     /// One random question, asked of both.
