@@ -103,9 +103,14 @@ impl Changed {
         self.ground.index()
     }
 
-    /// How many documents were added, changed or taken away since the base was built.
-    pub fn change_count(&self) -> usize {
-        self.gone.places.len() + self.newcomers.len()
+    /// How many documents were put in force since the base was built.
+    pub fn new_count(&self) -> usize {
+        self.newcomers.len()
+    }
+
+    /// How many documents of the base are in force no more, or not as they were.
+    pub fn gone_count(&self) -> usize {
+        self.gone.places.len()
     }
 
     /// The children of the root: what the index of the base lists, without what is gone, and with what is new.

@@ -124,7 +124,8 @@ impl Index {
     pub fn describe(&self) -> String {
         match self {
             Index::Changed(changed) => {
-                format!("{}; {} changes since", self.statistics(), changed.change_count())
+                let (new, gone) = (changed.new_count(), changed.gone_count());
+                format!("{}; {new} new and {gone} gone since", self.statistics())
             }
             Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => {
                 self.statistics().to_string()

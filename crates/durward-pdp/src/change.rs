@@ -134,13 +134,18 @@ impl Pdp {
         Ok((info, spent.with(before)))
     }
 
-    /// How many changes there were since everything was built in one go, if building it anew is worth it: decisions are then
-    /// a little faster, and take less memory.
-    pub fn is_worth_settling(&self) -> bool {
+    /// How many documents came or went since everything was built in one go; a document that was changed counts twice.
+    pub fn change_count(&self) -> usize {
         match &self.snapshot.load().index {
-            Index::Changed(changed) => changed.change_count() >= CHANGES_WORTH_SETTLING,
-            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => false,
+            Index::Changed(changed) => changed.new_count() + changed.gone_count(),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => 0,
         }
+    }
+
+    /// Whether there were so many changes that building everything anew is worth it ([`Pdp::settle`]): decisions and changes
+    /// are then faster, and take less memory.
+    pub fn is_worth_settling(&self) -> bool {
+        self.change_count() >= CHANGES_WORTH_SETTLING
     }
 
     /// Builds the policies in force anew, in one go, without changing any decision. Takes as long as [`Pdp::replace`]; policies

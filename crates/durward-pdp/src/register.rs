@@ -300,7 +300,8 @@ impl Register {
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(one), Some(other)) if is_same((one, other)) => {
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                     continue;
                 }
                 (Some(one), Some(other)) => path(one).cmp(&path(other)),

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use durward_bundle::BundleError;
 use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
@@ -37,6 +38,9 @@ pub(crate) use watch::Watch;
 /// Most problems kept and told: more than anybody mends before trying again.
 const PROBLEMS_MAX: usize = 50;
 
+/// Where nothing has changed for so long, everything is built anew: decisions are a little faster then.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// What is known of the policies on disk.
 #[derive(Debug)]
 pub(crate) struct Policies {
@@ -44,6 +48,8 @@ pub(crate) struct Policies {
     seen: Fingerprint,
     /// The files in force; `None` where there are none.
     in_force: Option<Inventory>,
+    /// When some of the files were changed last; `None` where everything was built in one go since, or is being.
+    changed: Option<Instant>,
     /// Whether a thread is building everything anew.
     is_settling: Arc<AtomicBool>,
     shared: Weak<Shared>,
@@ -58,6 +64,7 @@ impl Policies {
         let mut policies = Policies {
             seen: Fingerprint::default(),
             in_force: None,
+            changed: None,
             is_settling: Arc::default(),
             shared: Arc::downgrade(shared),
         };
@@ -126,7 +133,10 @@ impl Policies {
                 Difference::Some(changes, inventory) => {
                     pdp.change(&changes).map_err(Refused::Policies)?;
                     self.in_force = Some(inventory);
-                    self.settle(&pdp);
+                    self.changed = Some(Instant::now());
+                    if pdp.is_worth_settling() {
+                        self.settle(&pdp);
+                    }
                     return Ok(Loaded::New);
                 }
                 Difference::Unclear => {}
@@ -157,11 +167,24 @@ impl Policies {
         Ok(loaded)
     }
 
-    /// Builds everything anew on a thread of its own, where there were many changes since that was done.
-    fn settle(&self, pdp: &Arc<Pdp>) {
-        if !pdp.is_worth_settling() || self.is_settling.swap(true, Ordering::AcqRel) {
+    /// Builds everything anew where nothing has changed for a while since something did.
+    fn settle_when_quiet(&mut self, shared: &Shared) {
+        if self.changed.is_none_or(|changed| changed.elapsed() < QUIET) {
             return;
         }
+        match shared.pdp.load_full() {
+            Some(pdp) if pdp.change_count() > 0 => self.settle(&pdp),
+            Some(_) | None => self.changed = None,
+        }
+    }
+
+    /// Builds everything anew on a thread of its own.
+    fn settle(&mut self, pdp: &Arc<Pdp>) {
+        if self.is_settling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // If something changes meanwhile, that is noted again.
+        self.changed = None;
         let (pdp, shared, is_settling) =
             (Arc::clone(pdp), Weak::clone(&self.shared), Arc::clone(&self.is_settling));
         let settle = move || {
@@ -220,6 +243,7 @@ impl Watched for Policies {
         let path: &Path = &shared.settings.policies.path;
         let now = Fingerprint::of(path);
         if now == self.seen {
+            self.settle_when_quiet(shared);
             return false;
         }
         settle(now, shared.settings.policies.settle_time(), || Fingerprint::of(path));
