@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings};
+use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings, Unencoded};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -75,9 +75,6 @@ impl Pdp {
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
-        if !request.categories.encoding().is_for(&snapshot.program.slots) {
-            request.categories.touch();
-        }
         let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
@@ -174,7 +171,7 @@ impl<'p> Asking<'p> {
         }
     }
 
-    /// What can be answered of an encoded request without evaluating anything; nothing goes along with it.
+    /// What can be answered without evaluating anything; nothing goes along with it.
     #[inline]
     fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
         let Index::Diagram(diagram) = &self.snapshot.index else { return None };
@@ -183,8 +180,11 @@ impl<'p> Asking<'p> {
             return None;
         }
         let program = &self.snapshot.program;
-        let encoded = Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE)?;
-        diagram.glance(program, &encoded).map(Vote::plain)
+        let verdict = match Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE) {
+            Some(encoded) => diagram.glance(program, &encoded),
+            None => diagram.glance(program, &Unencoded::new(&program.slots, &request.categories)),
+        };
+        verdict.map(Vote::plain)
     }
 
     /// One individual decision.

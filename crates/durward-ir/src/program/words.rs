@@ -48,8 +48,9 @@ impl Words {
             Some(BriefName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
         };
         let names: Box<[Option<BriefName>]> = slots.names().map(name).collect();
+        let seats = std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect();
         if names.iter().all(Option::is_none) {
-            return Words::default();
+            return Words { seats, ..Words::default() };
         }
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         for atom in (0..slots.atom_count() as u32).map(Atom) {
@@ -57,7 +58,6 @@ impl Words {
             let word = Word::of(value);
             insert(&mut atoms, word, Entry { word, slot: slot.0, number: Number::of(atom).0 });
         }
-        let seats = std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect();
         Words { names, atoms: atoms.into(), seats }
     }
 
@@ -118,7 +118,7 @@ impl Slots {
         (0..).zip(&self.words.names).map(seat)
     }
 
-    /// The same of a layout, found once; `None` of one without a number.
+    /// The seats of a layout by slot, found once; `None` of one without a number.
     #[inline]
     pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
         Some(self.words.seats.get(layout.number()?)?.get_or_init(find))
