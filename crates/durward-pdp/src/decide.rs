@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings, Unencoded};
+use durward_ir::question::{Attributes, Brief, Encoded, Glance, Question, Reading, Surroundings, Unencoded};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -168,23 +168,35 @@ impl<'p> Asking<'p> {
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
             Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
             Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
+            Index::Changed(changed) => self.vote(request, &**changed, &Unwatched, list),
         }
     }
 
     /// What can be answered without evaluating anything; nothing goes along with it.
     #[inline]
     fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
-        let Index::Diagram(diagram) = &self.snapshot.index else { return None };
+        let is_divided = matches!(self.snapshot.index, Index::Diagram(_) | Index::Changed(_));
         let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
-        if list == ListPolicies::Yes || !is_all_known {
+        if list == ListPolicies::Yes || !is_all_known || !is_divided {
             return None;
         }
         let program = &self.snapshot.program;
         let verdict = match Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE) {
-            Some(encoded) => diagram.glance(program, &encoded),
-            None => diagram.glance(program, &Unencoded::new(&program.slots, &request.categories)),
+            Some(encoded) => self.look(&encoded),
+            None => self.look(&Unencoded::new(&program.slots, &request.categories)),
         };
         verdict.map(Vote::plain)
+    }
+
+    /// What the index in force can say at a glance.
+    #[inline]
+    fn look(&self, seen: &impl Glance) -> Option<Verdict> {
+        let program = &self.snapshot.program;
+        match &self.snapshot.index {
+            Index::Diagram(diagram) => diagram.glance(program, seen),
+            Index::Changed(changed) => changed.glance(program, seen),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
+        }
     }
 
     /// One individual decision.

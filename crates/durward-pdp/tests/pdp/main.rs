@@ -7,6 +7,7 @@
 )]
 
 mod batch;
+mod changes;
 mod duties;
 mod encoding;
 mod evaluation;
