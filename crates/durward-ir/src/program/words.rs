@@ -47,7 +47,7 @@ impl Words {
     pub(super) fn of(slots: &Slots) -> Words {
         let names = names_of(slots);
         if names.iter().all(Option::is_none) {
-            return Words { count: slots.atom_count(), ..Words::default() };
+            return Words { count: slots.atom_count(), seats: no_seats(), ..Words::default() };
         }
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         let count = slots.atom_count();
@@ -173,7 +173,7 @@ impl Slots {
         (0..).zip(self.words.names.iter()).map(seat)
     }
 
-    /// The same of a layout, found once; `None` of one without a number.
+    /// The seats of a layout by slot, found once; `None` of one without a number.
     #[inline]
     pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
         Some(self.words.seats.get(layout.number()?)?.get_or_init(find))

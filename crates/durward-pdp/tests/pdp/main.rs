@@ -15,6 +15,7 @@ mod glance;
 mod hostile;
 mod hostile_sapl;
 mod references;
+mod requests;
 mod sources;
 mod subscriptions;
 mod write;
