@@ -110,19 +110,19 @@ impl Node {
                 answer_now(ask, answer, effects);
             }
             Event::Logout { ask, user, id, ends } => {
-                self.end(now, Some(ask), Revocation::Session { user, id, ends }, effects);
+                self.end_asked(now, ask, Revocation::Session { user, id, ends }, effects);
             }
             // What is known here lies before this, even where it came from a node whose clock is ahead.
             Event::RevokeUser { ask, user } => {
                 let newest = self.sessions.newest_of(&user);
                 newest.into_iter().for_each(|stamp| self.stamps.see(stamp, now));
                 let before = self.stamps.next(now);
-                self.end(now, Some(ask), Revocation::User { user, before }, effects);
+                self.end_asked(now, ask, Revocation::User { user, before }, effects);
             }
             Event::RevokeAll { ask } => {
                 self.stamps.see(self.sessions.newest(), now);
                 let before = self.stamps.next(now);
-                self.end(now, Some(ask), Revocation::All { before }, effects);
+                self.end_asked(now, ask, Revocation::All { before }, effects);
             }
             Event::Change { ask, user, id, level, properties } => {
                 let answer = self.change(now, ask, user, id, (level, properties), effects);
@@ -133,6 +133,9 @@ impl Node {
                 answer_now(ask, Some(answer), effects);
             }
             Event::Validate { ask } => self.permit(now, ask, effects),
+            Event::Rotate { ask } if self.is_overloaded() => {
+                effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Overload) });
+            }
             Event::Rotate { ask } => self.rotate(now, Some(ask), effects),
             Event::Connected { last } => self.connected(now, last, effects),
             Event::Lost => self.lost(now, effects),

@@ -74,6 +74,27 @@ impl Node {
         }
     }
 
+    /// Somebody asks for an end of sessions.
+    pub(super) fn end_asked(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        revocation: Revocation,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.is_overloaded() {
+            effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Overload) });
+        } else {
+            self.end(now, Some(ask), revocation, effects);
+        }
+    }
+
+    /// Whether so much waits for the store that nothing more may: twice what makes it refuse logins, so that those do not keep
+    /// logouts out.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.settings.mode != Mode::None && self.outbox.len() >= self.settings.outbox_max.saturating_mul(2)
+    }
+
     /// Ends sessions: here at once, elsewhere as the mode says. Refusing too early harms nobody.
     pub(super) fn end(
         &mut self,
@@ -163,7 +184,9 @@ impl Node {
             Record::Login(_) | Record::Changed { .. } => {
                 !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
             }
-            Record::Revoked(_) | Record::Key(_) => false,
+            // What nobody asked for, but a limit of sessions, in `best-effort`: it has ended here.
+            Record::Revoked(_) => !self.settings.mode.is_assured() && self.is_overloaded(),
+            Record::Key(_) => false,
         };
         if is_spared {
             match (&record, self.is_connected()) {
@@ -208,12 +231,23 @@ impl Node {
                     self.end(now, None, Revocation::Session { user, id, ends }, effects);
                 }
             }
-            Then::Token { ask, deadline, live } => self.arrived_session(now, ask, deadline, live, effects),
+            Then::Token { ask, live, .. } if self.sessions.get(&live.user, live.id).is_some() => {
+                let answer = self.token(now, &live);
+                effects.push(Effect::Answer { ask, answer });
+            }
+            Then::Token { ask, deadline, live } => {
+                if matches!(pending.record, Record::Login(_)) {
+                    self.login_anew(now, ask, deadline, live, effects);
+                } else {
+                    effects.push(Effect::Answer { ask, answer: Answer::NoSession });
+                }
+            }
         }
     }
 
-    /// The store has a session; but a revocation that came first there may have ended it.
-    pub(super) fn arrived_session(
+    /// A revocation that the store has before a login has ended its session. It was not for this login, which came after it, but could
+    /// not know of it.
+    fn login_anew(
         &mut self,
         now: Moment,
         ask: AskId,
@@ -221,12 +255,6 @@ impl Node {
         live: Live,
         effects: &mut Vec<Effect>,
     ) {
-        if self.sessions.get(&live.user, live.id).is_some() {
-            let answer = self.token(now, &live);
-            effects.push(Effect::Answer { ask, answer });
-            return;
-        }
-        // The revocation was not for this login, which came after it, but could not know of it: it begins anew.
         let fresh = SessionId::random(&*self.entropy);
         let Ok(id) = fresh else {
             effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Key) });
