@@ -171,9 +171,8 @@ fn what_was_revoked_with_all_is_not_listed_nor_refreshed_even_before_it_is_swept
 }
 
 fn stored(effects: &[Effect]) -> (RecordId, Record) {
-    let store = effects.iter().find_map(|effect| match effect {
-        Effect::Store { id, record } => Some((*id, record.clone())),
-        _ => None,
+    let store = effects.iter().find_map(|effect| {
+        if let Effect::Store { id, record } = effect { Some((*id, record.clone())) } else { None }
     });
     store.unwrap()
 }
