@@ -67,6 +67,15 @@ pub enum Gate {
     Closed,
 }
 
+/// Whether looking at a session counts as using it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It does: the time it lies unused begins anew.
+    Use,
+    /// It does not.
+    Look,
+}
+
 /// That a node knew everything that was acknowledged when this was asked for. Only [`crate::protocol`] makes one; it is good for
 /// one validation.
 #[derive(Debug, PartialEq, Eq)]
@@ -151,8 +160,26 @@ impl Sessions {
         scratch: &'b mut Scratch,
     ) -> Result<Claims<'b>, Refusal> {
         match self.gate() {
-            Gate::Open => self.check(now, token, scratch),
+            Gate::Open => self.check(now, token, scratch, Purpose::Use),
             Gate::Asking | Gate::Closed => Err(Refusal::Unavailable),
+        }
+    }
+
+    /// As [`Sessions::validate`], and with a permit as [`Sessions::validate_fresh`]; but the session does not count as used by
+    /// it: it goes on growing old.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn look<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+        permit: Option<Fresh>,
+    ) -> Result<Claims<'b>, Refusal> {
+        match (self.gate(), permit) {
+            (Gate::Open, _) | (_, Some(Fresh(()))) => self.check(now, token, scratch, Purpose::Look),
+            (Gate::Asking | Gate::Closed, None) => Err(Refusal::Unavailable),
         }
     }
 
@@ -168,20 +195,27 @@ impl Sessions {
         permit: Fresh,
     ) -> Result<Claims<'b>, Refusal> {
         let Fresh(()) = permit;
-        self.check(now, token, scratch)
+        self.check(now, token, scratch, Purpose::Use)
     }
 
-    fn check<'b>(&self, now: Moment, token: &str, scratch: &'b mut Scratch) -> Result<Claims<'b>, Refusal> {
+    fn check<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+        purpose: Purpose,
+    ) -> Result<Claims<'b>, Refusal> {
         let claims = token::open(&self.ring.load(), now, token, scratch)?;
         if claims.stamp <= self.all_before() {
             return Err(Refusal::Revoked);
         }
-        let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s());
-        match verdict {
-            Verdict::Live => Ok(claims),
-            Verdict::Refused(refusal) => Err(refusal),
-            Verdict::Unknown if self.ended.contains(claims.id) => Err(Refusal::Revoked),
-            Verdict::Unknown => self.note(now, &claims).map(|()| claims),
+        let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s(), purpose);
+        match (verdict, purpose) {
+            (Verdict::Live, _) => Ok(claims),
+            (Verdict::Refused(refusal), _) => Err(refusal),
+            (Verdict::Unknown, _) if self.ended.contains(claims.id) => Err(Refusal::Revoked),
+            (Verdict::Unknown, Purpose::Look) => Ok(claims),
+            (Verdict::Unknown, Purpose::Use) => self.note(now, &claims).map(|()| claims),
         }
     }
 
@@ -204,7 +238,7 @@ impl Sessions {
             return Ok(());
         }
         // Between the two locks somebody else may have noted it down, or ended it.
-        match part.check(claims, now.seconds(), self.slack_s()) {
+        match part.check(claims, now.seconds(), self.slack_s(), Purpose::Use) {
             Verdict::Live | Verdict::Unknown => Ok(()),
             Verdict::Refused(refusal) => Err(refusal),
         }

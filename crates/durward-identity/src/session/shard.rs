@@ -11,6 +11,7 @@ use std::hash::BuildHasher;
 
 use super::name::{Level, Properties, SessionId, User};
 use super::record::{Live, Touch};
+use super::sessions::Purpose;
 use super::slab::{NONE, Slab};
 use super::token::{Claims, Refusal};
 use crate::{Moment, Stamp};
@@ -117,8 +118,8 @@ impl Shard {
         }
     }
 
-    /// Looks whether a session may be used now, and notes that it was.
-    pub(super) fn check(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32) -> Verdict {
+    /// Looks whether a session may be used now, and notes that it was, where that is the purpose.
+    pub(super) fn check(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32, purpose: Purpose) -> Verdict {
         let Some(kept) = self.number(claims.id).and_then(|number| self.sessions.get(number)) else {
             return self.check_unknown(claims, now_s, slack_s);
         };
@@ -127,7 +128,7 @@ impl Shard {
             return Verdict::Refused(Refusal::Idle);
         }
         // Written once a second at most, so that cores do not take the line from each other at each use.
-        if used_s < now_s {
+        if used_s < now_s && purpose == Purpose::Use {
             kept.used_s.fetch_max(now_s, Ordering::Relaxed);
         }
         Verdict::Live
