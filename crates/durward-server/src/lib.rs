@@ -20,6 +20,7 @@ mod limits;
 mod listener;
 mod log;
 mod metrics;
+mod openam;
 mod policies;
 pub mod rsocket;
 pub mod sapl;
@@ -36,12 +37,13 @@ use std::time::SystemTime;
 pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
+pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeSettings, AttributeSourceSettings, AuthSettings, BundleSettings, ConfigError,
-    DecisionLogSettings, JwtSettings, LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, ServerSettings,
-    Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
+    DecisionLogSettings, JwtSettings, LimitSettings, LogFormat, LogLevel, LogSettings, OpenamSettings,
+    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
+    ServerSettings, Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

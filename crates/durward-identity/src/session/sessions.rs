@@ -256,6 +256,25 @@ impl Sessions {
         self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
     }
 
+    /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
+    pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            let live = part.live().map(|(live, used)| {
+                let Live { user, id, stamp, ends, idle, level, properties } = live;
+                (user, Session { id, stamp, ends, used, idle, level, properties })
+            });
+            let is_there =
+                |(user, session): &(User, Session)| session.stamp > self.all_before() && wanted(user);
+            found.extend(live.filter(is_there).take(max - found.len()));
+            if found.len() >= max {
+                break;
+            }
+        }
+        found
+    }
+
     /// How many sessions are known.
     pub fn live_count(&self) -> usize {
         self.live.load(Ordering::Relaxed)

@@ -8,6 +8,7 @@ mod auth;
 mod bundles;
 mod log;
 mod names;
+mod openam;
 mod policies;
 mod read;
 mod sapl;
@@ -22,6 +23,7 @@ pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
@@ -48,6 +50,8 @@ pub struct Settings {
     pub rsocket: RsocketSettings,
     /// Who may ask over SAPL's protocols.
     pub auth: AuthSettings,
+    /// The REST calls of OpenAM.
+    pub openam: OpenamSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -72,6 +76,7 @@ impl Settings {
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
+        self.openam.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -116,6 +121,9 @@ impl Settings {
         }
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
+        }
+        if self.openam.on {
+            weak.extend(self.openam.weaknesses());
         }
         if self.sapl.http || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());

@@ -18,6 +18,7 @@ mod jwt;
 mod limits;
 mod logs;
 mod metrics;
+mod openam;
 mod operations;
 mod recorded;
 mod remote_bundles;
