@@ -9,6 +9,7 @@ mod bundles;
 mod identity;
 mod log;
 mod names;
+mod openam;
 mod policies;
 mod read;
 mod sapl;
@@ -24,6 +25,7 @@ pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
@@ -52,6 +54,8 @@ pub struct Settings {
     pub auth: AuthSettings,
     /// Users, logins and sessions.
     pub identity: IdentitySettings,
+    /// The REST calls of OpenAM.
+    pub openam: OpenamSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -77,6 +81,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.identity.check()?;
+        self.openam.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -121,6 +126,9 @@ impl Settings {
         }
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
+        }
+        if self.openam.on {
+            weak.extend(self.openam.weaknesses());
         }
         if self.sapl.http || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());
