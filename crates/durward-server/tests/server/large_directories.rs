@@ -16,7 +16,7 @@ fn policy(number: usize, subject: &str) -> String {
 }
 
 fn file(number: usize) -> String {
-    format!("policies/many/p{number:04}.sapl")
+    format!("policies/p{number:04}.sapl")
 }
 
 /// Says nothing to others.
@@ -105,13 +105,15 @@ fn a_broken_file_keeps_the_others_from_changing_until_it_is_mended() {
 fn many_files_at_once_are_in_force_together() {
     let server = start();
     let directory = &server.directory;
-    for number in 0..1_500 {
+    for number in 0..POLICIES {
         directory.write(&format!("next/p{number:04}.sapl"), &policy(number, &format!("new{number}")));
     }
-    fs::rename(directory.path("policies/many"), directory.path("before")).unwrap();
-    fs::rename(directory.path("next"), directory.path("policies/many")).unwrap();
-    server.eventually("the new ones are in force", |server| may_read(server, "new1499"));
+    directory.write("next/nurses.xml", &reads("nurse"));
+    fs::rename(directory.path("policies"), directory.path("before")).unwrap();
+    fs::rename(directory.path("next"), directory.path("policies")).unwrap();
+    server.eventually("the new ones are in force", |server| may_read(server, "new2099"));
     assert!(may_read(&server, "new0") && !may_read(&server, "s0") && !may_read(&server, "s2000"));
-    assert_eq!(server.ready()["snapshot"]["documents"], 1_501);
+    assert_eq!((server.decide("doctor"), server.decide("nurse")), ("Deny".into(), "Permit".into()));
+    assert_eq!(server.ready()["snapshot"]["documents"], POLICIES + 1);
     assert!(!index(&server).contains("since"), "{}", index(&server));
 }
