@@ -1,0 +1,1 @@
+//! The calls around the recorded ones.

@@ -1,0 +1,1 @@
+//! What nobody gets in with.
