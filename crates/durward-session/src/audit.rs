@@ -61,7 +61,7 @@ pub struct AuditLog {
 #[derive(Debug)]
 enum Entry {
     Event(Moment, Box<AuditEvent>),
-    Flush(oneshot::Sender<()>),
+    Close(oneshot::Sender<()>),
 }
 
 impl AuditLog {
@@ -100,10 +100,10 @@ impl AuditLog {
         }
     }
 
-    /// Waits until everything noted so far is on the disk.
-    pub async fn flush(&self) {
+    /// Writes everything noted so far, waits for the disk, and closes the file. What is noted later is lost.
+    pub async fn close(&self) {
         let (done, waits) = oneshot::channel();
-        if self.events.send(Entry::Flush(done)).await.is_ok() {
+        if self.events.send(Entry::Close(done)).await.is_ok() {
             // When the writer is gone there is nothing to wait for.
             let _ = waits.await;
         }
@@ -144,15 +144,15 @@ impl Writer {
         let mut synced = Instant::now();
         let mut batch = Vec::new();
         while queue.blocking_recv_many(&mut batch, BATCH) > 0 {
-            let mut flushed = Vec::new();
             for entry in batch.drain(..) {
                 match entry {
-                    Entry::Flush(done) => flushed.push(done),
-                    Entry::Event(at, event) => {
-                        if let Err(error) = self.write(at, *event) {
-                            counters.count(Counter::AuditLost);
-                            tracing::error!(%error, "a line of the audit record is lost");
-                        }
+                    Entry::Event(at, event) => self.write_or_count(at, *event, counters),
+                    Entry::Close(done) => {
+                        self.sync();
+                        drop(self);
+                        // Whoever waited may have gone.
+                        let _ = done.send(());
+                        return;
                     }
                 }
             }
@@ -161,16 +161,19 @@ impl Writer {
                 AuditSync::EverySecond => synced.elapsed() >= Duration::from_secs(1),
                 AuditSync::Always => true,
             };
-            if is_due || !flushed.is_empty() {
+            if is_due {
                 self.sync();
                 synced = Instant::now();
             }
-            for done in flushed {
-                // Whoever waited may have gone.
-                let _ = done.send(());
-            }
         }
         self.sync();
+    }
+
+    fn write_or_count(&mut self, at: Moment, event: AuditEvent, counters: &Counters) {
+        if let Err(error) = self.write(at, event) {
+            counters.count(Counter::AuditLost);
+            tracing::error!(%error, "a line of the audit record is lost");
+        }
     }
 
     fn sync(&mut self) {

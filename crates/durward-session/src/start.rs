@@ -187,7 +187,7 @@ async fn work(
         Err(_) => tracing::error!(store = name, "the session store did not finish in time"),
     }
     if let Some(audit) = audit {
-        audit.flush().await;
+        audit.close().await;
     }
 }
 

@@ -6,6 +6,7 @@
 mod attribute;
 mod auth;
 mod bundles;
+mod identity;
 mod log;
 mod names;
 mod policies;
@@ -20,6 +21,7 @@ pub use attribute::AttributeSettings;
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
@@ -48,6 +50,8 @@ pub struct Settings {
     pub rsocket: RsocketSettings,
     /// Who may ask over SAPL's protocols.
     pub auth: AuthSettings,
+    /// Users, logins and sessions.
+    pub identity: IdentitySettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -72,6 +76,7 @@ impl Settings {
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
+        self.identity.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))

@@ -26,9 +26,11 @@
 //!
 //! # The end
 //!
-//! The queue of orders closes when the node stops: a store then finishes what it has taken and returns. When
-//! [`NodeLink::happened`] says `false`, the node is gone.
+//! The queue of orders closes when the node stops: a store carries out what is still in it, and returns. At that moment
+//! [`NodeLink::happened`] already says `false`: a store that stopped working then would lose what was acknowledged in
+//! `best-effort`.
 
+pub mod journal;
 pub mod memory;
 
 use std::future::Future;

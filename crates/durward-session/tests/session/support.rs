@@ -1,11 +1,12 @@
 //! A node with users, on a clock that tests can turn.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use durward_identity::login::ThrottleSettings;
+use durward_identity::login::{PoolSettings, ThrottleSettings};
 use durward_identity::session::User;
 use durward_identity::user::{
     Account, Directory, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
@@ -109,8 +110,31 @@ pub(crate) fn granted(login: Result<Login, Refused>) -> Granted {
     }
 }
 
-/// Nobody has to wait.
+/// Nobody has to wait, and whoever waits may wait long.
 pub(crate) fn patient() -> ServiceSettings {
     let throttle = ThrottleSettings { user_free: 1_000, address_free: 1_000, ..Default::default() };
-    ServiceSettings { throttle, ..ServiceSettings::default() }
+    let pool = PoolSettings { wait_max: Duration::from_secs(3600), ..PoolSettings::default() };
+    ServiceSettings { throttle, pool, ..ServiceSettings::default() }
+}
+
+/// A folder of a test's own, which goes with it.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("durward-sessions-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
