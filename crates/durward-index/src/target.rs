@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use durward_ir::evaluate::Known;
-use durward_ir::program::{Atom, Expr, ExprId, Match, NodeId, Program, SlotId};
+use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
 use crate::Map;
@@ -179,9 +179,17 @@ struct Held {
 
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
+        Targets::of(program, program.nodes().map(|(_, node)| node))
+    }
+
+    /// Those of [`Program::later_nodes`] only; the first of these has the number 0.
+    pub(crate) fn of_later(program: &Program) -> Targets {
+        Targets::of(program, program.later_nodes().map(|(_, node)| node))
+    }
+
+    fn of<'p>(program: &'p Program, nodes: impl Iterator<Item = &'p Node>) -> Targets {
         let mut reading = Reading::of(program);
-        let of_node =
-            program.nodes().map(|(_, node)| node.target().map_or(0, |target| reading.target(target)));
+        let of_node = nodes.map(|node| node.target().map_or(0, |target| reading.target(target)));
         let of_node = of_node.collect();
         reading.finish(of_node)
     }

@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
+use durward_session::Service;
 use tokio::sync::watch;
 
 use crate::Clock;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     /// Becomes true when the end was asked for.
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) sapl: SaplState,
+    /// Who is asking, where there are users.
+    pub(crate) service: Option<Service>,
     /// Empty until there are sessions.
     pub(crate) openam: OnceLock<openam::Surface>,
     requests: AtomicU64,
@@ -108,6 +111,7 @@ impl Shared {
         clock: Clock,
         decision_log: Option<DecisionLog>,
         metrics: Arc<Metrics>,
+        service: Option<Service>,
     ) -> Result<Shared, ConfigError> {
         let milliseconds =
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -130,6 +134,7 @@ impl Shared {
             is_stopping: AtomicBool::new(false),
             stop: watch::Sender::new(false),
             sapl,
+            service,
             openam: OnceLock::new(),
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),

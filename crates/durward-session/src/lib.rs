@@ -29,6 +29,10 @@ mod counters;
 mod directory;
 mod driver;
 mod hashing;
+#[cfg(feature = "ldap")]
+pub mod ldap;
+#[cfg(feature = "nats")]
+pub mod nats;
 mod outcome;
 mod service;
 mod settings;

@@ -4,6 +4,7 @@ pub(crate) mod body;
 pub(crate) mod events;
 mod health;
 mod home;
+mod identity;
 mod negotiate;
 mod pdp;
 mod problem;
@@ -110,6 +111,7 @@ async fn dispatch(
         Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
         Endpoint::Pdp => pdp::answer(call, request).await,
         Endpoint::Home => home::answer(call.shared, request.headers()),
+        Endpoint::Identity(act) => identity::answer(call, act, request).await,
         Endpoint::Live => health::live(),
         Endpoint::Ready => health::ready(call.shared),
         Endpoint::Metrics => metrics(call.shared, request.headers()),
@@ -127,9 +129,12 @@ fn refuse_method(
 ) -> Response<Body> {
     match route.endpoint {
         Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
-        Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => {
-            whole(refuse(request, Problem::method(route.methods)))
-        }
+        Endpoint::Home
+        | Endpoint::Pdp
+        | Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Metrics
+        | Endpoint::Identity(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

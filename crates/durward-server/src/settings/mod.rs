@@ -6,6 +6,7 @@
 mod attribute;
 mod auth;
 mod bundles;
+mod identity;
 mod log;
 mod names;
 mod openam;
@@ -21,6 +22,7 @@ pub use attribute::AttributeSettings;
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use openam::OpenamSettings;
@@ -50,6 +52,8 @@ pub struct Settings {
     pub rsocket: RsocketSettings,
     /// Who may ask over SAPL's protocols.
     pub auth: AuthSettings,
+    /// Users, logins and sessions.
+    pub identity: IdentitySettings,
     /// The REST calls of OpenAM.
     pub openam: OpenamSettings,
     /// The record of decisions.
@@ -76,6 +80,7 @@ impl Settings {
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
+        self.identity.check()?;
         self.openam.check()?;
         self.check_callers()?;
         self.sources.check()?;

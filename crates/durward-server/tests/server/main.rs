@@ -15,6 +15,7 @@ mod decider;
 mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
+mod large_directories;
 mod limits;
 mod logs;
 mod metrics;
