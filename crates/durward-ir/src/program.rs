@@ -9,6 +9,7 @@ mod foregone;
 mod grid;
 mod members;
 mod quick;
+mod ranges;
 mod shape;
 mod shared;
 mod slots;
@@ -20,6 +21,8 @@ mod written;
 pub use build::Builder;
 pub use fold::{Facts, Junction};
 pub use quick::Quick;
+pub(crate) use ranges::Derived;
+pub use ranges::RangeTest;
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{Atom, SlotId, Slots};
 pub use structured::{
@@ -75,6 +78,7 @@ pub struct Program {
     nodes: Vec<Node>,
     exprs: Vec<Expr>,
     shared: shared::Shared,
+    ranges: ranges::Ranges,
     tables: table::Tables,
     foregone: Option<foregone::Foregone>,
     /// The set of all root documents.

@@ -92,8 +92,10 @@ impl Snapshot {
             [] => Vec::new(),
             _ => {
                 let names = program.slots.names();
-                let is_sourced = |(slot, name)| {
-                    program.slots.path(slot).is_none() && sources.iter().any(|source| source.provides(name))
+                let is_sourced = |(slot, _)| {
+                    let origin = program.slots.origin(slot);
+                    let name = program.slots.name(origin);
+                    program.slots.path(origin).is_none() && sources.iter().any(|source| source.provides(name))
                 };
                 names.map(is_sourced).collect()
             }

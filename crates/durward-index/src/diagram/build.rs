@@ -44,6 +44,9 @@ const COPIES_MAX: usize = 4;
 /// The same while slots are kept back that leave fewer: those branches share their lists in the end.
 const EARLY_COPIES_MAX: usize = 8;
 
+/// The same for a slot of pieces: a range is in many of them, and next to one another they leave the same children.
+const RANGE_COPIES_MAX: usize = 16;
+
 /// How many slots and forks are looked at behind children that nothing seen before makes a difference to.
 const UNTOUCHED_DEPTH: usize = DEPTH_MAX / 2;
 
@@ -361,7 +364,7 @@ impl<'p> Maker<'p> {
         let length = children.len();
         for count in (0..=division.kept_back.len()).rev() {
             let kept_back = division.kept_back.get(..count).unwrap_or_default();
-            if let Some(slot) = best(&splits, kept_back, length) {
+            if let Some(slot) = self.best(&splits, kept_back, length) {
                 return self.branch(division, slot, &children, depth_left - 1);
             }
         }
@@ -378,6 +381,24 @@ impl<'p> Maker<'p> {
             }
             _ => self.list(division, &children),
         }
+    }
+
+    /// The slot to look at, other than these.
+    fn best(&self, splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
+        let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
+        // Lists that will be short are divided by all their own targets, and before is as good as after.
+        let is_short = length <= SHORT
+            || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
+        let candidates = splits.iter().filter(|split| !is_kept_back(split));
+        let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
+        let copies_max = match (kept_back, self.program.slots.origin(*slot) == *slot) {
+            (_, false) => RANGE_COPIES_MAX,
+            ([], true) => COPIES_MAX,
+            ([_, ..], true) => EARLY_COPIES_MAX,
+        };
+        let is_worth_it =
+            (is_short && split.is_own) || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
+        (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
     }
 
     /// A node that looks at this slot.
@@ -465,19 +486,6 @@ impl<'p> Maker<'p> {
         division.spend(added);
         step
     }
-}
-
-/// The slot to look at, other than these.
-fn best(splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
-    let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
-    // Lists that will be short are divided by all their own targets, and before is as good as after.
-    let is_short = length <= SHORT
-        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
-    let copies_max = if kept_back.is_empty() { COPIES_MAX } else { EARLY_COPIES_MAX };
-    let candidates = splits.iter().filter(|split| !is_kept_back(split));
-    let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
-    let is_worth_it = (is_short && split.is_own) || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
-    (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
 }
 
 /// What follows a child that certainly decides can be left out.

@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 
 use super::fold::Folding;
 use super::foregone::Foregone;
+use super::ranges::Ranges;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
@@ -172,6 +173,7 @@ impl Builder {
         let is_plain = self.is_plain;
         let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
+        let ranges = if is_plain { Ranges::default() } else { Ranges::of(&mut self) };
         self.group_atoms();
         self.slots.seal();
         self.nodes.shrink_to_fit();
@@ -181,6 +183,7 @@ impl Builder {
             nodes: self.nodes,
             exprs: self.exprs,
             shared,
+            ranges,
             tables: Tables::default(),
             foregone: None,
             root,

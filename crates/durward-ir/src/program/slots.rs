@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::build::Map;
+use super::ranges::DerivedSlots;
 use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
@@ -37,6 +38,7 @@ pub struct Slots {
     atom_table: Vec<AtomEntry>,
     pub(super) words: Words,
     key_table: Vec<KeyEntry>,
+    pub(super) derived: DerivedSlots,
 }
 
 /// Counts the programs of this process.
@@ -88,6 +90,16 @@ impl Slots {
         slot
     }
 
+    /// A slot that is made of another one. Its name is only for people, and that of no attribute.
+    pub(super) fn last_slot(&mut self, source: SlotId) -> SlotId {
+        let slot = SlotId(self.names.len() as u32);
+        let mut name = self.name(source).clone();
+        name.id = format!("{} (ranges)", name.id).into();
+        self.keys.push(NameKey::of("", ""));
+        self.names.push(name);
+        slot
+    }
+
     /// The part of the subscription that a slot stands for; `None` where it stands for an attribute.
     #[inline]
     pub fn path(&self, slot: SlotId) -> Option<&Path> {
@@ -114,6 +126,11 @@ impl Slots {
         atoms.push(atom);
         self.atoms.push((slot, value.clone()));
         Some(atom)
+    }
+
+    /// An atom that no value is found by.
+    pub(super) fn last_atom(&mut self, slot: SlotId, value: Value) {
+        self.atoms.push((slot, value));
     }
 
     /// Numbers the atoms so that those of one slot follow one another: then a table needs no more places than a slot
@@ -147,6 +164,7 @@ impl Slots {
 
     /// Makes the lookup tables. Called once, by the builder.
     pub(super) fn seal(&mut self) {
+        self.seal_derived();
         self.seal_atoms();
         self.seal_keys();
         self.by_digest = Map::default();
@@ -158,7 +176,8 @@ impl Slots {
     fn seal_keys(&mut self) {
         self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
         for (number, key) in self.keys.iter().enumerate() {
-            if self.path(SlotId(number as u32)).is_some() {
+            let slot = SlotId(number as u32);
+            if self.path(slot).is_some() || self.is_piece(slot) {
                 continue;
             }
             let entry = KeyEntry { half: key.half(), slot: number as u32 + 1 };
@@ -183,8 +202,12 @@ impl Slots {
     }
 
     fn seal_atoms(&mut self) {
-        self.atom_table = vec![AtomEntry::default(); table_size(self.atoms.len())];
+        let found = self.atoms.iter().filter(|(slot, _)| !self.is_piece(*slot)).count();
+        self.atom_table = vec![AtomEntry::default(); table_size(found)];
         for (number, (slot, value)) in self.atoms.iter().enumerate() {
+            if self.is_piece(*slot) {
+                continue;
+            }
             let digest = digest(*slot, value.content_hash());
             place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| {
                 e.atom == 0

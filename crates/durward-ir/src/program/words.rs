@@ -54,6 +54,9 @@ impl Words {
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         for atom in (0..slots.atom_count() as u32).map(Atom) {
             let (slot, value) = slots.atom(atom);
+            if slots.is_piece(slot) {
+                continue;
+            }
             let word = Word::of(value);
             insert(&mut atoms, word, Entry { word, slot: slot.0, number: Number::of(atom).0 });
         }

@@ -1,10 +1,12 @@
 //! Looking at a subscription without asking anybody: what quick answers are made of.
 
+use std::cell::Cell;
+
 use smallvec::SmallVec;
 
 use super::brief::{Brief, Kind, Seat};
 use super::{Attributes, Encoding, Number, known};
-use crate::program::{SlotId, Slots};
+use crate::program::{Derived, SlotId, Slots};
 
 /// What can be seen of a question at once.
 pub trait Glance {
@@ -45,14 +47,18 @@ impl Glance for Encoded<'_> {
 }
 
 /// A subscription as it was read.
-#[derive(Clone, Copy)]
 pub struct Prepared<'a> {
     slots: &'a Slots,
     brief: &'a Brief,
     attributes: &'a dyn Attributes,
     /// Where the slots' fields are.
     seats: &'a [Seat],
+    /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
+    latest: Cell<(SlotId, Number)>,
 }
+
+/// No slot has this number.
+const NO_SLOT: SlotId = SlotId(u32::MAX);
 
 /// So many slots whose fields have to be found anew need no memory.
 const SEATS_INLINE: usize = 32;
@@ -73,17 +79,54 @@ impl<'a> Prepared<'a> {
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
         match slots.known_seats(brief.layout(), || slots.seats(brief, attributes).collect()) {
-            Some(seats) => look(&Prepared { slots, brief, attributes, seats }),
+            Some(seats) => look(&Prepared::new(slots, brief, attributes, seats)),
             None => {
                 let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, attributes).collect();
-                look(&Prepared { slots, brief, attributes, seats: &seats })
+                look(&Prepared::new(slots, brief, attributes, &seats))
             }
         }
     }
 
     #[inline]
+    fn new(
+        slots: &'a Slots,
+        brief: &'a Brief,
+        attributes: &'a dyn Attributes,
+        seats: &'a [Seat],
+    ) -> Prepared<'a> {
+        Prepared { slots, brief, attributes, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+    }
+
+    #[inline]
     fn seat(&self, slot: SlotId) -> Seat {
         self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR)
+    }
+
+    /// What a slot holds that has no field: one that holds pieces of another's values, or nothing.
+    #[inline]
+    fn unseated(&self, slot: SlotId, seat: Seat) -> Number {
+        let Some(derived) = self.slots.derived(slot) else { return self.brief.unseated(seat) };
+        let (latest, number) = self.latest.get();
+        if latest == slot {
+            return number;
+        }
+        let number = self.piece(derived);
+        self.latest.set((slot, number));
+        number
+    }
+
+    fn piece(&self, derived: &Derived) -> Number {
+        let seat = self.seat(derived.source);
+        let Some(field) = self.brief.seated(seat) else {
+            return match self.brief.unseated(seat) {
+                Number::ABSENT => derived.number_of_others(),
+                unclear => unclear,
+            };
+        };
+        if let Some(integer) = field.word.integer() {
+            return derived.number_of_integer(integer);
+        }
+        self.attributes.at(seat.place()).map_or(Number::MANY, |value| derived.number_of(value))
     }
 }
 
@@ -91,7 +134,7 @@ impl Glance for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         let seat = self.seat(slot);
-        let Some(field) = self.brief.seated(seat) else { return self.brief.unseated(seat) };
+        let Some(field) = self.brief.seated(seat) else { return self.unseated(slot, seat) };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),
