@@ -44,8 +44,9 @@ const COPIES_MAX: usize = 4;
 /// The same while slots are kept back that leave fewer: those branches share their lists in the end.
 const EARLY_COPIES_MAX: usize = 8;
 
-/// The same for a slot of pieces: a range is in many of them, and next to one another they leave the same children.
+/// The same for a slot of pieces, of lists longer than [`RANGE_LENGTH`]: a range is in many of them.
 const RANGE_COPIES_MAX: usize = 16;
+const RANGE_LENGTH: usize = 64;
 
 /// How many slots and forks are looked at behind children that nothing seen before makes a difference to.
 const UNTOUCHED_DEPTH: usize = DEPTH_MAX / 2;
@@ -391,13 +392,16 @@ impl<'p> Maker<'p> {
             || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
         let candidates = splits.iter().filter(|split| !is_kept_back(split));
         let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
-        let copies_max = match (kept_back, self.program.slots.origin(*slot) == *slot) {
-            (_, false) => RANGE_COPIES_MAX,
-            ([], true) => COPIES_MAX,
-            ([_, ..], true) => EARLY_COPIES_MAX,
+        let is_range = self.is_of_pieces(*slot);
+        let copies_max = match kept_back {
+            _ if is_range && length > RANGE_LENGTH => RANGE_COPIES_MAX,
+            [] => COPIES_MAX,
+            [_, ..] => EARLY_COPIES_MAX,
         };
-        let is_worth_it =
-            (is_short && split.is_own) || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
+        // A few conditions are evaluated as fast as pieces are found.
+        let is_long = !is_range || split.is_own || length > 2 * SHORT;
+        let is_worth_it = (is_short && split.is_own)
+            || (is_long && split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT);
         (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
     }
 
@@ -420,7 +424,11 @@ impl<'p> Maker<'p> {
             .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
         let mut branches = Vec::with_capacity(sought.len());
         let other = self.divide_on(division, free.clone(), (slot, Seen::Other(sought)), depth_left);
-        let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
+        let absent = if self.is_of_pieces(slot) {
+            self.leave(division, without_value, (slot, Seen::Absent))
+        } else {
+            self.divide_on(division, without_value, (slot, Seen::Absent), depth_left)
+        };
         for askers in by_atom.chunk_by(|one, next| one.0 == next.0) {
             let Some((atom, _)) = askers.first() else { continue };
             let together = in_document_order(division, askers, &free);
@@ -451,6 +459,33 @@ impl<'p> Maker<'p> {
     {
         division.path.push(slot, seen);
         let step = self.divide(division, children, depth_left);
+        division.path.pop();
+        step
+    }
+
+    fn is_of_pieces(&self, slot: SlotId) -> bool {
+        self.program.slots.origin(slot) != slot
+    }
+
+    /// Children that are not divided any further where dividing them would double the diagram for every slot: those of
+    /// which comparisons are in error, or want to be evaluated.
+    fn leave<'c>(
+        &mut self,
+        division: &mut Division<'c>,
+        children: Vec<Place>,
+        (slot, seen): (SlotId, Seen),
+    ) -> Step
+    where
+        'p: 'c,
+    {
+        division.path.push(slot, seen);
+        let children = self.refine(division, children);
+        let splits = if children.len() > RANGE_LENGTH { division.splits(&children) } else { Splits::new() };
+        let step = match self.sift(division, &children, &splits) {
+            Some(sieve) => sieve,
+            None if children.is_empty() => Step::NOBODY,
+            None => self.list(division, &children),
+        };
         division.path.pop();
         step
     }

@@ -11,31 +11,19 @@
 
 mod bound;
 mod find;
+mod make;
+mod slots;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
 use super::build::Map;
-use super::{Atom, Builder, Expr, ExprId, Node, Program, SlotId, Slots};
-use crate::function::Lazy;
+use super::{Atom, ExprId, Program, SlotId, Slots};
 use crate::question::{Number, Reading};
 use crate::value::{DataType, Value};
-use bound::{Bound, Scale};
-use find::Range;
-
-/// An attribute that fewer elements compare gets no slot: evaluating them takes no longer than finding its piece.
-const USES_MIN: usize = 4;
-
-/// How deep conditions are taken apart.
-const NESTING_MAX: usize = 8;
-
-/// How many pieces comparisons may come to, for each of them on the average; where they would come to more, only every
-/// second bound is used, until they do not. What is lost is how exactly policies are told apart, and no answer.
-const PIECES_MEAN_MAX: usize = 64;
-
-/// As many pieces as this are always good.
-const PIECES_MIN: usize = 4096;
+use bound::Scale;
+pub(super) use slots::DerivedSlots;
 
 /// What values are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -202,183 +190,9 @@ pub(super) struct Ranges {
     tests: Map<ExprId, RangeTest>,
 }
 
-/// Comparisons that share a slot.
-type Groups = Map<(SlotId, Domain, Bag), Vec<(ExprId, Range)>>;
-
 impl Ranges {
-    /// Finds comparisons in targets and conditions, and makes slots for them. Before atoms are grouped.
-    pub(super) fn of(builder: &mut Builder) -> Ranges {
-        let mut uses: Map<ExprId, usize> = Map::default();
-        for node in &builder.nodes {
-            let conditions = match node {
-                Node::Rule(rule) => [rule.target, rule.condition],
-                Node::Set(set) => [set.target, None],
-            };
-            conditions.into_iter().flatten().for_each(|id| count(builder, id, NESTING_MAX, &mut uses));
-        }
-        let mut groups = Groups::default();
-        let mut used: Vec<(ExprId, usize)> = uses.into_iter().collect();
-        // Slots are numbered alike in every process.
-        used.sort_unstable();
-        let mut order = Vec::new();
-        let mut counts: Map<(SlotId, Domain, Bag), usize> = Map::default();
-        for (id, uses) in used {
-            let Some(range) = find::find(builder, id) else { continue };
-            let key = (range.source, range.domain, range.bag);
-            *counts.entry(key).or_insert_with(|| {
-                order.push(key);
-                0
-            }) += uses;
-            groups.entry(key).or_default().push((id, range));
-        }
-        let mut ranges = Ranges::default();
-        for key in order {
-            if counts.get(&key).is_some_and(|uses| *uses >= USES_MIN)
-                && let Some(comparisons) = groups.remove(&key)
-            {
-                ranges.add(&mut builder.slots, key, &comparisons);
-            }
-        }
-        ranges
-    }
-
-    pub(super) fn get(&self, id: ExprId) -> Option<&RangeTest> {
+    fn get(&self, id: ExprId) -> Option<&RangeTest> {
         self.tests.get(&id)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.tests.is_empty()
-    }
-
-    /// Makes the slot of these comparisons.
-    fn add(
-        &mut self,
-        slots: &mut Slots,
-        (source, domain, bag): (SlotId, Domain, Bag),
-        comparisons: &[(ExprId, Range)],
-    ) {
-        let bounds = comparisons.iter().flat_map(|(_, range)| range.low.iter().chain(&range.high));
-        let mut bounds: Vec<Bound> = bounds.cloned().collect();
-        bounds.sort_by(Bound::order);
-        bounds.dedup_by(|one, next| one.order(next).is_eq());
-        let pieces_max = comparisons.len() * PIECES_MEAN_MAX + PIECES_MIN;
-        let (scale, places) = loop {
-            let scale = Scale::new(bounds.clone());
-            let places: Vec<(u32, u32, bool)> =
-                comparisons.iter().map(|(_, range)| range.place(&scale)).collect();
-            let pieces = |((first, end, _), (_, range)): (&(u32, u32, bool), &(ExprId, Range))| {
-                let inside = (end - first) as usize;
-                if range.is_outside { scale.pieces() as usize - inside } else { inside }
-            };
-            if places.iter().zip(comparisons).map(pieces).sum::<usize>() <= pieces_max {
-                break (scale, places);
-            }
-            bounds = bounds.into_iter().skip(1).step_by(2).collect();
-        };
-        let slot = slots.derived_slot(Derived { source, domain, bag, scale, first: Atom(0) });
-        for ((id, range), (first, end, is_exact)) in comparisons.iter().zip(places) {
-            let test = RangeTest {
-                slot,
-                is_exact: range.is_exact && is_exact,
-                is_error_if_absent: range.is_error_if_absent,
-                first,
-                count: end - first,
-                is_outside: range.is_outside,
-            };
-            self.tests.insert(*id, test);
-        }
-    }
-}
-
-impl Range {
-    /// The pieces of a range, from the first to before the last, and whether it is just these. Where it is not, a range
-    /// is in these and maybe less; one that is the outside of these maybe less, too.
-    fn place(&self, scale: &Scale) -> (u32, u32, bool) {
-        let (first, begins) = self.low.as_ref().map_or((0, true), |low| scale.behind(low));
-        let (end, ends) =
-            self.high.as_ref().map_or_else(|| (scale.pieces(), true), |high| scale.behind(high));
-        let first = first + u32::from(!begins && self.is_outside);
-        let end = end + u32::from(!ends && !self.is_outside);
-        (first, end.max(first), begins && ends)
-    }
-}
-
-/// Counts the parts of a condition that may be comparisons.
-fn count(builder: &Builder, id: ExprId, levels_left: usize, uses: &mut Map<ExprId, usize>) {
-    match builder.get(id) {
-        Some(Expr::All(parts) | Expr::Any(parts) | Expr::Lazy(Lazy::And | Lazy::Or, parts))
-            if levels_left > 0 =>
-        {
-            parts.iter().for_each(|part| count(builder, *part, levels_left - 1, uses));
-        }
-        Some(Expr::Structured(_) | Expr::Match(_) | Expr::Call(..)) => *uses.entry(id).or_default() += 1,
-        Some(_) | None => {}
-    }
-}
-
-/// The slots that hold pieces. They come after all others.
-#[derive(Debug, Default)]
-pub(super) struct DerivedSlots {
-    /// The number of the first.
-    first: u32,
-    all: Vec<Derived>,
-}
-
-impl DerivedSlots {
-    #[inline]
-    fn get(&self, slot: SlotId) -> Option<&Derived> {
-        self.all.get(slot.0.wrapping_sub(self.first) as usize)
-    }
-}
-
-impl Slots {
-    /// A slot for pieces. No slots of other kinds come after it.
-    fn derived_slot(&mut self, derived: Derived) -> SlotId {
-        let slot = self.last_slot(derived.source);
-        if self.derived.all.is_empty() {
-            self.derived.first = slot.0;
-        }
-        for piece in 0..derived.pieces() {
-            self.last_atom(slot, Value::integer(i64::from(piece)));
-        }
-        self.derived.all.push(derived);
-        slot
-    }
-
-    /// Once atoms have their numbers.
-    pub(super) fn seal_derived(&mut self) {
-        let mut all = std::mem::take(&mut self.derived.all);
-        for (slot, derived) in (self.derived.first..).zip(&mut all) {
-            derived.first = Atom(self.atoms_of(SlotId(slot)).0);
-        }
-        self.derived.all = all;
-    }
-
-    /// How the number of a slot is made of another's; `None` of most slots.
-    #[inline]
-    pub(crate) fn derived(&self, slot: SlotId) -> Option<&Derived> {
-        self.derived.get(slot)
-    }
-
-    /// The slots whose numbers are made of those of others.
-    #[inline]
-    pub(crate) fn all_derived(&self) -> impl Iterator<Item = (SlotId, &Derived)> {
-        (self.derived.first..).map(SlotId).zip(&self.derived.all)
-    }
-
-    /// The slot whose values a slot depends on: itself but for those that hold pieces of the values of another.
-    pub fn origin(&self, slot: SlotId) -> SlotId {
-        self.derived(slot).map_or(slot, |derived| derived.source)
-    }
-
-    /// Whether a slot never holds several values, and an element that asks twice asks the same value.
-    pub fn is_single(&self, slot: SlotId) -> bool {
-        self.derived(slot).is_some_and(Derived::is_single)
-    }
-
-    /// Whether an atom is a piece.
-    pub(super) fn is_piece(&self, slot: SlotId) -> bool {
-        self.derived(slot).is_some()
     }
 }
 
@@ -391,6 +205,6 @@ impl Program {
 
     /// Whether there are such expressions.
     pub fn has_ranges(&self) -> bool {
-        !self.ranges.is_empty()
+        !self.ranges.tests.is_empty()
     }
 }

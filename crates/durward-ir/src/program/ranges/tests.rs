@@ -1,7 +1,11 @@
 //! Pieces of an order are those that evaluating comparisons tells apart.
 
-use super::*;
+use super::bound::{Bound, Scale};
+use super::find::Range;
+use super::{Bag, Domain};
 use crate::datatype::Decimal;
+use crate::program::SlotId;
+use crate::value::{DataType, Value};
 
 fn number(text: &str) -> Value {
     Value::Number(Decimal::parse(text).unwrap())
@@ -26,7 +30,8 @@ fn range(scale: &Scale, low: Option<Bound>, high: Option<Bound>, is_outside: boo
         is_exact: true,
         is_error_if_absent: true,
     };
-    range.place(scale)
+    let place = range.place(scale);
+    (place.first, place.end, place.is_exact)
 }
 
 #[test]
