@@ -147,6 +147,7 @@ fn main() {
             Index::Bloom(bloom) => time(&program, &questions, bloom, 1),
             Index::Canonical(canonical) => time(&program, &questions, canonical, 20),
             Index::Diagram(diagram) => time(&program, &questions, &**diagram, 20),
+            Index::Changed(changed) => time(&program, &questions, &**changed, 20),
         };
         println!(
             "{nanoseconds:9.0} ns per decision, {alone:.0} of them to find {left:.1} policies, built in {built:.1?}: {}",

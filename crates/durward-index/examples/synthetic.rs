@@ -197,6 +197,7 @@ fn main() {
             Index::Bloom(bloom) => time(&program, &questions, bloom, 5),
             Index::Canonical(canonical) => time(&program, &questions, canonical, 50),
             Index::Diagram(diagram) => time(&program, &questions, &**diagram, 200),
+            Index::Changed(changed) => time(&program, &questions, &**changed, 200),
         };
         println!("{nanoseconds:9.0} ns per decision, built in {built:.1?}: {}", index.describe());
     }

@@ -154,6 +154,11 @@ impl Diagram {
         self.statistics.clone()
     }
 
+    /// The targets of all elements.
+    pub(crate) fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
     #[inline]
     fn starts_of(&self, id: NodeId) -> Starts {
         let place = id.0.wrapping_sub(self.first_set) as usize;

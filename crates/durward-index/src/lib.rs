@@ -6,10 +6,12 @@
 //! are not asked for, and its steps do not count towards [`durward_ir::evaluate::STEPS_MAX`].
 //!
 //! There is no policy language in here, no request format, and nothing that changes after [`Index::build`] but
-//! counters.
+//! counters. A program that differs from another one in a few documents has an index of its own ([`Index::change`]),
+//! which is that of the other and a small one beside it.
 
 mod bloom;
 mod canonical;
+mod changed;
 mod diagram;
 mod formula;
 mod inline;
@@ -23,12 +25,15 @@ mod target;
 
 pub use bloom::Bloom;
 pub use canonical::Canonical;
+pub use changed::{Base, Changed, Ground};
 pub use diagram::Diagram;
 pub use durward_ir::evaluate::Everything;
 pub use kind::{IndexKind, UnknownIndex};
 pub use settings::{Counting, Settings};
 pub use statistics::{BloomStatistics, CanonicalStatistics, DiagramStatistics, Statistics};
 pub use survey::{Survey, Surveyed};
+
+use std::sync::Arc;
 
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
@@ -53,6 +58,8 @@ pub enum Index {
     Canonical(Canonical),
     /// A decision diagram per set.
     Diagram(Box<Diagram>),
+    /// Any of these of another program, and what has changed since.
+    Changed(Box<Changed>),
 }
 
 impl Index {
@@ -79,6 +86,18 @@ impl Index {
         }
     }
 
+    /// The index of a program that extends that of `ground`, in time about proportional to what it adds, and a small part
+    /// of what building one takes for each document. `before` is the index of another such program, if there is one.
+    /// `None` where the two have too little in common: then an index has to be built.
+    pub fn change(ground: &Arc<Ground>, before: Option<&Index>, program: &Program) -> Option<Index> {
+        let before = match before {
+            Some(Index::Changed(changed)) => Some(&**changed),
+            Some(Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_)) | None => None,
+        };
+        let changed = Changed::of(Arc::clone(ground), before, program)?;
+        Some(Index::Changed(Box::new(changed)))
+    }
+
     /// The kind in use; never [`IndexKind::Auto`].
     pub fn kind(&self) -> IndexKind {
         match self {
@@ -86,22 +105,32 @@ impl Index {
             Index::Bloom(_) => IndexKind::Bloom,
             Index::Canonical(_) => IndexKind::Canonical,
             Index::Diagram(_) => IndexKind::Diagram,
+            Index::Changed(changed) => changed.base().kind(),
         }
     }
 
-    /// What the index consists of and, where counted, did.
+    /// What the index consists of and, where counted, did; of a changed one that which it began with.
     pub fn statistics(&self) -> Statistics {
         match self {
             Index::Scan(_) => Statistics::Scan,
             Index::Bloom(bloom) => Statistics::Bloom(bloom.statistics()),
             Index::Canonical(canonical) => Statistics::Canonical(canonical.statistics()),
             Index::Diagram(diagram) => Statistics::Diagram(diagram.statistics()),
+            Index::Changed(changed) => changed.base().statistics(),
         }
     }
 
     /// One line for people: the kind in use and its size.
     pub fn describe(&self) -> String {
-        self.statistics().to_string()
+        match self {
+            Index::Changed(changed) => {
+                let (new, gone) = (changed.new_count(), changed.gone_count());
+                format!("{}; {new} new and {gone} gone since", self.statistics())
+            }
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) | Index::Diagram(_) => {
+                self.statistics().to_string()
+            }
+        }
     }
 
     /// What suits a program, and why, in one sentence. Builds a diagram where that may suit, and says what came of it.
@@ -157,6 +186,7 @@ impl Index {
             Index::Scan(_) | Index::Bloom(_) => Vec::new(),
             Index::Canonical(canonical) => canonical.order(id),
             Index::Diagram(diagram) => diagram.order(id),
+            Index::Changed(changed) => changed.base().order(id),
         }
     }
 }
@@ -177,6 +207,7 @@ impl Shortlist for Index {
             Index::Bloom(bloom) => bloom.children(id, set, question, list, show),
             Index::Canonical(canonical) => canonical.children(id, set, question, list, show),
             Index::Diagram(diagram) => diagram.children(id, set, question, list, show),
+            Index::Changed(changed) => changed.children(id, set, question, list, show),
         }
     }
 
@@ -186,6 +217,7 @@ impl Shortlist for Index {
             Index::Bloom(bloom) => bloom.target(id, question),
             Index::Canonical(canonical) => canonical.target(id, question),
             Index::Diagram(diagram) => diagram.target(id, question),
+            Index::Changed(changed) => changed.target(id, question),
         }
     }
 }

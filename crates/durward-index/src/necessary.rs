@@ -161,15 +161,35 @@ fn limit_of(test: &OneOf) -> Limit {
 
 /// For every element, in order of their numbers.
 pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
-    let mut all: Vec<Necessary> = Vec::with_capacity(program.nodes().len());
-    let conditions = Targets::of_conditions(program);
-    for (id, node) in program.nodes() {
-        let own = of_target(targets.get(id));
+    of_each(program.nodes(), 0, (targets, &Targets::of_conditions(program)), atoms_max)
+}
+
+/// The same for [`Program::later_nodes`] only, whose targets these are. What is known of children that are none of these is
+/// left out of account, and so are conditions.
+pub(crate) fn of_later(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
+    of_each(program.later_nodes(), program.base_len() as u32, (targets, &Targets::default()), atoms_max)
+}
+
+fn of_each<'p>(
+    nodes: impl ExactSizeIterator<Item = (NodeId, &'p Node)>,
+    first: u32,
+    (targets, conditions): (&Targets, &Targets),
+    atoms_max: usize,
+) -> Vec<Necessary> {
+    let mut all: Vec<Necessary> = Vec::with_capacity(nodes.len());
+    let place = |id: NodeId| NodeId(id.0.wrapping_sub(first));
+    for (id, node) in nodes {
+        let own = of_target(targets.get(place(id)));
         let necessary = match node {
-            Node::Rule(_) if !cannot_fail(node, id, targets) => own,
-            Node::Rule(_) => own.and(of_target(conditions.get(id)).inherited()),
-            Node::Set(set) if may_fail_alone(id, set, targets) => own,
-            Node::Set(set) => own.and(of_children(set, &all, targets, atoms_max).inherited()),
+            Node::Rule(_) if !cannot_fail(node, place(id), targets) => own,
+            Node::Rule(_) => own.and(of_target(conditions.get(place(id))).inherited()),
+            Node::Set(set) if may_fail_alone(place(id), set, targets) => own,
+            // The root, and whatever else is not made of these alone.
+            Node::Set(set) if set.children.iter().any(|child| child.0 < first) => own,
+            Node::Set(set) => {
+                let children: Vec<NodeId> = set.children.iter().copied().map(place).collect();
+                own.and(of_children(set.algorithm, &children, &all, targets, atoms_max).inherited())
+            }
         };
         all.push(necessary);
     }
@@ -189,8 +209,14 @@ fn cannot_fail(node: &Node, id: NodeId, targets: &Targets) -> bool {
 }
 
 /// What the children of a set have in common, as far as the set depends on them.
-fn of_children(set: &Set, all: &[Necessary], targets: &Targets, atoms_max: usize) -> Necessary {
-    match set.algorithm {
+fn of_children(
+    algorithm: Algorithm,
+    children: &[NodeId],
+    all: &[Necessary],
+    targets: &Targets,
+    atoms_max: usize,
+) -> Necessary {
+    match algorithm {
         Algorithm::DenyOverrides
         | Algorithm::PermitOverrides
         | Algorithm::FirstApplicable
@@ -199,12 +225,11 @@ fn of_children(set: &Set, all: &[Necessary], targets: &Targets, atoms_max: usize
         | Algorithm::LegacyPolicyDenyOverrides
         | Algorithm::LegacyRulePermitOverrides
         | Algorithm::LegacyPolicyPermitOverrides => {
-            Necessary::any(set.children.iter().filter_map(|child| of_node(*child, all)), atoms_max)
+            Necessary::any(children.iter().filter_map(|child| of_node(*child, all)), atoms_max)
         }
         // Two children whose targets match are an error whatever they would say themselves.
         Algorithm::OnlyOneApplicable => {
-            let own: Vec<Necessary> =
-                set.children.iter().map(|child| of_target(targets.get(*child))).collect();
+            let own: Vec<Necessary> = children.iter().map(|child| of_target(targets.get(*child))).collect();
             Necessary::any(&own, atoms_max)
         }
         // These have something to say when no child has, or count their children.

@@ -189,7 +189,12 @@ struct Held {
 
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
-        Targets::of(program, Node::target)
+        Targets::of(program, program.nodes().map(|(_, node)| node.target()))
+    }
+
+    /// Those of [`Program::later_nodes`] only; the first of these has the number 0.
+    pub(crate) fn of_later(program: &Program) -> Targets {
+        Targets::of(program, program.later_nodes().map(|(_, node)| node.target()))
     }
 
     /// The conditions of rules, taken for targets; nothing where no policy compares by order or with prefixes. What else
@@ -198,16 +203,16 @@ impl Targets {
         if !program.has_ranges() {
             return Targets::default();
         }
-        Targets::of(program, |node| match node {
+        let condition = |node: &Node| match node {
             Node::Rule(rule) => rule.condition,
             Node::Set(_) => None,
-        })
+        };
+        Targets::of(program, program.nodes().map(|(_, node)| condition(node)))
     }
 
-    fn of(program: &Program, expression: impl Fn(&Node) -> Option<ExprId>) -> Targets {
+    fn of(program: &Program, expressions: impl Iterator<Item = Option<ExprId>>) -> Targets {
         let mut reading = Reading::of(program);
-        let of_node =
-            program.nodes().map(|(_, node)| expression(node).map_or(0, |target| reading.target(target)));
+        let of_node = expressions.map(|target| target.map_or(0, |target| reading.target(target)));
         let of_node = of_node.collect();
         reading.finish(of_node)
     }

@@ -2,7 +2,12 @@
 //!
 //! A program is built once ([`Builder`]), never changed, and shared by everybody who decides. Expressions are
 //! hash-consed, so an expression that occurs in a thousand policies is one expression here.
+//!
+//! A program that differs from another one in a few documents shares all that they have in common
+//! ([`Builder::extending`]): what is new stands behind it, and what no root document needs any more is just not reached.
 
+mod arena;
+mod atoms;
 mod build;
 mod fold;
 mod foregone;
@@ -18,13 +23,15 @@ mod table;
 mod words;
 mod written;
 
+pub(crate) use arena::Both;
+pub use atoms::Atom;
 pub use build::Builder;
 pub use fold::{Facts, Junction};
 pub use quick::Quick;
 pub(crate) use ranges::Derived;
 pub use ranges::RangeTest;
 pub(crate) use shared::SHARED_MAX;
-pub use slots::{Atom, SlotId, Slots};
+pub use slots::{SlotId, Slots};
 pub use structured::{
     BinaryOperator, Compiled, EditPath, Finder, Library, Lookup, Step, Structured, UnaryOperator,
 };
@@ -32,6 +39,8 @@ pub use written::{Written, WrittenCondition};
 
 use smol_str::SmolStr;
 use std::sync::Arc;
+
+use arena::Arena;
 
 use crate::combine::{Algorithm, Effects, Verdict};
 use crate::datatype::XPathExpression;
@@ -75,10 +84,12 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Program {
     /// Policy elements. A set stands behind its children, so a later index is never a descendant.
-    nodes: Vec<Node>,
-    exprs: Vec<Expr>,
+    nodes: Arena<Node>,
+    exprs: Arena<Expr>,
+    /// `None` unless [`Builder::keep_extensible`].
+    memo: Option<build::Memo>,
     shared: shared::Shared,
-    ranges: ranges::Ranges,
+    ranges: Arc<ranges::Ranges>,
     tables: table::Tables,
     foregone: Option<foregone::Foregone>,
     /// The set of all root documents.
@@ -87,12 +98,11 @@ pub struct Program {
     /// The attributes any expression reads.
     pub slots: Slots,
     /// The names of the documents, for messages.
-    pub sources: Vec<SmolStr>,
+    sources: Arena<SmolStr>,
     /// How policies of SAPL were written, in the order of the documents; empty unless [`Builder::keep_written`].
     pub written: Vec<Written>,
-    /// What was found to have no say whatever is asked, in the order of the documents. Only what policies of SAPL were
-    /// found to be; XACML's are looked at as trees.
-    pub dead: Vec<Dead>,
+    /// See [`Program::dead`].
+    dead: Arena<Dead>,
 }
 
 /// A policy or a set that never has a say.
@@ -107,7 +117,7 @@ pub struct Dead {
 }
 
 /// One policy element.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Node {
     /// A leaf: says its effect when it applies.
     Rule(Rule),
@@ -116,7 +126,7 @@ pub enum Node {
 }
 
 /// A leaf of the policy tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     /// Its identifier.
     pub id: SmolStr,
@@ -135,7 +145,7 @@ pub struct Rule {
 }
 
 /// A policy, a policy set, or the set of all root documents.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Set {
     /// Its identifier.
     pub id: SmolStr,
@@ -169,7 +179,7 @@ pub enum SetKind {
 }
 
 /// An obligation or advice, to be evaluated when its element has the effect it goes with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DutyExpr {
     /// Whether it must be done or may be done.
     pub kind: DutyKind,
@@ -180,7 +190,7 @@ pub struct DutyExpr {
 }
 
 /// What a duty says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum DutyBody {
     /// An identifier and attributes (XACML).
     Named {
@@ -203,7 +213,7 @@ pub enum DutyKind {
 }
 
 /// One attribute of a duty, to be evaluated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AssignmentExpr {
     /// The attribute's identifier.
     pub id: SmolStr,
@@ -216,7 +226,7 @@ pub struct AssignmentExpr {
 }
 
 /// An expression. Whether it is well typed was checked when the policy was lowered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Expr {
     /// A value or bag that needs nothing to be known.
     Constant(Operand<'static>),
@@ -257,7 +267,7 @@ pub enum Expr {
 }
 
 /// A `<Match>` of a target.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Match {
     /// The function; takes the literal and one value of the bag.
     pub function: &'static Function,
@@ -294,9 +304,9 @@ impl Program {
     /// # Panics
     /// Never for numbers out of this very program.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "node numbers are only made by the builder of this program")]
+    #[expect(clippy::expect_used, reason = "node numbers are only made by the builder of this program")]
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
+        self.nodes.get(id.0 as usize).expect("an element of this program")
     }
 
     /// The expression with this number.
@@ -304,12 +314,9 @@ impl Program {
     /// # Panics
     /// Never for numbers out of this very program.
     #[inline]
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "expression numbers are only made by the builder of this program"
-    )]
+    #[expect(clippy::expect_used, reason = "expression numbers are only made by the builder of this program")]
     pub fn expr(&self, id: ExprId) -> &Expr {
-        &self.exprs[id.0 as usize]
+        self.exprs.get(id.0 as usize).expect("an expression of this program")
     }
 
     /// Where an expression is remembered while a question is decided, if it is: a place below [`SHARED_MAX`].
@@ -349,8 +356,47 @@ impl Program {
     }
 
     /// All expressions, in order of their numbers.
-    pub fn exprs(&self) -> &[Expr] {
-        &self.exprs
+    pub fn exprs(&self) -> impl ExactSizeIterator<Item = &Expr> {
+        self.exprs.iter()
+    }
+
+    /// All expressions, for evaluators.
+    #[inline]
+    pub(crate) fn all_exprs(&self) -> Both<'_, Expr> {
+        self.exprs.all()
+    }
+
+    /// The name of the document with this number ([`Place::source`]), if there is one.
+    pub fn source(&self, number: u32) -> Option<&SmolStr> {
+        self.sources.get(number as usize)
+    }
+
+    /// What was found to have no say whatever is asked, in the order of the documents. Only what policies of SAPL were
+    /// found to be; XACML's are looked at as trees. In a program that extends another one, what is in documents that are
+    /// gone is among them.
+    pub fn dead(&self) -> impl ExactSizeIterator<Item = &Dead> {
+        self.dead.iter()
+    }
+
+    /// How many documents have a name.
+    pub fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Whether programs that extend it share with it what is known of its expressions ([`Builder::keep_extensible`]).
+    pub fn is_extensible(&self) -> bool {
+        self.memo.is_some()
+    }
+
+    /// How many elements and expressions it adds to the program that it extends.
+    pub fn added_len(&self) -> usize {
+        self.nodes.tail().len() + self.exprs.tail().len()
+    }
+
+    /// How many elements it has in common with the program that it extends, or has in all where it extends none. Those
+    /// have the lowest numbers, and mean the same in both.
+    pub fn base_len(&self) -> usize {
+        self.nodes.base_len()
     }
 
     /// The set of all root documents.
@@ -383,9 +429,20 @@ impl Program {
         }
     }
 
-    /// All elements with their numbers; children before their parents.
+    /// All elements with their numbers; children before their parents. In a program that extends another one, those that
+    /// are no longer reached from the root are among them.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(number, node)| (NodeId(number as u32), node))
+    }
+
+    /// The elements from [`Program::base_len`] on, with their numbers.
+    pub fn later_nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
+        let first = self.nodes.base_len();
+        self.nodes
+            .tail()
+            .iter()
+            .enumerate()
+            .map(move |(number, node)| (NodeId((first + number) as u32), node))
     }
 
     /// How many policies there are: sets of kind [`SetKind::Policy`], and rules that stand in a set of another kind, as

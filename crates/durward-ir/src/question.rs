@@ -10,12 +10,13 @@ mod encoding;
 mod glance;
 mod layout;
 
-pub use brief::{Brief, Word};
-pub(crate) use brief::{BriefField, Seat};
+pub(crate) use brief::BriefField;
+pub use brief::{Brief, Seat, Word};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
-pub use glance::{Encoded, Glance, Prepared};
-pub(crate) use layout::{LAYOUTS_MAX, Layout};
+pub use glance::{Encoded, Glance, Prepared, Unencoded};
+pub(crate) use layout::LAYOUTS_MAX;
+pub use layout::Layout;
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -123,6 +124,34 @@ pub trait Attributes {
     /// What is known of an attribute: its values of the name's data type and, where the name asks for one, of its
     /// issuer, in the order given. `key` is the name's [`NameKey`].
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a>;
+
+    /// The same, where it can be seen at once.
+    #[inline]
+    fn glimpse<'a>(&'a self, name: &AttributeName, key: NameKey) -> Glimpse<'a> {
+        match self.read(name, key) {
+            Reading::Absent => Glimpse::Absent,
+            Reading::One(value, digest) => Glimpse::One(value, digest),
+            Reading::Made(_) | Reading::Many(_) => Glimpse::Unclear,
+        }
+    }
+
+    /// Which attributes there are, if that was noted.
+    fn layout(&self) -> Layout {
+        Layout::NONE
+    }
+
+    /// Where what [`Attributes::glimpse`] sees is found in all attributes of this layout: what [`Attributes::seated`]
+    /// takes.
+    fn seat(&self, name: &AttributeName, key: NameKey) -> Seat {
+        let _ = (name, key);
+        Seat::UNCLEAR
+    }
+
+    /// The value at such a place, with its [`Value::content_hash`] if it is internable.
+    fn seated(&self, seat: Seat) -> Option<(&Value, u64)> {
+        let _ = seat;
+        None
+    }
 
     /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.
     fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
@@ -255,6 +284,17 @@ pub enum Reading<'a> {
     Made(Value),
     /// Several values.
     Many(Cow<'a, [Value]>),
+}
+
+/// What can be seen of an attribute at once.
+#[derive(Clone, Copy, Debug)]
+pub enum Glimpse<'a> {
+    /// Nothing is known.
+    Absent,
+    /// As [`Reading::One`].
+    One(&'a Value, u64),
+    /// It has several values, or has to be put together: [`Attributes::read`] does.
+    Unclear,
 }
 
 impl<'a> Reading<'a> {

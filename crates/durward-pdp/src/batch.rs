@@ -81,8 +81,8 @@ fn glance_at_all(
     subscriptions: &[Subscription],
     verdicts: &mut [Option<Verdict>; BATCH],
 ) {
-    let Index::Diagram(diagram) = &snapshot.index else { return };
-    if snapshot.time.is_used() || snapshot.program.has_foregone() {
+    let is_divided = matches!(snapshot.index, Index::Diagram(_) | Index::Changed(_));
+    if !is_divided || snapshot.time.is_used() || snapshot.program.has_foregone() {
         return;
     }
     let slots = &snapshot.program.slots;
@@ -90,5 +90,11 @@ fn glance_at_all(
         .iter()
         .map_while(|subscription| Encoded::new(slots, subscription.encoding(), subscription.brief()));
     let encoded: SmallVec<[Encoded<'_>; BATCH]> = encoded.collect();
-    diagram.glance_many(&snapshot.program, &encoded, verdicts);
+    if let Index::Diagram(diagram) = &snapshot.index {
+        diagram.glance_many(&snapshot.program, &encoded, verdicts);
+    } else if let Index::Changed(changed) = &snapshot.index {
+        for (encoded, verdict) in encoded.iter().zip(verdicts) {
+            *verdict = changed.glance(&snapshot.program, encoded);
+        }
+    }
 }

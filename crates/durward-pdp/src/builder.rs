@@ -9,9 +9,9 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
-use crate::snapshot::{Recipe, Snapshot};
+use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::source::AttributeSource;
-use crate::{Clock, Pdp, PolicyText};
+use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
 
 /// Collects what a decision point needs; [`PdpBuilder::build`] reads the policies.
 #[derive(Default)]
@@ -96,6 +96,20 @@ impl PdpBuilder {
         self
     }
 
+    /// Keeps the documents, so that some of them can be changed without the others ([`Pdp::change`]). That takes their size
+    /// and some hundred bytes for each.
+    #[must_use]
+    pub fn changing(self) -> PdpBuilder {
+        self.changing_within(ChangeLimits::default())
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn changing_within(mut self, limits: ChangeLimits) -> PdpBuilder {
+        self.recipe.changing = Some(limits);
+        self
+    }
+
     /// Where the time comes from, for policies that read `current-time`, `current-date` or `current-dateTime`:
     /// usually `std::time::SystemTime::now`. A request that carries its own time keeps it.
     #[must_use]
@@ -124,10 +138,16 @@ impl PdpBuilder {
     /// # Errors
     /// Every problem in every document, with its place and often a way out.
     pub fn build(self) -> Result<Pdp, Vec<PolicyError>> {
-        let snapshot = Snapshot::build(1, &self.policies, &self.recipe, &self.sources)?;
+        let Built { snapshot, register } = if self.recipe.changing.is_some() {
+            let texts: Vec<Arc<PolicyText>> = self.policies.into_iter().map(Arc::new).collect();
+            Built::of(1, &texts, &self.recipe, &self.sources)?
+        } else {
+            let snapshot = Snapshot::build(1, &self.policies, &self.recipe, &self.sources)?;
+            Built { snapshot, register: None }
+        };
         let pdp = Pdp {
             snapshot: ArcSwap::from(Arc::new(snapshot)),
-            last_id: Mutex::new(1),
+            in_force: Mutex::new(InForce { last_id: 1, register, retired: Vec::new() }),
             recipe: self.recipe,
             clock: self.clock,
             sources: self.sources,

@@ -9,7 +9,7 @@ use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
-use durward_ir::question::{Attributes, Brief, Encoded, Question, Reading, Surroundings};
+use durward_ir::question::{Attributes, Brief, Encoded, Glance, Question, Reading, Surroundings, Unencoded};
 use durward_ir::{Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
@@ -75,9 +75,6 @@ impl Pdp {
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
-        if !request.categories.encoding().is_for(&snapshot.program.slots) {
-            request.categories.touch();
-        }
         let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
@@ -171,20 +168,35 @@ impl<'p> Asking<'p> {
             Index::Bloom(bloom) => self.vote(request, bloom, &Unwatched, list),
             Index::Canonical(canonical) => self.vote(request, canonical, &Unwatched, list),
             Index::Diagram(diagram) => self.vote(request, &**diagram, &Unwatched, list),
+            Index::Changed(changed) => self.vote(request, &**changed, &Unwatched, list),
         }
     }
 
-    /// What can be answered of an encoded request without evaluating anything; nothing goes along with it.
+    /// What can be answered without evaluating anything; nothing goes along with it.
     #[inline]
     fn at_a_glance(&self, request: &Request, list: ListPolicies) -> Option<Vote> {
-        let Index::Diagram(diagram) = &self.snapshot.index else { return None };
+        let is_divided = matches!(self.snapshot.index, Index::Diagram(_) | Index::Changed(_));
         let is_all_known = self.snapshot.is_sourced.is_empty() && self.moment.is_none();
-        if list == ListPolicies::Yes || !is_all_known {
+        if list == ListPolicies::Yes || !is_all_known || !is_divided {
             return None;
         }
         let program = &self.snapshot.program;
-        let encoded = Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE)?;
-        diagram.glance(program, &encoded).map(Vote::plain)
+        let verdict = match Encoded::new(&program.slots, request.categories.encoding(), Brief::NONE) {
+            Some(encoded) => self.look(&encoded),
+            None => self.look(&Unencoded::new(&program.slots, &request.categories)),
+        };
+        verdict.map(Vote::plain)
+    }
+
+    /// What the index in force can say at a glance.
+    #[inline]
+    fn look(&self, seen: &impl Glance) -> Option<Verdict> {
+        let program = &self.snapshot.program;
+        match &self.snapshot.index {
+            Index::Diagram(diagram) => diagram.glance(program, seen),
+            Index::Changed(changed) => changed.glance(program, seen),
+            Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
+        }
     }
 
     /// One individual decision.

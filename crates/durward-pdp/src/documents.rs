@@ -4,26 +4,33 @@
 //! `secrets.json` what only attribute finders may read, anything else XACML. Where there is any SAPL, its algorithm combines
 //! all documents: SAPL's first, then XACML's.
 
+use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
 use durward_ir::combine::{Algorithm, Effects};
-use durward_ir::program::{Builder, Place, Program, Set, SetKind};
+use durward_ir::program::{Builder, NodeId, Program};
 use durward_ir::value::Object;
-use durward_sapl::{Configuration, Document, Problem};
+use durward_sapl::{Configuration, Problem};
 use durward_xacml::lower::lower_into;
 use durward_xacml::policy::{PolicyError, read_policy};
 use durward_xacml::tree;
-use smol_str::SmolStr;
 
 use crate::PolicyText;
+use crate::change::root;
+use crate::register::Became;
 use crate::secrets::{Secrets, check_extensions};
 use crate::snapshot::Recipe;
 
 /// Documents as a program.
 pub(crate) struct Lowered {
     pub(crate) program: Program,
+    /// What became of each policy document, where somebody wants to know.
+    pub(crate) became: Vec<Became>,
+    /// There when there is any SAPL, or a `pdp.json`.
+    pub(crate) configuration: Option<Configuration>,
     /// How many there were, configurations not counted.
     pub(crate) documents: usize,
     /// SAPL's variables, which attribute finders may read.
@@ -76,7 +83,10 @@ impl Language {
 ///
 /// # Errors
 /// Everything that is wrong with any of them.
-pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Vec<PolicyError>> {
+pub(crate) fn lower<T: Borrow<PolicyText>>(
+    texts: &[T],
+    recipe: &Recipe,
+) -> Result<Lowered, Vec<PolicyError>> {
     let read = Documents::read(texts, recipe)?;
     let mut builder = Builder::new();
     if recipe.is_plain {
@@ -85,75 +95,132 @@ pub(crate) fn lower(texts: &[PolicyText], recipe: &Recipe) -> Result<Lowered, Ve
     if recipe.is_explaining {
         builder.keep_written();
     }
+    if recipe.changing.is_some() {
+        builder.keep_extensible();
+    }
     let mut errors = Vec::new();
-    let mut children = Vec::new();
-    let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering);
+    let xacml = lower_into(&mut builder, &read.xacml, &recipe.lowering).unwrap_or_else(|found| {
+        errors.extend(found);
+        Vec::new()
+    });
     let mut algorithm = recipe.lowering.combining;
     let mut variables = Arc::default();
+    let mut sapl = Vec::new();
     if let Some(configuration) = &read.configuration {
         variables = Arc::clone(configuration.variables());
         algorithm = Algorithm::Voting(configuration.voting);
-        match durward_sapl::lower::lower(&read.sapl, configuration, &mut builder) {
-            Ok(roots) => children.extend(roots),
-            Err(problems) => errors.extend(problems.into_iter().map(to_error)),
+        match durward_sapl::lower::lower_each(&read.sapl, configuration, &mut builder) {
+            Ok(lowered) => sapl = lowered,
+            // Those of SAPL come first.
+            Err(problems) => drop(errors.splice(0..0, problems.into_iter().map(to_error))),
         }
-    }
-    match xacml {
-        Ok(roots) => children.extend(roots),
-        Err(found) => errors.extend(found),
     }
     if !errors.is_empty() {
         return Err(errors);
     }
+    let children: Vec<NodeId> = durward_sapl::lower::in_order(&sapl).chain(xacml.iter().copied()).collect();
     let effects = children.iter().filter_map(|child| builder.effects(*child));
-    let root = Set {
-        id: SmolStr::new_static("root"),
-        version: SmolStr::default(),
-        kind: SetKind::Root,
-        target: None,
-        algorithm,
-        effects: effects.fold(Effects::NONE, Effects::union),
-        children,
-        duties: Vec::new(),
-        place: Place::default(),
-    };
-    Ok(Lowered {
-        program: builder.finish(root),
-        documents: read.xacml.len() + read.sapl.len(),
-        variables,
-        secrets: read.secrets.unwrap_or_default(),
-    })
+    let effects = effects.fold(Effects::NONE, Effects::union);
+    let program = builder.finish(root(algorithm, children, effects));
+    let documents = read.xacml.len() + read.sapl.len();
+    let became =
+        if recipe.changing.is_some() { read.became(texts, &program, &xacml, &sapl) } else { Vec::new() };
+    let secrets = read.secrets.unwrap_or_default();
+    Ok(Lowered { program, became, configuration: read.configuration, documents, variables, secrets })
+}
+
+/// One policy document, read.
+pub(crate) enum Document {
+    Xacml(tree::Document),
+    Sapl(Box<durward_sapl::Document>),
+}
+
+impl Document {
+    /// By the name of its file; what is no SAPL is XACML.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it by itself.
+    pub(crate) fn read(text: &PolicyText, recipe: &Recipe) -> Result<Document, Vec<PolicyError>> {
+        match Language::of(&text.name) {
+            Language::Sapl => {
+                let read = durward_sapl::Document::read(&text.name, &text.text);
+                read.map(Box::new).map(Document::Sapl).map_err(to_errors)
+            }
+            Language::Xacml
+            | Language::SaplConfiguration
+            | Language::Secrets
+            | Language::SealedSecrets
+            | Language::CriticalExtensions => {
+                read_policy(&text.name, &text.text, &recipe.limits).map(Document::Xacml)
+            }
+        }
+    }
 }
 
 #[derive(Default)]
 struct Documents {
     xacml: Vec<tree::Document>,
-    sapl: Vec<Document>,
+    sapl: Vec<durward_sapl::Document>,
     /// There when there is any SAPL.
     configuration: Option<Configuration>,
     secrets: Option<Secrets>,
 }
 
 impl Documents {
-    fn read(texts: &[PolicyText], recipe: &Recipe) -> Result<Documents, Vec<PolicyError>> {
+    fn read<T: Borrow<PolicyText>>(texts: &[T], recipe: &Recipe) -> Result<Documents, Vec<PolicyError>> {
         let mut documents = Documents::default();
         let mut errors = Vec::new();
         for text in texts {
-            documents.add(text, recipe).unwrap_or_else(|found| errors.extend(found));
+            documents.add(text.borrow(), recipe).unwrap_or_else(|found| errors.extend(found));
         }
         if !documents.sapl.is_empty() {
             let configuration = documents.configuration.get_or_insert_default();
-            let sapl = texts.iter().filter(|text| Language::of(&text.name) == Language::Sapl);
+            let sapl = texts.iter().map(T::borrow).filter(|text| Language::of(&text.name) == Language::Sapl);
             let bytes = sapl.map(|text| text.text.len()).sum();
             errors.extend(configuration.check_size(documents.sapl.len(), bytes).err().map(to_error));
         }
         if errors.is_empty() { Ok(documents) } else { Err(errors) }
     }
 
+    /// What became of each policy document, in the order of the texts. The program has their numbers: first those of XACML,
+    /// then those of SAPL.
+    fn became<T: Borrow<PolicyText>>(
+        &self,
+        texts: &[T],
+        program: &Program,
+        xacml: &[NodeId],
+        sapl: &[Option<durward_sapl::lower::Lowered>],
+    ) -> Vec<Became> {
+        let of_source: HashMap<u32, NodeId> =
+            xacml.iter().map(|node| (program.node(*node).place().source, *node)).collect();
+        let (mut xacml, mut sapl) = ((0u32..).zip(&self.xacml), self.sapl.iter().zip(sapl));
+        let first_of_sapl = self.xacml.len() as u32;
+        let mut number = first_of_sapl..;
+        let became = |text: &T| match Language::of(&text.borrow().name) {
+            Language::Xacml => {
+                let (source, document) = xacml.next()?;
+                let node = of_source.get(&source).copied();
+                Some(Became::of_xacml(document).with_node(source, node))
+            }
+            Language::Sapl => {
+                let (document, lowered) = sapl.next()?;
+                Some(Became::of_sapl(document).with_lowered(number.next()?, *lowered))
+            }
+            Language::SaplConfiguration
+            | Language::Secrets
+            | Language::SealedSecrets
+            | Language::CriticalExtensions => None,
+        };
+        texts.iter().filter_map(became).collect()
+    }
+
     fn add(&mut self, text: &PolicyText, recipe: &Recipe) -> Result<(), Vec<PolicyError>> {
         match Language::of(&text.name) {
             Language::Xacml => self.xacml.push(read_policy(&text.name, &text.text, &recipe.limits)?),
-            Language::Sapl => self.sapl.push(Document::read(&text.name, &text.text).map_err(to_errors)?),
+            Language::Sapl => {
+                let read = durward_sapl::Document::read(&text.name, &text.text);
+                self.sapl.push(read.map_err(to_errors)?);
+            }
             Language::SaplConfiguration if self.configuration.is_some() => {
                 let message = "there is another `pdp.json` already".to_owned();
                 return Err(vec![to_error(Problem::of(&text.name, message))]);
@@ -193,7 +260,7 @@ fn to_errors(problems: Vec<Problem>) -> Vec<PolicyError> {
     problems.into_iter().map(to_error).collect()
 }
 
-fn to_error(problem: Problem) -> PolicyError {
+pub(crate) fn to_error(problem: Problem) -> PolicyError {
     let Problem { source, line, column, message, help } = problem;
     PolicyError { source, line, column, message, help }
 }

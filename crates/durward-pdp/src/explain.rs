@@ -342,7 +342,7 @@ impl<'a> Recorder<'a> {
         };
         let is_top = id == self.program.root();
         let place = node.place();
-        let source = self.program.sources.get(place.source as usize).filter(|_| !is_top);
+        let source = self.program.source(place.source).filter(|_| !is_top);
         Explained {
             kind,
             id: if is_top { String::new() } else { node.id().to_string() },

@@ -31,12 +31,14 @@
 
 mod batch;
 mod builder;
+mod change;
 mod decide;
 mod decider;
 mod documents;
 mod duty;
 mod explain;
 mod read;
+mod register;
 mod secrets;
 mod snapshot;
 mod source;
@@ -51,6 +53,7 @@ use std::time::SystemTime;
 use arc_swap::ArcSwap;
 
 pub use builder::PdpBuilder;
+pub use change::{ChangeLimits, PolicyChange};
 pub use decider::Decider;
 pub use durward_index::{
     Counting, Index, IndexKind, Settings as IndexSettings, Statistics as IndexStatistics,
@@ -64,7 +67,8 @@ pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, ExplainedCondition, Explanation};
 pub use read::{
-    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, read_policies, read_policies_within,
+    DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
+    read_policies_within, read_policy_file,
 };
 pub use snapshot::{DeadPolicy, SnapshotInfo};
 pub use source::{AttributeSource, SourceError};
@@ -75,7 +79,10 @@ pub use durward_ir as ir;
 pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
-use snapshot::{Recipe, Snapshot};
+use change::Spent;
+use durward_ir::program::Dead;
+use register::Register;
+use snapshot::{Built, Recipe, Snapshot};
 
 /// Gives the time of a decision.
 type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
@@ -83,12 +90,23 @@ type Clock = Box<dyn Fn() -> SystemTime + Send + Sync>;
 /// A policy decision point.
 pub struct Pdp {
     snapshot: ArcSwap<Snapshot>,
-    /// The number of the last snapshot; held while building, so that reloads follow one another.
-    last_id: Mutex<u64>,
+    /// Held while building, so that reloads follow one another.
+    in_force: Mutex<InForce>,
     recipe: Recipe,
     clock: Option<Clock>,
     sources: Vec<Box<dyn AttributeSource>>,
     hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
+}
+
+/// What whoever changes the policies has to know of those in force.
+#[derive(Debug, Default)]
+struct InForce {
+    /// The number of the last snapshot.
+    last_id: u64,
+    /// The documents, where they are kept.
+    register: Option<Register>,
+    /// Snapshots that are not in force any more and may be in use.
+    retired: Vec<Arc<Snapshot>>,
 }
 
 impl std::fmt::Debug for Pdp {
@@ -111,16 +129,29 @@ impl Pdp {
     /// The policies of SAPL in force that never have a say, each with its place and why: they are left out, and hardly
     /// meant. Of XACML's, [`xacml::check`] tells.
     pub fn dead_policies(&self) -> Vec<DeadPolicy> {
-        let snapshot = self.snapshot.load();
+        let mut snapshot = self.snapshot.load();
+        // Those in force do not tell which of their documents were changed.
+        let in_force = matches!(snapshot.index, Index::Changed(_))
+            .then(|| self.in_force.lock().unwrap_or_else(PoisonError::into_inner));
+        if in_force.is_some() {
+            snapshot = self.snapshot.load();
+        }
         let program = &snapshot.program;
-        let dead = program.dead.iter().map(|dead| DeadPolicy {
-            source: program.sources.get(dead.place.source as usize).cloned().unwrap_or_default().into(),
+        let dead = |dead: &Dead| DeadPolicy {
+            source: program.source(dead.place.source).cloned().unwrap_or_default().into(),
             line: dead.place.line,
             column: dead.place.column,
             message: dead.message.clone(),
             help: dead.help,
-        });
-        dead.collect()
+        };
+        let register = in_force.as_ref().and_then(|in_force| in_force.register.as_ref());
+        let Some(register) = register else { return program.dead().map(dead).collect() };
+        // Documents that were changed are still in the program, and what is new stands behind all others.
+        let places = register.places();
+        let in_force = program.dead().filter_map(|dead| Some((*places.get(&dead.place.source)?, dead)));
+        let mut in_force: Vec<(usize, &Dead)> = in_force.collect();
+        in_force.sort_by_key(|(place, _)| *place);
+        in_force.into_iter().map(|(_, it)| dead(it)).collect()
     }
 
     /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
@@ -140,14 +171,30 @@ impl Pdp {
     /// # Errors
     /// Everything wrong with the new policies; the old ones then stay in force.
     pub fn replace(&self, policies: &[PolicyText]) -> Result<SnapshotInfo, Vec<PolicyError>> {
-        let mut last_id = self.last_id.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = *last_id + 1;
-        let snapshot = Snapshot::build(id, policies, &self.recipe, &self.sources)?;
-        self.check_clock(&snapshot)?;
-        let info = snapshot.info.clone();
-        self.snapshot.store(Arc::new(snapshot));
-        *last_id = id;
+        let (info, spent) = {
+            let mut in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+            self.replaced(&mut in_force, policies)?
+        };
+        self.drop_all(spent);
         Ok(info)
+    }
+
+    fn replaced(
+        &self,
+        in_force: &mut InForce,
+        policies: &[PolicyText],
+    ) -> Result<(SnapshotInfo, Spent), Vec<PolicyError>> {
+        let id = in_force.last_id + 1;
+        if self.recipe.changing.is_none() {
+            let snapshot = Snapshot::build(id, policies, &self.recipe, &self.sources)?;
+            self.check_clock(&snapshot)?;
+            return Ok(self.put_in_force(in_force, Arc::new(snapshot)));
+        }
+        let texts: Vec<Arc<PolicyText>> = policies.iter().cloned().map(Arc::new).collect();
+        let Built { snapshot, register } = self.built(id, &texts)?;
+        let before = std::mem::replace(&mut in_force.register, register);
+        let (info, spent) = self.put_in_force(in_force, Arc::new(snapshot));
+        Ok((info, spent.with(before)))
     }
 
     /// Policies that read the time are of no use without one, and would fail only later.

@@ -31,6 +31,11 @@ impl PolicyText {
         Language::of(&self.name) == Language::SealedSecrets
     }
 
+    /// Whether this is no policy, and says nothing of how policies are combined.
+    pub fn is_beside_policies(&self) -> bool {
+        Language::of(&self.name).is_beside_policies()
+    }
+
     /// Whether this is a document of SAPL or its configuration, by its name.
     pub fn is_sapl(&self) -> bool {
         Language::of(&self.name) != Language::Xacml
@@ -77,34 +82,46 @@ pub fn read_policies_within(path: &Path, bytes_max: usize) -> Result<Vec<PolicyT
     if !path.is_dir() {
         return Ok(vec![read(path, bytes_max)?]);
     }
-    let mut files = Vec::new();
-    collect(path, 0, &mut files)?;
-    files.sort();
-    let mut texts = Vec::with_capacity(files.len());
-    for file in files {
-        // Opening a pipe waits for somebody to write; a directory is no place for one.
-        if fs::metadata(&file).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(ReadError { path: file, message: "neither a file nor a directory".into() });
-        }
-        let text = read(&file, bytes_max)?;
-        if Language::of(&text.name) != Language::Xacml {
-            texts.push(text);
-            continue;
-        }
-        match root_kind(&text.text) {
-            RootKind::Request | RootKind::Response => {}
-            RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => {
-                texts.push(text)
-            }
-        }
+    let mut texts = Vec::new();
+    for file in list_policies(path)? {
+        texts.extend(read_policy_file(&file, bytes_max)?);
     }
-    let is_policy = |text: &PolicyText| !Language::of(&text.name).is_beside_policies();
-    if !texts.iter().any(is_policy) {
+    if texts.iter().all(PolicyText::is_beside_policies) {
         let message =
             "no policies here: expected files `*.sapl`, or `*.xml` with a `Policy` or `PolicySet`".into();
         return Err(ReadError { path: path.into(), message });
     }
     Ok(texts)
+}
+
+/// The files of a directory that [`read_policies`] would read, in order of their paths.
+///
+/// # Errors
+/// A directory that does not exist or cannot be read, or that nests too deeply.
+pub fn list_policies(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let mut files = Vec::new();
+    collect(directory, 0, &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+/// One of these files; `None` where it is a request or a response of XACML.
+///
+/// # Errors
+/// Something else than a file, one that cannot be read, or one with more bytes.
+pub fn read_policy_file(file: &Path, bytes_max: usize) -> Result<Option<PolicyText>, ReadError> {
+    // Opening a pipe waits for somebody to write; a directory is no place for one.
+    if fs::metadata(file).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(ReadError { path: file.into(), message: "neither a file nor a directory".into() });
+    }
+    let text = read(file, bytes_max)?;
+    if Language::of(&text.name) != Language::Xacml {
+        return Ok(Some(text));
+    }
+    Ok(match root_kind(&text.text) {
+        RootKind::Request | RootKind::Response => None,
+        RootKind::Policy | RootKind::PolicySet | RootKind::Other | RootKind::Unreadable => Some(text),
+    })
 }
 
 fn collect(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {

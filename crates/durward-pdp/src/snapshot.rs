@@ -1,16 +1,19 @@
 //! A snapshot: the policies in force at one moment, lowered and indexed, never changed.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
-use durward_index::{Index, IndexKind, Settings};
+use durward_index::{Base, Index, IndexKind, Settings};
 use durward_ir::program::{Node, Program, SlotId};
 use durward_ir::value::Object;
-use durward_sapl as sapl;
+use durward_sapl::{self as sapl, Configuration};
 use durward_xacml::lower;
 use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
+use crate::change::ChangeLimits;
 use crate::documents::{Lowered, lower};
+use crate::register::{Became, Register};
 use crate::secrets::Secrets;
 use crate::source::AttributeSource;
 use crate::subscription::always;
@@ -25,6 +28,8 @@ pub(crate) struct Recipe {
     pub(crate) limits: Limits,
     /// Whether to keep how policies were written.
     pub(crate) is_explaining: bool,
+    /// Whether to keep the documents, so that some of them can be changed, and how.
+    pub(crate) changing: Option<ChangeLimits>,
     /// Whether to decide without anything that is there to be fast.
     pub(crate) is_plain: bool,
 }
@@ -76,6 +81,40 @@ pub(crate) struct Snapshot {
     pub(crate) info: SnapshotInfo,
 }
 
+/// A snapshot, and the documents it is made of where those are kept.
+pub(crate) struct Built {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) register: Option<Register>,
+}
+
+impl Built {
+    /// Reads, lowers and indexes.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the documents.
+    pub(crate) fn of(
+        id: u64,
+        texts: &[Arc<PolicyText>],
+        recipe: &Recipe,
+        sources: &[Box<dyn AttributeSource>],
+    ) -> Result<Built, Vec<PolicyError>> {
+        let (snapshot, became, configuration) = build(id, texts, recipe, sources)?;
+        let register =
+            recipe.changing.map(|_| Register::of(texts, became.into_iter(), configuration, &snapshot));
+        Ok(Built { snapshot, register })
+    }
+}
+
+impl Base for Snapshot {
+    fn program(&self) -> &Program {
+        &self.program
+    }
+
+    fn index(&self) -> &Index {
+        &self.index
+    }
+}
+
 impl Snapshot {
     /// Reads, lowers and indexes.
     ///
@@ -87,28 +126,49 @@ impl Snapshot {
         recipe: &Recipe,
         sources: &[Box<dyn AttributeSource>],
     ) -> Result<Snapshot, Vec<PolicyError>> {
-        let Lowered { program, documents, variables, secrets } = lower(texts, recipe)?;
-        let is_sourced: Vec<bool> = match sources {
-            [] => Vec::new(),
-            _ => {
-                let names = program.slots.names();
-                let is_sourced = |(slot, _)| {
-                    let origin = program.slots.origin(slot);
-                    let name = program.slots.name(origin);
-                    program.slots.path(origin).is_none() && sources.iter().any(|source| source.provides(name))
-                };
-                names.map(is_sourced).collect()
-            }
-        };
-        let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
-        let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
-        let (index, described) = index(kind, &program, &recipe.index_settings, &may_be_asked);
-        let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
-        let info = SnapshotInfo { id, documents, policies: program.policy_count(), rules, index: described };
-        let constant = if recipe.is_plain { None } else { always(&program) };
-        let time = TimeSlots::of(&program.slots);
-        Ok(Snapshot { is_sourced, time, program, index, constant, variables, secrets, info })
+        build(id, texts, recipe, sources).map(|(snapshot, ..)| snapshot)
     }
+
+    /// Of a program that extends that of `before`; sources are not looked at yet.
+    pub(crate) fn around(program: Program, index: Index, info: SnapshotInfo, before: &Snapshot) -> Snapshot {
+        let constant = always(&program);
+        let time = TimeSlots::of(&program.slots);
+        let variables = Arc::clone(&before.variables);
+        let (is_sourced, secrets) = (Vec::new(), before.secrets.clone());
+        Snapshot { is_sourced, time, program, index, constant, variables, secrets, info }
+    }
+
+    /// For which slots a source may be asked.
+    pub(crate) fn sourced(program: &Program, sources: &[Box<dyn AttributeSource>]) -> Vec<bool> {
+        if sources.is_empty() {
+            return Vec::new();
+        }
+        let is_sourced = |(slot, _)| {
+            let origin = program.slots.origin(slot);
+            let name = program.slots.name(origin);
+            program.slots.path(origin).is_none() && sources.iter().any(|source| source.provides(name))
+        };
+        program.slots.names().map(is_sourced).collect()
+    }
+}
+
+fn build<T: Borrow<PolicyText>>(
+    id: u64,
+    texts: &[T],
+    recipe: &Recipe,
+    sources: &[Box<dyn AttributeSource>],
+) -> Result<(Snapshot, Vec<Became>, Option<Configuration>), Vec<PolicyError>> {
+    let Lowered { program, became, configuration, documents, variables, secrets } = lower(texts, recipe)?;
+    let is_sourced = Snapshot::sourced(&program, sources);
+    let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
+    let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
+    let (index, described) = index(kind, &program, &recipe.index_settings, &may_be_asked);
+    let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
+    let info = SnapshotInfo { id, documents, policies: program.policy_count(), rules, index: described };
+    let constant = if recipe.is_plain { None } else { always(&program) };
+    let time = TimeSlots::of(&program.slots);
+    let snapshot = Snapshot { is_sourced, time, program, index, constant, variables, secrets, info };
+    Ok((snapshot, became, configuration))
 }
 
 /// An index, and what it is; of one that was chosen also why.

@@ -89,6 +89,7 @@ impl Pdp {
             Index::Bloom(bloom) => self.attempt_by(snapshot, known, encoding, bloom),
             Index::Canonical(canonical) => self.attempt_by(snapshot, known, encoding, canonical),
             Index::Diagram(diagram) => self.attempt_by(snapshot, known, encoding, &**diagram),
+            Index::Changed(changed) => self.attempt_by(snapshot, known, encoding, &**changed),
         }
     }
 
@@ -168,6 +169,7 @@ fn glance(snapshot: &Snapshot, glance: &impl Glance) -> Option<Verdict> {
     }
     match &snapshot.index {
         Index::Diagram(diagram) => diagram.glance(&snapshot.program, glance),
+        Index::Changed(changed) => changed.glance(&snapshot.program, glance),
         Index::Scan(_) | Index::Bloom(_) | Index::Canonical(_) => None,
     }
 }
@@ -188,7 +190,7 @@ pub(crate) fn always(program: &Program) -> Option<Decision> {
                 | Expr::Structured(Structured::Finder(_) | Structured::StandIn(..))
         )
     };
-    if !program.slots.is_empty() || program.exprs().iter().any(depends) {
+    if !program.slots.is_empty() || program.exprs().any(depends) {
         return None;
     }
     let question = Question::new(&program.slots, &NoAttributes, &NoContent, &[], &UNENCODED);

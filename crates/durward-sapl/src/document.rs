@@ -42,6 +42,14 @@ impl Document {
         if errors.is_empty() { Ok(document) } else { Err(errors) }
     }
 
+    /// The name of its policy or set: no two documents may have the same.
+    pub fn name(&self) -> Option<&SmolStr> {
+        match self.tree.root.as_ref()? {
+            tree::Root::Policy(policy) => Some(&policy.name.text),
+            tree::Root::Set(set) => Some(&set.name.text),
+        }
+    }
+
     /// Line and column of a piece of the text, from 1.
     pub(crate) fn place(&self, span: Span) -> (u32, u32) {
         let place = self.lines.place(&self.text, span.start);

@@ -16,10 +16,12 @@ pub mod client;
 mod connection;
 mod decision_log;
 mod http;
+mod identity;
 mod limits;
 mod listener;
 mod log;
 mod metrics;
+mod openam;
 mod policies;
 pub mod rsocket;
 pub mod sapl;
@@ -36,12 +38,14 @@ use std::time::SystemTime;
 pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
+pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, AttributeSourceSettings, AuthSettings, BundleSettings, ConfigError,
-    DecisionLogSettings, JwtSettings, LimitSettings, LogFormat, LogLevel, LogSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, ServerSettings,
-    Settings, SourceSettings, TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX,
+    AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
+    ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LimitSettings, LogFormat, LogLevel,
+    LogSettings, OpenamSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
+    RsocketSettings, SaplSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings,
+    TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

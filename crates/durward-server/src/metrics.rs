@@ -24,11 +24,12 @@ const REQUEST_BUCKETS_S: [f64; 11] = [2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 5e
 
 /// What `durward_limits_hit_total` counts: settings of `[server]`, others with their section, `request` for those of
 /// `[limits]`, and `subscriptions` for what can be numbered.
-const LIMITS: [&str; 15] = [
+const LIMITS: [&str; 16] = [
     "body_bytes_max",
     "body_memory_bytes_max",
     "connections_max",
     "header_time_ms_max",
+    "identity.body",
     "request",
     "request_time_ms_max",
     "rsocket.connections_max",

@@ -10,11 +10,14 @@ use std::thread;
 use std::time::Duration;
 
 use durward_pdp::{Pdp, PolicyError, ReadError};
+use durward_session::identity::IdentityError;
+use durward_session::{Running, Service};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::openam;
 use crate::policies::{LocalTenants, Policies, RemoteTenants, Watch};
 use crate::rsocket::serve;
 use crate::sapl::{Decider, Tenants};
@@ -22,7 +25,7 @@ use crate::settings::{ConfigError, PolicySource, RsocketSettings, Settings, TlsS
 use crate::sources::Sources;
 use crate::state::Shared;
 use crate::tls::{Acceptor, Purpose};
-use crate::{Clock, listener};
+use crate::{Clock, identity, listener};
 
 /// How long the decision log may take to be written to its end.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(5);
@@ -36,6 +39,7 @@ pub struct Server {
     rsocket: Vec<serve::Listener>,
     rsocket_address: Option<SocketAddr>,
     policies: Option<Loaded>,
+    identity: Option<Running>,
 }
 
 /// What a server did, once it has ended.
@@ -62,6 +66,8 @@ pub enum StartError {
     ListenRsocket(String, io::Error),
     /// The decision log cannot be opened.
     DecisionLog(String, io::Error),
+    /// Users, sessions or the audit cannot be used.
+    Identity(IdentityError),
     /// A thread cannot be started.
     Thread(io::Error),
 }
@@ -86,6 +92,7 @@ impl fmt::Display for StartError {
             StartError::DecisionLog(path, error) => {
                 write!(f, "cannot write the decision log `{path}`: {error}; see `decision_log.to`")
             }
+            StartError::Identity(error) => write!(f, "{error}; see `[identity]`"),
             StartError::Thread(error) => write!(f, "cannot start a thread: {error}"),
         }
     }
@@ -136,7 +143,9 @@ impl Server {
         let tls = acceptor(&settings.server.tls, Purpose::Http)?;
         let rsocket_tls = acceptor(&settings.rsocket.tls, Purpose::Rsocket)?;
         let listen = settings.server.listen;
-        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics)?);
+        let identity = identity::start(&settings.identity, &clock).map_err(StartError::Identity)?;
+        let (service, identity) = identity.unzip();
+        let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics, service)?);
         let policies = match pdp {
             Some(pdp) => {
                 shared.put_in_place(pdp);
@@ -148,7 +157,7 @@ impl Server {
         let listener = listener::listen(listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (rsocket, rsocket_address) = listen_rsocket(&shared.settings.rsocket, rsocket_tls)?;
-        Ok(Server { shared, listener, address, tls, rsocket, rsocket_address, policies })
+        Ok(Server { shared, listener, address, tls, rsocket, rsocket_address, policies, identity })
     }
 
     /// The address listened on; where port 0 was asked for, with the port that was free.
@@ -166,10 +175,21 @@ impl Server {
         self.shared.pdp.load_full()
     }
 
+    /// Who is asking, where the settings name users.
+    pub fn sessions(&self) -> Option<&Service> {
+        self.shared.service.as_ref()
+    }
+
     /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
     /// there is one already.
     pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
         self.shared.sapl.decider.set(decider).is_ok()
+    }
+
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that. Until there are some, callers are told to come back.
+    /// `false` where there are some already.
+    pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
+        self.shared.openam.set(openam::Surface::new(sessions)).is_ok()
     }
 
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within
@@ -180,7 +200,7 @@ impl Server {
     /// # Errors
     /// A thread that cannot be started.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) -> Result<Served, StartError> {
-        let Server { shared, listener, address, tls, rsocket, rsocket_address, policies } = self;
+        let Server { shared, listener, address, tls, rsocket, rsocket_address, policies, identity } = self;
         for weakness in &shared.weaknesses {
             tracing::warn!("WEAK SETTING: {weakness}");
         }
@@ -219,6 +239,9 @@ impl Server {
         let connections_cut = shared.connections.load(Ordering::Relaxed) + shared.sapl.connections.count();
         if let Some(log) = &shared.decision_log {
             log.flush(FLUSH_TIME_MAX);
+        }
+        if let Some(identity) = identity {
+            identity.stop().await;
         }
         tracing::info!(connections_cut, "stopped");
         Ok(Served { connections_cut })

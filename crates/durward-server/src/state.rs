@@ -1,18 +1,20 @@
 //! What all workers of a server share: the decision point, the state of its policies, settings, counters.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
+use durward_session::Service;
 use tokio::sync::watch;
 
 use crate::Clock;
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::openam;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
 use crate::settings::{ConfigError, Settings};
@@ -41,6 +43,10 @@ pub(crate) struct Shared {
     /// Becomes true when the end was asked for.
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) sapl: SaplState,
+    /// Who is asking, where there are users.
+    pub(crate) service: Option<Service>,
+    /// Empty until there are sessions.
+    pub(crate) openam: OnceLock<openam::Surface>,
     requests: AtomicU64,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
@@ -105,6 +111,7 @@ impl Shared {
         clock: Clock,
         decision_log: Option<DecisionLog>,
         metrics: Arc<Metrics>,
+        service: Option<Service>,
     ) -> Result<Shared, ConfigError> {
         let milliseconds =
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -127,6 +134,8 @@ impl Shared {
             is_stopping: AtomicBool::new(false),
             stop: watch::Sender::new(false),
             sapl,
+            service,
+            openam: OnceLock::new(),
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })

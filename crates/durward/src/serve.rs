@@ -110,6 +110,7 @@ pub(crate) fn failure(error: StartError) -> Failure {
         }
         StartError::Config(_)
         | StartError::Tenants(_)
+        | StartError::Identity(_)
         | StartError::DecisionLog(..)
         | StartError::Thread(_) => Failure::new(without_number(&error.to_string())),
     }

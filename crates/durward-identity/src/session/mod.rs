@@ -16,7 +16,7 @@ pub use name::{
     User,
 };
 pub use record::{ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch};
-pub use sessions::{Fresh, Full, Gate, SessionSettings, Sessions};
+pub use sessions::{Fresh, Full, Gate, Purpose, SessionSettings, Sessions};
 pub(crate) use shard::Standing;
 pub use shard::{LimitPolicy, Session};
 pub use token::{Claims, Refusal, Scratch, TOKEN_LENGTH_MAX};

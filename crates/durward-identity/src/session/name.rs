@@ -28,6 +28,13 @@ impl SessionId {
         bytes(entropy).map(SessionId)
     }
 
+    /// Reads what [`fmt::Display`] wrote: 32 hexadecimal digits.
+    pub fn read(text: &str) -> Option<SessionId> {
+        let is_name = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_name)?;
+        Some(SessionId(number.to_be_bytes()))
+    }
+
     /// A number that is as random as the name.
     pub(crate) fn hash(self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.0;

@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
+use foldhash::fast::SeedableRandomState;
 
 use super::ended::Ended;
 use super::key::{KeyRing, SealKey};
@@ -67,6 +67,15 @@ pub enum Gate {
     Closed,
 }
 
+/// Whether looking at a session counts as using it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It does: the time it lies unused begins anew.
+    Use,
+    /// It does not.
+    Look,
+}
+
 /// That a node knew everything that was acknowledged when this was asked for. Only [`crate::protocol`] makes one; it is good for
 /// one validation.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +100,7 @@ impl Part {
 /// What a node knows of sessions, for all its threads.
 pub struct Sessions {
     settings: SessionSettings,
-    hasher: RandomState,
+    hasher: SeedableRandomState,
     parts: Box<[Part]>,
     ended: Ended,
     ring: ArcSwap<KeyRing>,
@@ -109,7 +118,17 @@ pub struct Sessions {
 impl Sessions {
     /// No sessions, no keys, and a closed gate.
     pub fn new(settings: SessionSettings) -> Sessions {
-        let hasher = RandomState::default();
+        Sessions::hashed(settings, SeedableRandomState::random())
+    }
+
+    /// As `new`, but with the same order in its tables for the same seed: a simulation must tell its story again.
+    #[cfg(test)]
+    pub(crate) fn seeded(settings: SessionSettings, seed: u64) -> Sessions {
+        let shared = foldhash::SharedSeed::global_fixed();
+        Sessions::hashed(settings, SeedableRandomState::with_seed(seed, shared))
+    }
+
+    fn hashed(settings: SessionSettings, hasher: SeedableRandomState) -> Sessions {
         Sessions {
             settings,
             parts: (0..SHARDS).map(|_| Part(RwLock::new(Shard::new(hasher.clone())))).collect(),
@@ -141,8 +160,26 @@ impl Sessions {
         scratch: &'b mut Scratch,
     ) -> Result<Claims<'b>, Refusal> {
         match self.gate() {
-            Gate::Open => self.check(now, token, scratch),
+            Gate::Open => self.check(now, token, scratch, Purpose::Use),
             Gate::Asking | Gate::Closed => Err(Refusal::Unavailable),
+        }
+    }
+
+    /// As [`Sessions::validate`], and with a permit as [`Sessions::validate_fresh`]; but the session does not count as used by
+    /// it: it goes on growing old.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn look<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+        permit: Option<Fresh>,
+    ) -> Result<Claims<'b>, Refusal> {
+        match (self.gate(), permit) {
+            (Gate::Open, _) | (_, Some(Fresh(()))) => self.check(now, token, scratch, Purpose::Look),
+            (Gate::Asking | Gate::Closed, None) => Err(Refusal::Unavailable),
         }
     }
 
@@ -158,20 +195,27 @@ impl Sessions {
         permit: Fresh,
     ) -> Result<Claims<'b>, Refusal> {
         let Fresh(()) = permit;
-        self.check(now, token, scratch)
+        self.check(now, token, scratch, Purpose::Use)
     }
 
-    fn check<'b>(&self, now: Moment, token: &str, scratch: &'b mut Scratch) -> Result<Claims<'b>, Refusal> {
+    fn check<'b>(
+        &self,
+        now: Moment,
+        token: &str,
+        scratch: &'b mut Scratch,
+        purpose: Purpose,
+    ) -> Result<Claims<'b>, Refusal> {
         let claims = token::open(&self.ring.load(), now, token, scratch)?;
         if claims.stamp <= self.all_before() {
             return Err(Refusal::Revoked);
         }
-        let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s());
-        match verdict {
-            Verdict::Live => Ok(claims),
-            Verdict::Refused(refusal) => Err(refusal),
-            Verdict::Unknown if self.ended.contains(claims.id) => Err(Refusal::Revoked),
-            Verdict::Unknown => self.note(now, &claims).map(|()| claims),
+        let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s(), purpose);
+        match (verdict, purpose) {
+            (Verdict::Live, _) => Ok(claims),
+            (Verdict::Refused(refusal), _) => Err(refusal),
+            (Verdict::Unknown, _) if self.ended.contains(claims.id) => Err(Refusal::Revoked),
+            (Verdict::Unknown, Purpose::Look) => Ok(claims),
+            (Verdict::Unknown, Purpose::Use) => self.note(now, &claims).map(|()| claims),
         }
     }
 
@@ -194,7 +238,7 @@ impl Sessions {
             return Ok(());
         }
         // Between the two locks somebody else may have noted it down, or ended it.
-        match part.check(claims, now.seconds(), self.slack_s()) {
+        match part.check(claims, now.seconds(), self.slack_s(), Purpose::Use) {
             Verdict::Live | Verdict::Unknown => Ok(()),
             Verdict::Refused(refusal) => Err(refusal),
         }
@@ -202,12 +246,33 @@ impl Sessions {
 
     /// The sessions of a user, newest first.
     pub fn list(&self, user: &User) -> Vec<Session> {
-        self.part(user.key()).read().list(user.key())
+        let mut sessions = self.part(user.key()).read().list(user.key());
+        sessions.retain(|session| session.stamp > self.all_before());
+        sessions
     }
 
     /// One session of a user.
     pub fn get(&self, user: &User, id: SessionId) -> Option<Session> {
-        self.part(user.key()).read().get(id)
+        self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
+    }
+
+    /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
+    pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            let live = part.live().map(|(live, used)| {
+                let Live { user, id, stamp, ends, idle, level, properties } = live;
+                (user, Session { id, stamp, ends, used, idle, level, properties })
+            });
+            let is_there =
+                |(user, session): &(User, Session)| session.stamp > self.all_before() && wanted(user);
+            found.extend(live.filter(is_there).take(max - found.len()));
+            if found.len() >= max {
+                break;
+            }
+        }
+        found
     }
 
     /// How many sessions are known.
@@ -291,12 +356,12 @@ impl Sessions {
 
     /// Notes a login down.
     pub(crate) fn insert(&self, live: &Live, used: Moment, standing: Standing) {
-        if live.stamp <= self.all_before() {
-            return;
-        }
         self.seen.fetch_max(live.stamp.us(), Ordering::Relaxed);
         if standing == Standing::Confirmed {
             self.confirmed.fetch_max(live.stamp.us(), Ordering::Relaxed);
+        }
+        if live.stamp <= self.all_before() {
+            return;
         }
         let mut part = self.part(live.user.key()).write();
         if !self.ended.contains(live.id) && part.insert(live, used, standing) {
@@ -324,17 +389,33 @@ impl Sessions {
                 self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
             }
             Revocation::User { user, before: stamp } => {
+                let stamp = stamp.sane(now);
                 let mut part = self.part(user.key()).write();
+                self.end_known(&mut part, Some(user.key()), stamp);
                 let before = part.revoked_count();
-                let ended = part.revoke_user(user.key(), stamp.sane(now), until);
+                let ended = part.revoke_user(user.key(), stamp, until);
                 self.count(&part, before, ended);
             }
             Revocation::Ended { sessions } => self.revoke_ended(sessions),
             // Those in the table go at the next sweep; nobody gets in with them from here on.
             Revocation::All { before } => {
-                let stamp = before.sane(now).us().max(self.confirmed.load(Ordering::Relaxed));
-                self.all_before.fetch_max(stamp, Ordering::AcqRel);
+                let stamp = before.sane(now);
+                self.all_before.fetch_max(stamp.us(), Ordering::AcqRel);
+                if self.confirmed.load(Ordering::Relaxed) > stamp.us() {
+                    self.parts.iter().for_each(|part| self.end_known(&mut part.write(), None, stamp));
+                }
             }
+        }
+    }
+
+    /// Ends the sessions that the store knew before it knew of a revocation, though their stamps are after it: who revoked had not
+    /// heard of them, and his clock is behind. They are ended one by one. A later stamp for the revocation itself would
+    /// end sessions that the store has after it, on those nodes alone that still held the ones before it.
+    fn end_known(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp) {
+        for (id, ends) in part.confirmed_after(key, stamp) {
+            // First said, then taken out, under the part's lock: see `note`.
+            self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
+            self.live.fetch_sub(usize::from(part.end(id)), Ordering::Relaxed);
         }
     }
 

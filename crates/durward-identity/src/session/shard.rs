@@ -5,12 +5,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
+use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::name::{Level, Properties, SessionId, User};
 use super::record::{Live, Touch};
+use super::sessions::Purpose;
 use super::slab::{NONE, Slab};
 use super::token::{Claims, Refusal};
 use crate::{Moment, Stamp};
@@ -97,7 +98,7 @@ struct RevokedUser {
 /// Sessions of some users. One thread at a time changes it; many may look.
 #[derive(Debug)]
 pub(super) struct Shard {
-    hasher: RandomState,
+    hasher: SeedableRandomState,
     sessions: Slab<Kept>,
     by_id: HashTable<u32>,
     users: Slab<Holder>,
@@ -106,7 +107,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    pub(super) const fn new(hasher: RandomState) -> Shard {
+    pub(super) const fn new(hasher: SeedableRandomState) -> Shard {
         Shard {
             hasher,
             sessions: Slab::new(),
@@ -117,8 +118,8 @@ impl Shard {
         }
     }
 
-    /// Looks whether a session may be used now, and notes that it was.
-    pub(super) fn check(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32) -> Verdict {
+    /// Looks whether a session may be used now, and notes that it was, where that is the purpose.
+    pub(super) fn check(&self, claims: &Claims<'_>, now_s: u32, slack_s: u32, purpose: Purpose) -> Verdict {
         let Some(kept) = self.number(claims.id).and_then(|number| self.sessions.get(number)) else {
             return self.check_unknown(claims, now_s, slack_s);
         };
@@ -127,7 +128,7 @@ impl Shard {
             return Verdict::Refused(Refusal::Idle);
         }
         // Written once a second at most, so that cores do not take the line from each other at each use.
-        if used_s < now_s {
+        if used_s < now_s && purpose == Purpose::Use {
             kept.used_s.fetch_max(now_s, Ordering::Relaxed);
         }
         Verdict::Live
@@ -261,12 +262,8 @@ impl Shard {
         number.is_some()
     }
 
-    /// Ends a user's sessions up to a stamp, and all that the store knew before it knew of this: with those, a node whose
-    /// clock is behind ends sessions from nodes whose clocks are ahead. Remembers it. How many were known.
+    /// Ends a user's sessions up to a stamp and remembers it. How many were known.
     pub(super) fn revoke_user(&mut self, key: &str, before: Stamp, until: Moment) -> usize {
-        let confirmed =
-            self.of_user(key).filter(|(_, kept)| kept.is_confirmed).map(|(_, kept)| kept.stamp).max();
-        let before = confirmed.map_or(before, |stamp| stamp.max(before));
         let ended: Vec<u32> =
             self.of_user(key).filter(|(_, kept)| kept.stamp <= before).map(|(number, _)| number).collect();
         for number in &ended {
@@ -285,6 +282,16 @@ impl Shard {
             }
         }
         ended.len()
+    }
+
+    /// The confirmed sessions of a user, or of all, with a stamp after this one; and when each ends.
+    pub(super) fn confirmed_after(&self, key: Option<&str>, stamp: Stamp) -> Vec<(SessionId, Moment)> {
+        let is_one = |kept: &Kept| kept.is_confirmed && kept.stamp > stamp;
+        let ends = |kept: &Kept| (SessionId(kept.id), Moment::from_s(kept.ends_s));
+        match key {
+            Some(key) => self.of_user(key).filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
+            None => self.sessions.iter().filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
+        }
     }
 
     fn of_user(&self, key: &str) -> impl Iterator<Item = (u32, &Kept)> {

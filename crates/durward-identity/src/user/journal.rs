@@ -68,6 +68,11 @@ impl Journal {
         self.entries
     }
 
+    /// How long the file is, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Adds entries, all with one wait for the disk.
     ///
     /// # Errors

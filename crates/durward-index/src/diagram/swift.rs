@@ -7,11 +7,13 @@
 //! child at the end one mark of 4 bytes, its condition and the slot that looks at. Which branch is taken is computed, not
 //! jumped to: what a question holds cannot be foreseen, and a jump that was not foreseen costs as much as the rest.
 
+mod without;
+
 use durward_ir::combine::{Effects, PlainFold, PlainVerdicts, Verdict};
 use durward_ir::program::{Effect, ExprId, Node, NodeId, Program, Quick, Rule, Set, SlotId};
 use durward_ir::question::{Glance, Number};
 
-use super::{Branching, Diagram, Step};
+use super::{Branching, Diagram, Entry, Step};
 use crate::Map;
 
 /// What the lists of a diagram hold, made ready.
@@ -25,6 +27,8 @@ pub(super) struct Swift {
     forks: Box<[[Way; 2]]>,
     /// The lists.
     marks: Box<[Mark]>,
+    /// Whom each mark is of; empty unless other programs may come to extend this one.
+    whose: Box<[NodeId]>,
     conditions: Box<[Quick]>,
     sets: Box<[SwiftSet]>,
     /// The set where decisions begin, if it is one.
@@ -150,6 +154,7 @@ impl Swift {
             wide: Map::default(),
             lists: Map::default(),
             marks: Vec::new(),
+            whose: Vec::new(),
             conditions: Vec::new(),
             known: Map::default(),
             sets: Vec::new(),
@@ -167,6 +172,7 @@ impl Swift {
             wide: maker.wide,
             forks,
             marks: maker.marks.into(),
+            whose: maker.whose.into(),
             conditions: maker.conditions.into(),
             sets: maker.sets.into(),
             entry,
@@ -179,6 +185,7 @@ impl Swift {
             + self.wide.len() * size_of::<((u32, u32), Way)>()
             + size_of_val(&*self.forks)
             + size_of_val(&*self.marks)
+            + size_of_val(&*self.whose)
             + size_of_val(&*self.conditions)
             + size_of_val(&*self.sets)
     }
@@ -194,6 +201,7 @@ struct Maker<'p> {
     /// Where the marks of a list are, by its place in the diagram.
     lists: Map<(u32, u32), Way>,
     marks: Vec<Mark>,
+    whose: Vec<NodeId>,
     conditions: Vec<Quick>,
     /// The numbers of conditions; `None` of those that have to be evaluated.
     known: Map<ExprId, Option<u32>>,
@@ -249,26 +257,34 @@ impl Maker<'_> {
             return *way;
         }
         let entries = self.diagram.list(step);
-        let mut marks: Vec<Mark> =
-            entries.iter().map(|entry| self.mark(entry.node, entry.is_known_match())).collect();
+        let mark = |entry: &Entry| (self.mark(entry.node, entry.is_known_match()), entry.node);
+        let mut marks: Vec<(Mark, NodeId)> = entries.iter().map(mark).collect();
         if self.is_order_free {
             // What is answered in the same way stands in the same places, so that it can be foreseen.
-            marks.sort_by_key(|mark| self.way_to_answer(*mark));
+            marks.sort_by_key(|(mark, _)| self.way_to_answer(*mark));
         }
         let at = self.marks.len();
         // Not worth a look where the evaluator would have to be asked in the end.
-        let way = if marks.first() == Some(&Mark::UNREADY) || at > LISTS_MAX {
+        let is_unready = marks.first().is_some_and(|(mark, _)| *mark == Mark::UNREADY);
+        let way = if is_unready || at > LISTS_MAX {
             Way::LOST
         } else {
             let length = (marks.len() as u32).min(Way::LENGTH_MAX);
             if length == Way::LENGTH_MAX {
-                self.marks.push(Mark(marks.len() as u32));
+                self.push(Mark(marks.len() as u32), NodeId(u32::MAX));
             }
-            self.marks.extend(marks);
+            marks.into_iter().for_each(|(mark, node)| self.push(mark, node));
             Way(Way::LIST | length << Way::LENGTH_SHIFT | at as u32)
         };
         self.lists.insert((step.at, step.kind), way);
         way
+    }
+
+    fn push(&mut self, mark: Mark, node: NodeId) {
+        self.marks.push(mark);
+        if self.program.is_extensible() {
+            self.whose.push(node);
+        }
     }
 
     fn mark(&mut self, id: NodeId, is_known_match: bool) -> Mark {

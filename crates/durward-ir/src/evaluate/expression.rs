@@ -78,7 +78,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     /// What evaluates expressions over values of JSON.
     fn reckoner(&self) -> Reckoner<'a, '_> {
         Reckoner {
-            exprs: self.program.exprs(),
+            exprs: self.program.all_exprs(),
             question: self.question,
             steps: &self.steps,
             steps_max: self.steps_max,

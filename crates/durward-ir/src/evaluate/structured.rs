@@ -15,7 +15,7 @@ use super::{too_many_steps, walked_steps};
 use crate::fault::{Evaluated, Fault};
 use crate::path::{UNDEFINED, key_of};
 use crate::program::{
-    Atom, BinaryOperator, Compiled, EditPath, Expr, ExprId, Finder, Library, Lookup, SlotId, Step,
+    Atom, BinaryOperator, Both, Compiled, EditPath, Expr, ExprId, Finder, Library, Lookup, SlotId, Step,
     Structured, UnaryOperator,
 };
 use crate::question::{Invocation, Question};
@@ -27,7 +27,7 @@ type Here<'h> = Option<&'h Relative<'h>>;
 
 /// Evaluates expressions over values of JSON. Also before there is a program: then with a question that knows nothing.
 pub(crate) struct Reckoner<'a, 's> {
-    pub(crate) exprs: &'a [Expr],
+    pub(crate) exprs: Both<'a, Expr>,
     pub(crate) question: &'a Question<'a>,
     pub(crate) steps: &'s Cell<u64>,
     pub(crate) steps_max: u64,

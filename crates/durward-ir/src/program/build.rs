@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use smol_str::SmolStr;
 
+use super::arena::Arena;
 use super::fold::Folding;
 use super::foregone::Foregone;
 use super::ranges::Ranges;
@@ -25,26 +26,85 @@ pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// A program in the making.
 #[derive(Debug, Default)]
 pub struct Builder {
-    pub(super) nodes: Vec<Node>,
-    pub(super) exprs: Vec<Expr>,
-    /// Digest of an expression to one with that digest. A clash only costs the sharing.
-    known: Map<u64, ExprId>,
+    pub(super) nodes: Arena<Node>,
+    pub(super) exprs: Arena<Expr>,
     /// Compiled regular expressions by their text.
     patterns: Map<SmolStr, Arc<Pattern>>,
     pub(super) slots: Slots,
-    sources: Vec<SmolStr>,
+    sources: Arena<SmolStr>,
     /// `None` where nobody will ask.
     written: Option<Vec<Written>>,
-    dead: Vec<Dead>,
+    dead: Arena<Dead>,
     /// Whether nothing is to be put into a faster form.
     pub(super) is_plain: bool,
     pub(super) folding: Folding,
+    /// What was known of the expressions of the program that this one extends.
+    pub(super) before: Option<Arc<Folding>>,
+    /// Whether the program remembers what is known of its expressions.
+    is_extensible: bool,
+    /// What is there already, in a program that extends another one.
+    ground: Option<Ground>,
+}
+
+/// What is known of the expressions of a program, for those that extend it.
+#[derive(Debug)]
+pub(super) struct Memo {
+    /// Of those of its base.
+    before: Arc<Folding>,
+    /// Of those behind.
+    later: Folding,
+}
+
+/// What a program has from the one that it extends, as it is.
+#[derive(Debug)]
+struct Ground {
+    shared: Shared,
+    ranges: Arc<Ranges>,
+    tables: Tables,
+    /// How many slots and atoms there were.
+    vocabulary: (usize, usize),
 }
 
 impl Builder {
     /// An empty program.
     pub fn new() -> Builder {
         Builder::default()
+    }
+
+    /// From now on keeps what is known of expressions, so that programs that extend this one share them, and need not
+    /// compute again what was computed ahead: some fifty bytes for each expression.
+    pub fn keep_extensible(&mut self) {
+        self.is_extensible = true;
+    }
+
+    /// A program with all that is in this one but its root. [`Builder::finish`] then takes time for what was added and for
+    /// the slots, and for nothing else: what was added has no tables, and what all documents together come to is not
+    /// computed ahead.
+    pub fn extending(program: &Program) -> Builder {
+        let (before, folding) = match &program.memo {
+            Some(Memo { before, later }) => (Some(Arc::clone(before)), later.clone()),
+            None => (None, Folding::behind(program.exprs.len(), 0)),
+        };
+        let mut builder = Builder {
+            nodes: program.nodes.clone(),
+            exprs: program.exprs.clone(),
+            slots: program.slots.clone(),
+            sources: program.sources.clone(),
+            dead: program.dead.clone(),
+            folding,
+            before,
+            is_extensible: program.memo.is_some(),
+            ground: Some(Ground {
+                shared: program.shared.clone(),
+                ranges: Arc::clone(&program.ranges),
+                tables: program.tables.clone(),
+                vocabulary: (program.slots.len(), program.slots.atom_count()),
+            }),
+            ..Builder::default()
+        };
+        // The root of a program that extends another one is its last element.
+        builder.nodes.pop();
+        builder
     }
 
     /// From now on keeps how policies were written, for explanations: some hundred bytes each.
@@ -107,14 +167,14 @@ impl Builder {
     /// Adds an expression, or finds the equal one that is there already.
     pub fn expr(&mut self, expr: Expr) -> ExprId {
         let digest = digest(&expr);
-        if let Some(known) = self.known.get(&digest)
+        if let Some(known) = self.recall(|folding| folding.exprs.get(&digest).copied())
             && self.exprs.get(known.0 as usize).is_some_and(|other| same(other, &expr))
         {
-            return *known;
+            return known;
         }
         self.exprs.push(expr);
         let id = ExprId(self.exprs.len() as u32 - 1);
-        self.known.insert(digest, id);
+        self.folding.exprs.insert(digest, id);
         id
     }
 
@@ -170,29 +230,20 @@ impl Builder {
     /// The finished program; `root` combines the root documents.
     pub fn finish(mut self, root: Set) -> Program {
         let root = self.set(root);
+        if let Some(ground) = self.ground.take() {
+            return self.extended(root, ground);
+        }
         let is_plain = self.is_plain;
         let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
         let ranges = if is_plain { Ranges::default() } else { Ranges::of(&mut self) };
         self.group_atoms();
         self.slots.seal();
-        self.nodes.shrink_to_fit();
-        self.exprs.shrink_to_fit();
-        self.sources.shrink_to_fit();
-        let mut program = Program {
-            nodes: self.nodes,
-            exprs: self.exprs,
-            shared,
-            ranges,
-            tables: Tables::default(),
-            foregone: None,
-            root,
-            entry: root,
-            slots: self.slots,
-            sources: self.sources,
-            written: self.written.unwrap_or_default(),
-            dead: self.dead,
-        };
+        self.nodes.settle();
+        self.exprs.settle();
+        self.sources.settle();
+        self.dead.settle();
+        let mut program = self.program(root, shared, Arc::new(ranges), Tables::default());
         if is_plain {
             return program;
         }
@@ -202,10 +253,46 @@ impl Builder {
         program
     }
 
+    /// What was said of expressions that were there stays right: what no policy named that does now is in no table.
+    fn extended(mut self, root: NodeId, ground: Ground) -> Program {
+        // Otherwise, what was looked up ahead is what would be looked up now.
+        if ground.vocabulary != (self.slots.len(), self.slots.atom_count()) {
+            self.slots.seal_again();
+        }
+        let mut program = self.program(root, ground.shared, ground.ranges, ground.tables);
+        program.entry = program.find_entry();
+        program
+    }
+
+    fn program(self, root: NodeId, shared: Shared, ranges: Arc<Ranges>, tables: Tables) -> Program {
+        let memo = self.is_extensible.then(|| match self.before {
+            Some(before) => Memo { before, later: self.folding },
+            None => Memo {
+                later: Folding::behind(self.exprs.len(), self.folding.steps),
+                before: Arc::new(self.folding),
+            },
+        });
+        Program {
+            memo,
+            nodes: self.nodes,
+            exprs: self.exprs,
+            shared,
+            ranges,
+            tables,
+            foregone: None,
+            root,
+            entry: root,
+            slots: self.slots,
+            sources: self.sources,
+            written: self.written.unwrap_or_default(),
+            dead: self.dead,
+        }
+    }
+
     fn group_atoms(&mut self) {
         let numbers = self.slots.group();
         let new = |atom: &Atom| numbers.get(atom.0 as usize).copied().unwrap_or(*atom);
-        for expr in &mut self.exprs {
+        for expr in self.exprs.tail_mut() {
             if let Expr::IsOneOf(_, atoms) = expr {
                 *atoms = atoms.iter().map(new).collect();
                 atoms.sort_unstable();

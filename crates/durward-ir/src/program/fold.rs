@@ -7,6 +7,7 @@
 use std::cell::Cell;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 use super::build::{Map, digest, same};
 use super::{
@@ -33,17 +34,40 @@ pub struct Facts {
     pub size: u64,
 }
 
-/// What was computed ahead so far.
-#[derive(Debug, Default)]
+/// What is known of the expressions of a program while it is built.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Folding {
-    /// By expression; shorter where the last ones are not over values of JSON.
+    /// Digest of an expression to one with that digest. A clash only costs the sharing.
+    pub(super) exprs: Map<u64, ExprId>,
+    /// By expression, from the first that was not there before; shorter where the last ones are not over values of JSON.
     facts: Vec<Facts>,
+    /// The number of that one.
+    first: usize,
     /// Digest of an expression to those with that digest and what they come to.
     known: Map<u64, Vec<(Expr, ExprId)>>,
     /// Lookups by object and key; `None` where there is no table.
     lookups: Map<(ExprId, ExprId), Option<ExprId>>,
+    /// Values by what policies call them.
+    named: Map<SmolStr, ExprId>,
     /// The steps that were taken so far.
-    steps: u64,
+    pub(super) steps: u64,
+}
+
+impl Folding {
+    /// Of a program that goes on behind so many expressions, for which so many steps were taken.
+    pub(super) fn behind(first: usize, steps: u64) -> Folding {
+        Folding { first, steps, ..Folding::default() }
+    }
+
+    fn facts(&self, id: ExprId) -> Option<Facts> {
+        self.facts.get((id.0 as usize).checked_sub(self.first)?).copied()
+    }
+
+    /// What an expression comes to.
+    fn result(&self, digest: u64, expr: &Expr) -> Option<ExprId> {
+        let known = self.known.get(&digest)?.iter().find(|(known, _)| same(known, expr));
+        known.map(|(_, result)| *result)
+    }
 }
 
 /// What a conjunction or disjunction comes to.
@@ -68,7 +92,22 @@ const LOOKUP_KEYS_MAX: usize = 1 << 16;
 impl Builder {
     /// What is known of an expression.
     pub fn facts(&self, id: ExprId) -> Facts {
-        self.folding.facts.get(id.0 as usize).copied().unwrap_or_default()
+        self.recall(|folding| folding.facts(id)).unwrap_or_default()
+    }
+
+    /// What is known here, or was of the program that this one extends.
+    pub(super) fn recall<T>(&self, ask: impl Fn(&Folding) -> Option<T>) -> Option<T> {
+        ask(&self.folding).or_else(|| ask(self.before.as_deref()?))
+    }
+
+    /// The expression that has this name, if one was given it ([`Builder::name`]).
+    pub fn named(&self, name: &str) -> Option<ExprId> {
+        self.recall(|folding| folding.named.get(name).copied())
+    }
+
+    /// Gives an expression a name, for those who come to need it again.
+    pub fn name(&mut self, name: &SmolStr, id: ExprId) {
+        self.folding.named.insert(name.clone(), id);
     }
 
     /// A value.
@@ -259,9 +298,8 @@ impl Builder {
             return id;
         }
         let digest = digest(&expr);
-        let known = self.folding.known.get(&digest).into_iter().flatten();
-        if let Some((_, result)) = known.into_iter().find(|(known, _)| same(known, &expr)) {
-            return *result;
+        if let Some(result) = self.recall(|folding| folding.result(digest, &expr)) {
+            return result;
         }
         let result = match self.compute(&expr) {
             Ok(value) => self.constant(value),
@@ -298,7 +336,7 @@ impl Builder {
         // What was walked over to read the policies is not counted.
         take_walked();
         let reckoner = Reckoner {
-            exprs: &self.exprs,
+            exprs: self.exprs.all(),
             question: &question,
             steps: &steps,
             steps_max: STEPS_MAX.min(FOLDED_STEPS_MAX.saturating_sub(self.folding.steps)),
@@ -311,7 +349,7 @@ impl Builder {
     }
 
     fn note(&mut self, id: ExprId, facts: Facts) {
-        let at = id.0 as usize;
+        let Some(at) = (id.0 as usize).checked_sub(self.folding.first) else { return };
         if self.folding.facts.len() <= at {
             self.folding.facts.resize(at + 1, Facts::default());
         }
@@ -369,8 +407,8 @@ impl Builder {
             return None;
         }
         let known = (base, key);
-        if let Some(lookup) = self.folding.lookups.get(&known) {
-            return *lookup;
+        if let Some(lookup) = self.recall(|folding| folding.lookups.get(&known).copied()) {
+            return lookup;
         }
         let atoms: Option<Vec<(Atom, Value)>> = object
             .iter()

@@ -4,6 +4,7 @@
 //! evaluating anything: the values that have a key are found once for all keys.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use smol_str::SmolStr;
 
@@ -26,9 +27,11 @@ pub(super) struct Members {
 }
 
 /// The members of all conditions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
-    words: Vec<u32>,
+    words: Arc<[u32]>,
+    /// Before they are finished.
+    growing: Vec<u32>,
 }
 
 /// A bit for each atom is kept where that takes no more memory than so many times what a set of the members takes.
@@ -64,23 +67,23 @@ fn spread(place: u32) -> u32 {
 impl Pool {
     /// `members` are places among the `count` atoms of a slot.
     fn add(&mut self, slot: SlotId, (first, count): (u32, u32), members: &[u32]) -> Option<Members> {
-        let at = u32::try_from(self.words.len()).ok()?;
+        let at = u32::try_from(self.growing.len()).ok()?;
         let size = (members.len() * 3 / 2 + 1).next_power_of_two().max(2);
         let bits = (count as usize).div_ceil(32);
         let members_of = |mask| Members { slot, first: Number::of(Atom(first)).0, count, at, mask };
         if bits <= BITS_WORTH * size {
-            self.words.resize(self.words.len() + bits, 0);
+            self.growing.resize(self.growing.len() + bits, 0);
             for place in members {
-                let word = self.words.get_mut(at as usize + *place as usize / 32)?;
+                let word = self.growing.get_mut(at as usize + *place as usize / 32)?;
                 *word |= 1 << (place % 32);
             }
             return Some(members_of(0));
         }
         let mask = size as u32 - 1;
-        self.words.resize(self.words.len() + size, 0);
+        self.growing.resize(self.growing.len() + size, 0);
         for place in members {
             let mut to = spread(*place) & mask;
-            while let Some(entry) = self.words.get_mut((at + to) as usize) {
+            while let Some(entry) = self.growing.get_mut((at + to) as usize) {
                 if *entry == 0 {
                     *entry = place + 1;
                     break;
@@ -92,7 +95,7 @@ impl Pool {
     }
 
     pub(super) fn finish(&mut self) {
-        self.words.shrink_to_fit();
+        self.words = std::mem::take(&mut self.growing).into();
     }
 }
 

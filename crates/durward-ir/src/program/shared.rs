@@ -1,15 +1,17 @@
 //! Which expressions are worth remembering while one question is decided: those that several others are made of.
 
+use std::sync::Arc;
+
 use super::{Builder, DutyBody, Expr, ExprId, Node, Structured};
 
 /// How many expressions are remembered at most: as many as fit a few cache lines.
 pub(crate) const SHARED_MAX: usize = 16;
 
 /// The place of every expression that is remembered.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     /// For each expression one more than its place; 0 where it is not remembered.
-    places: Box<[u8]>,
+    places: Arc<[u8]>,
     count: usize,
 }
 
@@ -66,14 +68,14 @@ fn uses(builder: &Builder) -> Vec<u64> {
             *uses += 1;
         }
     };
-    for expr in &builder.exprs {
+    for expr in builder.exprs.iter() {
         if let Expr::All(parts) | Expr::Any(parts) = expr {
             parts.iter().copied().for_each(&mut count);
         } else if let Expr::Structured(structured) = expr {
             structured.parts(&mut |part, _| count(part));
         }
     }
-    for node in &builder.nodes {
+    for node in builder.nodes.iter() {
         let (target, condition, duties, transform) = match node {
             Node::Rule(rule) => (rule.target, rule.condition, &rule.duties, rule.transform),
             Node::Set(set) => (set.target, None, &set.duties, None),

@@ -1,7 +1,9 @@
 //! Attributes as numbered slots, and the constants they are compared with as numbered atoms.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::atoms::{Atom, Atoms};
 use super::build::Map;
 use super::ranges::DerivedSlots;
 use super::words::Words;
@@ -13,14 +15,10 @@ use crate::value::{DataType, Value};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SlotId(pub u32);
 
-/// The number of a fact "this slot holds this value". Two atoms are the same fact exactly when their numbers are
-/// the same; each belongs to one slot ([`Slots::atom`]).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Atom(pub u32);
-
 /// The attributes a program reads, and the values it compares them with. Grows while policies are lowered; then
-/// [`Slots::seal`] makes the tables that questions are answered with.
-#[derive(Debug, Default)]
+/// [`Slots::seal`] makes the tables that questions are answered with. A copy may grow again: what it has in common with
+/// the original keeps its numbers.
+#[derive(Clone, Debug, Default)]
 pub struct Slots {
     /// See [`Slots::id`].
     id: u64,
@@ -30,12 +28,10 @@ pub struct Slots {
     /// By slot; empty while there is no path.
     paths: Vec<Option<Path>>,
     by_path: Map<Path, SlotId>,
-    atoms: Vec<(SlotId, Value)>,
+    atoms: Atoms,
     /// For each slot the number of its first atom, and behind them how many atoms there are; empty before
     /// [`Slots::group`].
-    firsts: Vec<u32>,
-    by_digest: Map<u64, Vec<Atom>>,
-    atom_table: Vec<AtomEntry>,
+    firsts: Arc<[u32]>,
     pub(super) words: Words,
     key_table: Vec<KeyEntry>,
     pub(super) derived: DerivedSlots,
@@ -50,13 +46,6 @@ static LAST_ID: AtomicU64 = AtomicU64::new(0);
 struct KeyEntry {
     half: u32,
     slot: u32,
-}
-
-/// One entry of the open-addressing table of atoms; `atom` is one more than the atom's number, 0 is empty.
-#[derive(Clone, Copy, Debug, Default)]
-struct AtomEntry {
-    digest: u64,
-    atom: u32,
 }
 
 impl Slots {
@@ -113,40 +102,30 @@ impl Slots {
 
     /// The atom "`slot` holds `value`", made if new; `None` for types whose equality is not that of their text.
     pub fn atom_for(&mut self, slot: SlotId, value: &Value) -> Option<Atom> {
-        if !value.is_internable() {
-            return None;
-        }
-        let atoms = self.by_digest.entry(digest(slot, value.content_hash())).or_default();
-        for atom in atoms.iter() {
-            if self.atoms.get(atom.0 as usize).is_some_and(|known| known.0 == slot && known.1.equals(value)) {
-                return Some(*atom);
-            }
-        }
-        let atom = Atom(self.atoms.len() as u32);
-        atoms.push(atom);
-        self.atoms.push((slot, value.clone()));
-        Some(atom)
+        value.is_internable().then(|| self.atoms.add(slot, value))
     }
 
-    /// An atom that no value is found by.
+    /// An atom that no value of an attribute is found by.
     pub(super) fn last_atom(&mut self, slot: SlotId, value: Value) {
-        self.atoms.push((slot, value));
+        self.atoms.add(slot, &value);
     }
 
     /// Numbers the atoms so that those of one slot follow one another: then a table needs no more places than a slot
     /// has atoms. Gives the new numbers by the old ones.
     pub(super) fn group(&mut self) -> Vec<Atom> {
-        let mut order: Vec<usize> = (0..self.atoms.len()).collect();
-        order.sort_by_key(|at| self.atoms.get(*at).map(|(slot, _)| *slot));
-        let mut numbers = vec![Atom(0); order.len()];
-        for (new, old) in (0..).zip(&order) {
-            if let Some(number) = numbers.get_mut(*old) {
-                *number = Atom(new);
+        let numbers = self.atoms.group();
+        let mut firsts = vec![0u32; self.names.len() + 2];
+        for (slot, _) in self.atoms.iter() {
+            if let Some(count) = firsts.get_mut(slot.0 as usize + 1) {
+                *count += 1;
             }
         }
-        self.atoms = order.iter().filter_map(|at| self.atoms.get(*at).cloned()).collect();
-        let first = |slot: usize| self.atoms.partition_point(|(of, _)| (of.0 as usize) < slot) as u32;
-        self.firsts = (0..=self.names.len()).map(first).collect();
+        let mut sum = 0;
+        for first in &mut firsts {
+            sum += *first;
+            *first = sum;
+        }
+        self.firsts = firsts.into();
         numbers
     }
 
@@ -162,14 +141,20 @@ impl Slots {
         self.atoms.iter().map(|(_, value)| length(value)).max().unwrap_or_default()
     }
 
-    /// Makes the lookup tables. Called once, by the builder.
+    /// Makes the lookup tables. Called by the builder when nothing more is added.
     pub(super) fn seal(&mut self) {
         self.seal_derived();
-        self.seal_atoms();
+        self.atoms.seal();
         self.seal_keys();
-        self.by_digest = Map::default();
-        self.by_path = Map::default();
         self.words = Words::of(self);
+        self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+    }
+
+    /// The same for what was added to sealed ones.
+    pub(super) fn seal_again(&mut self) {
+        self.atoms.seal();
+        self.seal_keys();
+        self.words = self.words.extended(self);
         self.id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
     }
 
@@ -185,7 +170,7 @@ impl Slots {
         }
     }
 
-    /// A number no other program of this process has; 0 before the program is built.
+    /// A number that only programs with the very same slots and atoms have in common; 0 before the program is built.
     #[inline]
     pub fn id(&self) -> u64 {
         self.id
@@ -199,20 +184,6 @@ impl Slots {
             (0..self.key_table.len()).map_while(move |step| self.key_table.get((first + step) & mask));
         let chain = entries.take_while(|entry| entry.slot != 0);
         chain.filter(move |entry| entry.half == half).map(|entry| SlotId(entry.slot - 1))
-    }
-
-    fn seal_atoms(&mut self) {
-        let found = self.atoms.iter().filter(|(slot, _)| !self.is_piece(*slot)).count();
-        self.atom_table = vec![AtomEntry::default(); table_size(found)];
-        for (number, (slot, value)) in self.atoms.iter().enumerate() {
-            if self.is_piece(*slot) {
-                continue;
-            }
-            let digest = digest(*slot, value.content_hash());
-            place(&mut self.atom_table, digest, AtomEntry { digest, atom: number as u32 + 1 }, |e| {
-                e.atom == 0
-            });
-        }
     }
 
     /// How many slots there are.
@@ -258,9 +229,9 @@ impl Slots {
     ///
     /// # Panics
     /// Never for atoms of this program.
-    #[expect(clippy::indexing_slicing, reason = "atom numbers are only made by `atom_for`")]
+    #[expect(clippy::expect_used, reason = "atom numbers are only made by `atom_for`")]
     pub fn atom(&self, atom: Atom) -> (SlotId, &Value) {
-        let (slot, value) = &self.atoms[atom.0 as usize];
+        let (slot, value) = self.atoms.get(atom).expect("an atom of this program");
         (*slot, value)
     }
 
@@ -268,38 +239,17 @@ impl Slots {
     /// [`Value::content_hash`].
     #[inline]
     pub fn find_atom(&self, slot: SlotId, value: &Value, content_hash: u64) -> Option<Atom> {
-        let digest = digest(slot, content_hash);
-        let mask = self.atom_table.len().wrapping_sub(1);
-        let mut at = digest as usize & mask;
-        while let Some(entry) = self.atom_table.get(at) {
-            if entry.atom == 0 {
-                return None;
-            }
-            if entry.digest == digest {
-                let atom = Atom(entry.atom - 1);
-                let known = self.atom(atom);
-                if known.0 == slot && known.1.equals(value) {
-                    return Some(atom);
-                }
-            }
-            at = (at + 1) & mask;
-        }
-        None
+        self.atoms.find(slot, value, content_hash)
     }
-}
-
-#[inline]
-fn digest(slot: SlotId, content_hash: u64) -> u64 {
-    content_hash ^ (u64::from(slot.0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Twice the entries, rounded up to a power of two, so that a chain is rarely longer than two; at least 2 so that
 /// there is always an empty entry to stop at.
-fn table_size(entries: usize) -> usize {
+pub(super) fn table_size(entries: usize) -> usize {
     (entries * 2).next_power_of_two().max(2)
 }
 
-fn place<T>(table: &mut [T], hash: u64, entry: T, is_empty: impl Fn(&T) -> bool) {
+pub(super) fn place<T>(table: &mut [T], hash: u64, entry: T, is_empty: impl Fn(&T) -> bool) {
     let mask = table.len().wrapping_sub(1);
     let mut at = hash as usize & mask;
     while let Some(slot) = table.get_mut(at) {

@@ -6,6 +6,7 @@
 //! tables every decision stays the same.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::grid::Grid;
 use super::members::{Finder, Members, Pool};
@@ -25,11 +26,11 @@ const TABLES_WORK_MAX: u64 = 1 << 22;
 const NESTING_MAX: usize = 8;
 
 /// All tables of a program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     /// For each expression one more than the number of its table; 0 where it has none. Empty where there is no table.
-    places: Box<[u32]>,
-    tables: Box<[Table]>,
+    places: Arc<[u32]>,
+    tables: Arc<[Table]>,
     pub(super) pool: Pool,
 }
 
@@ -192,7 +193,7 @@ impl Maker<'_> {
         let parts = grid.parts(&self.program.slots, at, self.shapes.unnamed())?;
         let question = Question::new(&self.program.slots, &parts, &NoContent, &[], &UNENCODED);
         let reckoner = Reckoner {
-            exprs: self.program.exprs(),
+            exprs: self.program.all_exprs(),
             question: &question,
             steps: &self.steps,
             steps_max: STEPS_MAX,

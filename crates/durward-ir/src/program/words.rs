@@ -1,8 +1,12 @@
 //! The parts of subscriptions and the values that policies know, in words: see [`Brief`](crate::question::Brief).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::slots::{Atom, SlotId, Slots};
+use smallvec::SmallVec;
+
+use super::atoms::Atom;
+use super::build::Map;
+use super::slots::{SlotId, Slots};
 use crate::path::Element;
 use crate::question::{Attributes, Brief, BriefField, LAYOUTS_MAX, Layout, Number, Seat, Word};
 use crate::value::Value;
@@ -24,49 +28,66 @@ struct Entry {
 }
 
 /// What is looked up by words.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     /// By slot.
-    names: Box<[Option<BriefName>]>,
+    names: Arc<[Option<BriefName>]>,
     /// A power of two long, and never full.
-    atoms: Box<[Entry]>,
+    atoms: Arc<[Entry]>,
+    /// Of atoms that came after the table was made, by slot and word.
+    later: Map<u64, SmallVec<[Entry; 1]>>,
+    /// How many atoms are in the table or behind it.
+    count: usize,
     /// By the numbers of layouts met so far, the seats by slot.
-    seats: Box<[OnceLock<Box<[Seat]>>]>,
+    seats: Arc<[OnceLock<Box<[Seat]>>]>,
 }
 
 impl Words {
     /// Of all slots and atoms that stand for parts of a subscription and values of it.
     pub(super) fn of(slots: &Slots) -> Words {
-        let name = |(slot, _)| {
-            let path = slots.path(slot)?;
-            let key = match path.keys() {
-                [] => None,
-                [key] => Some(key.as_str()),
-                [_, _, ..] => return None,
-            };
-            let word = Word::of_name(path.element(), key);
-            Some(BriefName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
-        };
-        let names: Box<[Option<BriefName>]> = slots.names().map(name).collect();
+        let names = names_of(slots);
         if names.iter().all(Option::is_none) {
-            return Words::default();
+            return Words { count: slots.atom_count(), seats: no_seats(), ..Words::default() };
         }
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
-        for atom in (0..slots.atom_count() as u32).map(Atom) {
-            let (slot, value) = slots.atom(atom);
-            if slots.is_piece(slot) {
-                continue;
-            }
-            let word = Word::of(value);
-            insert(&mut atoms, word, Entry { word, slot: slot.0, number: Number::of(atom).0 });
+        let count = slots.atom_count();
+        for entry in entries(slots, 0..count) {
+            insert(&mut atoms, entry.word, entry);
         }
-        let seats = std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect();
-        Words { names, atoms: atoms.into(), seats }
+        Words { names, atoms: atoms.into(), later: Map::default(), count, seats: no_seats() }
+    }
+
+    /// The same of slots and atoms that were added to those that these are of.
+    pub(super) fn extended(&self, slots: &Slots) -> Words {
+        let mut words = self.clone();
+        if words.names.len() != slots.len() {
+            (words.names, words.seats) = (names_of(slots), no_seats());
+        }
+        let is_named = |slot: u32| words.names.get(slot as usize).is_some_and(Option::is_some);
+        for entry in entries(slots, words.count..slots.atom_count()).filter(|entry| is_named(entry.slot)) {
+            words.later.entry(digest(entry.word.hash(), entry.slot)).or_default().push(entry);
+        }
+        words.count = slots.atom_count();
+        words
     }
 
     /// The number of an atom of this slot and word for which the test holds.
     #[inline]
     fn find(&self, slot: SlotId, field: &BriefField, test: impl Fn(Number) -> bool) -> Option<Number> {
+        let found = self.find_early(slot, field, &test);
+        if found.is_some() || self.later.is_empty() { found } else { self.find_later(slot, field, &test) }
+    }
+
+    #[cold]
+    fn find_later(&self, slot: SlotId, field: &BriefField, test: &impl Fn(Number) -> bool) -> Option<Number> {
+        let entries = self.later.get(&digest(field.hash, slot.0))?;
+        let is_it =
+            |entry: &&Entry| entry.word == field.word && entry.slot == slot.0 && test(Number(entry.number));
+        entries.iter().find(is_it).map(|entry| Number(entry.number))
+    }
+
+    #[inline]
+    fn find_early(&self, slot: SlotId, field: &BriefField, test: &impl Fn(Number) -> bool) -> Option<Number> {
         let mask = self.atoms.len().wrapping_sub(1);
         let mut at = place(field.hash, slot.0, mask);
         loop {
@@ -86,6 +107,34 @@ impl Words {
     }
 }
 
+fn names_of(slots: &Slots) -> Arc<[Option<BriefName>]> {
+    let name = |(slot, _)| {
+        let path = slots.path(slot)?;
+        let key = match path.keys() {
+            [] => None,
+            [key] => Some(key.as_str()),
+            [_, _, ..] => return None,
+        };
+        let word = Word::of_name(path.element(), key);
+        Some(BriefName { word, hash: (word.hash() >> 32) as u32, element: path.element() })
+    };
+    slots.names().map(name).collect()
+}
+
+fn no_seats() -> Arc<[OnceLock<Box<[Seat]>>]> {
+    std::iter::repeat_with(OnceLock::new).take(LAYOUTS_MAX).collect()
+}
+
+fn entries(slots: &Slots, atoms: std::ops::Range<usize>) -> impl Iterator<Item = Entry> {
+    atoms.filter_map(|number| {
+        let atom = Atom(number as u32);
+        let (slot, value) = slots.atom(atom);
+        let entry = Entry { word: Word::of(value), slot: slot.0, number: Number::of(atom).0 };
+        // Pieces are not found by words.
+        (!slots.is_piece(slot)).then_some(entry)
+    })
+}
+
 fn insert(atoms: &mut [Entry], word: Word, entry: Entry) {
     let mask = atoms.len() - 1;
     let mut at = place(word.hash(), entry.slot, mask);
@@ -100,7 +149,12 @@ fn insert(atoms: &mut [Entry], word: Word, entry: Entry) {
 
 #[inline]
 fn place(hash: u64, slot: u32, mask: usize) -> usize {
-    (hash ^ u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15)) as usize >> 16 & mask
+    digest(hash, slot) as usize >> 16 & mask
+}
+
+#[inline]
+fn digest(hash: u64, slot: u32) -> u64 {
+    hash ^ u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Slots {
@@ -118,10 +172,10 @@ impl Slots {
             let is_it = || self.path(SlotId(slot)).is_some_and(|path| attributes.place(path) == Some(place));
             if name.word.is_whole_name() || is_it() { Seat::of(place) } else { Seat::UNCLEAR }
         };
-        (0..).zip(&self.words.names).map(seat)
+        (0..).zip(self.words.names.iter()).map(seat)
     }
 
-    /// The same of a layout, found once; `None` of one without a number.
+    /// The seats of a layout by slot, found once; `None` of one without a number.
     #[inline]
     pub(crate) fn known_seats(&self, layout: Layout, find: impl FnOnce() -> Box<[Seat]>) -> Option<&[Seat]> {
         Some(self.words.seats.get(layout.number()?)?.get_or_init(find))

@@ -168,27 +168,31 @@ pub struct Brief {
     layout: Layout,
 }
 
-/// Where a slot's part of a subscription is among the fields of a layout.
+/// Where what a slot reads is among the fields, or attributes, of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Seat(u8);
+pub struct Seat(u8);
 
 impl Seat {
-    /// It cannot be among them.
-    pub(crate) const UNCLEAR: Seat = Seat(u8::MAX);
+    /// It is not known whether it is among them.
+    pub const UNCLEAR: Seat = Seat(u8::MAX);
+    /// It is not among them.
+    pub const ABSENT: Seat = Seat(u8::MAX - 5);
     /// It is not among those of an element, whose number is added.
     const MISSING: u8 = u8::MAX - 4;
 
-    pub(crate) fn of(place: u16) -> Seat {
-        u8::try_from(place).ok().filter(|place| *place < Seat::MISSING).map_or(Seat::UNCLEAR, Seat)
+    /// At this place; [`Seat::UNCLEAR`] where places end.
+    pub fn of(place: u16) -> Seat {
+        u8::try_from(place).ok().filter(|place| *place < Seat::ABSENT.0).map_or(Seat::UNCLEAR, Seat)
     }
 
     pub(crate) fn missing(element: Element) -> Seat {
         Seat(Seat::MISSING + element as u8)
     }
 
+    /// The place, if there is one.
     #[inline]
-    pub(crate) fn place(self) -> u16 {
-        self.0.into()
+    pub fn place(self) -> Option<u16> {
+        (self.0 < Seat::ABSENT.0).then_some(self.0.into())
     }
 }
 
@@ -212,7 +216,7 @@ impl Brief {
         if fields.len() > FIELDS_MAX {
             return Brief::NONE.clone();
         }
-        let layout = Layout::of(fields.iter().map(|(element, key, _)| (*element, *key)));
+        let layout = Layout::of_fields(fields.iter().map(|(element, key, _)| (*element, *key)));
         let fields: Vec<BriefField> = fields
             .into_iter()
             .map(|(element, key, value)| {

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use smallvec::SmallVec;
 
 use super::brief::{Brief, Kind, Seat};
-use super::{Attributes, Encoding, Number, known};
+use super::encoding::number_of;
+use super::{Attributes, Encoding, Glimpse, Number, Reading, known};
 use crate::program::{Derived, SlotId, Slots};
 
 /// What can be seen of a question at once.
@@ -43,6 +44,70 @@ impl Glance for Encoded<'_> {
     #[inline]
     fn integer(&self, slot: SlotId) -> Option<i64> {
         self.brief.at(self.places.get(slot.0 as usize)?.checked_sub(1)?)?.integer()
+    }
+}
+
+/// A request as it was read: slots are looked up when they are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Unencoded<'a, A> {
+    slots: &'a Slots,
+    attributes: &'a A,
+    /// Where the slots' attributes are; of no slot where the request is of no known layout.
+    seats: &'a [Seat],
+}
+
+impl<'a, A: Attributes> Unencoded<'a, A> {
+    /// Of a request that nobody adds to.
+    #[inline]
+    pub fn new(slots: &'a Slots, attributes: &'a A) -> Unencoded<'a, A> {
+        let seat = |(slot, name)| match slots.derived(slot) {
+            Some(_) => Seat::UNCLEAR,
+            None => attributes.seat(name, slots.key(slot)),
+        };
+        let find = || slots.names().map(seat).collect();
+        let seats = slots.known_seats(attributes.layout(), find).unwrap_or_default();
+        Unencoded { slots, attributes, seats }
+    }
+
+    /// Finds the attribute by its name, or that of whose values the slot holds pieces.
+    fn by_name(&self, slot: SlotId) -> Number {
+        if let Some(derived) = self.slots.derived(slot) {
+            return self.piece(derived);
+        }
+        match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
+            Glimpse::Absent => Number::ABSENT,
+            Glimpse::One(value, digest) => number_of(self.slots, slot, value, digest),
+            Glimpse::Unclear => Number::MANY,
+        }
+    }
+}
+
+impl<A: Attributes> Unencoded<'_, A> {
+    fn piece(&self, derived: &Derived) -> Number {
+        let slot = derived.source;
+        match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
+            Glimpse::Absent => derived.number(&Reading::Absent).unwrap_or(Number::MANY),
+            Glimpse::One(value, _) => derived.number_of(value),
+            Glimpse::Unclear => Number::MANY,
+        }
+    }
+}
+
+impl<A: Attributes> Glance for Unencoded<'_, A> {
+    #[inline]
+    fn number(&self, slot: SlotId) -> Number {
+        let seat = self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR);
+        if seat == Seat::ABSENT {
+            return Number::ABSENT;
+        }
+        match self.attributes.seated(seat) {
+            Some((value, digest)) => number_of(self.slots, slot, value, digest),
+            None => self.by_name(slot),
+        }
+    }
+
+    fn integer(&self, _: SlotId) -> Option<i64> {
+        None
     }
 }
 
@@ -126,7 +191,8 @@ impl<'a> Prepared<'a> {
         if let Some(integer) = field.word.integer() {
             return derived.number_of_integer(integer);
         }
-        self.attributes.at(seat.place()).map_or(Number::MANY, |value| derived.number_of(value))
+        let value = seat.place().and_then(|place| self.attributes.at(place));
+        value.map_or(Number::MANY, |value| derived.number_of(value))
     }
 }
 
@@ -140,7 +206,10 @@ impl Glance for Prepared<'_> {
             Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),
             Kind::Composed => Number::OTHER,
             Kind::Absent => Number::ABSENT,
-            Kind::LongText => self.slots.find_long(slot, field, self.attributes.at(seat.place())),
+            Kind::LongText => {
+                let text = seat.place().and_then(|place| self.attributes.at(place));
+                self.slots.find_long(slot, field, text)
+            }
             Kind::Unsure => Number::MANY,
         }
     }

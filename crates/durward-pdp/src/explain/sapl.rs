@@ -100,7 +100,7 @@ impl Explainer<'_> {
     }
 
     fn place(&self, place: Place) -> String {
-        match self.program.sources.get(place.source as usize) {
+        match self.program.source(place.source) {
             Some(source) => format!("{source}:{}:{}", place.line, place.column),
             None => String::new(),
         }

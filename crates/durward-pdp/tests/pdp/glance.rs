@@ -5,17 +5,17 @@ use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PolicyText};
 
 /// xorshift64*
-struct Chance(u64);
+pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % end
     }
 
-    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+    pub(crate) fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
         all[self.below(all.len())]
     }
 }

@@ -7,6 +7,7 @@
 )]
 
 mod batch;
+mod changes;
 mod duties;
 mod encoding;
 mod evaluation;
@@ -14,6 +15,7 @@ mod glance;
 mod hostile;
 mod hostile_sapl;
 mod references;
+mod requests;
 mod sources;
 mod subscriptions;
 mod write;

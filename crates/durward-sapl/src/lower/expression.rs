@@ -87,12 +87,12 @@ impl<'t> Lowering<'t, '_, '_> {
         if let Some(variable) = self.variables.get(name) {
             return variable;
         }
-        if let Some(variable) = self.configured.get(name) {
-            return *variable;
+        if let Some(variable) = self.builder.named(name) {
+            return variable;
         }
         let value = self.configuration.variable(name).cloned();
         let id = self.builder.constant(value.unwrap_or(Value::Undefined));
-        self.configured.insert(name.clone(), id);
+        self.builder.name(name, id);
         id
     }
 

@@ -54,7 +54,38 @@ pub fn lower(
     configuration: &Configuration,
     builder: &mut Builder,
 ) -> Result<Vec<NodeId>, Vec<Problem>> {
+    Ok(in_order(&lower_each(documents, configuration, builder)?).collect())
+}
+
+/// What a document became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lowered {
+    /// Its element.
+    pub node: NodeId,
+    /// Whether it says the same whatever is asked, and so votes before those that do not.
+    pub is_constant: bool,
+}
+
+/// The same, document by document; `None` for one that can never apply. That no other document has the same name is only
+/// known among these.
+///
+/// # Errors
+/// Those of [`lower()`].
+pub fn lower_each(
+    documents: &[Document],
+    configuration: &Configuration,
+    builder: &mut Builder,
+) -> Result<Vec<Option<Lowered>>, Vec<Problem>> {
     lower_all(documents, configuration, builder, None)
+}
+
+/// The elements in the order in which they vote.
+pub fn in_order(lowered: &[Option<Lowered>]) -> impl Iterator<Item = NodeId> {
+    let of = |is_constant| {
+        let all = lowered.iter().flatten().filter(move |lowered| lowered.is_constant == is_constant);
+        all.map(|lowered| lowered.node)
+    };
+    of(true).chain(of(false))
 }
 
 /// The same for a test of policies: functions with these full names are not called, but whoever asks the question is
@@ -70,8 +101,8 @@ pub fn lower_for_tests(
     stand_ins: &HashSet<SmolStr>,
 ) -> Result<(Vec<NodeId>, Vec<Outline>), Vec<Problem>> {
     let mut rehearsal = Rehearsal { stand_ins, outlines: Vec::new() };
-    let roots = lower_all(documents, configuration, builder, Some(&mut rehearsal))?;
-    Ok((roots, rehearsal.outlines))
+    let lowered = lower_all(documents, configuration, builder, Some(&mut rehearsal))?;
+    Ok((in_order(&lowered).collect(), rehearsal.outlines))
 }
 
 fn lower_all(
@@ -79,11 +110,10 @@ fn lower_all(
     configuration: &Configuration,
     builder: &mut Builder,
     mut rehearsal: Option<&mut Rehearsal<'_>>,
-) -> Result<Vec<NodeId>, Vec<Problem>> {
+) -> Result<Vec<Option<Lowered>>, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut names = Names::with_capacity_and_hasher(documents.len(), RandomState::default());
-    let mut votes = Votes::default();
-    let mut configured = HashMap::new();
+    let mut lowered = Vec::with_capacity(documents.len());
     let mut memory = Memory::default();
     for (number, document) in documents.iter().enumerate() {
         let source = builder.source(&document.source);
@@ -92,16 +122,17 @@ fn lower_all(
             number,
             rehearsal: rehearsal.as_deref_mut(),
             configuration,
-            configured: &mut configured,
             memory: &mut memory,
             builder,
             source,
             problems: &mut problems,
             variables: Variables::default(),
         };
+        let mut votes = Votes::default();
         lowering.document(&mut names, &mut votes);
+        lowered.push(votes.only());
     }
-    if problems.is_empty() { Ok(votes.in_order()) } else { Err(problems) }
+    if problems.is_empty() { Ok(lowered) } else { Err(problems) }
 }
 
 /// The documents by the names of their policies and sets.
@@ -120,6 +151,12 @@ struct Votes {
 }
 
 impl Votes {
+    /// That of a document, which is one at most.
+    fn only(&self) -> Option<Lowered> {
+        let lowered = |nodes: &[NodeId], is_constant| Some(Lowered { node: *nodes.first()?, is_constant });
+        lowered(&self.constant, true).or_else(|| lowered(&self.other, false))
+    }
+
     fn in_order(mut self) -> Vec<NodeId> {
         self.constant.append(&mut self.other);
         self.constant
@@ -140,8 +177,6 @@ struct Lowering<'t, 'b, 'r> {
     /// There in a test of policies.
     rehearsal: Option<&'b mut Rehearsal<'r>>,
     configuration: &'b Configuration,
-    /// The variables of the configuration that any document used so far: they may be large.
-    configured: &'b mut HashMap<SmolStr, ExprId>,
     memory: &'b mut Memory<'t>,
     builder: &'b mut Builder,
     source: u32,

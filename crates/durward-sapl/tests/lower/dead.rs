@@ -11,7 +11,7 @@ fn lowered(document: &str) -> Program {
 /// Line, column and message of what is dead.
 fn dead(document: &str) -> Vec<String> {
     let shown = |dead: &Dead| format!("{}:{}: {}", dead.place.line, dead.place.column, dead.message);
-    lowered(document).dead.iter().map(shown).collect()
+    lowered(document).dead().map(shown).collect()
 }
 
 fn rules(document: &str) -> usize {
@@ -59,7 +59,7 @@ fn nothing_is_asked_after_the_first_vote_that_is_certain() {
 #[test]
 fn documents_have_no_first_vote() {
     let program = lowered_with(&[], &["policy \"a\" permit", "policy \"b\" deny"]).unwrap();
-    assert_eq!(program.dead, []);
+    assert_eq!(program.dead().len(), 0);
     assert_eq!(program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count(), 2);
 }
 

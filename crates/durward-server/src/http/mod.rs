@@ -1,9 +1,10 @@
 //! From a request to its answer: routes, request ids, counters; one module for each kind of answer.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod events;
 mod health;
 mod home;
+mod identity;
 mod negotiate;
 mod pdp;
 mod problem;
@@ -20,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::openam;
 use crate::state::Shared;
 use crate::wire::Form;
 use events::Body;
@@ -70,6 +72,9 @@ pub(crate) async fn answer(
             (route.path, dispatch(&call, route, request).await)
         }
         Some(route) => (route.path, refuse_method(&call, route, &request)),
+        None if openam::is_under(request.uri().path(), &shared.settings.openam) => {
+            ("openam", whole(openam::answer(shared, client.ip(), request).await))
+        }
         None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
             let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
             ("other", refusal.into_answer(&call, request.uri().path()))
@@ -106,6 +111,7 @@ async fn dispatch(
         Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
         Endpoint::Pdp => pdp::answer(call, request).await,
         Endpoint::Home => home::answer(call.shared, request.headers()),
+        Endpoint::Identity(act) => identity::answer(call, act, request).await,
         Endpoint::Live => health::live(),
         Endpoint::Ready => health::ready(call.shared),
         Endpoint::Metrics => metrics(call.shared, request.headers()),
@@ -123,9 +129,12 @@ fn refuse_method(
 ) -> Response<Body> {
     match route.endpoint {
         Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
-        Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => {
-            whole(refuse(request, Problem::method(route.methods)))
-        }
+        Endpoint::Home
+        | Endpoint::Pdp
+        | Endpoint::Live
+        | Endpoint::Ready
+        | Endpoint::Metrics
+        | Endpoint::Identity(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 
@@ -184,7 +193,7 @@ fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 
 /// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all
 /// become replacement characters.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

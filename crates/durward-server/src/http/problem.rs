@@ -1,5 +1,7 @@
 //! Answers that are not decisions: what was wrong, where, and what to do (RFC 9457, as XML or JSON).
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use durward_pdp::xacml::request::{Place, RequestError};
 use http_body_util::Full;
@@ -27,6 +29,9 @@ pub(crate) struct Problem {
 enum Extra {
     None,
     RetryAfter,
+    RetryAfterS(u64),
+    /// How to show a session's token.
+    Bearer,
     Allow(&'static [&'static str]),
 }
 
@@ -59,6 +64,17 @@ impl Problem {
     /// 503, to be tried again soon.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
         Problem { extra: Extra::RetryAfter, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+    }
+
+    /// To be tried again after this.
+    pub(crate) fn retry_after(self, span: Duration) -> Problem {
+        let seconds = u64::try_from(span.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+        Problem { extra: Extra::RetryAfterS(seconds.max(1)), ..self }
+    }
+
+    /// To be tried again with a session's token.
+    pub(crate) fn bearer(self) -> Problem {
+        Problem { extra: Extra::Bearer, ..self }
     }
 
     /// 405 with the methods there are.
@@ -97,6 +113,10 @@ impl Problem {
         match self.extra {
             Extra::None => {}
             Extra::RetryAfter => drop(headers.insert(header::RETRY_AFTER, RETRY_AFTER_S)),
+            Extra::RetryAfterS(seconds) => drop(headers.insert(header::RETRY_AFTER, seconds.into())),
+            Extra::Bearer => {
+                drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+            }
             Extra::Allow(methods) => super::allow(headers, methods),
         }
         if self.closes {

@@ -1,5 +1,6 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
+use super::identity::Act;
 use super::sapl::Ask;
 use crate::settings::Settings;
 
@@ -26,6 +27,7 @@ pub(crate) enum Endpoint {
     Ready,
     Metrics,
     Sapl(Ask),
+    Identity(Act),
 }
 
 /// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide
@@ -34,6 +36,15 @@ const WHO_CONNECTS: &str = "whoever may connect";
 
 /// Whoever `[auth]` lets in. Not there unless `sapl.http` is set.
 const WHO_AUTHENTICATES: &str = "whoever `[auth]` lets in, where `sapl.http` is set";
+
+/// Whoever knows a password. Not there unless `identity.users` is set.
+const WHO_LOGS_IN: &str = "who logs in, where `identity.users` is set";
+
+/// Whoever shows the token of a session.
+const WHO_HOLDS: &str = "whoever holds a session's token, where `identity.users` is set";
+
+/// Whoever shows the token of a session of a user in the group of administrators.
+const WHO_ADMINISTERS: &str = "an administrator's session, where `identity.users` is set";
 
 const POST: &[&str] = &["POST"];
 
@@ -111,9 +122,107 @@ pub const ROUTES: &[Route] = &[
         what: "decides several SAPL subscriptions",
         endpoint: Endpoint::Sapl(Ask::MultiDecideAllOnce),
     },
+    Route {
+        path: "/v1/login",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "logs in with a password",
+        endpoint: Endpoint::Identity(Act::Login),
+    },
+    Route {
+        path: "/v1/login/code",
+        methods: POST,
+        who: WHO_LOGS_IN,
+        what: "finishes a login with a code of the second step",
+        endpoint: Endpoint::Identity(Act::Code),
+    },
+    Route {
+        path: "/v1/sessions/validate",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "whether a token's session lives",
+        endpoint: Endpoint::Identity(Act::Validate),
+    },
+    Route {
+        path: "/v1/session",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "the token's session",
+        endpoint: Endpoint::Identity(Act::Session),
+    },
+    Route {
+        path: "/v1/sessions",
+        methods: READ,
+        who: WHO_HOLDS,
+        what: "the sessions of the token's user",
+        endpoint: Endpoint::Identity(Act::Sessions),
+    },
+    Route {
+        path: "/v1/sessions/logout",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "ends the token's session, another one of the same user, or all of them",
+        endpoint: Endpoint::Identity(Act::Logout),
+    },
+    Route {
+        path: "/v1/sessions/refresh",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "another token for the same session",
+        endpoint: Endpoint::Identity(Act::Refresh),
+    },
+    Route {
+        path: "/v1/sessions/step-up",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "raises the session's level by a code of the second step",
+        endpoint: Endpoint::Identity(Act::StepUp),
+    },
+    Route {
+        path: "/v1/sessions/properties",
+        methods: POST,
+        who: WHO_HOLDS,
+        what: "sets and removes properties of a session",
+        endpoint: Endpoint::Identity(Act::Properties),
+    },
+    Route {
+        path: "/v1/admin/sessions",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "the sessions of a user",
+        endpoint: Endpoint::Identity(Act::AdminSessions),
+    },
+    Route {
+        path: "/v1/admin/revoke",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "ends a session of a user, all of a user's, or everybody's",
+        endpoint: Endpoint::Identity(Act::AdminRevoke),
+    },
+    Route {
+        path: "/v1/admin/forgive",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "lets a user try again who has to wait after failures",
+        endpoint: Endpoint::Identity(Act::AdminForgive),
+    },
+    Route {
+        path: "/v1/admin/rotate",
+        methods: POST,
+        who: WHO_ADMINISTERS,
+        what: "takes another key for tokens into use",
+        endpoint: Endpoint::Identity(Act::AdminRotate),
+    },
+    Route {
+        path: "/v1/openapi.json",
+        methods: READ,
+        who: WHO_CONNECTS,
+        what: "what all of `/v1` takes and gives (OpenAPI)",
+        endpoint: Endpoint::Identity(Act::OpenApi),
+    },
 ];
 
-/// The route of a path. Ten comparisons cost less than hashing the path would.
+/// The route of a path. A few dozen comparisons, most of them of lengths, cost less than hashing the path would.
 pub(crate) fn find(path: &str, settings: &Settings) -> Option<&'static Route> {
     ROUTES.iter().find(|route| route.path == path).filter(|route| route.is_on(settings))
 }
@@ -123,6 +232,7 @@ impl Route {
     fn is_on(&self, settings: &Settings) -> bool {
         match self.endpoint {
             Endpoint::Sapl(_) => settings.sapl.http,
+            Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => true,
         }
     }

@@ -20,6 +20,11 @@ impl Fingerprint {
     }
 }
 
+/// A digest of what tells a file from how it was before; `None` if it is not there.
+pub(super) fn look_of(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().map(|metadata| digest(path, &metadata))
+}
+
 /// Most files and directories looked at: links that lead back multiply without end.
 const ENTRY_COUNT_MAX: usize = 200_000;
 

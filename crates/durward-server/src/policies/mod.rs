@@ -1,17 +1,22 @@
 //! The policies in force: read at the start, watched while they serve.
 //!
-//! New policies are read and built on a thread of their own and swapped in whole; requests never wait for them.
+//! New policies are read and built on a thread of their own and swapped in whole; requests never wait for them. Of a
+//! directory only the files that changed are read.
 //! Broken ones leave the old ones in force, and everything says so: log, health, page and metrics.
 
 mod fingerprint;
 mod intake;
+mod inventory;
 mod local;
 mod remote;
 mod tenants;
 mod watch;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use durward_bundle::BundleError;
 use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
@@ -21,6 +26,7 @@ use crate::server::StartError;
 use crate::settings::{ConfigError, Settings};
 use crate::state::{PolicyProblem, PolicyState, Shared};
 use fingerprint::Fingerprint;
+use inventory::{Difference, Inventory, Looks, looks_of};
 use watch::{Watched, settle};
 
 pub(crate) use intake::Intake;
@@ -32,13 +38,21 @@ pub(crate) use watch::Watch;
 /// Most problems kept and told: more than anybody mends before trying again.
 const PROBLEMS_MAX: usize = 50;
 
+/// Where nothing has changed for so long, everything is built anew: decisions are a little faster then.
+const QUIET: Duration = Duration::from_secs(10);
+
 /// What is known of the policies on disk.
 #[derive(Debug)]
 pub(crate) struct Policies {
     /// How the files looked when they were read last.
     seen: Fingerprint,
-    /// A digest of the texts in force; `None` where there are none.
-    in_force: Option<u64>,
+    /// The files in force; `None` where there are none.
+    in_force: Option<Inventory>,
+    /// When some of the files were changed last; `None` where everything was built in one go since, or is being.
+    changed: Option<Instant>,
+    /// Whether a thread is building everything anew.
+    is_settling: Arc<AtomicBool>,
+    shared: Weak<Shared>,
 }
 
 impl Policies {
@@ -47,7 +61,13 @@ impl Policies {
     /// # Errors
     /// Policies that cannot be read or are wrong, unless the settings say to wait for better ones.
     pub(crate) fn load_first(shared: &Arc<Shared>) -> Result<Policies, StartError> {
-        let mut policies = Policies { seen: Fingerprint::default(), in_force: None };
+        let mut policies = Policies {
+            seen: Fingerprint::default(),
+            in_force: None,
+            changed: None,
+            is_settling: Arc::default(),
+            shared: Arc::downgrade(shared),
+        };
         match policies.load(shared) {
             Ok(()) => Ok(policies),
             Err(Refused::Config(error)) => Err(error.into()),
@@ -101,20 +121,92 @@ impl Policies {
     }
 
     fn replace(&mut self, shared: &Shared) -> Result<Loaded, Refused> {
-        let content = shared.intake.directory(&shared.settings.policies.path)?;
-        let digest = Some(content.digest());
-        let texts = content.texts;
-        match shared.pdp.load_full() {
-            Some(_) if digest == self.in_force => return Ok(Loaded::Same),
-            Some(pdp) => drop(pdp.replace(&texts).map_err(Refused::Policies)?),
-            None => {
-                let pdp = builder(&shared.settings, shared).map_err(Refused::Config)?.policies(texts).build();
-                // Only this place fills it, from one thread at a time.
-                shared.pdp.store(Some(Arc::new(pdp.map_err(Refused::Policies)?)));
+        let path = &shared.settings.policies.path;
+        let looks = path.is_dir().then(|| looks_of(path)).transpose().map_err(Refused::Read)?;
+        if let (Some(pdp), Some(before), Some(looks)) = (shared.pdp.load_full(), &self.in_force, &looks) {
+            let bytes_max = shared.settings.limits.of_policies().bytes_max;
+            match before.difference(looks.clone(), bytes_max).map_err(Refused::Read)? {
+                Difference::None(inventory) => {
+                    self.in_force = Some(inventory);
+                    return Ok(Loaded::Same);
+                }
+                Difference::Some(changes, inventory) => {
+                    pdp.change(&changes).map_err(Refused::Policies)?;
+                    self.in_force = Some(inventory);
+                    self.changed = Some(Instant::now());
+                    if pdp.is_worth_settling() {
+                        self.settle(&pdp);
+                    }
+                    return Ok(Loaded::New);
+                }
+                Difference::Unclear => {}
             }
         }
-        self.in_force = digest;
-        Ok(Loaded::New)
+        self.replace_all(shared, looks.unwrap_or_default())
+    }
+
+    fn replace_all(&mut self, shared: &Shared, looks: Looks) -> Result<Loaded, Refused> {
+        let texts = shared.intake.directory(&shared.settings.policies.path)?.texts;
+        let inventory = Inventory::of(looks, &texts);
+        let is_same = self.in_force.as_ref().is_some_and(|before| before.has_texts_of(&inventory));
+        let loaded = match shared.pdp.load_full() {
+            Some(_) if is_same => Loaded::Same,
+            Some(pdp) => {
+                pdp.replace(&texts).map_err(Refused::Policies)?;
+                Loaded::New
+            }
+            None => {
+                let builder = builder(&shared.settings, shared).map_err(Refused::Config)?;
+                let pdp = builder.changing().policies(texts).build();
+                // Only this place fills it, from one thread at a time.
+                shared.pdp.store(Some(Arc::new(pdp.map_err(Refused::Policies)?)));
+                Loaded::New
+            }
+        };
+        self.in_force = Some(inventory);
+        Ok(loaded)
+    }
+
+    /// Builds everything anew where nothing has changed for a while since something did.
+    fn settle_when_quiet(&mut self, shared: &Shared) {
+        if self.changed.is_none_or(|changed| changed.elapsed() < QUIET) {
+            return;
+        }
+        match shared.pdp.load_full() {
+            Some(pdp) if pdp.change_count() > 0 => self.settle(&pdp),
+            Some(_) | None => self.changed = None,
+        }
+    }
+
+    /// Builds everything anew on a thread of its own.
+    fn settle(&mut self, pdp: &Arc<Pdp>) {
+        if self.is_settling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // If something changes meanwhile, that is noted again.
+        self.changed = None;
+        let (pdp, shared, is_settling) =
+            (Arc::clone(pdp), Weak::clone(&self.shared), Arc::clone(&self.is_settling));
+        let settle = move || {
+            match pdp.settle() {
+                Ok(info) => tracing::debug!(index = %info.index, "the policies in force were built anew"),
+                Err(errors) => {
+                    let error = errors.first().map(ToString::to_string).unwrap_or_default();
+                    tracing::warn!(
+                        error,
+                        "the policies in force cannot be built anew; they stay as they are"
+                    );
+                }
+            }
+            // Streams of decisions hold on to the policies that they were told of.
+            if let Some(shared) = shared.upgrade() {
+                shared.policies_changed();
+            }
+            is_settling.store(false, Ordering::Release);
+        };
+        if thread::Builder::new().name("settling".into()).spawn(settle).is_err() {
+            self.is_settling.store(false, Ordering::Release);
+        }
     }
 }
 
@@ -151,6 +243,7 @@ impl Watched for Policies {
         let path: &Path = &shared.settings.policies.path;
         let now = Fingerprint::of(path);
         if now == self.seen {
+            self.settle_when_quiet(shared);
             return false;
         }
         settle(now, shared.settings.policies.settle_time(), || Fingerprint::of(path));

@@ -6,8 +6,10 @@
 mod attribute;
 mod auth;
 mod bundles;
+mod identity;
 mod log;
 mod names;
+mod openam;
 mod policies;
 mod read;
 mod sapl;
@@ -20,8 +22,10 @@ pub use attribute::AttributeSettings;
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
+pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
@@ -48,6 +52,10 @@ pub struct Settings {
     pub rsocket: RsocketSettings,
     /// Who may ask over SAPL's protocols.
     pub auth: AuthSettings,
+    /// Users, logins and sessions.
+    pub identity: IdentitySettings,
+    /// The REST calls of OpenAM.
+    pub openam: OpenamSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -72,6 +80,8 @@ impl Settings {
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
+        self.identity.check()?;
+        self.openam.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -116,6 +126,9 @@ impl Settings {
         }
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
+        }
+        if self.openam.on {
+            weak.extend(self.openam.weaknesses());
         }
         if self.sapl.http || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());

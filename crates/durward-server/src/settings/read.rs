@@ -102,6 +102,10 @@ impl Settings {
         start(&mut self.sources.authorities);
         start(&mut self.sources.published);
         start(&mut self.bundles.public_key_path);
+        start(&mut self.identity.users);
+        start(&mut self.identity.data);
+        start(&mut self.identity.cluster_key_path);
+        start(&mut self.identity.audit);
         start(&mut self.remote_bundles.auth_value_path);
         for path in self.bundles.key_paths.values_mut().chain(&mut self.policies.secret_keys) {
             *path = directory.join(&path);

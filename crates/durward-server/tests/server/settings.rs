@@ -20,7 +20,11 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 20] = [
+const WITHOUT_DEFAULT: [&str; 24] = [
+    "identity.users",
+    "identity.data",
+    "identity.cluster_key_path",
+    "identity.audit",
     "bundles.public_key",
     "bundles.public_key_path",
     "bundles.keys",

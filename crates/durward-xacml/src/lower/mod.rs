@@ -5,6 +5,7 @@
 
 mod expression;
 mod repository;
+mod ties;
 
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ use crate::tree::{
     Rule, Target,
 };
 use repository::{Element, Repository};
+pub use ties::Ties;
 
 /// How deeply policy sets may refer to each other. Real ones stay below ten; the evaluator's stack must hold it
 /// together with the nesting within each document.
@@ -70,7 +72,8 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
     Ok(builder.finish(root))
 }
 
-/// Lowers documents into a program that nothing was lowered into yet, and gives the elements to start from.
+/// Lowers documents into a program, and gives the elements to start from. References lead to these documents only, and
+/// that no two of them are the same policy is only known among these: see [`Ties`].
 ///
 /// # Errors
 /// As [`lower`].
@@ -87,12 +90,16 @@ pub fn lower_into(
         lowered: HashMap::new(),
         errors: repository.duplicates(),
         source: 0,
+        first_source: 0,
         path: Vec::new(),
         open_calls: 0,
         size: 0,
     };
-    for document in documents {
-        lowering.builder.source(&document.source);
+    for (at, document) in documents.iter().enumerate() {
+        let number = lowering.builder.source(&document.source);
+        if at == 0 {
+            lowering.first_source = number;
+        }
     }
     // Every document is lowered, root or not: a broken one must not hide until somebody refers to it.
     let tops: Vec<(usize, Option<Lowered>)> =
@@ -123,6 +130,8 @@ struct Lowering<'t, 'b> {
     errors: Vec<PolicyError>,
     /// The document being lowered.
     source: usize,
+    /// The number of the first document in the program.
+    first_source: u32,
     /// The elements being lowered, for finding cycles.
     path: Vec<*const ()>,
     /// The calls being lowered, one within another.
@@ -433,7 +442,7 @@ impl<'t> Lowering<'t, '_> {
     }
 
     fn place(&self, place: Place) -> IrPlace {
-        IrPlace { source: self.source as u32, line: place.line, column: place.column }
+        IrPlace { source: self.first_source + self.source as u32, line: place.line, column: place.column }
     }
 
     fn error(&mut self, place: Place, message: String, help: Option<String>) {

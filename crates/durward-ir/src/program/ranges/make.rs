@@ -94,7 +94,7 @@ impl Groups {
 /// numbers, so that slots are numbered alike in every process.
 fn parts(builder: &Builder) -> Vec<(ExprId, usize)> {
     let mut uses: Map<ExprId, usize> = Map::default();
-    for node in &builder.nodes {
+    for node in builder.nodes.iter() {
         let conditions = match node {
             Node::Rule(rule) => [rule.target, rule.condition],
             Node::Set(set) => [set.target, None],

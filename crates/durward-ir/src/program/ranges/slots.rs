@@ -1,26 +1,29 @@
 //! Slots that hold pieces of other slots' values.
 
+use std::sync::Arc;
+
 use super::Derived;
 use crate::program::{Atom, SlotId, Slots};
 use crate::value::Value;
 
-/// The slots that hold pieces. They come after all others.
-#[derive(Debug, Default)]
+/// The slots that hold pieces. They follow one another.
+#[derive(Clone, Debug, Default)]
 pub(in crate::program) struct DerivedSlots {
     /// The number of the first.
     first: u32,
-    all: Vec<Derived>,
+    all: Vec<Arc<Derived>>,
 }
 
 impl DerivedSlots {
     #[inline]
     fn get(&self, slot: SlotId) -> Option<&Derived> {
-        self.all.get(slot.0.wrapping_sub(self.first) as usize)
+        self.all.get(slot.0.wrapping_sub(self.first) as usize).map(Arc::as_ref)
     }
 }
 
 impl Slots {
-    /// A slot for pieces. No slots of other kinds come after it.
+    /// A slot for pieces. Slots of other kinds come after it only in programs that extend this one, and there are no more of
+    /// these then.
     pub(super) fn derived_slot(&mut self, derived: Derived) -> SlotId {
         let slot = self.last_slot(derived.source);
         if self.derived.all.is_empty() {
@@ -29,7 +32,7 @@ impl Slots {
         for piece in 0..derived.pieces() {
             self.last_atom(slot, Value::integer(i64::from(piece)));
         }
-        self.derived.all.push(derived);
+        self.derived.all.push(Arc::new(derived));
         slot
     }
 
@@ -37,7 +40,9 @@ impl Slots {
     pub(in crate::program) fn seal_derived(&mut self) {
         let mut all = std::mem::take(&mut self.derived.all);
         for (slot, derived) in (self.derived.first..).zip(&mut all) {
-            derived.first = Atom(self.atoms_of(SlotId(slot)).0);
+            if let Some(derived) = Arc::get_mut(derived) {
+                derived.first = Atom(self.atoms_of(SlotId(slot)).0);
+            }
         }
         self.derived.all = all;
     }
@@ -51,7 +56,7 @@ impl Slots {
     /// The slots whose numbers are made of those of others.
     #[inline]
     pub(crate) fn all_derived(&self) -> impl Iterator<Item = (SlotId, &Derived)> {
-        (self.derived.first..).map(SlotId).zip(&self.derived.all)
+        (self.derived.first..).map(SlotId).zip(self.derived.all.iter().map(Arc::as_ref))
     }
 
     /// The slot whose values a slot depends on: itself but for those that hold pieces of the values of another.

@@ -1,0 +1,111 @@
+//! The same where some of those that are listed are gone: for programs that extend the one that the diagrams are of.
+
+use durward_ir::combine::{Effects, PlainFold};
+use durward_ir::program::{NodeId, Program};
+use durward_ir::question::Glance;
+
+use super::{Mark, Way};
+use crate::Diagram;
+
+impl Diagram {
+    /// How the votes of the root's children are combined, if that can be done at a glance: then also without those that
+    /// are gone. `program` is the one that the diagrams are of.
+    pub(crate) fn root_fold(&self, program: &Program) -> Option<PlainFold> {
+        let set = self.swift.sets.get(self.swift.entry? as usize)?;
+        let is_root = program.entry() == program.root() && set.target.is_none();
+        let is_told = self.swift.whose.len() == self.swift.marks.len();
+        (is_root && is_told && set.laden == Effects::NONE).then_some(set.fold)
+    }
+
+    fn root_way(&self) -> Option<Way> {
+        Some(self.swift.sets.get(self.swift.entry? as usize)?.start)
+    }
+
+    /// The effects of all below the root that are not gone; `None` where that cannot be seen at once.
+    #[inline]
+    pub(crate) fn effects_without(
+        &self,
+        program: &Program,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<Effects> {
+        let mut effects = Effects::NONE;
+        self.gather_without(program, self.root_way()?, &mut effects, glance, is_gone)?;
+        Some(effects)
+    }
+
+    /// Recursion goes as deep as forks do.
+    #[inline]
+    fn gather_without(
+        &self,
+        program: &Program,
+        way: Way,
+        effects: &mut Effects,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<()> {
+        let way = self.glide(way, glance);
+        if way.kind() == Way::FORK {
+            return self.gather_both_without(program, way, effects, glance, is_gone);
+        }
+        for (mark, node) in self.listed(way)? {
+            *effects = effects.union(self.says_unless(program, mark, node, glance, is_gone)?);
+        }
+        Some(())
+    }
+
+    fn gather_both_without(
+        &self,
+        program: &Program,
+        fork: Way,
+        effects: &mut Effects,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<()> {
+        let ways = self.swift.forks.get(fork.place())?;
+        ways.iter().try_for_each(|way| self.gather_without(program, *way, effects, glance, is_gone))
+    }
+
+    /// The first below the root that has something to say and is not gone, and what it says.
+    pub(crate) fn first_without(
+        &self,
+        program: &Program,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<Option<(NodeId, Effects)>> {
+        let way = self.glide(self.root_way()?, glance);
+        for (mark, node) in self.listed(way)? {
+            let effects = self.says_unless(program, mark, node, glance, is_gone)?;
+            if effects != Effects::NONE {
+                return Some(Some((node, effects)));
+            }
+        }
+        Some(None)
+    }
+
+    /// Most have nothing to say, and then it does not matter whether they are gone.
+    #[inline]
+    fn says_unless(
+        &self,
+        program: &Program,
+        mark: Mark,
+        node: NodeId,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<Effects> {
+        match self.says(program, mark, glance) {
+            Some(Effects::NONE) => Some(Effects::NONE),
+            _ if is_gone(node) => Some(Effects::NONE),
+            said => said,
+        }
+    }
+
+    /// A list, and whom its marks are of.
+    #[inline]
+    fn listed(&self, way: Way) -> Option<impl Iterator<Item = (Mark, NodeId)>> {
+        let marks = self.marks(way)?;
+        let first = (way.0 as usize & super::LISTS_MAX) + usize::from(way.length() == Way::LENGTH_MAX);
+        let whose = self.swift.whose.get(first..first + marks.len())?;
+        Some(marks.iter().copied().zip(whose.iter().copied()))
+    }
+}

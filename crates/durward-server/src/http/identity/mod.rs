@@ -1,0 +1,240 @@
+//! `/v1/...`: users log in and sessions are used, looked after and ended. `/v1/openapi.json` says it all.
+//!
+//! A token comes as `Authorization: Bearer ...`, or in the cookie that a login was asked to set. What changes something is
+//! a POST with a JSON body: a page of somebody else's cannot make a browser send one.
+
+mod admin;
+mod login;
+mod openapi;
+mod sessions;
+
+use bytes::Bytes;
+use durward_session::identity::session::{Refusal, SessionId, User};
+use durward_session::{Failed, Granted, Refused, Service};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::problem::Problem;
+use super::{Answer, Call, body, text_of};
+use crate::wire::Form;
+
+/// Bodies here are small.
+const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Login,
+    Code,
+    Validate,
+    Session,
+    Sessions,
+    Logout,
+    Refresh,
+    StepUp,
+    Properties,
+    AdminSessions,
+    AdminRevoke,
+    AdminForgive,
+    AdminRotate,
+    OpenApi,
+}
+
+/// One request, with its body read.
+struct Asked<'a> {
+    call: &'a Call<'a>,
+    service: &'a Service,
+    headers: &'a HeaderMap,
+    body: Bytes,
+}
+
+type Answered = Result<Answer, Problem>;
+
+/// Answers one request.
+pub(super) async fn answer(call: &Call<'_>, act: Act, request: hyper::Request<Incoming>) -> Answer {
+    let answered = match (&call.shared.service, act) {
+        (_, Act::OpenApi) => Ok(json(StatusCode::OK, &openapi::document())),
+        (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
+        (Some(service), _) => with_service(call, service, act, request).await,
+    };
+    answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+}
+
+async fn with_service(
+    call: &Call<'_>,
+    service: &Service,
+    act: Act,
+    request: hyper::Request<Incoming>,
+) -> Answered {
+    let (head, body) = request.into_parts();
+    let body = body::receive_within(call.shared, body, (BODY_BYTES_MAX, "identity.body")).await?;
+    if !body.is_empty() {
+        is_json(&head.headers)?;
+    }
+    let asked = Asked { call, service, headers: &head.headers, body };
+    match act {
+        Act::Login => login::login(&asked).await,
+        Act::Code => login::code(&asked).await,
+        Act::Validate => sessions::validate(&asked).await,
+        Act::Session => sessions::session(&asked).await,
+        Act::Sessions => sessions::own(&asked).await,
+        Act::Logout => sessions::logout(&asked).await,
+        Act::Refresh => sessions::refresh(&asked).await,
+        Act::StepUp => sessions::step_up(&asked).await,
+        Act::Properties => sessions::properties(&asked).await,
+        Act::AdminSessions => admin::sessions(&asked).await,
+        Act::AdminRevoke => admin::revoke(&asked).await,
+        Act::AdminForgive => admin::forgive(&asked).await,
+        Act::AdminRotate => admin::rotate(&asked).await,
+        Act::OpenApi => Ok(json(StatusCode::OK, &openapi::document())),
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+    let media_type = text_of(headers, &header::CONTENT_TYPE).unwrap_or_default();
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    if name.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"))
+}
+
+impl Asked<'_> {
+    /// The body, which may be left out where everything in it may be.
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let text = if self.body.is_empty() { b"{}" } else { &*self.body };
+        serde_json::from_slice(text).map_err(|error| {
+            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
+        })
+    }
+
+    /// The token that was shown.
+    fn token(&self) -> Result<&str, Problem> {
+        let bearer = match self.headers.get_all(header::AUTHORIZATION).iter().count() {
+            0 => None,
+            1 => text_of(self.headers, &header::AUTHORIZATION)
+                .and_then(|value| value.split_once(' '))
+                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+                .map(|(_, token)| Some(token.trim())),
+            // Which of them counts must not depend on who looks.
+            _ => Some(None),
+        };
+        let cookie = || cookie(self.headers, &self.call.shared.settings.identity.cookie_name);
+        match bearer {
+            Some(Some(token)) => Ok(token),
+            Some(None) => Err(no_token("there are several `Authorization` fields")),
+            None => cookie().ok_or_else(|| {
+                no_token("show the session's token: `Authorization: Bearer TOKEN`, or its cookie")
+            }),
+        }
+    }
+}
+
+fn no_token(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, detail).bearer()
+}
+
+/// The value of a cookie.
+fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+}
+
+fn json(status: StatusCode, document: &impl Serialize) -> Answer {
+    let text = serde_json::to_string(document).unwrap_or_default() + "\n";
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+fn ok(document: &impl Serialize) -> Answered {
+    Ok(json(StatusCode::OK, document))
+}
+
+/// A moment in words, to the second.
+fn in_words(moment: durward_session::identity::Moment) -> String {
+    let seconds = i64::from(moment.seconds());
+    Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
+/// A session that was granted, as callers see it.
+#[derive(Serialize)]
+struct GrantedView<'g> {
+    token: &'g str,
+    session: String,
+    user: &'g str,
+    realm: &'g str,
+    level: u8,
+    ends: String,
+    idle_s: u64,
+}
+
+impl<'g> From<&'g Granted> for GrantedView<'g> {
+    fn from(granted: &'g Granted) -> GrantedView<'g> {
+        GrantedView {
+            token: &granted.token,
+            session: granted.id.to_string(),
+            user: granted.user.subject(),
+            realm: granted.user.realm(),
+            level: granted.level.0,
+            ends: in_words(granted.ends),
+            idle_s: granted.idle.as_secs(),
+        }
+    }
+}
+
+fn session_id(text: &str) -> Result<SessionId, Problem> {
+    SessionId::read(text).ok_or_else(|| {
+        Problem::new(StatusCode::BAD_REQUEST, "`session` must be the 32 digits by which sessions are named")
+    })
+}
+
+fn user(realm: &str, name: &str) -> Result<User, Problem> {
+    User::new(realm, name).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))
+}
+
+/// Why a login came to nothing.
+fn refused(refused: &Refused) -> Problem {
+    let status = match refused {
+        Refused::Wrong => StatusCode::UNAUTHORIZED,
+        Refused::UnknownRealm => StatusCode::BAD_REQUEST,
+        Refused::Delayed { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refused::UserFull => StatusCode::CONFLICT,
+        Refused::Busy { .. }
+        | Refused::NodeFull
+        | Refused::Directory(_)
+        | Refused::Unavailable(_)
+        | Refused::Unknown => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let problem = Problem::new(status, refused.to_string());
+    match refused.retry_after() {
+        Some(span) => problem.retry_after(span),
+        None => problem,
+    }
+}
+
+/// Why something with a session came to nothing.
+fn failed(failed: &Failed) -> Problem {
+    let detail = failed.to_string();
+    match failed {
+        Failed::Token(Refusal::Unavailable)
+        | Failed::Directory(_)
+        | Failed::Unavailable(_)
+        | Failed::Unknown => Problem::unavailable(detail),
+        Failed::Token(_) => no_token(&detail),
+        Failed::Forbidden => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failed::NoSession => Problem::new(StatusCode::NOT_FOUND, detail),
+        Failed::UnknownRealm | Failed::Properties(_) => Problem::new(StatusCode::BAD_REQUEST, detail),
+        Failed::Code => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failed::Delayed { retry_after } => {
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).retry_after(*retry_after)
+        }
+    }
+}

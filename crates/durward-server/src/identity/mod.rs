@@ -1,0 +1,108 @@
+//! Who is asking: the session service, made of the settings.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use durward_session::identity::user::Directory;
+use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use durward_session::store::journal::Journal;
+use durward_session::{AuditSettings, Builder, Embedded, Running, Service};
+
+use crate::Clock;
+use crate::settings::{IdentitySettings, SessionMode};
+
+/// The journal of sessions in `identity.data`.
+const SESSIONS: &str = "sessions.journal";
+
+/// The secret of the cluster in `identity.data`, where no other place is named.
+const CLUSTER_KEY: &str = "cluster.key";
+
+/// Starts the service that the settings ask for; nothing where they name no users.
+///
+/// # Errors
+/// A file that cannot be used, or costs of hashes that cannot be.
+pub(crate) fn start(
+    settings: &IdentitySettings,
+    clock: &Clock,
+) -> Result<Option<(Service, Running)>, IdentityError> {
+    let Some(users) = &settings.users else { return Ok(None) };
+    let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
+    let service = settings.service();
+    let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
+    let mut builder = Builder::new(service, moments(clock));
+    for realm in &settings.realms {
+        builder = builder.realm(realm, embedded.clone())?;
+    }
+    if let Some(secret) = cluster_secret(settings)? {
+        builder = builder.cluster_secret(secret);
+    }
+    if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
+        builder = builder.store(Journal::open(&data.join(SESSIONS))?);
+    }
+    if let Some(path) = &settings.audit {
+        builder = builder.audit(AuditSettings {
+            path: path.clone(),
+            file_bytes_max: settings.audit_file_bytes_max,
+            files_max: settings.audit_files_max,
+            sync: settings.sync(),
+        });
+    }
+    builder.start().map(Some)
+}
+
+/// The server's clock, as sessions count.
+fn moments(clock: &Clock) -> durward_session::Clock {
+    let clock = Arc::clone(clock);
+    Arc::new(move || {
+        let since = clock().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    })
+}
+
+/// The secret in the file that is named, or in `data`, where one is made if there is none.
+fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, IdentityError> {
+    if let Some(path) = &settings.cluster_key_path {
+        return read_secret(path).map(Some);
+    }
+    let Some(data) = &settings.data else { return Ok(None) };
+    let failed = |what: &str, error: std::io::Error| {
+        IdentityError::new(format!("cannot {what} `{}`: {error}", data.display()))
+    };
+    fs::create_dir_all(data).map_err(|error| failed("make", error))?;
+    let path = data.join(CLUSTER_KEY);
+    if !path.exists() {
+        make_secret(&path).map_err(|error| failed("write a key in", error))?;
+    }
+    read_secret(&path).map(Some)
+}
+
+fn read_secret(path: &Path) -> Result<[u8; 32], IdentityError> {
+    let wrong = |why: String| IdentityError::new(format!("the cluster key `{}` {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let digits = text.trim();
+    let is_secret = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut secret = [0; 32];
+    for (at, byte) in secret.iter_mut().enumerate() {
+        let digits = digits.get(2 * at..2 * at + 2).filter(|_| is_secret);
+        let read = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        *byte = read.ok_or_else(|| wrong("is not 64 hexadecimal digits".to_owned()))?;
+    }
+    Ok(secret)
+}
+
+/// A new secret, for its owner's eyes only.
+fn make_secret(path: &Path) -> std::io::Result<()> {
+    let mut secret = [0; 32];
+    SystemEntropy.fill(&mut secret).map_err(std::io::Error::other)?;
+    let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()
+}

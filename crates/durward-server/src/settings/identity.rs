@@ -1,0 +1,290 @@
+//! `[identity]`: users, logins and sessions.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use durward_session::identity::login::{PoolSettings, ThrottleSettings};
+use durward_session::identity::protocol::{Mode, NodeSettings, OnLost};
+use durward_session::identity::session::{LimitPolicy, SessionSettings};
+use durward_session::identity::user::HashCosts;
+use durward_session::{AuditSync, SecondStepPolicy, ServiceSettings};
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// What is promised about sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionMode {
+    /// Sessions live and die with the process.
+    #[default]
+    None,
+    /// Logins and logouts are written down behind the answer.
+    BestEffort,
+    /// Logins and logouts are answered once they are written down.
+    AssuredWrite,
+    /// And each validation sees every logout that was answered anywhere.
+    AssuredRead,
+}
+
+/// What becomes of validations while the store cannot be reached, in the assured modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithoutStore {
+    /// They are refused.
+    #[default]
+    Refuse,
+    /// They are answered by what this node knows.
+    ServeStale,
+}
+
+/// What a login beyond `sessions_per_user_max` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BeyondMax {
+    /// Ends the user's oldest session.
+    #[default]
+    DropOldest,
+    /// Is refused.
+    Refuse,
+}
+
+/// When those who have a second step take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecondStepAt {
+    /// At each login.
+    #[default]
+    Login,
+    /// When they step up.
+    StepUp,
+}
+
+/// When the disk is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditSyncs {
+    /// Never.
+    Never,
+    /// Once a second.
+    #[default]
+    EverySecond,
+    /// After each batch of lines.
+    Always,
+}
+
+/// Users, logins and sessions. Without `users` there are none, and `/v1` is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct IdentitySettings {
+    /// The file of the built-in directory, which `durward users` fills; begun where there is none. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users: Option<PathBuf>,
+    /// The realms whose users are in it. Default: the root realm.
+    pub realms: Vec<String>,
+    /// What is promised about sessions. Default: `none`.
+    pub mode: SessionMode,
+    /// What becomes of validations while the store cannot be reached. Default: `refuse`.
+    pub without_store: WithoutStore,
+    /// The directory of the journal of sessions and of the cluster key, for modes other than `none`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
+    /// A file with the secret of the cluster, 64 hexadecimal digits. Default: made in `data`; without that, a new one at each start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_key_path: Option<PathBuf>,
+    /// How long a session lives at most. Default: 2 hours.
+    pub lifetime_s_max: u64,
+    /// How long a session may lie unused; 0 is for ever. Default: 30 minutes.
+    pub idle_s_max: u64,
+    /// How many sessions a user may have; 0 is any number. Default: 0.
+    pub sessions_per_user_max: usize,
+    /// What a login beyond that does. Default: `drop-oldest`.
+    pub beyond_max: BeyondMax,
+    /// How many sessions a node holds. Default: 4 million.
+    pub sessions_max: usize,
+    /// How long a key seals tokens before the next one does. Default: a day.
+    pub key_period_s: u64,
+    /// The cookie that a login sets when it is asked to. Default: `durward_session`.
+    pub cookie_name: String,
+    /// The group whose members administer. Default: `administrators`.
+    pub administrators_group: String,
+    /// The properties that holders of sessions may set themselves. Default: none.
+    pub settable_properties: Vec<String>,
+    /// When those who have a second step take it. Default: at the login.
+    pub second_step: SecondStepAt,
+    /// How many passwords are hashed at once. Default: 1.
+    pub hashing_threads: usize,
+    /// How long a login may wait for its password to be hashed. Default: 3 seconds.
+    pub hashing_wait_ms_max: u64,
+    /// What a hash takes of memory, in KiB. Default: 19 MiB.
+    pub hash_memory_kib: u32,
+    /// How often a hash goes through it. Default: 2.
+    pub hash_passes: u32,
+    /// How many failures of a user cost nothing. Default: 3.
+    pub user_failures_free: u32,
+    /// How many failures from an address cost nothing. Default: 20.
+    pub address_failures_free: u32,
+    /// The longest delay for a user. Default: 1 minute.
+    pub user_delay_s_max: u64,
+    /// The longest delay for an address. Default: 15 minutes.
+    pub address_delay_s_max: u64,
+    /// The directory of the audit record. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+    /// How long a file of it becomes. Default: 64 MiB.
+    pub audit_file_bytes_max: u64,
+    /// How many full files of it are kept; 0 keeps all. Default: 0.
+    pub audit_files_max: usize,
+    /// When the disk is waited for. Default: once a second.
+    pub audit_sync: AuditSyncs,
+}
+
+impl Default for IdentitySettings {
+    fn default() -> IdentitySettings {
+        let throttle = ThrottleSettings::default();
+        let costs = HashCosts::default();
+        let session = SessionSettings::default();
+        IdentitySettings {
+            users: None,
+            realms: vec!["/".to_owned()],
+            mode: SessionMode::None,
+            without_store: WithoutStore::Refuse,
+            data: None,
+            cluster_key_path: None,
+            lifetime_s_max: session.lifetime_max.as_secs(),
+            idle_s_max: session.idle_max.as_secs(),
+            sessions_per_user_max: 0,
+            beyond_max: BeyondMax::DropOldest,
+            sessions_max: session.sessions_max,
+            key_period_s: NodeSettings::default().key_period.as_secs(),
+            cookie_name: "durward_session".to_owned(),
+            administrators_group: "administrators".to_owned(),
+            settable_properties: Vec::new(),
+            second_step: SecondStepAt::Login,
+            hashing_threads: 1,
+            hashing_wait_ms_max: 3_000,
+            hash_memory_kib: costs.memory_kib,
+            hash_passes: costs.passes,
+            user_failures_free: throttle.user_free,
+            address_failures_free: throttle.address_free,
+            user_delay_s_max: throttle.user_delay_max.as_secs(),
+            address_delay_s_max: throttle.address_delay_max.as_secs(),
+            audit: None,
+            audit_file_bytes_max: 64 << 20,
+            audit_files_max: 0,
+            audit_sync: AuditSyncs::EverySecond,
+        }
+    }
+}
+
+impl IdentitySettings {
+    /// Whether there are users at all.
+    pub fn is_on(&self) -> bool {
+        self.users.is_some()
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |name: &str, message: &str| {
+            Err(ConfigError::of_setting(&format!("identity.{name}"), message.to_owned()))
+        };
+        if !self.is_on() {
+            return Ok(());
+        }
+        if self.mode != SessionMode::None && self.data.is_none() {
+            return wrong("mode", "keeps sessions: name the directory for them with `identity.data`");
+        }
+        if self.realms.is_empty() {
+            return wrong("realms", "is empty; the root realm is `/`");
+        }
+        let positive: [(&str, u64); 5] = [
+            ("lifetime_s_max", self.lifetime_s_max),
+            ("key_period_s", self.key_period_s),
+            ("hashing_threads", self.hashing_threads as u64),
+            ("sessions_max", self.sessions_max as u64),
+            ("audit_file_bytes_max", self.audit_file_bytes_max),
+        ];
+        for (name, value) in positive {
+            if value == 0 {
+                return wrong(name, "is 0; the least is 1");
+            }
+        }
+        // A key opens tokens for as long as sessions under it live: with 64 keys at most, this many follow each other.
+        if self.lifetime_s_max / self.key_period_s > 60 {
+            return wrong(
+                "key_period_s",
+                "is too short for `identity.lifetime_s_max`: at most 60 keys are kept",
+            );
+        }
+        if self.lifetime_s_max > u64::from(u32::MAX / 4) {
+            return wrong("lifetime_s_max", "is longer than thirty years");
+        }
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if self.cookie_name.is_empty() || !self.cookie_name.bytes().all(is_token) {
+            return wrong("cookie_name", "is no name that a cookie can have");
+        }
+        Ok(())
+    }
+
+    /// The costs of hashes that are made from now on.
+    pub fn costs(&self) -> HashCosts {
+        HashCosts { memory_kib: self.hash_memory_kib, passes: self.hash_passes, lanes: 1 }
+    }
+
+    pub(crate) fn service(&self) -> ServiceSettings {
+        let seconds = Duration::from_secs;
+        ServiceSettings {
+            node: NodeSettings {
+                mode: match self.mode {
+                    SessionMode::None => Mode::None,
+                    SessionMode::BestEffort => Mode::BestEffort,
+                    SessionMode::AssuredWrite => Mode::AssuredWrite,
+                    SessionMode::AssuredRead => Mode::AssuredRead,
+                },
+                on_lost: match self.without_store {
+                    WithoutStore::Refuse => OnLost::Refuse,
+                    WithoutStore::ServeStale => OnLost::ServeStale,
+                },
+                key_period: seconds(self.key_period_s),
+                ..NodeSettings::default()
+            },
+            session: SessionSettings {
+                lifetime_max: seconds(self.lifetime_s_max),
+                idle_max: seconds(self.idle_s_max),
+                per_user_max: (self.sessions_per_user_max > 0).then_some(self.sessions_per_user_max),
+                on_limit: match self.beyond_max {
+                    BeyondMax::DropOldest => LimitPolicy::DropOldest,
+                    BeyondMax::Refuse => LimitPolicy::Refuse,
+                },
+                sessions_max: self.sessions_max,
+                ..SessionSettings::default()
+            },
+            throttle: ThrottleSettings {
+                user_free: self.user_failures_free,
+                address_free: self.address_failures_free,
+                user_delay_max: seconds(self.user_delay_s_max),
+                address_delay_max: seconds(self.address_delay_s_max),
+                ..ThrottleSettings::default()
+            },
+            pool: PoolSettings {
+                at_once: self.hashing_threads,
+                wait_max: Duration::from_millis(self.hashing_wait_ms_max),
+                ..PoolSettings::default()
+            },
+            administrators_group: self.administrators_group.clone(),
+            settable_properties: self.settable_properties.clone(),
+            second_step: match self.second_step {
+                SecondStepAt::Login => SecondStepPolicy::AtLogin,
+                SecondStepAt::StepUp => SecondStepPolicy::OnStepUp,
+            },
+            ..ServiceSettings::default()
+        }
+    }
+
+    pub(crate) fn sync(&self) -> AuditSync {
+        match self.audit_sync {
+            AuditSyncs::Never => AuditSync::Never,
+            AuditSyncs::EverySecond => AuditSync::EverySecond,
+            AuditSyncs::Always => AuditSync::Always,
+        }
+    }
+}

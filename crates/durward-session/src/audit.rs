@@ -1,0 +1,293 @@
+//! The record of what happened, on disk: lines chained by hashes, in files that are rotated.
+//!
+//! `audit.jsonl` is written to; when it is full it becomes `audit-NUMBER.jsonl`, with the number of its first line, so that names in
+//! order are lines in order. The chain goes on from file to file. A last line that a crash has torn is cut off when the record is opened
+//! again, and a line says so.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use durward_identity::audit::{AuditEvent, Chain, Kind, LINE_BYTES_MAX};
+use durward_identity::{IdentityError, Moment};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::counters::{Counter, Counters};
+
+/// How many events may wait for the disk.
+const EVENTS_MAX: usize = 8192;
+
+/// How many events are written at once.
+const BATCH: usize = 512;
+
+/// The file that is written to.
+const CURRENT: &str = "audit.jsonl";
+
+/// When the disk is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum AuditSync {
+    /// Never: a crash of the machine loses what the system had not written yet.
+    Never,
+    /// Once a second.
+    #[default]
+    EverySecond,
+    /// After each batch of lines.
+    Always,
+}
+
+/// Where the record is and how much of it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditSettings {
+    /// The directory.
+    pub path: PathBuf,
+    /// How long a file may become before the next one is begun.
+    pub file_bytes_max: u64,
+    /// How many full files are kept; the oldest goes. 0 keeps all.
+    pub files_max: usize,
+    /// When the disk is waited for.
+    pub sync: AuditSync,
+}
+
+/// Writes the record. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    events: mpsc::Sender<Entry>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Event(Moment, Box<AuditEvent>),
+    Close(oneshot::Sender<()>),
+}
+
+impl AuditLog {
+    /// Opens the record and goes on with its chain.
+    ///
+    /// # Errors
+    /// The directory or file cannot be used, or the last line of the record is none.
+    pub fn open(
+        settings: AuditSettings,
+        now: Moment,
+        counters: Arc<Counters>,
+    ) -> Result<AuditLog, IdentityError> {
+        let place = settings.path.join(CURRENT);
+        let mut writer = Writer::open(settings).map_err(|error| error.of(place.display()))?;
+        writer.write(now, AuditEvent::new(Kind::Started)).map_err(|error| error.of(place.display()))?;
+        let (events, queue) = mpsc::channel(EVENTS_MAX);
+        let counted = Arc::clone(&counters);
+        thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || writer.work(queue, &counted))
+            .map_err(|error| IdentityError::new(format!("cannot start a thread for the audit: {error}")))?;
+        Ok(AuditLog { events, counters })
+    }
+
+    /// Notes an event, and waits for room where there is none: whoever floods the record waits for it.
+    pub async fn record(&self, at: Moment, event: AuditEvent) {
+        if self.events.send(Entry::Event(at, Box::new(event))).await.is_err() {
+            self.counters.count(Counter::AuditLost);
+        }
+    }
+
+    /// Notes an event where nobody can wait; it is lost, and counted, where there is no room.
+    pub fn note(&self, at: Moment, event: AuditEvent) {
+        if self.events.try_send(Entry::Event(at, Box::new(event))).is_err() {
+            self.counters.count(Counter::AuditLost);
+        }
+    }
+
+    /// Writes everything noted so far, waits for the disk, and closes the file. What is noted later is lost.
+    pub async fn close(&self) {
+        let (done, waits) = oneshot::channel();
+        if self.events.send(Entry::Close(done)).await.is_ok() {
+            // When the writer is gone there is nothing to wait for.
+            let _ = waits.await;
+        }
+    }
+}
+
+struct Writer {
+    settings: AuditSettings,
+    file: File,
+    bytes: u64,
+    chain: Chain,
+    is_dirty: bool,
+}
+
+impl Writer {
+    fn open(settings: AuditSettings) -> Result<Writer, IdentityError> {
+        fs::create_dir_all(&settings.path).map_err(failed)?;
+        let path = settings.path.join(CURRENT);
+        let mut file = OpenOptions::new().read(true).create(true).append(true).open(&path).map_err(failed)?;
+        file.try_lock()
+            .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
+        let (bytes, torn) = cut_torn(&mut file)?;
+        let last = match last_line(&mut file, bytes)? {
+            Some(line) => Some(line),
+            None => last_of_rotated(&settings.path)?,
+        };
+        let chain = last.map_or(Ok(Chain::default()), |line| Chain::after(&line))?;
+        if torn > 0 {
+            tracing::warn!(
+                bytes = torn,
+                "the audit record ended with a line that was not whole; it was cut off"
+            );
+        }
+        Ok(Writer { settings, file, bytes, chain, is_dirty: false })
+    }
+
+    fn work(mut self, mut queue: mpsc::Receiver<Entry>, counters: &Counters) {
+        let mut synced = Instant::now();
+        let mut batch = Vec::new();
+        while queue.blocking_recv_many(&mut batch, BATCH) > 0 {
+            for entry in batch.drain(..) {
+                match entry {
+                    Entry::Event(at, event) => self.write_or_count(at, *event, counters),
+                    Entry::Close(done) => {
+                        self.sync();
+                        drop(self);
+                        // Whoever waited may have gone.
+                        let _ = done.send(());
+                        return;
+                    }
+                }
+            }
+            let is_due = match self.settings.sync {
+                AuditSync::Never => false,
+                AuditSync::EverySecond => synced.elapsed() >= Duration::from_secs(1),
+                AuditSync::Always => true,
+            };
+            if is_due {
+                self.sync();
+                synced = Instant::now();
+            }
+        }
+        self.sync();
+    }
+
+    fn write_or_count(&mut self, at: Moment, event: AuditEvent, counters: &Counters) {
+        if let Err(error) = self.write(at, event) {
+            counters.count(Counter::AuditLost);
+            tracing::error!(%error, "a line of the audit record is lost");
+        }
+    }
+
+    fn sync(&mut self) {
+        if self.is_dirty
+            && let Err(error) = self.file.sync_data()
+        {
+            tracing::error!(%error, "the disk does not take the audit record");
+        }
+        self.is_dirty = false;
+    }
+
+    fn write(&mut self, at: Moment, event: AuditEvent) -> Result<(), IdentityError> {
+        if self.bytes >= self.settings.file_bytes_max {
+            self.rotate()?;
+        }
+        let before = self.chain.clone();
+        let line = self.chain.line(at, event)? + "\n";
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            // What may be there of the line must not stand before the next one.
+            let _ = self.file.set_len(self.bytes);
+            self.chain = before;
+            return Err(failed(error));
+        }
+        self.bytes += line.len() as u64;
+        self.is_dirty = true;
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> Result<(), IdentityError> {
+        self.sync();
+        let current = self.settings.path.join(CURRENT);
+        let first = first_number(&current).unwrap_or_else(|| self.chain.checkpoint().number());
+        let full = self.settings.path.join(format!("audit-{first:015}.jsonl"));
+        fs::rename(&current, full).map_err(failed)?;
+        let file = OpenOptions::new().read(true).create(true).append(true).open(&current).map_err(failed)?;
+        file.try_lock()
+            .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
+        self.file = file;
+        self.bytes = 0;
+        let mut full = rotated(&self.settings.path).map_err(failed)?;
+        let excess = match self.settings.files_max {
+            0 => 0,
+            max => full.len().saturating_sub(max),
+        };
+        for old in full.drain(..excess) {
+            fs::remove_file(old).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: io::Error) -> IdentityError {
+    IdentityError::new(error.to_string())
+}
+
+/// The full files, oldest first.
+fn rotated(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        if name.starts_with("audit-") && name.ends_with(".jsonl") {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn last_of_rotated(path: &Path) -> Result<Option<String>, IdentityError> {
+    let Some(last) = rotated(path).map_err(failed)?.pop() else { return Ok(None) };
+    let mut file = File::open(&last).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    last_line(&mut file, bytes).map_err(|error| error.of(last.display()))
+}
+
+/// Cuts off what follows the last end of a line. How long the file is then, and how much was cut.
+fn cut_torn(file: &mut File) -> Result<(u64, u64), IdentityError> {
+    let length = file.metadata().map_err(failed)?.len();
+    let tail = tail(file, length)?;
+    let torn = tail.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
+    if torn > 0 && torn == tail.len() as u64 && length > torn {
+        return Err(IdentityError::new("the audit record ends with what is no line of it"));
+    }
+    file.set_len(length - torn).map_err(failed)?;
+    Ok((length - torn, torn))
+}
+
+/// The end of a file, at least one line of it.
+fn tail(file: &mut File, length: u64) -> Result<Vec<u8>, IdentityError> {
+    let from = length.saturating_sub(2 * LINE_BYTES_MAX as u64);
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    let mut tail = Vec::new();
+    file.take(length - from).read_to_end(&mut tail).map_err(failed)?;
+    Ok(tail)
+}
+
+/// The last line of a file of whole lines, without its end.
+fn last_line(file: &mut File, length: u64) -> Result<Option<String>, IdentityError> {
+    let tail = tail(file, length)?;
+    let whole = tail.strip_suffix(b"\n").unwrap_or(&tail);
+    let last = whole.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    match std::str::from_utf8(last) {
+        Ok("") => Ok(None),
+        Ok(line) => Ok(Some(line.to_owned())),
+        Err(_) => Err(IdentityError::new("the last line of the audit record is no text")),
+    }
+}
+
+/// The number of a file's first line: what stands after `{"number":`.
+fn first_number(path: &Path) -> Option<u64> {
+    let mut head = [0; 64];
+    let count = File::open(path).ok()?.read(&mut head).ok()?;
+    let text = std::str::from_utf8(head.get(..count)?).ok()?;
+    text.strip_prefix("{\"number\":")?.split(',').next()?.parse().ok()
+}

@@ -1,0 +1,113 @@
+//! What is counted, for metrics.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// How many threads count without disturbing each other.
+const LANES: usize = 16;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// Validations that found a session.
+    Validated,
+    /// Validations that refused a token.
+    ValidationRefused,
+    /// Validations that could not be answered.
+    ValidationUnavailable,
+    /// Logins that gave a session.
+    LoginGranted,
+    /// Logins that failed: password, code, user.
+    LoginFailed,
+    /// Logins that came too soon after failures.
+    LoginDelayed,
+    /// Logins turned away because too many came at once.
+    LoginTurnedAway,
+    /// Logins that could not be decided: directory, store or node.
+    LoginUnavailable,
+    /// Logouts.
+    Logout,
+    /// Sessions of others ended by administrators.
+    Revoked,
+    /// Orders that the store's queue had no room for; most are sent again.
+    OrderDropped,
+    /// Lines of the audit that could not be written.
+    AuditLost,
+}
+
+/// All there are, with the names they have in metrics.
+const NAMES: [(Counter, &str); 12] = [
+    (Counter::Validated, "validated"),
+    (Counter::ValidationRefused, "validation_refused"),
+    (Counter::ValidationUnavailable, "validation_unavailable"),
+    (Counter::LoginGranted, "login_granted"),
+    (Counter::LoginFailed, "login_failed"),
+    (Counter::LoginDelayed, "login_delayed"),
+    (Counter::LoginTurnedAway, "login_turned_away"),
+    (Counter::LoginUnavailable, "login_unavailable"),
+    (Counter::Logout, "logout"),
+    (Counter::Revoked, "revoked"),
+    (Counter::OrderDropped, "order_dropped"),
+    (Counter::AuditLost, "audit_lost"),
+];
+
+/// Alone on its cache lines: validation on one core must not wait for another's count.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Lane([AtomicU64; NAMES.len()]);
+
+/// Counts since the start.
+#[derive(Debug, Default)]
+pub struct Counters([Lane; LANES]);
+
+thread_local! {
+    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
+
+fn lane() -> usize {
+    LANE.with(|lane| {
+        let number = lane.get().unwrap_or_else(|| NEXT_LANE.fetch_add(1, Ordering::Relaxed) % LANES);
+        lane.set(Some(number));
+        number
+    })
+}
+
+impl Counters {
+    /// One more.
+    pub(crate) fn count(&self, counter: Counter) {
+        if let Some(cell) = self.0.get(lane()).and_then(|lane| lane.0.get(counter as usize)) {
+            cell.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many there were.
+    pub fn get(&self, counter: Counter) -> u64 {
+        let of_lane =
+            |lane: &Lane| lane.0.get(counter as usize).map_or(0, |cell| cell.load(Ordering::Relaxed));
+        self.0.iter().map(of_lane).sum()
+    }
+
+    /// All counts, each with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        NAMES.iter().map(|(counter, name)| (*name, self.get(*counter)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_all_threads_are_added_up() {
+        let counters = Counters::default();
+        std::thread::scope(|scope| {
+            for _ in 0..40 {
+                scope.spawn(|| (0..100).for_each(|_| counters.count(Counter::Logout)));
+            }
+        });
+        assert_eq!(counters.get(Counter::Logout), 4_000);
+        assert!(NAMES.iter().enumerate().all(|(at, (counter, _))| *counter as usize == at));
+    }
+}

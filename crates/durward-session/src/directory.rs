@@ -1,0 +1,121 @@
+//! Where users are: the trait that directories implement, and the one that is built in.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::login::PoolSettings;
+use durward_identity::session::User;
+use durward_identity::user::{Account, Checked, Password, UserStore};
+use durward_identity::{IdentityError, Moment};
+
+use crate::hashing::Hashing;
+
+/// Why a directory does not answer. Nobody gets in then, and it counts as no failure of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DirectoryFault {
+    /// Too much waits for it; this long from now there may be room.
+    Busy {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
+    /// It cannot say at the moment. The reason is for the operator, and holds no secret.
+    Failed(IdentityError),
+}
+
+impl From<IdentityError> for DirectoryFault {
+    fn from(error: IdentityError) -> DirectoryFault {
+        DirectoryFault::Failed(error)
+    }
+}
+
+/// An answer that may take a while.
+pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, DirectoryFault>> + Send + 'a>>;
+
+/// Where the users of a realm are.
+///
+/// Calls run on the service's own runtime, which has time and I/O, and are not given up when the caller goes. They bound their
+/// own time and how many of them go on at once, and must not block. An implementation gives the same
+/// answer, in about the same time, for a user that does not exist and for a wrong password.
+pub trait UserDirectory: Send + Sync {
+    /// Whether this is the user's password.
+    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked>;
+
+    /// What is known of a user.
+    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>>;
+
+    /// Whether this is a code of the user's second step. It is used up by that. A directory that has no second steps says `false`;
+    /// then no account of its has one.
+    fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool>;
+
+    /// How many wait and how many are being served, for metrics.
+    fn load(&self) -> (usize, usize) {
+        (0, 0)
+    }
+}
+
+/// A directory whose calls block, on threads of its own: the built-in one, whose passwords are hashed.
+pub struct Embedded {
+    store: Arc<dyn UserStore>,
+    hashing: Hashing,
+}
+
+impl Embedded {
+    /// Puts threads before a directory.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    pub fn new(store: Arc<dyn UserStore>, pool: PoolSettings) -> Result<Embedded, IdentityError> {
+        let hashing = Hashing::start(pool)
+            .map_err(|error| IdentityError::new(format!("cannot start a thread for hashing: {error}")))?;
+        Ok(Embedded { store, hashing })
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn UserStore) -> Result<T, IdentityError> + Send + 'static,
+    ) -> Result<T, DirectoryFault> {
+        let store = Arc::clone(&self.store);
+        match self.hashing.run(move || work(&*store)).await {
+            Err(busy) => Err(DirectoryFault::Busy { retry_after: busy.retry_after }),
+            Ok(None) => Err(IdentityError::new("looking at a password failed").into()),
+            Ok(Some(result)) => Ok(result?),
+        }
+    }
+}
+
+impl UserDirectory for Embedded {
+    fn check<'a>(&'a self, now: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+        Box::pin(async move {
+            let user = user.clone();
+            // It was text; and it is dropped when it has been hashed.
+            let password = String::from_utf8_lossy(password.expose()).into_owned();
+            self.run(move |store| store.check(now, &user, &Password::new(&password)?)).await
+        })
+    }
+
+    /// Does not block: users are in memory.
+    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+        Box::pin(async move { Ok(self.store.account(user)?) })
+    }
+
+    /// Writes down that the code is used: on a thread, for the disk.
+    fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool> {
+        Box::pin(async move {
+            let (user, code) = (user.clone(), code.to_owned());
+            self.run(move |store| store.check_code(now, &user, &code)).await
+        })
+    }
+
+    fn load(&self) -> (usize, usize) {
+        self.hashing.load()
+    }
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Embedded").field(&self.hashing).finish()
+    }
+}

@@ -1,0 +1,178 @@
+//! The driver: the one task that owns the protocol's node, brings it events and carries out its effects.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, Outlook};
+use durward_identity::session::Record;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::Clock;
+use crate::audit::AuditLog;
+use crate::counters::{Counter, Counters};
+use crate::outcome::Ended;
+use crate::store::{Knowledge, Order, Told};
+
+/// How many questions may wait for the driver; who comes then waits for a place.
+pub(crate) const QUESTIONS_MAX: usize = 4096;
+
+/// How many notices of ended sessions a listener may be behind before he is told that he missed some.
+pub(crate) const ENDED_BEHIND_MAX: usize = 4096;
+
+/// How much is taken from a queue at once.
+const BATCH: usize = 256;
+
+/// How often the node is told the time.
+const TICK: Duration = Duration::from_millis(500);
+
+/// A question and where its answer goes.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) ask: AskId,
+    pub(crate) event: Event,
+    pub(crate) answer: oneshot::Sender<Answer>,
+}
+
+pub(crate) struct Driver {
+    pub(crate) node: Node,
+    pub(crate) clock: Clock,
+    pub(crate) questions: mpsc::Receiver<Question>,
+    pub(crate) told: mpsc::Receiver<Told>,
+    pub(crate) orders: mpsc::Sender<Order>,
+    pub(crate) ended: broadcast::Sender<Ended>,
+    pub(crate) outlook: watch::Sender<Outlook>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) audit: Option<AuditLog>,
+    pub(crate) waiting: HashMap<AskId, oneshot::Sender<Answer>>,
+    /// Records that the store's queue had no room for.
+    pub(crate) refused: Vec<Event>,
+}
+
+impl Driver {
+    /// Works until `stop` comes. The store's queue closes then.
+    pub(crate) async fn run(mut self, mut stop: oneshot::Receiver<()>) {
+        let (mut questions, mut told) = (Vec::new(), Vec::new());
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            tokio::select! {
+                _ = &mut stop => return,
+                count = self.questions.recv_many(&mut questions, BATCH) => {
+                    if count == 0 {
+                        return;
+                    }
+                }
+                count = self.told.recv_many(&mut told, BATCH) => {
+                    if count == 0 {
+                        // The store's task has ended; nothing will be heard of it any more.
+                        return self.without_store(stop).await;
+                    }
+                }
+                _ = ticks.tick() => self.handle(Event::Tick),
+            }
+            questions.drain(..).for_each(|question| self.ask(question));
+            told.drain(..).for_each(|told| self.take(told));
+            self.after();
+        }
+    }
+
+    /// Answers that there is no store, until the end.
+    async fn without_store(mut self, mut stop: oneshot::Receiver<()>) {
+        tracing::error!("the session store has ended: this node cannot take logins any more; restart it");
+        self.handle(Event::Lost);
+        self.after();
+        loop {
+            tokio::select! {
+                _ = &mut stop => return,
+                question = self.questions.recv() => match question {
+                    None => return,
+                    Some(question) => self.ask(question),
+                },
+                () = tokio::time::sleep(TICK) => self.handle(Event::Tick),
+            }
+            self.after();
+        }
+    }
+
+    fn ask(&mut self, question: Question) {
+        let Question { ask, event, answer } = question;
+        self.waiting.insert(ask, answer);
+        self.handle(event);
+    }
+
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::Happened(event) => self.handle(event),
+            Told::Knowledge(to) => match self.node.knowledge() {
+                // Whoever asked may have gone.
+                Ok(records) => drop(to.send(Knowledge { applied: self.node.outlook().applied, records })),
+                Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
+            },
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let mut effects = Vec::new();
+        self.node.handle((self.clock)(), event, &mut effects);
+        effects.into_iter().for_each(|effect| self.carry_out(effect));
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match Order::of(effect) {
+            Ok(order) => self.order(order),
+            Err(Effect::Answer { ask, answer }) => {
+                if let Some(to) = self.waiting.remove(&ask) {
+                    // Whoever asked may have gone.
+                    let _ = to.send(answer);
+                }
+            }
+            // Nobody need be listening.
+            Err(Effect::Ended(revocation)) => drop(self.ended.send(Ended::These(revocation))),
+            Err(Effect::Trouble(error)) => tracing::error!(%error, "sessions"),
+            Err(
+                Effect::Store { .. }
+                | Effect::Tell { .. }
+                | Effect::CatchUp { .. }
+                | Effect::AskLast { .. }
+                | Effect::AskPeers,
+            ) => {}
+        }
+    }
+
+    /// Gives an order to the store, without ever waiting for it.
+    fn order(&mut self, order: Order) {
+        self.audit_key(&order);
+        let Err(refused) = self.orders.try_send(order) else { return };
+        self.counters.count(Counter::OrderDropped);
+        match refused.into_inner() {
+            Order::Store { id, record: _ } => self.refused.push(Event::NotStored { id }),
+            Order::Tell { .. } | Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers => {}
+        }
+    }
+
+    /// A key that this node has made. What is sent again is noted again: a line more is better than one less.
+    fn audit_key(&self, order: &Order) {
+        if let (Order::Store { record: Record::Key(_), .. }, Some(audit)) = (order, &self.audit) {
+            audit.note((self.clock)(), AuditEvent::new(Kind::KeyRotated));
+        }
+    }
+
+    fn after(&mut self) {
+        for event in std::mem::take(&mut self.refused) {
+            self.handle(event);
+        }
+        let outlook = self.node.outlook();
+        if outlook.lack.is_none() && self.outlook.borrow().lack.is_some() {
+            // What is due when a node is ready, its first key, need not wait for the next tick.
+            self.handle(Event::Tick);
+        }
+        self.outlook.send_if_modified(|old| {
+            let is_other = *old != outlook;
+            *old = outlook;
+            is_other
+        });
+    }
+}

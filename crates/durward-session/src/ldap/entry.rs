@@ -1,0 +1,156 @@
+//! From a typed name to a filter, and from an entry to an account.
+
+use std::collections::BTreeMap;
+
+use durward_identity::IdentityError;
+use durward_identity::session::User;
+use durward_identity::user::Account;
+use ldap3::{SearchEntry, ldap_escape};
+
+use super::dn;
+use super::settings::{LdapMembership, LdapSettings};
+
+/// What an entry of a user must hold, and what else is wanted of it.
+pub(super) struct Wanted<'s> {
+    settings: &'s LdapSettings,
+}
+
+/// All that match `filter` and have `name` in one of the attributes. The name means itself, whatever is in it (RFC 4515, 3).
+pub(super) fn filter_of_name(filter: &str, attributes: &[String], name: &str) -> String {
+    let name = ldap_escape(name);
+    let any: String = attributes.iter().map(|attribute| format!("({attribute}={name})")).collect();
+    format!("(&{filter}(|{any}))")
+}
+
+/// The values of an attribute, whose name is written in any case.
+pub(super) fn values(entry: &SearchEntry, attribute: &str) -> Vec<String> {
+    let all = entry.attrs.iter().filter(|(name, _)| name.eq_ignore_ascii_case(attribute));
+    all.flat_map(|(_, values)| values.iter().cloned()).collect()
+}
+
+/// A name as directories compare it: without case, and spaces count once.
+fn folded(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase()
+}
+
+impl<'s> Wanted<'s> {
+    pub(super) fn of(settings: &'s LdapSettings) -> Wanted<'s> {
+        Wanted { settings }
+    }
+
+    /// What to ask for. All of it: whoever asks for nothing gets everything.
+    pub(super) fn attributes(&self) -> Vec<String> {
+        let LdapSettings { login_attributes, name_attribute, attributes, groups, .. } = self.settings;
+        let of_groups = groups.as_ref().and_then(|groups| match &groups.membership {
+            LdapMembership::OfUser(attribute) => Some(attribute),
+            LdapMembership::OfGroup { .. } => None,
+        });
+        let all = login_attributes.iter().chain([name_attribute]).chain(attributes).chain(of_groups);
+        let mut all: Vec<String> = all.cloned().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Whether an entry has the name that was typed.
+    pub(super) fn has_name(&self, entry: &SearchEntry, typed: &str) -> bool {
+        let typed = folded(typed);
+        let mut login = self.settings.login_attributes.iter();
+        login.any(|attribute| values(entry, attribute).iter().any(|value| folded(value) == typed))
+    }
+
+    /// The account that an entry is, under the directory's name for it.
+    ///
+    /// # Errors
+    /// It has not one name.
+    pub(super) fn account(&self, user: &User, entry: &SearchEntry) -> Result<Account, IdentityError> {
+        let LdapSettings { name_attribute, attributes, .. } = self.settings;
+        let names = values(entry, name_attribute);
+        let [name] = names.as_slice() else {
+            return Err(IdentityError::new(format!(
+                "the entry `{}` has {} values of `{name_attribute}` where one is wanted",
+                entry.dn.escape_default(),
+                names.len()
+            )));
+        };
+        let mut account = Account::new(&User::new(user.realm(), name)?);
+        let known: BTreeMap<String, Vec<String>> =
+            attributes.iter().map(|name| (name.clone(), values(entry, name))).collect();
+        account.attributes = known.into_iter().filter(|(_, values)| !values.is_empty()).collect();
+        Ok(account)
+    }
+
+    /// The groups that an entry says it is in.
+    pub(super) fn groups_of_user(&self, entry: &SearchEntry, attribute: &str, base: &str) -> Vec<String> {
+        let groups = values(entry, attribute).into_iter().filter(|group| dn::is_below(group, base));
+        groups.filter_map(|group| dn::first_value(&group)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn what_is_typed_never_changes_the_filter() {
+        let attributes = ["uid".to_owned(), "mail".to_owned()];
+        let filter = |name: &str| filter_of_name("(objectClass=person)", &attributes, name);
+        assert_eq!(filter("anna"), "(&(objectClass=person)(|(uid=anna)(mail=anna)))");
+        for typed in
+            ["*", "a*", "anna)(uid=*", "*)(|(uid=*", "\\2a", "a\0b", "(", ")", "\\", "ä)(", "&", "!(x=y)"]
+        {
+            let filter = filter(typed);
+            let inside = filter.trim_start_matches("(&(objectClass=person)(|(uid=");
+            let inside = inside.split(")(mail=").next().unwrap();
+            assert!(!inside.contains(['*', '(', ')', '\0']), "{typed:?}: {filter}");
+            assert!(ldap3::parse_filter(&filter).is_ok(), "{typed:?}: {filter}");
+        }
+    }
+
+    fn entry(attributes: &[(&str, &[&str])]) -> SearchEntry {
+        let attrs: HashMap<String, Vec<String>> = attributes
+            .iter()
+            .map(|(name, values)| {
+                ((*name).to_owned(), values.iter().map(|value| (*value).to_owned()).collect())
+            })
+            .collect();
+        SearchEntry { dn: "uid=anna,ou=people,dc=x".to_owned(), attrs, bin_attrs: HashMap::new() }
+    }
+
+    #[test]
+    fn the_directorys_name_counts_and_not_what_was_typed() {
+        let mut settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
+        settings.login_attributes = vec!["uid".to_owned(), "mail".to_owned()];
+        settings.attributes = vec!["mail".to_owned()];
+        let wanted = Wanted::of(&settings);
+        let entry = entry(&[("UID", &["anna"]), ("mail", &["Anna@example.org"]), ("other", &["x"])]);
+        assert!(wanted.has_name(&entry, "anna@EXAMPLE.org") && wanted.has_name(&entry, "ANNA"));
+        assert!(!wanted.has_name(&entry, "eva"));
+        let typed = User::new("/", "anna@EXAMPLE.org").unwrap();
+        let account = wanted.account(&typed, &entry).unwrap();
+        assert_eq!((account.realm.as_str(), account.subject.as_str()), ("/", "anna"));
+        assert_eq!(account.attributes.keys().collect::<Vec<_>>(), ["mail"]);
+    }
+
+    #[test]
+    fn an_entry_without_one_name_is_nobody() {
+        let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
+        let user = User::new("/", "anna").unwrap();
+        for names in [&[][..], &["anna", "eva"]] {
+            assert!(Wanted::of(&settings).account(&user, &entry(&[("uid", names)])).is_err());
+        }
+    }
+
+    #[test]
+    fn groups_elsewhere_do_not_count() {
+        let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
+        let entry = entry(&[(
+            "memberOf",
+            &["cn=doctors,ou=groups,dc=x", "cn=administrators,ou=people,dc=x", "cn=a\\,b,ou=Groups,dc=x"],
+        )]);
+        let mut groups = Wanted::of(&settings).groups_of_user(&entry, "memberof", "ou=groups,dc=x");
+        groups.sort();
+        assert_eq!(groups, ["a,b", "doctors"]);
+    }
+}

@@ -1,0 +1,290 @@
+//! Users in an LDAP directory: OpenLDAP, OpenDJ, Active Directory.
+//!
+//! A login is a search and a bind. The search finds the one entry that has the typed name in one of the login attributes; the bind
+//! asks the directory whether the password is that entry's. What the entry holds becomes the account.
+//!
+//! # What is not believed
+//!
+//! - What was typed: it is escaped where it goes into a filter, and is no part of a name of an entry.
+//! - An empty password: a directory takes a bind without one for "nobody in particular", and says yes (RFC 4513, 5.1.2). So does a
+//!   password with a zero byte, where a server in C may see the end.
+//! - More than one entry: nobody gets in.
+//! - An entry that is not below the base, or does not have the name that was typed: a directory that answers another
+//!   question than was asked is not asked for anybody's password.
+//! - Groups elsewhere than below the groups' base, whatever they are called.
+//! - Answers without an end: a server that sends more than a MiB for one is hung up on.
+//! - Referrals: see [`LdapReferrals`].
+
+mod address;
+mod connect;
+mod dn;
+mod entry;
+mod pool;
+mod settings;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::session::User;
+use durward_identity::user::{Account, Checked, Password, Why};
+use durward_identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use ldap3::{Scope, SearchEntry};
+
+use self::connect::{Connector, Question, Reply};
+use self::entry::{Wanted, filter_of_name};
+use self::pool::{NoAnswer, Pool};
+pub use self::settings::{
+    ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
+    LdapSecurity, LdapSettings, SERVERS_MAX,
+};
+use crate::directory::{Answering, DirectoryFault, UserDirectory};
+
+/// How many referrals of one answer are followed.
+const REFERRALS_MAX: usize = 4;
+
+/// How many groups a user may have. Whoever has more does not get in, because some would have to be left out.
+const GROUPS_MAX: usize = 1000;
+
+/// When to come again when too many ask.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A file with a password is no longer than that.
+const SECRET_BYTES_MAX: u64 = 4096;
+
+/// Users in an LDAP directory.
+pub struct LdapDirectory(Arc<Inner>);
+
+struct Inner {
+    settings: LdapSettings,
+    pool: Pool,
+    /// The name of an entry that is not there, for the time that a bind takes.
+    nobody: String,
+}
+
+/// An entry of a user, and the server that it was found at where that is not just any.
+struct Found {
+    dn: String,
+    server: Option<usize>,
+    account: Account,
+}
+
+impl LdapDirectory {
+    /// A directory that is not connected yet: files that are named are read here, the network is for later.
+    ///
+    /// # Errors
+    /// A setting is wrong, a file cannot be read or does not hold what it should, or there is no randomness.
+    pub fn new(settings: LdapSettings) -> Result<LdapDirectory, IdentityError> {
+        settings.check()?;
+        let search_as = match &settings.search_as {
+            Some((dn, path)) => Some((dn.clone(), secret(path)?)),
+            None => None,
+        };
+        let connector = Connector::new(&settings)?;
+        let LdapSettings { connections_max, answer_within, rest, .. } = settings;
+        let pool =
+            Pool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
+        let mut name = [0; 8];
+        SystemEntropy.fill(&mut name)?;
+        let nobody = format!("cn=nobody-{:016x},{}", u64::from_be_bytes(name), settings.base);
+        Ok(LdapDirectory(Arc::new(Inner { settings, pool, nobody })))
+    }
+}
+
+impl UserDirectory for LdapDirectory {
+    fn check<'a>(&'a self, _: Moment, user: &'a User, password: Password<'a>) -> Answering<'a, Checked> {
+        let (inner, user) = (Arc::clone(&self.0), user.clone());
+        let password = String::from_utf8_lossy(password.expose()).into_owned();
+        contained(async move { inner.check(&user, password).await })
+    }
+
+    fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
+        let (inner, user) = (Arc::clone(&self.0), user.clone());
+        contained(async move { Ok(inner.find(&user).await?.map(|found| found.account)) })
+    }
+
+    /// Directories have no second steps.
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
+    fn load(&self) -> (usize, usize) {
+        self.0.pool.load()
+    }
+}
+
+/// Runs as a task: what the crate for the protocol does with an answer that is none of LDAP ends there.
+fn contained<'a, T: Send + 'static>(
+    work: impl Future<Output = Result<T, DirectoryFault>> + Send + 'static,
+) -> Answering<'a, T> {
+    let task = tokio::spawn(work);
+    Box::pin(async move {
+        task.await
+            .unwrap_or_else(|_| Err(IdentityError::new("the directory's answer cannot be understood").into()))
+    })
+}
+
+impl From<NoAnswer> for DirectoryFault {
+    fn from(why: NoAnswer) -> DirectoryFault {
+        match why {
+            NoAnswer::Busy => DirectoryFault::Busy { retry_after: RETRY_AFTER },
+            NoAnswer::Failed(message) => DirectoryFault::Failed(IdentityError::new(message)),
+        }
+    }
+}
+
+impl Inner {
+    async fn check(&self, user: &User, password: String) -> Result<Checked, DirectoryFault> {
+        if password.is_empty() || password.contains('\0') {
+            return Ok(Checked::Wrong(Why::Password));
+        }
+        let Some(Found { dn, server, account }) = self.find(user).await? else {
+            let nobody = Question::Bind { dn: self.nobody.clone(), password };
+            self.pool.ask(&nobody, None).await?;
+            return Ok(Checked::Wrong(Why::UnknownUser));
+        };
+        let mut reply =
+            self.pool.ask(&Question::Bind { dn: dn.clone(), password: password.clone() }, server).await?;
+        if let Reply::Elsewhere(urls) = &reply {
+            let Some((server, other)) = self.servers_of(urls).into_iter().next() else {
+                return Err(failed("the directory refers to servers that are not asked: see `referrals`"));
+            };
+            let dn = other.unwrap_or(dn);
+            reply = self.pool.ask(&Question::Bind { dn, password }, Some(server)).await?;
+        }
+        match reply {
+            Reply::Bound => Ok(Checked::Right(Box::new(account))),
+            Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
+            Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
+            Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
+        }
+    }
+
+    /// The one entry of a user.
+    async fn find(&self, user: &User) -> Result<Option<Found>, DirectoryFault> {
+        let LdapSettings { base, scope, user_filter, login_attributes, .. } = &self.settings;
+        let wanted = Wanted::of(&self.settings);
+        let filter = filter_of_name(user_filter, login_attributes, user.subject());
+        let question = |base: &str| Question::Search {
+            base: base.to_owned(),
+            scope: scope.scope(),
+            filter: filter.clone(),
+            attributes: wanted.attributes(),
+            entries_max: 1,
+        };
+        let (entries, are_all) = self.search(&question, base).await?;
+        let mut entries = entries.into_iter();
+        let Some((entry, server, base)) = entries.next() else { return Ok(None) };
+        if !are_all || entries.next().is_some() {
+            tracing::warn!(
+                "several entries of the directory have the same login name: nobody gets in with it"
+            );
+            return Ok(None);
+        }
+        if !dn::is_below(&entry.dn, &base) || !wanted.has_name(&entry, user.subject()) {
+            return Err(failed("the directory answers with an entry that was not asked for"));
+        }
+        let mut account = wanted.account(user, &entry).map_err(DirectoryFault::Failed)?;
+        account.groups = self.groups(&wanted, &entry, &account, server).await?;
+        Ok(Some(Found { dn: entry.dn, server, account }))
+    }
+
+    /// Entries with the server they are of, where they were referred to, and the base that they must be below.
+    async fn search(
+        &self,
+        question: &(impl Fn(&str) -> Question + Sync),
+        base: &str,
+    ) -> Result<(Vec<(SearchEntry, Option<usize>, String)>, bool), DirectoryFault> {
+        let Reply::Found { entries, mut are_all, referrals } = self.pool.ask(&question(base), None).await?
+        else {
+            return Err(failed("the directory answers another question"));
+        };
+        let mut found: Vec<_> = entries.into_iter().map(|entry| (entry, None, base.to_owned())).collect();
+        for (server, other) in self.servers_of(&referrals) {
+            let base = other.unwrap_or_else(|| base.to_owned());
+            let reply = self.pool.ask(&question(&base), Some(server)).await?;
+            if let Reply::Found { entries, are_all: are_all_there, .. } = reply {
+                are_all &= are_all_there;
+                found.extend(entries.into_iter().map(|entry| (entry, Some(server), base.clone())));
+            }
+        }
+        Ok((found, are_all))
+    }
+
+    /// The servers that referrals mean, and the entries to search below; none where they are not to be followed.
+    fn servers_of(&self, referrals: &[String]) -> Vec<(usize, Option<String>)> {
+        match self.settings.referrals {
+            LdapReferrals::Never => Vec::new(),
+            LdapReferrals::SameHosts => {
+                let known = referrals.iter().filter_map(|url| {
+                    let (address, dn) = address::referral(url)?;
+                    Some((self.pool.server_of(&address)?, dn))
+                });
+                known.take(REFERRALS_MAX).collect()
+            }
+        }
+    }
+
+    async fn groups(
+        &self,
+        wanted: &Wanted<'_>,
+        entry: &SearchEntry,
+        account: &Account,
+        server: Option<usize>,
+    ) -> Result<Vec<String>, DirectoryFault> {
+        let Some(groups) = &self.settings.groups else { return Ok(Vec::new()) };
+        let (filter, name_attribute) = match &groups.membership {
+            LdapMembership::OfUser(attribute) => {
+                return Ok(wanted.groups_of_user(entry, attribute, &groups.base));
+            }
+            LdapMembership::OfGroup { filter, attribute, holds, name_attribute } => {
+                let member = match holds {
+                    LdapMember::Dn => entry.dn.as_str(),
+                    LdapMember::Name => account.subject.as_str(),
+                };
+                (filter_of_name(filter, std::slice::from_ref(attribute), member), name_attribute)
+            }
+        };
+        let question = Question::Search {
+            base: groups.base.clone(),
+            scope: Scope::Subtree,
+            filter,
+            attributes: vec![name_attribute.clone()],
+            entries_max: GROUPS_MAX,
+        };
+        match self.pool.ask(&question, server).await? {
+            Reply::Found { entries, are_all: true, .. } => {
+                let below = entries.iter().filter(|entry| dn::is_below(&entry.dn, &groups.base));
+                Ok(below.flat_map(|entry| entry::values(entry, name_attribute)).collect())
+            }
+            Reply::Found { are_all: false, .. } => {
+                Err(failed(&format!("a user is in more than {GROUPS_MAX} groups")))
+            }
+            Reply::Bound | Reply::WrongPassword | Reply::NotAllowed | Reply::Elsewhere(_) => {
+                Err(failed("the directory answers another question"))
+            }
+        }
+    }
+}
+
+fn failed(message: &str) -> DirectoryFault {
+    DirectoryFault::Failed(IdentityError::new(message))
+}
+
+/// What a file holds, without the end of its last line.
+fn secret(path: &std::path::Path) -> Result<String, IdentityError> {
+    let failed = |message: String| IdentityError::new(message).of(path.display());
+    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if length > SECRET_BYTES_MAX {
+        return Err(failed(format!("is longer than {SECRET_BYTES_MAX} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() { Err(failed("is empty".to_owned())) } else { Ok(text.to_owned()) }
+}
+
+impl fmt::Debug for LdapDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LdapDirectory({:?}, {})", self.0.settings.servers, self.0.settings.base)
+    }
+}

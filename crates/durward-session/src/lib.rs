@@ -1,0 +1,55 @@
+//! The session service over a runtime: who may log in, whether a session lives, and what ends it.
+//!
+//! [`durward_identity`] decides; this crate gives it a clock, threads and a disk. [`Builder::start`] starts a node and gives the
+//! [`Service`], which is cheap to clone and may be used from any thread and any runtime. Surfaces (HTTP) are put before
+//! it, stores and directories behind it.
+//!
+//! ```text
+//!   surfaces ---> Service --- validate: Sessions, on the caller's thread, no waiting
+//!                    |
+//!                    |------- login: throttle, UserDirectory (hashing threads, or a network), second step, audit
+//!                    |
+//!                    '------> driver (owns protocol::Node) --- Order ---> store (memory, journal, or a network)
+//!                                 ^------------ Event via NodeLink -----------'
+//! ```
+//!
+//! # The two seams
+//!
+//! [`Store`] carries records: it gets [`Order`]s through a bounded channel and gives back
+//! [`Event`](durward_identity::protocol::Event)s through a [`NodeLink`]. [`UserDirectory`] knows users: [`Embedded`] is the
+//! directory that is built in, whose hashing has threads of its own.
+//!
+//! # What is not here
+//!
+//! No HTTP, no cookies, no JSON; no policy; no clock but the one that is given.
+
+mod audit;
+mod challenge;
+mod counters;
+mod directory;
+mod driver;
+mod hashing;
+#[cfg(feature = "ldap")]
+pub mod ldap;
+#[cfg(feature = "nats")]
+pub mod nats;
+mod outcome;
+mod service;
+mod settings;
+mod start;
+pub mod store;
+
+use std::sync::Arc;
+
+pub use audit::{AuditLog, AuditSettings, AuditSync};
+pub use counters::{Counter, Counters};
+pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
+pub use durward_identity as identity;
+pub use outcome::{Administrator, Ended, Failed, Granted, Login, Refused, Who};
+pub use service::{LoginRequest, Purpose, Service, Wanted};
+pub use settings::{SecondStepPolicy, ServiceSettings};
+pub use start::{Builder, Running};
+pub use store::{NodeLink, Order, Store};
+
+/// Gives the time. The binary has the wall's.
+pub type Clock = Arc<dyn Fn() -> durward_identity::Moment + Send + Sync>;

@@ -1,0 +1,132 @@
+//! The connection: made again when it is lost, with growing pauses.
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_nats::{Client, ConnectOptions, Event};
+use durward_identity::IdentityError;
+use tokio::sync::watch;
+
+use super::settings::{NatsLogin, NatsSettings};
+
+/// A file with a password, a token or credentials is no longer than that.
+const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// How often the server is asked whether it is there; after three questions without an answer, another one is tried.
+const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// The longest pause between two attempts to connect.
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Whether there is a connection, and how many there were. Two numbers tell of a connection that was lost and found unseen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Connection {
+    pub(super) is_up: bool,
+    pub(super) count: u64,
+}
+
+/// What must be known to connect, read from its files.
+pub(super) struct Options(ConnectOptions);
+
+impl Options {
+    /// Reads the files that the settings name.
+    ///
+    /// # Errors
+    /// Which cannot be used.
+    pub(super) fn read(settings: &NatsSettings) -> Result<Options, IdentityError> {
+        let mut options = ConnectOptions::new()
+            .name("durward")
+            .connection_timeout(settings.answer_within)
+            .request_timeout(Some(settings.answer_within))
+            .ping_interval(PING_EVERY)
+            .retry_on_initial_connect()
+            .max_reconnects(None)
+            .reconnect_delay_callback(pause);
+        options = match &settings.login {
+            NatsLogin::Nobody => options,
+            NatsLogin::Credentials(path) => options
+                .credentials(&secret(path)?)
+                .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))?,
+            NatsLogin::Password(user, path) => options.user_and_password(user.clone(), secret(path)?),
+            NatsLogin::Token(path) => options.token(secret(path)?),
+        };
+        let is_tls = settings.tls || settings.servers.iter().any(|server| server.starts_with("tls://"));
+        options = options.require_tls(is_tls);
+        if let Some(ca) = &settings.ca_file {
+            readable(ca)?;
+            options = options.add_root_certificates(ca.clone());
+        }
+        if let Some((certificate, key)) = &settings.certificate {
+            readable(certificate)?;
+            readable(key)?;
+            options = options.add_client_certificate(certificate.clone(), key.clone());
+        }
+        Ok(Options(options))
+    }
+
+    /// Begins to connect, and says from then on whether there is a connection.
+    ///
+    /// # Errors
+    /// What no further attempt would change.
+    pub(super) async fn connect(
+        self,
+        settings: &NatsSettings,
+    ) -> Result<(Client, watch::Receiver<Connection>), String> {
+        let (sender, receiver) = watch::channel(Connection::default());
+        let options = self.0.event_callback(move |event| {
+            see(&sender, &event);
+            std::future::ready(())
+        });
+        let client = options.connect(&settings.servers).await.map_err(|error| error.to_string())?;
+        Ok((client, receiver))
+    }
+}
+
+fn see(connection: &watch::Sender<Connection>, event: &Event) {
+    match event {
+        Event::Connected => {
+            connection.send_modify(|it| *it = Connection { is_up: true, count: it.count + 1 })
+        }
+        Event::Disconnected | Event::Closed => connection.send_modify(|it| it.is_up = false),
+        Event::ServerError(_) | Event::ClientError(_) => tracing::warn!("session store: {event}"),
+        Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) => {
+            tracing::info!("session store: {event}")
+        }
+    }
+}
+
+/// The first attempt at once, then with growing pauses.
+fn pause(attempts: usize) -> Duration {
+    let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(u32::MAX).min(10);
+    (Duration::from_millis(50) * 2_u32.pow(doublings)).min(PAUSE_MAX)
+}
+
+fn readable(path: &Path) -> Result<(), IdentityError> {
+    std::fs::File::open(path)
+        .map(drop)
+        .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))
+}
+
+/// What a file holds, without the end of its last line.
+fn secret(path: &Path) -> Result<String, IdentityError> {
+    let failed = |message: String| IdentityError::new(message).of(path.display());
+    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if length > SECRET_BYTES_MAX {
+        return Err(failed(format!("is longer than {SECRET_BYTES_MAX} bytes")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() { Err(failed("is empty".to_owned())) } else { Ok(text.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_limit() {
+        assert_eq!(pause(0), pause(1));
+        assert!(pause(1) < pause(2) && pause(2) < pause(3));
+        assert_eq!(pause(1_000_000), PAUSE_MAX);
+    }
+}

@@ -1,0 +1,250 @@
+//! The link between a node and the stream: up when the stream has answered, down when it has not for too long.
+//!
+//! ```text
+//!              connected, the stream opened, a first question answered: tells Connected
+//!      Down ----------------------------------------------------------------------------> Up
+//!        ^                                                                                 |
+//!        '---- disconnected, no question answered for SILENCE_MAX, or a record unreadable -'  tells Lost
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::protocol::{Event, RecordId};
+use durward_identity::session::Record;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+use super::connect::Connection;
+use super::reader::{self, Wanted};
+use super::{Shared, fresh, stream, writer};
+use crate::store::{NodeLink, ORDERS_MAX, Order};
+
+/// How often the link looks at itself.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often the stream is asked when nobody asks.
+const BEAT_EVERY: Duration = Duration::from_millis(900);
+
+/// After so long without an answer of the stream, it counts as gone. The node itself believes it for as long.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
+
+/// How long to wait before the stream is opened again.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// How long the writer may take to finish when the node stops.
+const FINISH_WITHIN: Duration = Duration::from_secs(2);
+
+enum State {
+    Down { next_try: Instant, is_trying: bool },
+    Up { heard: Instant, beat: Instant },
+}
+
+/// What came of something that was under way. Those of an earlier life of the link are of no matter.
+enum Done {
+    Opened { life: u64, opened: Result<Opened, String> },
+    Asked { life: u64, question: Option<u64>, answer: Result<u64, String> },
+}
+
+/// A stream that is there and answers.
+struct Opened {
+    /// What names this very stream.
+    made: String,
+    last: u64,
+}
+
+struct Link {
+    shared: Arc<Shared>,
+    node: NodeLink,
+    connection: watch::Receiver<Connection>,
+    /// Which connection this life of the link is over.
+    count: u64,
+    life: u64,
+    state: State,
+    under_way: JoinSet<Done>,
+    /// What named the stream that the node's numbers are of.
+    made: Option<String>,
+    /// The last complaint, which is not repeated.
+    said: Option<String>,
+    wanted: watch::Sender<Wanted>,
+    records: mpsc::Sender<(RecordId, Record)>,
+}
+
+/// Works until the orders end or the node is gone.
+pub(super) async fn keep(
+    shared: Arc<Shared>,
+    connection: watch::Receiver<Connection>,
+    mut orders: mpsc::Receiver<Order>,
+    node: NodeLink,
+) {
+    let (wanted, wanted_seen) = watch::channel(Wanted::default());
+    let (records, records_seen) = mpsc::channel(ORDERS_MAX);
+    let mut readers = JoinSet::new();
+    readers.spawn(reader::read(shared.clone(), wanted_seen, node.clone()));
+    let mut writers = JoinSet::new();
+    writers.spawn(writer::write(shared.clone(), records_seen, node.clone()));
+    let mut link = Link {
+        shared,
+        node,
+        connection,
+        count: 0,
+        life: 0,
+        state: State::Down { next_try: Instant::now(), is_trying: false },
+        under_way: JoinSet::new(),
+        made: None,
+        said: None,
+        wanted,
+        records,
+    };
+    let mut look = interval(LOOK_EVERY);
+    look.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut unreadable = link.shared.unreadable.subscribe();
+    let mut is_there = true;
+    while is_there {
+        is_there = tokio::select! {
+            order = orders.recv() => match order {
+                None => break,
+                Some(order) => link.take(order).await,
+            },
+            Some(Ok(done)) = link.under_way.join_next() => link.done(done).await,
+            _ = look.tick() => link.look().await,
+            Ok(()) = link.connection.changed() => link.look().await,
+            Ok(()) = unreadable.changed() => link.look().await,
+        };
+    }
+    drop(link);
+    let _ = timeout(FINISH_WITHIN, writers.join_next()).await;
+}
+
+impl Link {
+    /// Whether the node is still there; as everywhere below.
+    async fn take(&mut self, order: Order) -> bool {
+        match order {
+            Order::Store { id, record } => {
+                if self.records.try_send((id, record)).is_err() {
+                    return self.node.happened(Event::NotStored { id }).await;
+                }
+            }
+            Order::CatchUp { after } => {
+                self.wanted.send_modify(|wanted| *wanted = Wanted { after, times: wanted.times + 1 });
+            }
+            Order::AskLast { question } => self.ask(Some(question)),
+            // The protocol asks for these only where there is no store.
+            Order::Tell { .. } | Order::AskPeers => {}
+        }
+        true
+    }
+
+    fn ask(&mut self, question: Option<u64>) {
+        let State::Up { beat, .. } = &mut self.state else { return };
+        *beat = Instant::now();
+        let (shared, life) = (self.shared.clone(), self.life);
+        self.under_way.spawn(async move {
+            let answer = fresh::ask(&shared).await;
+            Done::Asked { life, question, answer }
+        });
+    }
+
+    async fn done(&mut self, done: Done) -> bool {
+        match done {
+            Done::Opened { life, opened } if life == self.life => match opened {
+                Ok(opened) => self.up(opened).await,
+                Err(message) => self.down(&message).await,
+            },
+            Done::Asked { life, question, answer } if life == self.life => {
+                let last = match answer {
+                    Ok(last) => last,
+                    Err(message) => {
+                        tracing::debug!("the session store does not answer: {message}");
+                        return true;
+                    }
+                };
+                if let State::Up { heard, .. } = &mut self.state {
+                    *heard = Instant::now();
+                }
+                match question {
+                    Some(question) => self.node.happened(Event::Last { question, last }).await,
+                    None => true,
+                }
+            }
+            Done::Opened { .. } | Done::Asked { .. } => true,
+        }
+    }
+
+    async fn up(&mut self, opened: Opened) -> bool {
+        let made = self.made.get_or_insert_with(|| opened.made.clone());
+        if *made != opened.made {
+            let message = format!(
+                "the stream `{}` is another one than before, and what the one before held is lost; restore it, or restart \
+                 the nodes to accept that",
+                self.shared.settings.stream
+            );
+            return self.down(&message).await;
+        }
+        let now = Instant::now();
+        self.state = State::Up { heard: now, beat: now };
+        self.said = None;
+        tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
+        self.node.happened(Event::Connected { last: opened.last }).await
+    }
+
+    async fn down(&mut self, message: &str) -> bool {
+        let was_up = matches!(self.state, State::Up { .. });
+        self.state = State::Down { next_try: Instant::now() + PAUSE, is_trying: false };
+        self.life += 1;
+        if self.said.as_deref() != Some(message) {
+            tracing::warn!("no session store: {message}");
+            self.said = Some(message.to_owned());
+        }
+        !was_up || self.node.happened(Event::Lost).await
+    }
+
+    /// Sees to it that the state is what the connection and the answers say.
+    async fn look(&mut self) -> bool {
+        let mut unreadable = None;
+        self.shared.unreadable.send_if_modified(|it| {
+            unreadable = it.take();
+            // Only the reader has news.
+            false
+        });
+        if let Some(message) = unreadable {
+            return self.down(&message).await;
+        }
+        let connection = *self.connection.borrow_and_update();
+        let now = Instant::now();
+        match &mut self.state {
+            State::Up { .. } if !connection.is_up || connection.count != self.count => {
+                self.down("the connection is lost").await
+            }
+            State::Up { heard, .. } if now.duration_since(*heard) > SILENCE_MAX => {
+                self.down("no majority of its servers answers").await
+            }
+            State::Up { beat, .. } => {
+                if now.duration_since(*beat) >= BEAT_EVERY {
+                    self.ask(None);
+                }
+                true
+            }
+            State::Down { next_try, is_trying } if connection.is_up && !*is_trying && now >= *next_try => {
+                *is_trying = true;
+                self.count = connection.count;
+                self.open();
+                true
+            }
+            State::Down { .. } => true,
+        }
+    }
+
+    fn open(&mut self) {
+        let (shared, life) = (self.shared.clone(), self.life);
+        self.under_way.spawn(async move {
+            let Shared { context, settings, retention, subjects, .. } = &*shared;
+            let opened = match stream::open(context, settings, retention, subjects).await {
+                Ok(made) => fresh::ask(&shared).await.map(|last| Opened { made, last }),
+                Err(message) => Err(message),
+            };
+            Done::Opened { life, opened }
+        });
+    }
+}

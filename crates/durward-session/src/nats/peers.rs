@@ -1,0 +1,224 @@
+//! News between nodes without a store, as well as can be: for the mode `none`.
+//!
+//! What a node tells, it publishes under `tell`; who was not connected at that moment misses it. A node that starts asks under `ask`, and
+//! whoever knows something answers with all of it, in parts; the first answer that is complete is taken.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_nats::{HeaderMap, Message, Subscriber};
+use bytes::{BufMut, Bytes, BytesMut};
+use durward_identity::protocol::Event;
+use durward_identity::session::Record;
+use futures_util::StreamExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::Shared;
+use crate::store::{Knowledge, NodeLink, Order};
+
+/// Who says it.
+const FROM: &str = "Durward-Node";
+/// Which part of an answer it is, from 0 on.
+const PART: &str = "Durward-Part";
+/// Stands in the last part.
+const LAST: &str = "Durward-Last";
+
+/// How long a part may become. Servers take messages of 1 MiB unless told otherwise.
+const PART_BYTES_MAX: usize = 256 * 1024;
+
+/// How much of answers is kept while they come.
+const ANSWERS_BYTES_MAX: usize = 1 << 30;
+
+/// Works until the orders end or the node is gone.
+pub(super) async fn talk(
+    shared: Arc<Shared>,
+    name: String,
+    mut orders: mpsc::Receiver<Order>,
+    node: NodeLink,
+) {
+    let subjects = (shared.subjects.tell(), shared.subjects.ask());
+    let (told, asked) = (
+        shared.client.subscribe(subjects.0.clone()).await,
+        shared.client.subscribe(subjects.1.clone()).await,
+    );
+    let (Ok(mut told), Ok(mut asked)) = (told, asked) else {
+        tracing::error!("nodes cannot tell each other: no subscription to `{}`", subjects.0);
+        return;
+    };
+    let mut under_way: JoinSet<()> = JoinSet::new();
+    loop {
+        tokio::select! {
+            order = orders.recv() => match order {
+                None => break,
+                Some(Order::Tell { record }) => tell(&shared, &name, &subjects.0, &record).await,
+                Some(Order::AskPeers) => {
+                    under_way.spawn(ask(shared.clone(), name.clone(), subjects.1.clone(), node.clone()));
+                }
+                // The protocol asks for these only where there is a store.
+                Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => {}
+            },
+            Some(message) = told.next() => {
+                if let Some(record) = heard(&name, &message)
+                    && !node.happened(Event::Told { record }).await
+                {
+                    break;
+                }
+            }
+            Some(message) = asked.next() => {
+                if from(&message) != Some(name.as_str())
+                    && let Some(reply) = message.reply
+                {
+                    under_way.spawn(answer(shared.clone(), name.clone(), reply.to_string(), node.clone()));
+                }
+            }
+            Some(_) = under_way.join_next() => {}
+        }
+    }
+    let _ = timeout(shared.settings.answer_within, shared.client.flush()).await;
+}
+
+fn from(message: &Message) -> Option<&str> {
+    message.headers.as_ref()?.get(FROM).map(|name| name.as_str())
+}
+
+async fn tell(shared: &Shared, name: &str, subject: &str, record: &Record) {
+    let mut headers = HeaderMap::new();
+    headers.insert(FROM, name);
+    let sent = shared.client.publish_with_headers(subject.to_owned(), headers, record.to_bytes().into());
+    // Without a connection the library keeps some; who hears of it is as good as can be.
+    let _ = timeout(shared.settings.answer_within, sent).await;
+}
+
+fn heard(name: &str, message: &Message) -> Option<Record> {
+    if from(message) == Some(name) {
+        return None;
+    }
+    match Record::from_bytes(&message.payload) {
+        Ok(record) => Some(record),
+        Err(error) => {
+            tracing::warn!("another node tells what cannot be read: {error}");
+            None
+        }
+    }
+}
+
+/// Answers with all that this node knows. Who has no key has not begun, and knows nothing.
+async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink) {
+    let Some(Knowledge { records, .. }) = node.knowledge().await else { return };
+    if !records.iter().any(|record| matches!(record, Record::Key(_))) {
+        return;
+    }
+    let parts = pack(&records);
+    let count = parts.len();
+    for (number, part) in parts.into_iter().enumerate() {
+        let mut headers = HeaderMap::new();
+        headers.insert(FROM, name.as_str());
+        headers.insert(PART, number.to_string().as_str());
+        if number + 1 == count {
+            headers.insert(LAST, "1");
+        }
+        if shared.client.publish_with_headers(reply.clone(), headers, part).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// An answer that comes.
+#[derive(Default)]
+struct Answer {
+    records: Vec<Record>,
+    parts: usize,
+}
+
+async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink) {
+    let reply = shared.client.new_inbox();
+    let Ok(answers) = shared.client.subscribe(reply.clone()).await else { return };
+    let mut headers = HeaderMap::new();
+    headers.insert(FROM, name.as_str());
+    let asked = shared.client.publish_with_reply_and_headers(subject, reply, headers, Bytes::new()).await;
+    if asked.is_ok()
+        && let Some(records) = collect(answers, &shared).await
+    {
+        node.happened(Event::Knows { records }).await;
+    }
+}
+
+/// The first answer that is complete.
+async fn collect(mut answers: Subscriber, shared: &Shared) -> Option<Vec<Record>> {
+    let mut coming: HashMap<String, Answer> = HashMap::new();
+    let mut bytes = 0;
+    loop {
+        let message = timeout(shared.settings.answer_within, answers.next()).await.ok()??;
+        bytes += message.payload.len();
+        if bytes > ANSWERS_BYTES_MAX {
+            tracing::warn!(
+                "other nodes know more than {ANSWERS_BYTES_MAX} bytes: this node starts without it"
+            );
+            return None;
+        }
+        // A server that knows of nobody who listens says so with a message that has a status.
+        let Some(name) = from(&message).map(str::to_owned) else { continue };
+        let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
+        let answer = coming.entry(name).or_default();
+        let part = header(PART).and_then(|part| part.as_str().parse::<usize>().ok());
+        let Some(records) = unpack(&message.payload).filter(|_| part == Some(answer.parts)) else { continue };
+        answer.parts += 1;
+        answer.records.extend(records);
+        if header(LAST).is_some() {
+            return Some(std::mem::take(&mut answer.records));
+        }
+    }
+}
+
+/// Records one after the other, each behind its length.
+fn pack(records: &[Record]) -> Vec<Bytes> {
+    let mut parts = Vec::new();
+    let mut part = BytesMut::new();
+    for record in records {
+        let bytes = record.to_bytes();
+        if !part.is_empty() && part.len() + bytes.len() + 4 > PART_BYTES_MAX {
+            parts.push(part.split().freeze());
+        }
+        part.put_u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        part.put_slice(&bytes);
+    }
+    parts.push(part.freeze());
+    parts
+}
+
+fn unpack(mut part: &[u8]) -> Option<Vec<Record>> {
+    let mut records = Vec::new();
+    while !part.is_empty() {
+        let (length, rest) = part.split_first_chunk::<4>()?;
+        let (record, rest) = rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)?;
+        records.push(Record::from_bytes(record).ok()?);
+        part = rest;
+    }
+    Some(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use durward_identity::session::SealedKey;
+
+    #[test]
+    fn what_is_packed_is_unpacked_in_order_whatever_the_parts() {
+        let records: Vec<Record> = (0..2000).map(|n| Record::Key(SealedKey(vec![7; n]))).collect();
+        let parts = pack(&records);
+        assert!(parts.len() > 1 && parts.iter().all(|part| part.len() <= PART_BYTES_MAX));
+        let back: Vec<Record> = parts.iter().filter_map(|part| unpack(part)).flatten().collect();
+        assert_eq!(back, records);
+    }
+
+    #[test]
+    fn parts_that_are_cut_short_are_refused() {
+        let part = pack(&[Record::Key(SealedKey(vec![1; 9]))]).remove(0);
+        for length in 1..part.len() {
+            assert!(unpack(&part[..length]).is_none());
+        }
+        assert!(unpack(&[0xff; 8]).is_none());
+    }
+}

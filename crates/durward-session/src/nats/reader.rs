@@ -1,0 +1,194 @@
+//! Reads the stream in order, from where the node says.
+//!
+//! A consumer is a reader's place at one server, with no state that matters: when the server is gone, or a message was lost on the
+//! way, another one is made that begins where this one was.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, push};
+use async_nats::jetstream::message::Message as StreamMessage;
+use async_nats::{HeaderMap, StatusCode, Subscriber, header};
+use bytes::Bytes;
+use durward_identity::protocol::Event;
+use durward_identity::session::Record;
+use futures_util::StreamExt;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::Shared;
+use super::subject::record_id;
+use crate::store::NodeLink;
+
+/// The server says at least so often that it is there.
+const HEARTBEAT: Duration = Duration::from_millis(500);
+
+/// After so long without any word, another consumer is made.
+const SILENCE_MAX: Duration = Duration::from_millis(1600);
+
+/// After so long without a reader, the server forgets a consumer.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// How long to wait before the next try.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
+
+/// From which number on records are wanted; and how often that was said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) after: u64,
+    pub(super) times: u64,
+}
+
+/// Where reading is.
+struct Place {
+    /// The number of the last message that was told, or from which reading began.
+    after: u64,
+    /// How many messages this consumer has sent.
+    count: u64,
+}
+
+/// Why a consumer was given up.
+enum Over {
+    /// The node wants to hear from another place on.
+    Asked,
+    /// Something is missing, or nothing comes.
+    Broken,
+    /// A record cannot be read: the link says so, and the node begins again.
+    Unreadable,
+    /// The node is gone.
+    Node,
+}
+
+pub(super) async fn read(shared: Arc<Shared>, mut wanted: watch::Receiver<Wanted>, node: NodeLink) {
+    let mut place = Place { after: 0, count: 0 };
+    let mut over = Over::Asked;
+    if wanted.changed().await.is_err() {
+        return;
+    }
+    loop {
+        match over {
+            Over::Asked => place.after = wanted.borrow_and_update().after,
+            Over::Broken => sleep(TRY_AGAIN_AFTER).await,
+            Over::Unreadable => {
+                if wanted.changed().await.is_err() {
+                    return;
+                }
+                place.after = wanted.borrow_and_update().after;
+            }
+            Over::Node => return,
+        }
+        place.count = 0;
+        over = match consume(&shared, place.after).await {
+            Ok(messages) => follow(&shared, messages, &mut place, &mut wanted, &node).await,
+            Err(message) => {
+                tracing::debug!("cannot read the session store: {message}");
+                if wanted.has_changed().unwrap_or(true) { Over::Asked } else { Over::Broken }
+            }
+        };
+        if wanted.has_changed().is_err() {
+            return;
+        }
+    }
+}
+
+async fn consume(shared: &Shared, after: u64) -> Result<Subscriber, String> {
+    let deliver_subject = shared.client.new_inbox();
+    // Whoever is not there yet when the consumer is made hears nothing.
+    let messages =
+        shared.client.subscribe(deliver_subject.clone()).await.map_err(|error| error.to_string())?;
+    let config = push::Config {
+        deliver_subject,
+        filter_subjects: shared.subjects.wanted(),
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: after + 1 },
+        ack_policy: AckPolicy::None,
+        flow_control: true,
+        idle_heartbeat: HEARTBEAT,
+        inactive_threshold: FORGOTTEN_AFTER,
+        num_replicas: 1,
+        memory_storage: true,
+        ..push::Config::default()
+    };
+    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str()).await;
+    made.map(|_| messages).map_err(|error| error.to_string())
+}
+
+async fn follow(
+    shared: &Shared,
+    mut messages: Subscriber,
+    place: &mut Place,
+    wanted: &mut watch::Receiver<Wanted>,
+    node: &NodeLink,
+) -> Over {
+    loop {
+        let next = tokio::select! {
+            biased;
+            changed = wanted.changed() => {
+                return if changed.is_ok() { Over::Asked } else { Over::Node };
+            }
+            next = timeout(SILENCE_MAX, messages.next()) => next,
+        };
+        let Ok(Some(message)) = next else { return Over::Broken };
+        if let Some(status) = message.status {
+            let is_alive =
+                status == StatusCode::IDLE_HEARTBEAT && is_complete(message.headers.as_ref(), place);
+            if !is_alive {
+                return Over::Broken;
+            }
+            if let Some(reply) = message.reply {
+                // Flow control: the server goes on when all that it sent has come here.
+                let _ = shared.client.publish(reply, Bytes::new()).await;
+            }
+            continue;
+        }
+        let message = StreamMessage { message, context: shared.context.clone() };
+        match told(shared, &message, place) {
+            Ok(Some(event)) => {
+                if !node.happened(event).await {
+                    return Over::Node;
+                }
+            }
+            Ok(None) => return Over::Broken,
+            Err(message) => {
+                shared.unreadable.send_replace(Some(message));
+                return Over::Unreadable;
+            }
+        }
+    }
+}
+
+/// A heartbeat says how many messages went before it.
+fn is_complete(headers: Option<&HeaderMap>, place: &Place) -> bool {
+    let last = headers.and_then(|headers| headers.get(header::NATS_LAST_CONSUMER));
+    last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
+}
+
+/// The event for a message; nothing if one before it is missing.
+///
+/// # Errors
+/// It is not what a node of this version writes. Whoever went on without it might accept sessions that it ends.
+fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<Option<Event>, String> {
+    let Ok(info) = message.info() else { return Ok(None) };
+    if info.consumer_sequence != place.count + 1 {
+        return Ok(None);
+    }
+    let (number, after) = (info.stream_sequence, place.after);
+    let event = if message.subject.as_str() == shared.subjects.own_fresh {
+        Event::Idle { last: number, after }
+    } else {
+        let stream = &shared.settings.stream;
+        let unreadable = |why: String| {
+            format!(
+                "record {number} of stream `{stream}` cannot be read: {why}; if no newer node wrote it, remove it with \
+                 `nats stream rmm {stream} {number}`"
+            )
+        };
+        let id = message.headers.as_ref().and_then(|headers| headers.get(header::NATS_MESSAGE_ID));
+        let Some(id) = id.and_then(|id| record_id(id.as_str())) else {
+            return Err(unreadable("it has no name".to_owned()));
+        };
+        let record = Record::from_bytes(&message.payload).map_err(|error| unreadable(error.to_string()))?;
+        Event::Delivered { number, after, id, record }
+    };
+    *place = Place { after: number, count: place.count + 1 };
+    Ok(Some(event))
+}

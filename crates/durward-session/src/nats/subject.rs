@@ -1,0 +1,113 @@
+//! What is sent under which subject, and how long it is kept.
+//!
+//! Under `durward.STREAM.` there are `r.KIND` for records, `f.NODE` for a node's questions about freshness, and outside the
+//! stream, for the mode `none`, `tell` and `ask`.
+
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_identity::protocol::RecordId;
+use durward_identity::session::{Record, Revocation};
+
+use super::settings::{Retention, SLACK};
+
+/// The subjects of one cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Subjects {
+    root: String,
+    /// Where this node asks how fresh it is.
+    pub(super) own_fresh: String,
+}
+
+impl Subjects {
+    pub(super) fn new(stream: &str, node: &str) -> Subjects {
+        let root = format!("durward.{stream}");
+        Subjects { own_fresh: format!("{root}.f.{node}"), root }
+    }
+
+    /// What the stream keeps.
+    pub(super) fn of_stream(&self) -> Vec<String> {
+        vec![format!("{}.r.>", self.root), format!("{}.f.*", self.root)]
+    }
+
+    /// What this node wants of the stream: all records, and its own questions.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        vec![format!("{}.r.>", self.root), self.own_fresh.clone()]
+    }
+
+    pub(super) fn of_record(&self, record: &Record) -> String {
+        let kind = match record {
+            Record::Login(_) => "login",
+            Record::Revoked(Revocation::Session { .. } | Revocation::Ended { .. }) => "end",
+            Record::Revoked(Revocation::User { .. }) => "user",
+            Record::Revoked(Revocation::All { .. }) => "all",
+            Record::Touched(_) => "touch",
+            Record::Changed { .. } => "change",
+            Record::Key(_) => "key",
+        };
+        format!("{}.r.{kind}", self.root)
+    }
+
+    pub(super) fn tell(&self) -> String {
+        format!("{}.tell", self.root)
+    }
+
+    pub(super) fn ask(&self) -> String {
+        format!("{}.ask", self.root)
+    }
+}
+
+/// How long the store is to keep a record, where that is shorter than [`Retention::longest`]. The moment is this node's; how far it may be
+/// wrong is in the slack.
+pub(super) fn kept_for(record: &Record, now: Moment, retention: &Retention) -> Option<Duration> {
+    let until = |ends: Moment| Some(ends.since(now) + SLACK);
+    match record {
+        Record::Login(live) => until(live.ends),
+        Record::Revoked(Revocation::Session { ends, .. }) => until(*ends),
+        Record::Revoked(Revocation::Ended { sessions }) => {
+            until(sessions.iter().map(|(_, ends)| *ends).max().unwrap_or(now))
+        }
+        Record::Touched(_) => Some(retention.of_touches()),
+        // These do not say when the sessions end that they are about.
+        Record::Revoked(Revocation::User { .. } | Revocation::All { .. })
+        | Record::Changed { .. }
+        | Record::Key(_) => None,
+    }
+}
+
+/// Reads what [`RecordId`] writes.
+pub(super) fn record_id(text: &str) -> Option<RecordId> {
+    let (node, count) = text.split_once('-')?;
+    if node.len() != 16 {
+        return None;
+    }
+    Some(RecordId { node: u64::from_str_radix(node, 16).ok()?, count: count.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use durward_identity::protocol::NodeSettings;
+    use durward_identity::session::{SessionId, SessionSettings, User};
+
+    #[test]
+    fn what_names_a_record_is_read_as_it_was_written() {
+        let id = RecordId { node: 0x00ff_0000_1234_5678, count: 77 };
+        assert_eq!(record_id(&id.to_string()), Some(id));
+        for wrong in ["", "-", "00ff-1", "zzzzzzzzzzzzzzzz-1", "00ff000012345678-", "00ff000012345678-x"] {
+            assert_eq!(record_id(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_revocation_outlives_the_login_it_is_for_whichever_clock_is_wrong() {
+        let retention = Retention::of(&NodeSettings::default(), &SessionSettings::default());
+        let user = User::new("/", "anna").unwrap();
+        let ends = Moment::from_s(100_000);
+        let record = Record::Revoked(Revocation::Session { user, id: SessionId([1; 16]), ends });
+        for clock in [Moment::from_s(99_000 - 30), Moment::from_s(99_000 + 30)] {
+            let kept = kept_for(&record, clock, &retention).unwrap();
+            assert!(kept >= ends.since(Moment::from_s(99_000)));
+        }
+    }
+}

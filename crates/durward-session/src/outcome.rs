@@ -1,0 +1,245 @@
+//! What comes of asking: sessions that were granted, and why something was refused.
+
+use std::fmt;
+use std::time::Duration;
+
+use durward_identity::protocol::Lack;
+use durward_identity::session::{Claims, Level, Refusal, Revocation, SessionId, User};
+use durward_identity::user::Account;
+use durward_identity::{IdentityError, Moment, Stamp};
+
+/// A session that was granted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Granted {
+    /// The token: whoever has it has the session.
+    pub token: String,
+    /// What names the session; no secret.
+    pub id: SessionId,
+    /// Whose it is.
+    pub user: User,
+    /// How sure it is who the user is.
+    pub level: Level,
+    /// When it ends, however much it is used.
+    pub ends: Moment,
+    /// How long it may lie unused; zero is for ever.
+    pub idle: Duration,
+}
+
+/// What came of a login that did not fail.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Login {
+    /// A session, and what the directory knows of its user.
+    Granted(Granted, Box<Account>),
+    /// It was the right user, and no session was wanted.
+    Recognized(Box<Account>),
+    /// The password was right, and a code is wanted: give it with this text to [`crate::Service::answer_challenge`], on any node.
+    /// The text is no secret that opens anything by itself.
+    CodeNeeded(String),
+}
+
+/// Why a login came to nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// No such user, another password, a disabled user, a wrong code, or a challenge that is over: whoever asks is not to know which.
+    Wrong,
+    /// There is no such realm.
+    UnknownRealm,
+    /// Too many failures: to be tried again after this.
+    Delayed {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
+    /// Too many log in at once: to be tried again after this.
+    Busy {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
+    /// The user has as many sessions as he may.
+    UserFull,
+    /// The node has as many sessions as it can.
+    NodeFull,
+    /// The directory cannot say at the moment; the reason is for the operator.
+    Directory(IdentityError),
+    /// This node cannot take logins at the moment.
+    Unavailable(Lack),
+    /// The store did not say in time whether it has the session: it comes to nothing.
+    Unknown,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Wrong => f.write_str("the login failed"),
+            Refused::UnknownRealm => f.write_str("there is no such realm"),
+            Refused::Delayed { retry_after } => {
+                write!(f, "too many failed logins; try again in {} s", seconds(*retry_after))
+            }
+            Refused::Busy { retry_after } => {
+                write!(f, "too many logins at once; try again in {} s", seconds(*retry_after))
+            }
+            Refused::UserFull => f.write_str("this user has as many sessions as he may; log out of one"),
+            Refused::NodeFull => f.write_str("this node has as many sessions as it can; try another one"),
+            Refused::Directory(_) => f.write_str("the user directory cannot be asked; try again later"),
+            Refused::Unavailable(lack) => lack.fmt(f),
+            Refused::Unknown => {
+                f.write_str("the session store did not answer in time; the login came to nothing")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Refused {
+    /// When to try again, where that helps.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Refused::Delayed { retry_after } | Refused::Busy { retry_after } => Some(*retry_after),
+            Refused::Directory(_) | Refused::Unavailable(_) | Refused::Unknown => {
+                Some(Duration::from_secs(1))
+            }
+            Refused::Wrong | Refused::UnknownRealm | Refused::UserFull | Refused::NodeFull => None,
+        }
+    }
+}
+
+fn seconds(span: Duration) -> u64 {
+    span.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
+}
+
+/// Why something that is done with a session came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// The token that was shown is not accepted.
+    Token(Refusal),
+    /// Whoever shows it may not do this.
+    Forbidden,
+    /// There is no such session.
+    NoSession,
+    /// There is no such realm.
+    UnknownRealm,
+    /// The code is wrong, was used before, or the user has no second step.
+    Code,
+    /// Too many failures: to be tried again after this.
+    Delayed {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
+    /// The properties cannot be these.
+    Properties(IdentityError),
+    /// The directory cannot say at the moment; the reason is for the operator.
+    Directory(IdentityError),
+    /// This node cannot do it at the moment.
+    Unavailable(Lack),
+    /// The store did not say in time whether it has it. What was ended is ended here, and on its way to the others.
+    Unknown,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // No more than that: see `Refusal`.
+            Failed::Token(Refusal::Unavailable) => Refusal::Unavailable.fmt(f),
+            Failed::Token(_) => f.write_str("the session token is not accepted; log in again"),
+            Failed::Forbidden => f.write_str("this session may not do that; an administrator's may"),
+            Failed::NoSession => f.write_str("there is no such session"),
+            Failed::UnknownRealm => f.write_str("there is no such realm"),
+            Failed::Code => f.write_str("the code is wrong or was used before, or there is no second step"),
+            Failed::Delayed { retry_after } => {
+                write!(f, "too many failures; try again in {} s", seconds(*retry_after))
+            }
+            Failed::Properties(error) => error.fmt(f),
+            Failed::Directory(_) => f.write_str("the user directory cannot be asked; try again later"),
+            Failed::Unavailable(lack) => lack.fmt(f),
+            Failed::Unknown => f.write_str(
+                "the session store did not answer in time: it is done on this node and on its way to the others",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Failed {}
+
+impl From<Refusal> for Failed {
+    fn from(refusal: Refusal) -> Failed {
+        Failed::Token(refusal)
+    }
+}
+
+/// Whose session a token is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// The user.
+    pub user: User,
+    /// What names the session.
+    pub id: SessionId,
+    /// How sure it is who the user is, by the token: [`crate::Service::session`] knows of later changes.
+    pub level: Level,
+    /// When the login was.
+    pub stamp: Stamp,
+    /// When the session ends, however much it is used.
+    pub ends: Moment,
+    /// How long it may lie unused; zero is for ever.
+    pub idle: Duration,
+}
+
+impl Who {
+    /// What the claims of a validated token say.
+    ///
+    /// # Errors
+    /// None of a token that was sealed here: its names have been looked at.
+    pub(crate) fn of(claims: &Claims<'_>) -> Result<Who, Refusal> {
+        let user = User::new(claims.realm, claims.subject).map_err(|_| Refusal::Malformed)?;
+        let Claims { id, stamp, ends, idle, level, .. } = *claims;
+        Ok(Who { user, id, level, stamp, ends, idle })
+    }
+}
+
+/// Somebody who may administer: of one realm, or of all. Only [`crate::Service::administrator`] and
+/// [`Administrator::operator`] make one.
+#[derive(Clone, Debug)]
+pub struct Administrator {
+    /// For the audit.
+    pub(crate) name: String,
+    /// `None` is every realm.
+    pub(crate) realm: Option<String>,
+}
+
+impl Administrator {
+    /// Whoever runs the process, of every realm: for commands, not for surfaces.
+    pub fn operator(name: &str) -> Administrator {
+        Administrator { name: name.to_owned(), realm: None }
+    }
+
+    /// Whether he may administer a realm.
+    pub fn may(&self, realm: &str) -> bool {
+        self.realm.as_deref().is_none_or(|own| own == realm)
+    }
+
+    /// Whether he may administer every realm.
+    pub fn may_all(&self) -> bool {
+        self.realm.is_none()
+    }
+}
+
+/// Sessions have ended before their time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// These.
+    These(Revocation),
+    /// Some, and the listener was too slow to hear which: he must look at all of his.
+    Missed,
+}
+
+impl Ended {
+    /// Whether a session may be among them.
+    pub fn concerns(&self, who: &Who) -> bool {
+        match self {
+            Ended::Missed => true,
+            Ended::These(Revocation::Session { id, .. }) => *id == who.id,
+            Ended::These(Revocation::Ended { sessions }) => sessions.iter().any(|(id, _)| *id == who.id),
+            Ended::These(Revocation::User { user, .. }) => *user == who.user,
+            Ended::These(Revocation::All { .. }) => true,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What the holder of a session may do with it and with his others. The token is the proof.
+
+use std::net::IpAddr;
+
+use durward_identity::IdentityError;
+use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::protocol::Event;
+use durward_identity::session::{Level, Properties, Purpose, Session, SessionId};
+
+use super::{Service, from, of_session};
+use crate::counters::Counter;
+use crate::outcome::{Administrator, Failed, Granted, Refused, Who};
+
+impl Service {
+    /// A token's session with its properties, its last use and its level as it is now.
+    ///
+    /// # Errors
+    /// The token is refused, or the session ended a moment ago.
+    pub async fn session(&self, token: &str, purpose: Purpose) -> Result<(Who, Session), Failed> {
+        let who = self.validate(token, purpose).await?;
+        match self.known(&who) {
+            Ok(session) => Ok((who, session)),
+            // Another node has told of it only by its token, and it was not to be noted down.
+            Err(_) if purpose == Purpose::Look => {
+                let Who { id, level, stamp, ends, idle, .. } = who;
+                let used = stamp.moment();
+                let properties = Properties::new();
+                Ok((who, Session { id, stamp, ends, idle, used, level, properties }))
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Ends the token's session. Once this is answered, what the mode promises holds.
+    ///
+    /// # Errors
+    /// The token is refused, or it cannot be done; see [`Failed::Unknown`].
+    pub async fn logout(&self, token: &str, address: Option<IpAddr>) -> Result<Who, Failed> {
+        let who = self.validate(token, Purpose::Look).await?;
+        self.end(&who, who.id, who.ends, address).await?;
+        Ok(who)
+    }
+
+    /// Ends another session of the token's user, or the same one.
+    ///
+    /// # Errors
+    /// The token is refused, there is no such session of his, or it cannot be done.
+    pub async fn logout_other(
+        &self,
+        token: &str,
+        id: SessionId,
+        address: Option<IpAddr>,
+    ) -> Result<(), Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let session = self.0.parts.sessions.get(&who.user, id).ok_or(Failed::NoSession)?;
+        self.end(&who, id, session.ends, address).await
+    }
+
+    async fn end(
+        &self,
+        who: &Who,
+        id: SessionId,
+        ends: durward_identity::Moment,
+        address: Option<IpAddr>,
+    ) -> Result<(), Failed> {
+        let user = who.user.clone();
+        let done = self.done(|ask| Event::Logout { ask, user, id, ends }).await;
+        if matches!(done, Ok(()) | Err(Failed::Unknown)) {
+            self.count(Counter::Logout);
+            self.record(from(of_session(AuditEvent::new(Kind::Logout), &who.user, id), address)).await;
+        }
+        done
+    }
+
+    /// Ends all sessions of the token's user, on all nodes.
+    ///
+    /// # Errors
+    /// The token is refused, or it cannot be done.
+    pub async fn logout_everywhere(&self, token: &str, address: Option<IpAddr>) -> Result<Who, Failed> {
+        let who = self.validate(token, Purpose::Look).await?;
+        let user = who.user.clone();
+        let done = self.done(|ask| Event::RevokeUser { ask, user }).await;
+        if matches!(done, Ok(()) | Err(Failed::Unknown)) {
+            self.count(Counter::Logout);
+            let event = AuditEvent::new(Kind::Logout).of(&who.user).detail("all sessions");
+            self.record(from(event, address)).await;
+        }
+        done.map(|()| who)
+    }
+
+    /// The sessions of the token's user that this node knows of, newest first.
+    ///
+    /// # Errors
+    /// The token is refused.
+    pub async fn own_sessions(&self, token: &str) -> Result<(Who, Vec<Session>), Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let sessions = self.0.parts.sessions.list(&who.user);
+        Ok((who, sessions))
+    }
+
+    /// A token for the same session under the newest key; it counts as a use. The one shown stays good.
+    ///
+    /// # Errors
+    /// The token is refused, or none can be made.
+    pub async fn refresh(&self, token: &str) -> Result<Granted, Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let (user, id) = (who.user.clone(), who.id);
+        self.retoken(&who, |ask| Event::Refresh { ask, user, id }).await
+    }
+
+    /// Sets properties of the token's session, and removes those whose value is `None`. The answer is a token with the same session.
+    ///
+    /// # Errors
+    /// The token is refused, a name is not among [`crate::ServiceSettings::settable_properties`], there are too many, or it cannot
+    /// be done.
+    pub async fn set_properties(
+        &self,
+        token: &str,
+        changes: &[(&str, Option<&str>)],
+    ) -> Result<Granted, Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let settable = &self.settings().settable_properties;
+        if changes.iter().any(|(name, _)| !settable.iter().any(|one| one == name)) {
+            return Err(Failed::Forbidden);
+        }
+        self.change_properties(&who, changes).await
+    }
+
+    pub(super) async fn change_properties(
+        &self,
+        who: &Who,
+        changes: &[(&str, Option<&str>)],
+    ) -> Result<Granted, Failed> {
+        let session = self.known(who)?;
+        let properties = changed(session.properties, changes).map_err(Failed::Properties)?;
+        self.change(who, session.level, properties).await
+    }
+
+    async fn change(&self, who: &Who, level: Level, properties: Properties) -> Result<Granted, Failed> {
+        let (user, id) = (who.user.clone(), who.id);
+        self.retoken(who, |ask| Event::Change { ask, user, id, level, properties }).await
+    }
+
+    /// Raises the level of the token's session by a code of the second step. The answer is a token with the higher level.
+    ///
+    /// # Errors
+    /// The token is refused, the code is wrong, too many were, or it cannot be done.
+    pub async fn step_up(&self, token: &str, code: &str, address: IpAddr) -> Result<Granted, Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
+        let checked = self.0.parts.runtime.spawn(async move {
+            let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
+            let attempt = service.attempt(&whose, address).await?;
+            service.check_code(&*users, &whose, &code, address, &attempt).await?;
+            service.throttle().succeeded(service.now(), &attempt);
+            Ok(())
+        });
+        let checked = checked.await.unwrap_or(Err(Refused::Unknown));
+        checked.map_err(of_step)?;
+        let session = self.known(&who)?;
+        let level = session.level.max(self.settings().second_step_level);
+        let granted = self.change(&who, level, session.properties).await?;
+        let event = of_session(AuditEvent::new(Kind::SteppedUp), &who.user, who.id);
+        self.record(event.address(&address.to_string())).await;
+        Ok(granted)
+    }
+
+    /// That a token's session is an administrator's: its user is in the group that the settings name, at this moment.
+    ///
+    /// # Errors
+    /// The token is refused, it is not, or the directory cannot say.
+    pub async fn administrator(&self, token: &str) -> Result<Administrator, Failed> {
+        let who = self.validate(token, Purpose::Use).await?;
+        let account = self.account(&who.user).await?.filter(|account| !account.disabled);
+        let group = &self.settings().administrators_group;
+        match account {
+            Some(account) if account.groups.iter().any(|one| one == group) => Ok(Administrator {
+                name: who.user.to_string(),
+                realm: (who.user.realm() != "/").then(|| who.user.realm().to_owned()),
+            }),
+            Some(_) | None => Err(Failed::Forbidden),
+        }
+    }
+}
+
+fn changed(
+    mut properties: Properties,
+    changes: &[(&str, Option<&str>)],
+) -> Result<Properties, IdentityError> {
+    for (name, value) in changes {
+        match value {
+            Some(value) => properties.set(name, value)?,
+            None => drop(properties.remove(name)),
+        }
+    }
+    Ok(properties)
+}
+
+/// Why a step up came to nothing.
+fn of_step(refused: Refused) -> Failed {
+    match refused {
+        Refused::Wrong => Failed::Code,
+        Refused::UnknownRealm => Failed::UnknownRealm,
+        Refused::Delayed { retry_after } | Refused::Busy { retry_after } => Failed::Delayed { retry_after },
+        Refused::Directory(error) => Failed::Directory(error),
+        Refused::Unavailable(lack) => Failed::Unavailable(lack),
+        Refused::UserFull | Refused::NodeFull | Refused::Unknown => Failed::Unknown,
+    }
+}

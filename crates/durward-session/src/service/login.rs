@@ -1,0 +1,324 @@
+//! A login from the request to the session: delay, directory, second step, session; each attempt is noted in the audit.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::login::Attempt;
+use durward_identity::protocol::{Answer, Event, Lack};
+use durward_identity::session::{Full, Level, Properties, User};
+use durward_identity::user::{Account, Checked, Password, Why};
+
+use super::Service;
+use crate::counters::Counter;
+use crate::directory::{DirectoryFault, UserDirectory};
+use crate::outcome::{Granted, Login, Refused};
+use crate::settings::SecondStepPolicy;
+
+/// What a login is to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// A session.
+    #[default]
+    Session,
+    /// Only to know whether it is the user.
+    Recognition,
+}
+
+/// Who says to be whom.
+#[derive(Clone)]
+pub struct LoginRequest {
+    /// The realm; the root realm is `/`.
+    pub realm: String,
+    /// The name in the realm.
+    pub user: String,
+    /// The password.
+    pub password: String,
+    /// The code of the second step, where it is at hand already.
+    pub code: Option<String>,
+    /// From where: the client's address and not that of a proxy, if that can be known.
+    pub address: IpAddr,
+    /// What is kept with the session from its beginning.
+    pub properties: Properties,
+    /// What is wanted.
+    pub wanted: Wanted,
+}
+
+impl LoginRequest {
+    /// A login with a password, for a session without properties.
+    pub fn new(realm: &str, user: &str, password: &str, address: IpAddr) -> LoginRequest {
+        LoginRequest {
+            realm: realm.to_owned(),
+            user: user.to_owned(),
+            password: password.to_owned(),
+            code: None,
+            address,
+            properties: Properties::new(),
+            wanted: Wanted::Session,
+        }
+    }
+}
+
+/// Without the password and the code.
+impl fmt::Debug for LoginRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoginRequest")
+            .field("realm", &self.realm)
+            .field("user", &self.user)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a session is to be.
+struct Begin {
+    user: User,
+    level: Level,
+    properties: Properties,
+    address: IpAddr,
+}
+
+impl Service {
+    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it.
+    ///
+    /// # Errors
+    /// He gets none; see [`Refused`] for what he is to be told.
+    pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
+        let service = self.clone();
+        let login = self.0.parts.runtime.spawn(async move {
+            let result = service.log_in(request).await;
+            service.count_login(&result);
+            result
+        });
+        login.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)))
+    }
+
+    /// Finishes a login that [`Login::CodeNeeded`] told to bring a code.
+    ///
+    /// # Errors
+    /// As [`Service::login`].
+    pub async fn answer_challenge(
+        &self,
+        challenge: &str,
+        code: &str,
+        address: IpAddr,
+        properties: Properties,
+    ) -> Result<Login, Refused> {
+        let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
+        let login = self.0.parts.runtime.spawn(async move {
+            let result = service.log_in_with_code(&challenge, &code, address, properties).await;
+            service.count_login(&result);
+            result
+        });
+        login.await.unwrap_or(Err(Refused::Unavailable(Lack::Store)))
+    }
+
+    fn count_login(&self, result: &Result<Login, Refused>) {
+        self.count(match result {
+            Ok(Login::Granted(..) | Login::Recognized(_)) => Counter::LoginGranted,
+            Ok(Login::CodeNeeded(_)) => return,
+            Err(Refused::Wrong | Refused::UnknownRealm) => Counter::LoginFailed,
+            Err(Refused::Delayed { .. }) => Counter::LoginDelayed,
+            Err(Refused::Busy { .. }) => Counter::LoginTurnedAway,
+            Err(
+                Refused::UserFull
+                | Refused::NodeFull
+                | Refused::Directory(_)
+                | Refused::Unavailable(_)
+                | Refused::Unknown,
+            ) => Counter::LoginUnavailable,
+        });
+    }
+
+    async fn log_in(&self, request: LoginRequest) -> Result<Login, Refused> {
+        let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
+        let Some(users) = self.users(&realm) else {
+            self.note_failure(None, address, "unknown realm").await;
+            return Err(Refused::UnknownRealm);
+        };
+        // What cannot be a name is nobody's: the answer is the same as for a name that does not exist.
+        let Ok(user) = User::new(&realm, &user) else {
+            self.note_failure(None, address, "no name").await;
+            return Err(Refused::Wrong);
+        };
+        let attempt = self.attempt(&user, address).await?;
+        let Ok(password) = Password::new(&password) else {
+            self.note_failure(Some(&user), address, "no password, or one too long").await;
+            return Err(Refused::Wrong);
+        };
+        let checked = users.check(self.now(), &user, password).await;
+        let account = match self.decided(checked, &user, address, &attempt).await? {
+            Checked::Right(account) => account,
+            Checked::Wrong(why) => {
+                self.note_failure(Some(&user), address, words(why)).await;
+                return Err(Refused::Wrong);
+            }
+        };
+        // A directory may write the name in another way: its way counts.
+        let user = account.user().map_err(Refused::Directory)?;
+        let is_asked = account.second_step.is_some()
+            && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
+        let level = match (is_asked, code) {
+            (false, _) => self.settings().password_level,
+            (true, None) => {
+                self.throttle().undecided(&attempt);
+                let until = self.now().plus(self.settings().challenge_lifetime);
+                return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
+            }
+            (true, Some(code)) => {
+                self.check_code(&*users, &user, &code, address, &attempt).await?;
+                self.settings().second_step_level
+            }
+        };
+        self.throttle().succeeded(self.now(), &attempt);
+        match wanted {
+            Wanted::Recognition => {
+                self.note_login(&user, address, AuditEvent::new(Kind::Login).detail("no session")).await;
+                Ok(Login::Recognized(account))
+            }
+            Wanted::Session => {
+                let granted = self.begin(Begin { user, level, properties, address }).await?;
+                Ok(Login::Granted(granted, account))
+            }
+        }
+    }
+
+    async fn log_in_with_code(
+        &self,
+        challenge: &str,
+        code: &str,
+        address: IpAddr,
+        properties: Properties,
+    ) -> Result<Login, Refused> {
+        let Some(user) = self.0.challenges.open(challenge, self.now()) else {
+            self.note_failure(None, address, "no challenge, or one whose time is over").await;
+            return Err(Refused::Wrong);
+        };
+        let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
+        let attempt = self.attempt(&user, address).await?;
+        let found = users.account(&user).await;
+        let account = self.decided(found, &user, address, &attempt).await?;
+        // In the meantime he may have been disabled or removed.
+        let Some(account) = account.filter(|account| !account.disabled) else {
+            self.note_failure(Some(&user), address, words(Why::Disabled)).await;
+            return Err(Refused::Wrong);
+        };
+        self.check_code(&*users, &user, code, address, &attempt).await?;
+        self.throttle().succeeded(self.now(), &attempt);
+        let level = self.settings().second_step_level;
+        let granted = self.begin(Begin { user, level, properties, address }).await?;
+        Ok(Login::Granted(granted, Box::new(account)))
+    }
+
+    /// Whether he may try now.
+    pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Attempt, Refused> {
+        let attempt = self.throttle().attempt(self.now(), user, address);
+        match attempt {
+            Ok(attempt) => Ok(attempt),
+            Err(delay) => {
+                self.note_login(user, address, AuditEvent::new(Kind::LoginDelayed)).await;
+                Err(Refused::Delayed { retry_after: delay.retry_after })
+            }
+        }
+    }
+
+    /// What a directory says; where it says nothing, the attempt does not count.
+    pub(super) async fn decided<T>(
+        &self,
+        answer: Result<T, DirectoryFault>,
+        user: &User,
+        address: IpAddr,
+        attempt: &Attempt,
+    ) -> Result<T, Refused> {
+        let fault = match answer {
+            Ok(answer) => return Ok(answer),
+            Err(fault) => fault,
+        };
+        self.throttle().undecided(attempt);
+        match fault {
+            DirectoryFault::Busy { retry_after } => {
+                self.note_login(user, address, AuditEvent::new(Kind::LoginTurnedAway)).await;
+                Err(Refused::Busy { retry_after })
+            }
+            DirectoryFault::Failed(error) => {
+                tracing::error!(%error, realm = user.realm(), "the user directory cannot be asked");
+                let event = AuditEvent::new(Kind::LoginFailed).detail(&format!("directory: {error}"));
+                self.note_login(user, address, event).await;
+                Err(Refused::Directory(error))
+            }
+        }
+    }
+
+    pub(super) async fn check_code(
+        &self,
+        users: &dyn UserDirectory,
+        user: &User,
+        code: &str,
+        address: IpAddr,
+        attempt: &Attempt,
+    ) -> Result<(), Refused> {
+        let checked = users.check_code(self.now(), user, code).await;
+        if self.decided(checked, user, address, attempt).await? {
+            return Ok(());
+        }
+        self.note_failure(Some(user), address, words(Why::Code)).await;
+        Err(Refused::Wrong)
+    }
+
+    async fn begin(&self, begin: Begin) -> Result<Granted, Refused> {
+        let Begin { user, level, properties, address } = begin;
+        let whose = user.clone();
+        let answer = self.ask(|ask| Event::Login { ask, user: whose, level, properties }).await;
+        let refused = match answer {
+            Some(Answer::Token { id, token }) => {
+                let event = super::of_session(AuditEvent::new(Kind::Login), &user, id);
+                self.record(event.address(&address.to_string())).await;
+                let session = &self.settings().session;
+                // To the second, as the token says it; the table knows it exactly while the session lives.
+                let ends = self.0.parts.sessions.get(&user, id);
+                let ends = ends.map_or_else(|| self.now().plus(session.lifetime_max), |session| session.ends);
+                return Ok(Granted { token, id, user, level, ends, idle: session.idle_max });
+            }
+            Some(Answer::Full(Full::User)) => Refused::UserFull,
+            Some(Answer::Full(Full::Node)) => Refused::NodeFull,
+            Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
+            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Permit(_)) => Refused::Unknown,
+            None => Refused::Unavailable(Lack::Store),
+        };
+        self.note_failure(Some(&user), address, &refused.to_string()).await;
+        Err(refused)
+    }
+
+    async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
+        let event = AuditEvent::new(Kind::LoginFailed).address(&address.to_string()).detail(why);
+        let event = match user {
+            Some(user) => event.of(user),
+            None => event,
+        };
+        self.record(event).await;
+    }
+
+    async fn note_login(&self, user: &User, address: IpAddr, event: AuditEvent) {
+        self.record(event.of(user).address(&address.to_string())).await;
+    }
+}
+
+fn words(why: Why) -> &'static str {
+    match why {
+        Why::UnknownUser => "unknown user",
+        Why::Password => "wrong password",
+        Why::Disabled => "disabled",
+        Why::Code => "wrong code",
+    }
+}
+
+/// The account as it is, for surfaces that show it.
+impl Login {
+    /// What the directory knows of the user, where the login is done.
+    pub fn account(&self) -> Option<&Account> {
+        match self {
+            Login::Granted(_, account) | Login::Recognized(account) => Some(account),
+            Login::CodeNeeded(_) => None,
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The service: what surfaces ask.
+
+mod administer;
+mod holder;
+mod listing;
+mod login;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_identity::audit::AuditEvent;
+use durward_identity::login::Throttle;
+use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
+use durward_identity::session::{
+    Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
+};
+use durward_identity::user::Account;
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use crate::Clock;
+use crate::audit::AuditLog;
+use crate::challenge::{Challenges, derive};
+use crate::counters::{Counter, Counters};
+use crate::directory::{DirectoryFault, UserDirectory};
+use crate::driver::Question;
+use crate::outcome::{Ended, Failed, Granted, Who};
+use crate::settings::ServiceSettings;
+
+/// How often it is looked whether there is a key yet.
+const KEY_PATIENCE: Duration = Duration::from_millis(5);
+
+pub use durward_identity::session::Purpose;
+pub use login::{LoginRequest, Wanted};
+
+/// The session service of a node. Cloning shares it; it may be used from any thread, within any runtime.
+#[derive(Clone)]
+pub struct Service(Arc<Inner>);
+
+struct Inner {
+    parts: Parts,
+    challenges: Challenges,
+    throttle: Mutex<Throttle>,
+    asks: AtomicU64,
+}
+
+/// What a service is made of.
+pub(crate) struct Parts {
+    pub(crate) settings: ServiceSettings,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) clock: Clock,
+    pub(crate) secret: [u8; 32],
+    pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
+    pub(crate) questions: mpsc::Sender<Question>,
+    pub(crate) ended: broadcast::Sender<Ended>,
+    pub(crate) outlook: watch::Receiver<Outlook>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) audit: Option<AuditLog>,
+    pub(crate) runtime: Handle,
+}
+
+impl Service {
+    pub(crate) fn new(parts: Parts) -> Service {
+        let challenges = Challenges::new(&parts.secret);
+        let throttle = Mutex::new(Throttle::new(parts.settings.throttle));
+        Service(Arc::new(Inner { parts, challenges, throttle, asks: AtomicU64::new(0) }))
+    }
+
+    /// How the node works.
+    pub fn settings(&self) -> &ServiceSettings {
+        &self.0.parts.settings
+    }
+
+    /// What is promised.
+    pub fn mode(&self) -> Mode {
+        self.0.parts.settings.node.mode
+    }
+
+    /// What is counted.
+    pub fn counters(&self) -> &Counters {
+        &self.0.parts.counters
+    }
+
+    /// How many sessions are known.
+    pub fn live_count(&self) -> usize {
+        self.0.parts.sessions.live_count()
+    }
+
+    /// How many revocations are remembered.
+    pub fn revoked_count(&self) -> usize {
+        self.0.parts.sessions.revoked_count()
+    }
+
+    /// How many logins wait for their password to be looked at, and how many are being looked at.
+    pub fn login_load(&self) -> (usize, usize) {
+        let loads = self.0.parts.realms.values().map(|users| users.load());
+        loads.fold((0, 0), |(waiting, running), load| (waiting + load.0, running + load.1))
+    }
+
+    /// The names of the realms, in order.
+    pub fn realms(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.0.parts.realms.keys().map(|name| &**name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What the node can promise at the moment, for its health.
+    pub fn outlook(&self) -> Outlook {
+        *self.0.parts.outlook.borrow()
+    }
+
+    /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.
+    pub async fn ready(&self) -> bool {
+        let mut outlook = self.0.parts.outlook.clone();
+        let is_up = outlook.wait_for(|outlook| outlook.lack.is_none()).await.is_ok();
+        // The first key comes right after that; in a cluster it may have to travel.
+        while self.0.parts.sessions.ring().keys().next().is_none() {
+            if !is_up || outlook.has_changed().is_err() {
+                return false;
+            }
+            tokio::time::sleep(KEY_PATIENCE).await;
+        }
+        is_up
+    }
+
+    /// Hears of sessions that end before their time, on any node, from now on. What ends of itself (its time, lying unused) is not told.
+    pub fn ended(&self) -> EndedSessions {
+        EndedSessions(self.0.parts.ended.subscribe())
+    }
+
+    /// A key for a purpose of a surface's own, made of the cluster's secret: the same on all nodes, different for each purpose.
+    pub fn derive_key(&self, purpose: &str) -> [u8; 32] {
+        derive(&self.0.parts.secret, &format!("surface {purpose}"))
+    }
+
+    /// The time, by the service's clock.
+    pub fn now(&self) -> Moment {
+        (self.0.parts.clock)()
+    }
+
+    /// Whether a token's session lives, on the caller's thread and without waiting or allocating: the hot path. In the mode
+    /// `assured-read` the answer is always [`Refusal::Unavailable`]: ask [`Service::asks_store`] first, and if it does,
+    /// [`Service::permit`], then [`Service::validate_with`].
+    ///
+    /// # Errors
+    /// The token is refused: whoever presented it is to be told no more than that, save [`Refusal::Unavailable`].
+    pub fn validate_now<'b>(
+        &self,
+        token: &str,
+        purpose: Purpose,
+        scratch: &'b mut Scratch,
+    ) -> Result<Claims<'b>, Refusal> {
+        let sessions = &self.0.parts.sessions;
+        let result = match purpose {
+            Purpose::Use => sessions.validate(self.now(), token, scratch),
+            Purpose::Look => sessions.look(self.now(), token, scratch, None),
+        };
+        self.counted(result)
+    }
+
+    /// Whether a validation must have a permit: in the mode `assured-read`.
+    pub fn asks_store(&self) -> bool {
+        self.0.parts.sessions.gate() == Gate::Asking
+    }
+
+    /// Waits until this node knows everything that was acknowledged before. Those who wait at the same time share one question to the
+    /// store.
+    ///
+    /// # Errors
+    /// [`Refusal::Unavailable`]: the store does not answer, or the node has stopped.
+    pub async fn permit(&self) -> Result<Fresh, Refusal> {
+        match self.ask(|ask| Event::Validate { ask }).await {
+            Some(Answer::Permit(permit)) => Ok(permit),
+            Some(
+                Answer::Token { .. }
+                | Answer::Done
+                | Answer::NoSession
+                | Answer::Full(_)
+                | Answer::Unavailable(_)
+                | Answer::Unknown,
+            )
+            | None => {
+                self.count(Counter::ValidationUnavailable);
+                Err(Refusal::Unavailable)
+            }
+        }
+    }
+
+    /// As [`Service::validate_now`], with a permit.
+    ///
+    /// # Errors
+    /// The token is refused.
+    pub fn validate_with<'b>(
+        &self,
+        permit: Fresh,
+        token: &str,
+        purpose: Purpose,
+        scratch: &'b mut Scratch,
+    ) -> Result<Claims<'b>, Refusal> {
+        let sessions = &self.0.parts.sessions;
+        let result = match purpose {
+            Purpose::Use => sessions.validate_fresh(self.now(), token, scratch, permit),
+            Purpose::Look => sessions.look(self.now(), token, scratch, Some(permit)),
+        };
+        self.counted(result)
+    }
+
+    /// Whose session a token is, in every mode: waits only where the mode asks for it. What is longer than a token is refused
+    /// before anything is waited for.
+    ///
+    /// # Errors
+    /// The token is refused.
+    pub async fn validate(&self, token: &str, purpose: Purpose) -> Result<Who, Refusal> {
+        if token.is_empty() || token.len() > TOKEN_LENGTH_MAX {
+            self.count(Counter::ValidationRefused);
+            return Err(Refusal::Malformed);
+        }
+        let permit = if self.asks_store() { Some(self.permit().await?) } else { None };
+        let mut scratch = Scratch::new();
+        let claims = match permit {
+            Some(permit) => self.validate_with(permit, token, purpose, &mut scratch),
+            None => self.validate_now(token, purpose, &mut scratch),
+        };
+        claims.and_then(|claims| Who::of(&claims))
+    }
+
+    fn counted<'b>(&self, result: Result<Claims<'b>, Refusal>) -> Result<Claims<'b>, Refusal> {
+        self.count(match &result {
+            Ok(_) => Counter::Validated,
+            Err(Refusal::Unavailable) => Counter::ValidationUnavailable,
+            Err(
+                Refusal::Malformed
+                | Refusal::UnknownKey
+                | Refusal::Forged
+                | Refusal::Future
+                | Refusal::Expired
+                | Refusal::Idle
+                | Refusal::Revoked,
+            ) => Counter::ValidationRefused,
+        });
+        result
+    }
+
+    /// What is known of a user. `None` where there is no such user.
+    ///
+    /// # Errors
+    /// There is no such realm, or its directory cannot say.
+    pub async fn account(&self, user: &User) -> Result<Option<Account>, Failed> {
+        let users = self.users(user.realm()).ok_or(Failed::UnknownRealm)?;
+        let user = user.clone();
+        let answer = self.0.parts.runtime.spawn(async move { users.account(&user).await });
+        answer.await.map_or(Err(Failed::Unavailable(Lack::Store)), |found| found.map_err(failed))
+    }
+
+    fn users(&self, realm: &str) -> Option<Arc<dyn UserDirectory>> {
+        self.0.parts.realms.get(realm).cloned()
+    }
+
+    /// What is known of a session, if it is there.
+    fn known(&self, who: &Who) -> Result<Session, Failed> {
+        self.0.parts.sessions.get(&who.user, who.id).ok_or(Failed::NoSession)
+    }
+
+    /// Puts a question to the driver. `None` when the node has stopped.
+    async fn ask(&self, event: impl FnOnce(AskId) -> Event) -> Option<Answer> {
+        let ask = AskId(self.0.asks.fetch_add(1, Ordering::Relaxed));
+        let (sender, receiver) = oneshot::channel();
+        self.0.parts.questions.send(Question { ask, event: event(ask), answer: sender }).await.ok()?;
+        receiver.await.ok()
+    }
+
+    /// Has something done. Whether it was, as surely as the mode promises.
+    async fn done(&self, event: impl FnOnce(AskId) -> Event) -> Result<(), Failed> {
+        match self.ask(event).await {
+            Some(Answer::Done | Answer::Token { .. } | Answer::Permit(_)) => Ok(()),
+            Some(Answer::NoSession) => Err(Failed::NoSession),
+            Some(Answer::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
+            Some(Answer::Full(_) | Answer::Unknown) => Err(Failed::Unknown),
+            None => Err(Failed::Unavailable(Lack::Store)),
+        }
+    }
+
+    /// Has a token made for a session that is there.
+    async fn retoken(&self, who: &Who, event: impl FnOnce(AskId) -> Event) -> Result<Granted, Failed> {
+        let token = match self.ask(event).await {
+            Some(Answer::Token { token, .. }) => token,
+            Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
+            Some(Answer::Unknown | Answer::Full(_)) => return Err(Failed::Unknown),
+            Some(Answer::NoSession | Answer::Done | Answer::Permit(_)) => return Err(Failed::NoSession),
+            None => return Err(Failed::Unavailable(Lack::Store)),
+        };
+        let session = self.known(who)?;
+        let Session { id, ends, idle, level, .. } = session;
+        Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
+    }
+
+    fn throttle(&self) -> MutexGuard<'_, Throttle> {
+        self.0.throttle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, counter: Counter) {
+        self.0.parts.counters.count(counter);
+    }
+
+    async fn record(&self, event: AuditEvent) {
+        if let Some(audit) = &self.0.parts.audit {
+            audit.record(self.now(), event).await;
+        }
+    }
+
+    /// Notes an event of a surface's own in the audit, a token issued for instance.
+    pub async fn audit(&self, event: AuditEvent) {
+        self.record(event).await;
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("mode", &self.mode())
+            .field("sessions", &self.0.parts.sessions)
+            .finish_non_exhaustive()
+    }
+}
+
+fn failed(fault: DirectoryFault) -> Failed {
+    match fault {
+        DirectoryFault::Busy { retry_after } => Failed::Delayed { retry_after },
+        DirectoryFault::Failed(error) => Failed::Directory(error),
+    }
+}
+
+fn from(event: AuditEvent, address: Option<IpAddr>) -> AuditEvent {
+    match address {
+        Some(address) => event.address(&address.to_string()),
+        None => event,
+    }
+}
+
+/// Names a session in text that came from outside.
+pub(crate) fn of_session(event: AuditEvent, user: &User, id: SessionId) -> AuditEvent {
+    event.of(user).session(id)
+}
+
+/// Hears of sessions that end.
+#[derive(Debug)]
+pub struct EndedSessions(broadcast::Receiver<Ended>);
+
+impl EndedSessions {
+    /// The next that end. `None` when the node has stopped.
+    pub async fn next(&mut self) -> Option<Ended> {
+        match self.0.recv().await {
+            Ok(ended) => Some(ended),
+            Err(broadcast::error::RecvError::Lagged(_)) => Some(Ended::Missed),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A node from its parts to its end.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use durward_identity::protocol::Node;
+use durward_identity::session::{ClusterKey, Sessions, User};
+use durward_identity::{Entropy, IdentityError, SystemEntropy};
+use tokio::runtime;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+
+use crate::Clock;
+use crate::audit::{AuditLog, AuditSettings};
+use crate::counters::Counters;
+use crate::directory::UserDirectory;
+use crate::driver::{Driver, ENDED_BEHIND_MAX, QUESTIONS_MAX};
+use crate::service::Service;
+use crate::settings::ServiceSettings;
+use crate::store::memory::Memory;
+use crate::store::{NodeLink, ORDERS_MAX, Store};
+
+/// How long a store may take to finish what it has taken.
+const STOP_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What a node is made of.
+pub struct Builder {
+    settings: ServiceSettings,
+    clock: Clock,
+    entropy: Arc<dyn Entropy>,
+    secret: Option<[u8; 32]>,
+    store: Box<dyn Store>,
+    realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
+    audit: Option<AuditSettings>,
+}
+
+impl Builder {
+    /// A node without a store, users or audit, and with a cluster key that nobody else has.
+    pub fn new(settings: ServiceSettings, clock: Clock) -> Builder {
+        Builder {
+            settings,
+            clock,
+            entropy: Arc::new(SystemEntropy),
+            secret: None,
+            store: Box::new(Memory),
+            realms: HashMap::new(),
+            audit: None,
+        }
+    }
+
+    /// The secret that all nodes of a cluster share. Sessions survive a restart only with the same one.
+    #[must_use]
+    pub fn cluster_secret(self, secret: [u8; 32]) -> Builder {
+        Builder { secret: Some(secret), ..self }
+    }
+
+    /// What carries records. Default: [`Memory`].
+    #[must_use]
+    pub fn store(self, store: impl Store) -> Builder {
+        Builder { store: Box::new(store), ..self }
+    }
+
+    /// The same for one that was chosen at run time.
+    #[must_use]
+    pub fn boxed_store(self, store: Box<dyn Store>) -> Builder {
+        Builder { store, ..self }
+    }
+
+    /// Where the users of a realm are. The root realm is `/`.
+    ///
+    /// # Errors
+    /// The realm's name cannot be used, or was given before.
+    pub fn realm(mut self, name: &str, users: Arc<dyn UserDirectory>) -> Result<Builder, IdentityError> {
+        User::new(name, "somebody")?;
+        if !name.starts_with('/') {
+            return Err(IdentityError::new(format!("the realm `{name}` must begin with `/`")));
+        }
+        if self.realms.insert(name.into(), users).is_some() {
+            return Err(IdentityError::new(format!("the realm `{name}` is there twice")));
+        }
+        Ok(self)
+    }
+
+    /// Where what happened is written down. Default: nowhere.
+    #[must_use]
+    pub fn audit(self, audit: AuditSettings) -> Builder {
+        Builder { audit: Some(audit), ..self }
+    }
+
+    /// Starts the node on a thread of its own, whose runtime also drives the store and the directories. It is ready when
+    /// [`Service::outlook`] lacks nothing, which [`Service::ready`] waits for.
+    ///
+    /// # Errors
+    /// No randomness, no thread, or an audit record that cannot be written.
+    pub fn start(self) -> Result<(Service, Running), IdentityError> {
+        let Builder { settings, clock, entropy, secret, store, realms, audit } = self;
+        let counters = Arc::new(Counters::default());
+        let audit = audit.map(|audit| AuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
+        let secret = match secret {
+            Some(secret) => secret,
+            None => {
+                let mut secret = [0; 32];
+                entropy.fill(&mut secret)?;
+                secret
+            }
+        };
+        let sessions = Arc::new(Sessions::new(settings.session.clone()));
+        let cluster = ClusterKey::new(secret)?;
+        let node = Node::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
+        let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
+        let (orders, ordered) = mpsc::channel(ORDERS_MAX);
+        let (link, told) = NodeLink::new();
+        let (outlook, seen) = watch::channel(node.outlook());
+        let ended = broadcast::Sender::new(ENDED_BEHIND_MAX);
+        let driver = Driver {
+            node,
+            clock: Arc::clone(&clock),
+            questions: asked,
+            told,
+            orders,
+            ended: ended.clone(),
+            outlook,
+            counters: Arc::clone(&counters),
+            audit: audit.clone(),
+            waiting: HashMap::new(),
+            refused: Vec::new(),
+        };
+        let thread_failed =
+            |error: io::Error| IdentityError::new(format!("cannot start the session service: {error}"));
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(thread_failed)?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let (done, ends) = oneshot::channel();
+        let last_lines = audit.clone();
+        thread::Builder::new()
+            .name("sessions".to_owned())
+            .spawn(move || {
+                runtime.block_on(work(driver, store, ordered, link, stopped, last_lines));
+                // Whoever waited for the end may have gone.
+                let _ = done.send(());
+            })
+            .map_err(thread_failed)?;
+        let parts = crate::service::Parts {
+            settings,
+            sessions,
+            clock,
+            secret,
+            realms,
+            questions,
+            ended,
+            outlook: seen,
+            counters,
+            audit,
+            runtime: handle,
+        };
+        Ok((Service::new(parts), Running { stop: Some(stop), ends }))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("store", &self.store.name())
+            .field("realms", &self.realms.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The thread's work: the driver until it is stopped, then the store until it has finished.
+async fn work(
+    driver: Driver,
+    store: Box<dyn Store>,
+    orders: mpsc::Receiver<crate::Order>,
+    link: NodeLink,
+    stop: oneshot::Receiver<()>,
+    audit: Option<AuditLog>,
+) {
+    let name = store.name();
+    let mut storing = tokio::spawn(store.run(orders, link));
+    driver.run(stop).await;
+    match tokio::time::timeout(STOP_TIME_MAX, &mut storing).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(store = name, %error, "the session store broke off"),
+        Err(_) => tracing::error!(store = name, "the session store did not finish in time"),
+    }
+    if let Some(audit) = audit {
+        audit.close().await;
+    }
+}
+
+/// A node at work. When this is dropped the node stops as well, and nobody waits for its store.
+#[derive(Debug)]
+pub struct Running {
+    stop: Option<oneshot::Sender<()>>,
+    ends: oneshot::Receiver<()>,
+}
+
+impl Running {
+    /// Stops the node, and waits until the store has finished what it has taken and the audit is written.
+    pub async fn stop(mut self) {
+        if let Some(stop) = self.stop.take() {
+            // When the driver has ended there is nothing to stop.
+            let _ = stop.send(());
+        }
+        // The same.
+        let _ = self.ends.await;
+    }
+}

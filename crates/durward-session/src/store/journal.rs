@@ -1,0 +1,292 @@
+//! The store of one node: a file that records are added to, each batch with one wait for the disk.
+//!
+//! The file is [`durward_identity::user::Journal`], which says why it is no database: a write that a crash has torn is cut off at
+//! the next start, damage before the end is an error. While a batch is being written the next one gathers, so that many
+//! logins share one wait.
+//!
+//! Records have numbers by their place in this run; after a restart the node asks for all of them again. When the file has become four
+//! times as long as what is known, it is replaced by that: the node says what it knows after all that was written.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::time::Duration;
+
+use durward_identity::IdentityError;
+use durward_identity::protocol::{Event, RecordId};
+use durward_identity::session::Record;
+use durward_identity::user::Journal as File;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{NodeLink, Order, Store, StoreTask};
+
+/// How often the node hears that nothing happened, and a disk that did not take a batch is tried again.
+const IDLE_EVERY: Duration = Duration::from_secs(1);
+
+/// How many orders are carried out with one wait for the disk.
+const BATCH: usize = 1024;
+
+/// How many records are remembered to be there when they are sent again: those of far more than two minutes without an answer.
+const SEEN_MAX: usize = 1 << 16;
+
+/// A shorter file is not replaced.
+const REPLACED_BYTES_MIN: u64 = 16 << 20;
+
+/// A file is replaced when it is this many times longer than after the last time.
+const GROWTH_MAX: u64 = 4;
+
+/// The store of one node.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    records: Vec<Record>,
+    replaced_bytes_min: u64,
+}
+
+impl Journal {
+    /// Opens the file, or begins one.
+    ///
+    /// # Errors
+    /// It cannot be read or written, another process has it, it is damaged before its end, or of a version to come.
+    pub fn open(path: &Path) -> Result<Journal, IdentityError> {
+        let (file, entries) = File::open(path)?;
+        let place = |number| format!("{}: record {number}", path.display());
+        let read = |(number, entry): (u64, Vec<u8>)| {
+            Record::from_bytes(&entry).map_err(|error| error.of(place(number)))
+        };
+        let records = (1..).zip(entries).map(read).collect::<Result<_, _>>()?;
+        Ok(Journal { file, records, replaced_bytes_min: REPLACED_BYTES_MIN })
+    }
+
+    /// Replaces the file from this length on; for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn replaced_from(self, bytes: u64) -> Journal {
+        Journal { replaced_bytes_min: bytes, ..self }
+    }
+}
+
+impl Store for Journal {
+    fn name(&self) -> &'static str {
+        "journal"
+    }
+
+    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+        let Journal { file, records, replaced_bytes_min } = *self;
+        let last = records.len() as u64;
+        let work = Work {
+            file: Some(file),
+            records,
+            node,
+            last,
+            seen: Seen::default(),
+            is_lost: false,
+            replaced_bytes_min,
+            replaced_to: 0,
+        };
+        Box::pin(work.run(orders))
+    }
+}
+
+/// Records that are there, by what they were sent as.
+#[derive(Default)]
+struct Seen {
+    numbers: HashMap<RecordId, u64>,
+    order: VecDeque<RecordId>,
+}
+
+impl Seen {
+    fn insert(&mut self, id: RecordId, number: u64) {
+        self.numbers.insert(id, number);
+        self.order.push_back(id);
+        if self.order.len() > SEEN_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.numbers.remove(&oldest);
+        }
+    }
+}
+
+struct Work {
+    /// INVARIANT: `None` only while a thread has it, and after one panicked with it.
+    file: Option<File>,
+    /// What was in the file at the start, until the node has asked for it.
+    records: Vec<Record>,
+    node: NodeLink,
+    last: u64,
+    seen: Seen,
+    /// Whether the disk did not take the last batch.
+    is_lost: bool,
+    replaced_bytes_min: u64,
+    /// How long the file was after it was replaced.
+    replaced_to: u64,
+}
+
+impl Work {
+    async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut batch = Vec::new();
+        let mut idle = interval(IDLE_EVERY);
+        idle.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        self.tell(Event::Connected { last: self.last }).await;
+        loop {
+            tokio::select! {
+                count = orders.recv_many(&mut batch, BATCH) => match count {
+                    0 => return,
+                    _ => self.carry_out(std::mem::take(&mut batch)).await,
+                },
+                _ = idle.tick() => self.idle().await,
+            }
+        }
+    }
+
+    /// When the node is gone there is nobody to tell, and what it ordered before is written all the same.
+    async fn tell(&self, event: Event) {
+        let _ = self.node.happened(event).await;
+    }
+
+    async fn idle(&mut self) {
+        if !self.is_lost {
+            return self.tell(Event::Idle { last: self.last, after: self.last }).await;
+        }
+        if self.append(Vec::new()).await.is_err() {
+            return;
+        }
+        self.is_lost = false;
+        tracing::info!("the disk takes sessions again");
+        self.tell(Event::Connected { last: self.last }).await
+    }
+
+    async fn carry_out(&mut self, orders: Vec<Order>) {
+        let (mut new, mut questions) = (Vec::new(), Vec::new());
+        for order in orders {
+            match order {
+                Order::Store { id, record } => match self.seen.numbers.get(&id) {
+                    Some(number) => self.tell(Event::Stored { id, number: *number }).await,
+                    None => new.push((id, record)),
+                },
+                order @ (Order::CatchUp { .. } | Order::AskLast { .. } | Order::AskPeers) => {
+                    questions.push(order)
+                }
+                // There is nobody else.
+                Order::Tell { .. } => {}
+            }
+        }
+        if !new.is_empty() {
+            self.store(new).await;
+        }
+        for question in questions {
+            self.answer(question).await;
+        }
+        self.replace_when_long().await
+    }
+
+    async fn store(&mut self, new: Vec<(RecordId, Record)>) {
+        let bytes = new.iter().map(|(_, record)| record.to_bytes()).collect();
+        let result = if self.is_lost {
+            Err(IdentityError::new("the disk did not take the batch before"))
+        } else {
+            self.append(bytes).await
+        };
+        match result {
+            Ok(()) => {
+                for (id, record) in new {
+                    let after = self.last;
+                    self.last += 1;
+                    self.seen.insert(id, self.last);
+                    self.tell(Event::Delivered { number: self.last, after, id, record }).await;
+                }
+            }
+            Err(error) => {
+                for (id, _) in new {
+                    self.tell(Event::NotStored { id }).await;
+                }
+                if !self.is_lost {
+                    tracing::error!(%error, "sessions cannot be written down");
+                    self.is_lost = true;
+                    self.tell(Event::Lost).await;
+                }
+            }
+        }
+    }
+
+    async fn answer(&mut self, question: Order) {
+        match question {
+            Order::CatchUp { after } => {
+                // What is asked for later than at the start is on its way already: events keep their order.
+                if after < self.records.len() as u64 {
+                    let skipped = usize::try_from(after).unwrap_or(usize::MAX);
+                    let records = std::mem::take(&mut self.records);
+                    for (number, record) in (1u64..).zip(records).skip(skipped) {
+                        // Nobody of this run sent it.
+                        let id = RecordId { node: 0, count: number };
+                        self.tell(Event::Delivered { number, after: number - 1, id, record }).await;
+                    }
+                }
+                self.tell(Event::Idle { last: self.last, after: self.last }).await
+            }
+            Order::AskLast { question } => self.tell(Event::Last { question, last: self.last }).await,
+            Order::AskPeers => self.tell(Event::Knows { records: Vec::new() }).await,
+            Order::Store { .. } | Order::Tell { .. } => {}
+        }
+    }
+
+    async fn append(&mut self, entries: Vec<Vec<u8>>) -> Result<(), IdentityError> {
+        self.with_file(move |file| {
+            let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
+            file.append(&entries)
+        })
+        .await
+    }
+
+    async fn replace_when_long(&mut self) {
+        let length = self.file.as_ref().map_or(0, File::length);
+        let is_long = length > self.replaced_bytes_min
+            && length / GROWTH_MAX > self.replaced_to
+            && self.records.is_empty();
+        if !is_long || self.is_lost {
+            return;
+        }
+        let Some(knowledge) = self.node.knowledge().await else { return };
+        let replaced = self
+            .with_file(move |file| {
+                let entries: Vec<Vec<u8>> = knowledge.records.iter().map(Record::to_bytes).collect();
+                let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
+                file.replace(&entries)
+            })
+            .await;
+        match replaced {
+            Ok(()) => {
+                tracing::debug!(from = length, to = self.length(), "the journal of sessions was shortened")
+            }
+            // It is as long as it was, and is tried again when it has grown by as much again.
+            Err(error) => tracing::error!(%error, "the journal of sessions cannot be shortened"),
+        }
+        self.replaced_to = self.length();
+    }
+
+    fn length(&self) -> u64 {
+        self.file.as_ref().map_or(0, File::length)
+    }
+
+    /// Works with the file on a thread that may block.
+    async fn with_file(
+        &mut self,
+        work: impl FnOnce(&mut File) -> Result<(), IdentityError> + Send + 'static,
+    ) -> Result<(), IdentityError> {
+        let Some(mut file) = self.file.take() else {
+            return Err(IdentityError::new("the journal is lost: restart the node"));
+        };
+        let worked = spawn_blocking(move || {
+            let result = work(&mut file);
+            (file, result)
+        });
+        match worked.await {
+            Ok((file, result)) => {
+                self.file = Some(file);
+                result
+            }
+            Err(error) => Err(IdentityError::new(format!("writing the journal broke off: {error}"))),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The store that keeps nothing: for one node whose sessions die with it.
+//!
+//! It says of every record at once that it has it, so that every mode can run over it. What it holds is gone with the process: the
+//! modes that promise more than that are refused where settings are read.
+
+use std::time::Duration;
+
+use durward_identity::protocol::Event;
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{NodeLink, Order, Store, StoreTask};
+
+/// How often the node hears that nothing happened.
+const IDLE_EVERY: Duration = Duration::from_secs(1);
+
+/// The store that keeps nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory;
+
+impl Store for Memory {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
+        Box::pin(work(orders, node))
+    }
+}
+
+async fn work(mut orders: mpsc::Receiver<Order>, node: NodeLink) {
+    let mut last = 0;
+    let mut idle = interval(IDLE_EVERY);
+    idle.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut is_there = node.happened(Event::Connected { last }).await;
+    while is_there {
+        let event = tokio::select! {
+            order = orders.recv() => match order {
+                None => return,
+                Some(order) => answer(order, &mut last),
+            },
+            _ = idle.tick() => Some(Event::Idle { last, after: last }),
+        };
+        if let Some(event) = event {
+            is_there = node.happened(event).await;
+        }
+    }
+}
+
+fn answer(order: Order, last: &mut u64) -> Option<Event> {
+    match order {
+        Order::Store { id, record } => {
+            let after = *last;
+            *last += 1;
+            Some(Event::Delivered { number: *last, after, id, record })
+        }
+        Order::CatchUp { .. } => Some(Event::Idle { last: *last, after: *last }),
+        Order::AskLast { question } => Some(Event::Last { question, last: *last }),
+        // There is nobody else: what is known is nothing, and that is the answer.
+        Order::AskPeers => Some(Event::Knows { records: Vec::new() }),
+        Order::Tell { .. } => None,
+    }
+}

@@ -1,0 +1,155 @@
+//! Where records are kept and how they reach other nodes: the seam between a node and its store.
+//!
+//! A store is a task. It gets [`Order`]s through a bounded channel and tells what happened through a [`NodeLink`]. What it owes
+//! the protocol is written at [`durward_identity::protocol`]: one order of records, numbers that grow, each record once however
+//! often it is sent within two minutes, no acknowledgement before the promise is kept.
+//!
+//! # From order to event
+//!
+//! | order | answer |
+//! |---|---|
+//! | at the start, and after a connection was lost and found | [`Event::Connected`] with the number of the last record |
+//! | the connection is lost | [`Event::Lost`] |
+//! | [`Order::Store`] | [`Event::Stored`] when it is as safe as promised, or [`Event::NotStored`]; later [`Event::Delivered`], as every record of every node, in order. A store that delivers in the same moment need not say `Stored` |
+//! | [`Order::CatchUp`] | from that number on: [`Event::Delivered`] for each record there is and comes, in order, and [`Event::Idle`] when there are none left, once a second, and at once when there was nothing |
+//! | [`Order::AskLast`] | [`Event::Last`] |
+//! | [`Order::Tell`] | [`Event::Told`] on the other nodes, as well as can be |
+//! | [`Order::AskPeers`] | [`Event::Knows`], from another node's [`NodeLink::knowledge`]; nothing where there is no other |
+//!
+//! A mode uses some of them: `none` has only `Tell` and `AskPeers`, the others do not have these.
+//!
+//! # When the queue is full
+//!
+//! The driver never waits for a store. An order that finds the queue full is dropped: a `Store` counts as
+//! [`Event::NotStored`] and is sent again half a second later, a question to the store runs into its time limit.
+//! A store may wait as long as it likes in [`NodeLink::happened`]: the driver always comes back to it.
+//!
+//! # The end
+//!
+//! The queue of orders closes when the node stops: a store carries out what is still in it, and returns. At that moment
+//! [`NodeLink::happened`] already says `false`: a store that stopped working then would lose what was acknowledged in
+//! `best-effort`.
+
+pub mod journal;
+pub mod memory;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use durward_identity::protocol::{Effect, Event, RecordId};
+use durward_identity::session::Record;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many orders may wait for a store.
+pub const ORDERS_MAX: usize = 8192;
+
+/// How many events may wait for the driver.
+pub(crate) const EVENTS_MAX: usize = 1024;
+
+/// What a node wants of its store: those of the protocol's effects that are a store's affair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Keep a record.
+    Store {
+        /// What it is sent as.
+        id: RecordId,
+        /// What it says.
+        record: Record,
+    },
+    /// Tell all other nodes, as well as can be.
+    Tell {
+        /// What.
+        record: Record,
+    },
+    /// Send records from after a number on, from now on. What was sent before is of no matter.
+    CatchUp {
+        /// The number; 0 is from the beginning.
+        after: u64,
+    },
+    /// Say the number of the last record that was acknowledged.
+    AskLast {
+        /// Comes back in [`Event::Last`].
+        question: u64,
+    },
+    /// Ask another node for what it knows.
+    AskPeers,
+}
+
+impl Order {
+    /// The effect as an order, or as it was if it is none of the store's.
+    pub(crate) fn of(effect: Effect) -> Result<Order, Effect> {
+        match effect {
+            Effect::Store { id, record } => Ok(Order::Store { id, record }),
+            Effect::Tell { record } => Ok(Order::Tell { record }),
+            Effect::CatchUp { after } => Ok(Order::CatchUp { after }),
+            Effect::AskLast { question } => Ok(Order::AskLast { question }),
+            Effect::AskPeers => Ok(Order::AskPeers),
+            Effect::Answer { .. } | Effect::Ended(_) | Effect::Trouble(_) => Err(effect),
+        }
+    }
+}
+
+/// A store's task.
+pub type StoreTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Carries records.
+pub trait Store: Send + 'static {
+    /// What it is called in logs.
+    fn name(&self) -> &'static str;
+
+    /// Works until `orders` closes or the node is gone. Runs on the service's own runtime, which has time and I/O: what blocks
+    /// goes to a thread.
+    fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask;
+}
+
+/// What a store tells its driver.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Happened(Event),
+    Knowledge(oneshot::Sender<Knowledge>),
+}
+
+/// What a node knows, as records that make another node know the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Knowledge {
+    /// The store's number up to which everything is in it.
+    pub applied: u64,
+    /// The records, to be applied in this order.
+    pub records: Vec<Record>,
+}
+
+/// The way from a store to its node.
+#[derive(Clone, Debug)]
+pub struct NodeLink(mpsc::Sender<Told>);
+
+impl NodeLink {
+    pub(crate) fn new() -> (NodeLink, mpsc::Receiver<Told>) {
+        let (sender, receiver) = mpsc::channel(EVENTS_MAX);
+        (NodeLink(sender), receiver)
+    }
+
+    /// Something happened at the store. Events arrive in the order in which they are told. Whether the node is still there.
+    pub async fn happened(&self, event: Event) -> bool {
+        self.0.send(Told::Happened(event)).await.is_ok()
+    }
+
+    /// The same for a thread that may block.
+    pub fn happened_blocking(&self, event: Event) -> bool {
+        self.0.blocking_send(Told::Happened(event)).is_ok()
+    }
+
+    /// What this node knows: for another one that asks, or to put it in the place of many records. `None` when the node is gone
+    /// or has no randomness.
+    pub async fn knowledge(&self) -> Option<Knowledge> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.send(Told::Knowledge(sender)).await.ok()?;
+        receiver.await.ok()
+    }
+
+    /// The same for a thread that may block.
+    pub fn knowledge_blocking(&self) -> Option<Knowledge> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.blocking_send(Told::Knowledge(sender)).ok()?;
+        receiver.blocking_recv().ok()
+    }
+}

@@ -1,0 +1,100 @@
+//! The record of what happened.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use durward_identity::audit::Verifier;
+use durward_session::{Administrator, AuditSettings, AuditSync};
+
+use crate::support::{Folder, World, patient, user};
+
+fn settings(path: &Path, file_bytes_max: u64, files_max: usize) -> AuditSettings {
+    AuditSettings { path: path.to_owned(), file_bytes_max, files_max, sync: AuditSync::Always }
+}
+
+async fn node(settings: AuditSettings) -> World {
+    World::built(patient(), |builder| builder.audit(settings)).await
+}
+
+/// All files of the record, in its order.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // `-` comes before `.`, so that the file that is written to comes last.
+    files.sort();
+    files
+}
+
+/// The lines, after their chain was found to hold.
+fn lines(path: &Path) -> Vec<String> {
+    let mut verifier = Verifier::new(None);
+    let mut lines = Vec::new();
+    for file in files(path) {
+        verifier.file(BufReader::new(File::open(&file).unwrap())).unwrap();
+        lines.extend(fs::read_to_string(file).unwrap().lines().map(str::to_owned));
+    }
+    verifier.end().unwrap();
+    lines
+}
+
+#[tokio::test]
+async fn every_attempt_and_every_end_is_noted_and_no_secret_is() {
+    let folder = Folder::new("audit");
+    let world = node(settings(folder.path(), 1 << 20, 0)).await;
+    let anna = world.login("anna").await;
+    let _ = world.attempt("anna", "hunter2").await;
+    let _ = world.attempt("nobody\n{\"number\":1}", "hunter2").await;
+    world.service.logout(&anna.token, None).await.unwrap();
+    let operator = Administrator::operator("the test");
+    world.service.revoke_user(&operator, &user("anna")).await.unwrap();
+    world.running.stop().await;
+    let text = lines(folder.path()).join("\n");
+    for kind in ["started", "login", "login-failed", "logout", "revoked"] {
+        assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{kind}: {text}");
+    }
+    for there in ["wrong password", "unknown user", "192.0.2.7", "the test", &anna.id.to_string()] {
+        assert!(text.contains(there), "{there}: {text}");
+    }
+    for secret in ["hunter2", &anna.token] {
+        assert!(!text.contains(secret), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_chain_goes_on_through_files_and_restarts() {
+    let folder = Folder::new("chain");
+    for _ in 0..3 {
+        let world = node(settings(folder.path(), 2_000, 0)).await;
+        for _ in 0..20 {
+            let _ = world.attempt("anna", "other").await;
+        }
+        world.running.stop().await;
+    }
+    assert!(files(folder.path()).len() > 3);
+    assert_eq!(lines(folder.path()).len(), 3 * 21);
+}
+
+#[tokio::test]
+async fn old_files_go_and_what_is_left_still_holds() {
+    let folder = Folder::new("old");
+    let world = node(settings(folder.path(), 1_000, 2)).await;
+    for _ in 0..60 {
+        let _ = world.attempt("anna", "other").await;
+    }
+    world.running.stop().await;
+    assert_eq!(files(folder.path()).len(), 3);
+    assert!(lines(folder.path()).len() < 60);
+}
+
+#[tokio::test]
+async fn a_line_that_a_crash_has_torn_is_cut_off() {
+    let folder = Folder::new("torn-line");
+    let world = node(settings(folder.path(), 1 << 20, 0)).await;
+    world.login("anna").await;
+    world.running.stop().await;
+    let file = folder.path().join("audit.jsonl");
+    OpenOptions::new().append(true).open(&file).unwrap().write_all(b"{\"number\":3,\"at\":17").unwrap();
+    let world = node(settings(folder.path(), 1 << 20, 0)).await;
+    world.running.stop().await;
+    assert_eq!(lines(folder.path()).len(), 3);
+}

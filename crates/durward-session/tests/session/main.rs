@@ -1,0 +1,9 @@
+//! A node at work: logins, validations and what ends sessions, over the stores there are.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod audit;
+mod journal;
+mod login;
+mod sessions;
+mod support;
