@@ -24,7 +24,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
 use crate::path::{Path, UNDEFINED};
-use crate::program::{Atom, Selector, SlotId, Slots};
+use crate::program::{Atom, Derived, Selector, SlotId, Slots};
 use crate::value::Value;
 use encoding::{Numbers, UNREAD, look_up, number_of};
 use smallvec::SmallVec;
@@ -414,6 +414,9 @@ impl<'r> Question<'r> {
         self.supplied.push((slot, values));
         self.numbers.unlock();
         self.numbers.set(slot, UNREAD);
+        for (derived, _) in self.slots.all_derived().filter(|(_, derived)| derived.source == slot) {
+            self.numbers.set(derived, UNREAD);
+        }
     }
 
     /// The slot's bag; empty where nothing is known.
@@ -527,6 +530,9 @@ impl<'r> Question<'r> {
     }
 
     fn read(&self, slot: SlotId) -> Number {
+        if let Some(derived) = self.slots.derived(slot) {
+            return self.read_derived(slot, derived);
+        }
         let number = match self.look_up(slot) {
             Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
             Reading::Made(value) => number_of(self.slots, slot, &value, value.content_hash()),
@@ -535,6 +541,25 @@ impl<'r> Question<'r> {
             Reading::Many(values) => {
                 let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
+                self.many.borrow_mut().extend(atoms);
+                Number::MANY
+            }
+        };
+        self.numbers.set(slot, number);
+        number
+    }
+
+    /// The same of a slot that holds pieces of another's values.
+    fn read_derived(&self, slot: SlotId, derived: &Derived) -> Number {
+        let reading = self.look_up(derived.source);
+        let number = match derived.number(&reading) {
+            Some(_) if matches!(reading, Reading::Absent) && self.may_be_asked(derived.source) => {
+                Number::UNASKED
+            }
+            Some(number) => number,
+            None => {
+                let values = reading.values();
+                let atoms = values.iter().filter_map(|value| Some((slot, derived.number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }
