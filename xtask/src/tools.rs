@@ -83,7 +83,9 @@ pub(crate) fn nats_server() -> Result<PathBuf, String> {
         return Ok(program);
     }
     let purpose = "the tests of sessions on several nodes";
-    let go = GO.get().map_err(|_| format!("no Go to build `{module}` with, for {purpose}: see https://go.dev/dl"))?;
+    let go = GO
+        .get()
+        .map_err(|_| format!("no Go to build `{module}` with, for {purpose}: see https://go.dev/dl"))?;
     process::run(Command::new(go).args(["install", &module]).env("GOBIN", &folder))?;
     Ok(program)
 }
