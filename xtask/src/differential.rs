@@ -33,6 +33,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
     report.step("recorded data", recorded::check);
     report.step("policies as texts", || Outcome::of(texts(questions, seed)));
     report.step("policies as programs", || Outcome::of(programs(questions, seed)));
+    report.step("policies that change", || Outcome::of(changes()));
     Ok(report.close())
 }
 
@@ -41,6 +42,12 @@ fn texts(questions: u64, seed: u64) -> Result<(), String> {
         cargo(&["run", "--profile", "quick", "-p", "durward-testkit", "--bin", "differential", "--"]);
     command.args(["--questions", &questions.to_string(), "--seed", &seed.to_string()]);
     run(&mut command)
+}
+
+/// Changed one by one, beside those built anew; the seeds are the test's own.
+fn changes() -> Result<(), String> {
+    let mut command = cargo(&["test", "--profile", "quick", "-p", "durward-pdp", "--test", "pdp", "--"]);
+    run(command.arg("changes").env("DURWARD_LONG", "1"))
 }
 
 /// Vote by vote, with sources that have yet to be asked.

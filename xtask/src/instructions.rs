@@ -13,12 +13,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// The cases: policies, and `decide` (a question that was read) or `text` (text to text).
-const CASES: [(&str, u64); 10] = [
+/// The cases: policies, and `decide` (a question that was read), `changed` (the same, where some policies were changed one by
+/// one), or `text` (text to text).
+const CASES: [(&str, u64); 11] = [
     ("baseline decide", 200),
     ("rbac decide", 20),
     ("hospital-5 decide", 1),
     ("hospital-100 decide", 1),
+    ("hospital-100 changed", 1),
     ("github-10 decide", 1),
     ("gdrive-10 decide", 1),
     ("tinytodo-10 decide", 1),

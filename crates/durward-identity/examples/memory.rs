@@ -1,6 +1,7 @@
 //! What a live session costs in memory, and a validation in time: `cargo run --release -p durward-identity --example memory`.
 //!
-//! Arguments: how many sessions (a million), and how many users they are of (as many).
+//! Arguments: how many sessions (a million), and how many users they are of (as many). Each thread validates a thousand of the
+//! sessions, two thousand times.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -13,7 +14,9 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, NodeSettings};
-use durward_identity::session::{ClusterKey, Level, Properties, Scratch, SessionSettings, Sessions, User};
+use durward_identity::session::{
+    ClusterKey, Level, Properties, Refusal, Scratch, SessionSettings, Sessions, User,
+};
 use durward_identity::{Moment, SystemEntropy};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -51,15 +54,42 @@ fn main() -> Result<(), Box<dyn Error>> {
     let each = resident_bytes()?.saturating_sub(before) / count.max(1);
     println!("{count} sessions of {users} users: {each} bytes each, {login_ns} ns a login");
 
-    let mut scratch = Scratch::new();
-    let rounds = 1_000;
-    let began = Instant::now();
-    for token in (0..rounds).flat_map(|_| &some) {
-        sessions.validate(now, token, &mut scratch)?;
+    for threads in [1, 2] {
+        println!("{} ns a validation, {threads} at a time", validation_ns(&sessions, now, &some, threads)?);
     }
-    let validations = rounds * some.len();
-    println!("{} ns a validation", began.elapsed().as_nanos() / validations.max(1) as u128);
     Ok(())
+}
+
+/// How much of a core a validation takes, with so many threads at it.
+fn validation_ns(
+    sessions: &Sessions,
+    now: Moment,
+    tokens: &[String],
+    threads: u32,
+) -> Result<u64, Box<dyn Error>> {
+    const ROUNDS: usize = 2_000;
+    let round = || -> Result<u64, Refusal> {
+        let mut scratch = Scratch::new();
+        let began = core_ns();
+        for token in (0..ROUNDS).flat_map(|_| tokens) {
+            sessions.validate(now, token, &mut scratch)?;
+        }
+        Ok(core_ns().saturating_sub(began))
+    };
+    let total = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(round)).collect();
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(Err(Refusal::Unavailable)))
+            .sum::<Result<u64, Refusal>>()
+    })?;
+    Ok(total / (ROUNDS * tokens.len().max(1)) as u64 / u64::from(threads))
+}
+
+/// What this thread has had of a core (Linux).
+fn core_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
 /// Of this process (Linux).

@@ -78,7 +78,7 @@ impl Changed {
         let first = program.base_len() as u32;
         let (gone, arrivals) = compare(&old.children, &new.children, first)?;
         let targets = Targets::of_later(program);
-        let mut newcomers = Newcomers::of(program, &targets, first, new.algorithm, arrivals);
+        let mut newcomers = Newcomers::of(program, &targets, first, &ground, arrivals);
         let before = before.filter(|before| Arc::ptr_eq(&before.ground, &ground));
         let known = before.map(|before| (&before.hidden, &before.gone));
         let hidden = Hidden::of(&ground, &gone, known);

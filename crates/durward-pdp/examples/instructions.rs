@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use durward_pdp::sapl::Subscription;
-use durward_pdp::{Pdp, PdpBuilder, Request};
+use durward_pdp::{Pdp, PdpBuilder, PolicyChange, PolicyText, Request};
 use scenario::Scenario;
 
 const CONFERENCE: &str = include_str!("../../durward/policies/demo/conference.xml");
@@ -70,9 +70,10 @@ fn prepare(case: &str) -> Result<Case, Failed> {
     match (policies, mode) {
         ("conference", "decide") => requests(),
         ("conference", "text") => request_texts(),
-        (policies, "decide") => subscriptions(&Scenario::named(policies)?),
+        (policies, "decide") => subscriptions(&Scenario::named(policies)?, of_scenario),
+        (policies, "changed") => subscriptions(&Scenario::named(policies)?, of_scenario_changed),
         (policies, "text") => subscription_texts(&Scenario::named(policies)?),
-        (_, mode) => Err(format!("`{mode}` is no mode: there are `decide` and `text`").into()),
+        (_, mode) => Err(format!("`{mode}` is no mode: there are `decide`, `changed` and `text`").into()),
     }
 }
 
@@ -83,15 +84,44 @@ fn built(builder: PdpBuilder) -> Result<Pdp, Failed> {
 }
 
 fn of_scenario(scenario: &Scenario) -> Result<Pdp, Failed> {
-    let builder = Pdp::builder().policy("pdp.json", scenario.configuration());
-    let policies = scenario.policies.iter().enumerate();
-    built(policies.fold(builder, |builder, (number, policy)| {
-        builder.policy(&format!("{number:06}.sapl"), policy.as_str())
-    }))
+    built(builder_of(scenario))
 }
 
-fn subscriptions(scenario: &Scenario) -> Result<Case, Failed> {
-    let pdp = of_scenario(scenario)?;
+fn builder_of(scenario: &Scenario) -> PdpBuilder {
+    let builder = Pdp::builder().policy("pdp.json", scenario.configuration());
+    let policies = scenario.policies.iter().enumerate();
+    policies.fold(builder, |builder, (number, policy)| builder.policy(&name_of(number), policy.as_str()))
+}
+
+fn name_of(number: usize) -> String {
+    format!("{number:06}.sapl")
+}
+
+/// Of the scenario's policies one is changed, one taken away, and one there twice.
+fn of_scenario_changed(scenario: &Scenario) -> Result<Pdp, Failed> {
+    let pdp = built(builder_of(scenario).changing())?;
+    let text =
+        |number: usize| scenario.policies.get(number).map(|policy| policy.as_str()).unwrap_or_default();
+    let put = |name: String, text: String| PolicyChange::Put(PolicyText { name, text: text.into() });
+    let changes = [
+        put(name_of(7), format!("{}\n", text(7))),
+        PolicyChange::Remove(name_of(9)),
+        put("again.sapl".into(), text(8).replacen("policy \"", "policy \"again ", 1)),
+    ];
+    for change in changes {
+        pdp.change(&[change]).map_err(|errors| errors.iter().map(ToString::to_string).collect::<String>())?;
+    }
+    if pdp.change_count() == 0 {
+        return Err("the policies were built anew instead of being changed".into());
+    }
+    Ok(pdp)
+}
+
+fn subscriptions(
+    scenario: &Scenario,
+    build: impl Fn(&Scenario) -> Result<Pdp, Failed>,
+) -> Result<Case, Failed> {
+    let pdp = build(scenario)?;
     let read = |json: &serde_json::Value| Subscription::from_json(json.to_string().as_bytes());
     let asked: Vec<Subscription> = scenario.subscriptions.iter().map(read).collect::<Result<_, _>>()?;
     let decide = move |number: usize| {

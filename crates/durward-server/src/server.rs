@@ -17,6 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::openam;
 use crate::policies::{LocalTenants, Policies, RemoteTenants, Watch};
 use crate::rsocket::serve;
 use crate::sapl::{Decider, Tenants};
@@ -183,6 +184,12 @@ impl Server {
     /// there is one already.
     pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
         self.shared.sapl.decider.set(decider).is_ok()
+    }
+
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that. Until there are some, callers are told to come back.
+    /// `false` where there are some already.
+    pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
+        self.shared.openam.set(openam::Surface::new(sessions)).is_ok()
     }
 
     /// Answers until `shutdown` is ready. Then nothing new is accepted, requests under way are finished within

@@ -1,8 +1,8 @@
 //! What all workers of a server share: the decision point, the state of its policies, settings, counters.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::Clock;
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::openam;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
 use crate::settings::{ConfigError, Settings};
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) sapl: SaplState,
     /// Who is asking, where there are users.
     pub(crate) service: Option<Service>,
+    /// Empty until there are sessions.
+    pub(crate) openam: OnceLock<openam::Surface>,
     requests: AtomicU64,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
@@ -132,6 +135,7 @@ impl Shared {
             stop: watch::Sender::new(false),
             sapl,
             service,
+            openam: OnceLock::new(),
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })

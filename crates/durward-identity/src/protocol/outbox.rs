@@ -1,6 +1,6 @@
 //! Records on their way to the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::message::AskId;
@@ -52,16 +52,19 @@ pub(super) struct Pending {
     stored: Option<u64>,
 }
 
+/// INVARIANT: `stored` holds the number and the count of those of `pending` that have a number.
+
 #[derive(Debug)]
 pub(super) struct Outbox {
     node: u64,
     last: u64,
     pending: BTreeMap<u64, Pending>,
+    stored: BTreeSet<(u64, u64)>,
 }
 
 impl Outbox {
     pub(super) fn new(node: u64) -> Outbox {
-        Outbox { node, last: 0, pending: BTreeMap::new() }
+        Outbox { node, last: 0, pending: BTreeMap::new(), stored: BTreeSet::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -92,7 +95,9 @@ impl Outbox {
         if !is_assured {
             self.pending.remove(&id.count);
         } else if let Some(pending) = self.pending.get_mut(&id.count) {
-            pending.stored = Some(number);
+            // Acknowledged twice, it has the number that was said first.
+            let number = *pending.stored.get_or_insert(number);
+            self.stored.insert((number, id.count));
         }
     }
 
@@ -107,15 +112,23 @@ impl Outbox {
 
     /// The record came back from the store.
     pub(super) fn arrived(&mut self, id: RecordId) -> Option<Pending> {
-        if self.is_own(id) { self.pending.remove(&id.count) } else { None }
+        if self.is_own(id) { self.take(id.count) } else { None }
+    }
+
+    fn take(&mut self, count: u64) -> Option<Pending> {
+        let pending = self.pending.remove(&count)?;
+        pending.stored.inspect(|number| {
+            self.stored.remove(&(*number, count));
+        });
+        Some(pending)
     }
 
     /// Those that the store has acknowledged, and that lie behind what is applied: they were replaced there before they came back.
     pub(super) fn passed(&mut self, applied: u64) -> Vec<Pending> {
-        let is_passed = |pending: &Pending| pending.stored.is_some_and(|number| number <= applied);
+        let is_passed = |(number, _): &(u64, u64)| *number <= applied;
         let passed: Vec<u64> =
-            self.pending.iter().filter(|(_, pending)| is_passed(pending)).map(|(count, _)| *count).collect();
-        passed.into_iter().filter_map(|count| self.pending.remove(&count)).collect()
+            self.stored.iter().copied().take_while(is_passed).map(|(_, count)| count).collect();
+        passed.into_iter().filter_map(|count| self.take(count)).collect()
     }
 
     /// What is to be sent again.

@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use foldhash::fast::RandomState;
+use foldhash::fast::SeedableRandomState;
 
 use super::ended::Ended;
 use super::key::{KeyRing, SealKey};
@@ -100,7 +100,7 @@ impl Part {
 /// What a node knows of sessions, for all its threads.
 pub struct Sessions {
     settings: SessionSettings,
-    hasher: RandomState,
+    hasher: SeedableRandomState,
     parts: Box<[Part]>,
     ended: Ended,
     ring: ArcSwap<KeyRing>,
@@ -118,7 +118,17 @@ pub struct Sessions {
 impl Sessions {
     /// No sessions, no keys, and a closed gate.
     pub fn new(settings: SessionSettings) -> Sessions {
-        let hasher = RandomState::default();
+        Sessions::hashed(settings, SeedableRandomState::random())
+    }
+
+    /// As `new`, but with the same order in its tables for the same seed: a simulation must tell its story again.
+    #[cfg(test)]
+    pub(crate) fn seeded(settings: SessionSettings, seed: u64) -> Sessions {
+        let shared = foldhash::SharedSeed::global_fixed();
+        Sessions::hashed(settings, SeedableRandomState::with_seed(seed, shared))
+    }
+
+    fn hashed(settings: SessionSettings, hasher: SeedableRandomState) -> Sessions {
         Sessions {
             settings,
             parts: (0..SHARDS).map(|_| Part(RwLock::new(Shard::new(hasher.clone())))).collect(),
@@ -236,12 +246,33 @@ impl Sessions {
 
     /// The sessions of a user, newest first.
     pub fn list(&self, user: &User) -> Vec<Session> {
-        self.part(user.key()).read().list(user.key())
+        let mut sessions = self.part(user.key()).read().list(user.key());
+        sessions.retain(|session| session.stamp > self.all_before());
+        sessions
     }
 
     /// One session of a user.
     pub fn get(&self, user: &User, id: SessionId) -> Option<Session> {
-        self.part(user.key()).read().get(id)
+        self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
+    }
+
+    /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
+    pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            let live = part.live().map(|(live, used)| {
+                let Live { user, id, stamp, ends, idle, level, properties } = live;
+                (user, Session { id, stamp, ends, used, idle, level, properties })
+            });
+            let is_there =
+                |(user, session): &(User, Session)| session.stamp > self.all_before() && wanted(user);
+            found.extend(live.filter(is_there).take(max - found.len()));
+            if found.len() >= max {
+                break;
+            }
+        }
+        found
     }
 
     /// How many sessions are known.
@@ -325,12 +356,12 @@ impl Sessions {
 
     /// Notes a login down.
     pub(crate) fn insert(&self, live: &Live, used: Moment, standing: Standing) {
-        if live.stamp <= self.all_before() {
-            return;
-        }
         self.seen.fetch_max(live.stamp.us(), Ordering::Relaxed);
         if standing == Standing::Confirmed {
             self.confirmed.fetch_max(live.stamp.us(), Ordering::Relaxed);
+        }
+        if live.stamp <= self.all_before() {
+            return;
         }
         let mut part = self.part(live.user.key()).write();
         if !self.ended.contains(live.id) && part.insert(live, used, standing) {
@@ -358,17 +389,33 @@ impl Sessions {
                 self.live.fetch_sub(usize::from(ended), Ordering::Relaxed);
             }
             Revocation::User { user, before: stamp } => {
+                let stamp = stamp.sane(now);
                 let mut part = self.part(user.key()).write();
+                self.end_known(&mut part, Some(user.key()), stamp);
                 let before = part.revoked_count();
-                let ended = part.revoke_user(user.key(), stamp.sane(now), until);
+                let ended = part.revoke_user(user.key(), stamp, until);
                 self.count(&part, before, ended);
             }
             Revocation::Ended { sessions } => self.revoke_ended(sessions),
             // Those in the table go at the next sweep; nobody gets in with them from here on.
             Revocation::All { before } => {
-                let stamp = before.sane(now).us().max(self.confirmed.load(Ordering::Relaxed));
-                self.all_before.fetch_max(stamp, Ordering::AcqRel);
+                let stamp = before.sane(now);
+                self.all_before.fetch_max(stamp.us(), Ordering::AcqRel);
+                if self.confirmed.load(Ordering::Relaxed) > stamp.us() {
+                    self.parts.iter().for_each(|part| self.end_known(&mut part.write(), None, stamp));
+                }
             }
+        }
+    }
+
+    /// Ends the sessions that the store knew before it knew of a revocation, though their stamps are after it: who revoked had not
+    /// heard of them, and his clock is behind. They are ended one by one. A later stamp for the revocation itself would
+    /// end sessions that the store has after it, on those nodes alone that still held the ones before it.
+    fn end_known(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp) {
+        for (id, ends) in part.confirmed_after(key, stamp) {
+            // First said, then taken out, under the part's lock: see `note`.
+            self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
+            self.live.fetch_sub(usize::from(part.end(id)), Ordering::Relaxed);
         }
     }
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use foldhash::fast::RandomState;
+use foldhash::fast::SeedableRandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
@@ -98,7 +98,7 @@ struct RevokedUser {
 /// Sessions of some users. One thread at a time changes it; many may look.
 #[derive(Debug)]
 pub(super) struct Shard {
-    hasher: RandomState,
+    hasher: SeedableRandomState,
     sessions: Slab<Kept>,
     by_id: HashTable<u32>,
     users: Slab<Holder>,
@@ -107,7 +107,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    pub(super) const fn new(hasher: RandomState) -> Shard {
+    pub(super) const fn new(hasher: SeedableRandomState) -> Shard {
         Shard {
             hasher,
             sessions: Slab::new(),
@@ -262,12 +262,8 @@ impl Shard {
         number.is_some()
     }
 
-    /// Ends a user's sessions up to a stamp, and all that the store knew before it knew of this: with those, a node whose
-    /// clock is behind ends sessions from nodes whose clocks are ahead. Remembers it. How many were known.
+    /// Ends a user's sessions up to a stamp and remembers it. How many were known.
     pub(super) fn revoke_user(&mut self, key: &str, before: Stamp, until: Moment) -> usize {
-        let confirmed =
-            self.of_user(key).filter(|(_, kept)| kept.is_confirmed).map(|(_, kept)| kept.stamp).max();
-        let before = confirmed.map_or(before, |stamp| stamp.max(before));
         let ended: Vec<u32> =
             self.of_user(key).filter(|(_, kept)| kept.stamp <= before).map(|(number, _)| number).collect();
         for number in &ended {
@@ -286,6 +282,16 @@ impl Shard {
             }
         }
         ended.len()
+    }
+
+    /// The confirmed sessions of a user, or of all, with a stamp after this one; and when each ends.
+    pub(super) fn confirmed_after(&self, key: Option<&str>, stamp: Stamp) -> Vec<(SessionId, Moment)> {
+        let is_one = |kept: &Kept| kept.is_confirmed && kept.stamp > stamp;
+        let ends = |kept: &Kept| (SessionId(kept.id), Moment::from_s(kept.ends_s));
+        match key {
+            Some(key) => self.of_user(key).filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
+            None => self.sessions.iter().filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
+        }
     }
 
     fn of_user(&self, key: &str) -> impl Iterator<Item = (u32, &Kept)> {

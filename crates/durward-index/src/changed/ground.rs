@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durward_ir::combine::{Flow, PlainFold};
 use durward_ir::evaluate::{Known, ListPolicies, Shortlist};
-use durward_ir::program::{Node, NodeId, Program, Set};
+use durward_ir::program::{Node, NodeId, Program, Set, SlotId};
 use durward_ir::question::Question;
 
 use crate::{Diagram, Index};
@@ -32,6 +32,8 @@ pub struct Ground {
     children: Box<[NodeId]>,
     /// How votes are combined, where that can be done at a glance.
     fold: Option<PlainFold>,
+    /// What the index looks at to tell the children of the root apart.
+    order: Vec<SlotId>,
 }
 
 impl Ground {
@@ -68,7 +70,8 @@ impl Ground {
             | Index::Changed(_) => None,
         };
         let is_dividing = matches!(base.index(), Index::Diagram(_));
-        Ground { base, owners, are_shared, is_dividing, children, fold }
+        let order = base.index().order(program.root());
+        Ground { base, owners, are_shared, is_dividing, children, fold, order }
     }
 
     pub(super) fn program(&self) -> &Program {
@@ -105,6 +108,11 @@ impl Ground {
     /// How the votes of the root's children are combined, where that can be done at a glance.
     pub(super) fn fold(&self) -> Option<PlainFold> {
         self.fold
+    }
+
+    /// Whether the index looks at a slot to tell the children of the root apart.
+    pub(super) fn looks_at(&self, slot: SlotId) -> bool {
+        self.order.contains(&slot)
     }
 
     /// The place of the child of the root that an element lies in; beyond all where it lies in none.

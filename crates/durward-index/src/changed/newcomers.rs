@@ -8,12 +8,17 @@ use durward_ir::program::{Atom, NodeId, Program, SlotId};
 use durward_ir::question::{Number, Question};
 
 use super::glance::Form;
+use super::ground::Ground;
 use crate::Map;
 use crate::necessary::{self, Limit};
 use crate::target::Targets;
 
 /// How many values one may be limited to and still count for the set above.
 const ATOMS_MAX: usize = 1 << 8;
+
+/// To look at a slot that the base does not look at costs as much as looking at so many newcomers: it may hold several
+/// values, each of which has to be found.
+const STRANGER_COST: u32 = 32;
 
 /// One of them, for a question that it may apply to.
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +59,10 @@ impl Newcomers {
         program: &Program,
         targets: &Targets,
         first: u32,
-        algorithm: Algorithm,
+        ground: &Ground,
         arrivals: Vec<Arrival>,
     ) -> Newcomers {
+        let algorithm = ground.root().algorithm;
         let necessary = necessary::of_later(program, targets, ATOMS_MAX);
         let limits = |id: &NodeId| {
             let behind = NodeId(id.0.checked_sub(first)?);
@@ -73,7 +79,8 @@ impl Newcomers {
         }
         let most = |limit: &&Limit| {
             let askers = limit.atoms.iter().filter_map(|atom| askers.get(atom)).max();
-            (limit.is_absent_allowed, askers.copied().unwrap_or_default(), limit.slot)
+            let stranger = if ground.looks_at(limit.slot) { 0 } else { STRANGER_COST };
+            (limit.is_absent_allowed, askers.copied().unwrap_or_default() + stranger, limit.slot)
         };
         let mut newcomers = Newcomers { all: arrivals, ..Newcomers::default() };
         for (number, necessary) in (0..).zip(&needs) {

@@ -17,7 +17,7 @@ impl Diagram {
         while !level.is_empty() && seen.len() < STEPS_MAX {
             let mut next = Vec::new();
             for step in level {
-                if seen.insert(step, ()).is_none() {
+                if !step.is_list() && seen.insert(step, ()).is_none() {
                     self.look(step, &mut slots, &mut next);
                 }
             }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::path::Element;
-use crate::value::DataType;
+use crate::value::Value;
 
 /// The fields of a subscription, or the attributes of a request, in their order. Equal ones are of the very same, but for
 /// [`Layout::NONE`].
@@ -50,14 +50,14 @@ impl Layout {
     }
 
     /// Of the attributes of a request, in their order: the category where another one begins, the identifier, and the
-    /// data type of the value where there is just one.
+    /// data types of the values.
     pub fn of_attributes<'n>(
-        attributes: impl Iterator<Item = (Option<&'n str>, &'n str, Option<DataType>)> + Clone,
+        attributes: impl Iterator<Item = (Option<&'n str>, &'n str, &'n [Value])> + Clone,
     ) -> Layout {
-        Layout::of(attributes.flat_map(|(category, id, data_type)| {
+        Layout::of(attributes.flat_map(|(category, id, values)| {
             let category = category.map(|category| (CATEGORY, Some(category)));
-            let data_type = data_type.map(|data_type| (TYPE + data_type as u8, None));
-            category.into_iter().chain([(ATTRIBUTE, Some(id))]).chain(data_type)
+            let types = values.iter().map(|value| (TYPE + value.data_type() as u8, None));
+            category.into_iter().chain([(ATTRIBUTE, Some(id))]).chain(types)
         }))
     }
 

@@ -59,7 +59,7 @@ fn request(chance: &mut Chance) -> String {
             attributes[number / IDS.len()].push(text);
         };
         let (one, other) = (format!("{:?}", chance.of(&VALUES)), format!("{:?}", chance.of(&VALUES)));
-        match if number == odd { chance.below(6) } else { 6 } {
+        match if number == odd { chance.below(8) } else { 8 } {
             0 => {}
             1 => attribute(URI, &one, ""),
             2 => attribute(STRING, &format!("{one},{other}"), ""),
@@ -69,6 +69,8 @@ fn request(chance: &mut Chance) -> String {
                 attribute(STRING, &one, "");
                 attribute(STRING, &other, "");
             }
+            6 => attribute(STRING, "", ""),
+            7 => attribute(STRING, &format!("{one},{other},{one}"), ""),
             _ => attribute(STRING, &one, ""),
         }
     }

@@ -1,6 +1,6 @@
 //! From a request to its answer: routes, request ids, counters; one module for each kind of answer.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod events;
 mod health;
 mod home;
@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use crate::openam;
 use crate::state::Shared;
 use crate::wire::Form;
 use events::Body;
@@ -71,6 +72,9 @@ pub(crate) async fn answer(
             (route.path, dispatch(&call, route, request).await)
         }
         Some(route) => (route.path, refuse_method(&call, route, &request)),
+        None if openam::is_under(request.uri().path(), &shared.settings.openam) => {
+            ("openam", whole(openam::answer(shared, client.ip(), request).await))
+        }
         None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
             let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
             ("other", refusal.into_answer(&call, request.uri().path()))
@@ -189,7 +193,7 @@ fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 
 /// Text that can stand between tags and within quotes of XML and HTML. Characters that XML cannot hold at all
 /// become replacement characters.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -186,7 +186,7 @@ mod tests {
         files.write("a.sapl", "one");
         let name = files.write("b.xml", "<Policy/>");
         let before = files.inventory();
-        files.write("b.xml", "<Request/>");
+        files.write("b.xml", r#"<Request xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17"/>"#);
         let Difference::Some(changes, _) = files.difference(&before) else { panic!("no change") };
         assert_eq!(changes, [PolicyChange::Remove(name)]);
     }

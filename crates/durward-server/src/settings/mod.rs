@@ -11,6 +11,7 @@ mod ldap;
 mod log;
 mod names;
 mod nats;
+mod openam;
 mod policies;
 mod read;
 mod sapl;
@@ -28,6 +29,7 @@ pub use ldap::{LdapDepth, LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
+pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
@@ -56,6 +58,8 @@ pub struct Settings {
     pub auth: AuthSettings,
     /// Users, logins and sessions.
     pub identity: IdentitySettings,
+    /// The REST calls of OpenAM.
+    pub openam: OpenamSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -81,6 +85,7 @@ impl Settings {
         self.rsocket.check()?;
         self.auth.check()?;
         self.identity.check()?;
+        self.openam.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -125,6 +130,9 @@ impl Settings {
         }
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
+        }
+        if self.openam.on {
+            weak.extend(self.openam.weaknesses());
         }
         if self.sapl.http || self.rsocket.is_on() {
             weak.extend(self.rsocket.weaknesses());

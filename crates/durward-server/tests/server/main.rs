@@ -15,9 +15,11 @@ mod decider;
 mod hostile;
 #[cfg(feature = "tls")]
 mod jwt;
+mod large_directories;
 mod limits;
 mod logs;
 mod metrics;
+mod openam;
 mod operations;
 mod recorded;
 mod remote_bundles;

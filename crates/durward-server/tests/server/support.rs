@@ -115,7 +115,7 @@ impl TestServer {
     }
 
     pub(crate) fn start_in(directory: Directory, text: &str) -> Result<TestServer, StartError> {
-        TestServer::start_with(directory, text, None)
+        TestServer::start_with(directory, text, |_| {})
     }
 
     /// With somebody who decides what SAPL's clients ask.
@@ -125,13 +125,14 @@ impl TestServer {
         decider: impl Decider,
     ) -> Result<TestServer, StartError> {
         directory.write("policies/doctors.xml", DOCTORS_READ);
-        TestServer::start_with(directory, text, Some(Arc::new(decider)))
+        TestServer::start_with(directory, text, |server| assert!(server.set_decider(Arc::new(decider))))
     }
 
-    fn start_with(
+    /// With what a test does to the server before it answers.
+    pub(crate) fn start_with(
         directory: Directory,
         text: &str,
-        decider: Option<Arc<dyn Decider>>,
+        prepare: impl FnOnce(&Server) + Send + 'static,
     ) -> Result<TestServer, StartError> {
         let settings = settings(&directory, text);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -146,9 +147,7 @@ impl TestServer {
                         return Ok(Served { connections_cut: 0 });
                     }
                 };
-                if let Some(decider) = decider {
-                    assert!(server.set_decider(decider));
-                }
+                prepare(&server);
                 tell.send(Ok((server.address(), server.rsocket_address()))).unwrap();
                 server.serve(async { drop(stopped.await) }).await
             })
@@ -260,6 +259,10 @@ impl Reply {
 
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.headers.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_str()).collect()
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {

@@ -2,6 +2,7 @@
 
 mod administer;
 mod holder;
+mod listing;
 mod login;
 
 use std::collections::HashMap;

@@ -136,11 +136,8 @@ impl Categories {
         let attributes = (0..).zip(&self.attributes).map(|(at, attribute)| {
             let category = self.list.get(attribute.category as usize);
             let begins = category.filter(|category| category.attributes.start == at);
-            let data_type = match part(&self.values, &attribute.values) {
-                [only] => Some(only.data_type()),
-                _ => None,
-            };
-            (begins.map(|category| category.category.as_str()), attribute.id.as_str(), data_type)
+            let category = begins.map(|category| category.category.as_str());
+            (category, attribute.id.as_str(), part(&self.values, &attribute.values))
         });
         self.layout = Layout::of_attributes(attributes);
     }
@@ -355,7 +352,7 @@ impl Categories {
         match part(&self.values, &attribute.values) {
             [value] if value.data_type() == name.data_type => Sole::At(attribute.values.start),
             [_] | [] => Sole::Absent,
-            _ => Sole::Unclear,
+            [_, _, ..] => Sole::Unclear,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod chance;
 mod checker;
+mod order;
 mod steps;
 mod world;
 

@@ -1,9 +1,11 @@
 //! What people and fate do in a simulated world, and what is heard of it.
 
+use std::collections::BTreeSet;
+
 use super::checker::{Known, Life, Scope};
 use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
 use crate::protocol::{Answer, Event, Mode};
-use crate::session::{Fresh, Level, Properties, Scratch, User};
+use crate::session::{Fresh, Level, Properties, Scratch, SessionId, User};
 
 fn user(number: usize) -> User {
     User::new("/", &format!("user{number}")).unwrap()
@@ -22,6 +24,7 @@ impl World {
             17..=19 if !self.places[node].is_up => self.restart(node),
             20 if self.chance.once_in(2) => self.cut(node),
             21..=23 if self.places[node].is_cut => self.heal(node),
+            18 | 19 => self.change(node),
             24 if self.places[node].is_up && self.chance.once_in(10) => {
                 let ask = self.ask(node, Waits::Nothing);
                 self.handle(node, Event::Rotate { ask });
@@ -65,6 +68,14 @@ impl World {
         let ms = self.chance.below(60);
         self.pass(ms);
         self.validate_one(other, session);
+    }
+
+    fn change(&mut self, node: usize) {
+        let Some(session) = self.some_session().filter(|_| self.places[node].is_up) else { return };
+        let ask = self.ask(node, Waits::Change { session });
+        let known = &self.checker.sessions[session];
+        let (user, id, properties) = (user(known.user), known.id, Properties::new());
+        self.handle(node, Event::Change { ask, user, id, level: Level(1), properties });
     }
 
     fn revoke_user(&mut self, node: usize) {
@@ -136,6 +147,14 @@ impl World {
                     return self.checker.accepted(&self.checker.sessions[session], at, asked);
                 }
             }
+            (Waits::Change { session }, Answer::Token { id, token }) => {
+                let known = self.checker.sessions[session].clone();
+                if id != known.id {
+                    return Err(format!("a change of {known:?} gave the token of {id}"));
+                }
+                self.checker.sessions[session].token = token;
+            }
+            (Waits::Change { .. }, Answer::NoSession) => {}
             (Waits::Nothing, _) => {}
             (Waits::Login { .. }, answer @ (Answer::Unavailable(_) | Answer::Unknown)) => {
                 self.last_refusal = Some(format!("{at:?}: {answer:?}"));
@@ -192,16 +211,18 @@ impl World {
         if self.checker.mode == Mode::None || self.checker.mode == Mode::BestEffort {
             return Ok(());
         }
-        let all = |node: usize| (0..USERS).map(|number| self.listed(node, number)).collect::<Vec<_>>();
         (1..NODES).try_for_each(|node| {
-            if all(node) == all(0) { Ok(()) } else { Err(format!("nodes 0 and {node} list other sessions")) }
+            let (one, other) = (self.listed(0), self.listed(node));
+            one.symmetric_difference(&other).next().map_or(Ok(()), |id| {
+                let by = if one.contains(id) { 0 } else { node };
+                let story = self.story(*id);
+                Err(format!("of nodes 0 and {node}, only {by} lists {id}; the store has:{story}"))
+            })
         })
     }
 
-    fn listed(&self, node: usize, number: usize) -> Vec<String> {
-        let sessions = self.places[node].sessions.list(&user(number));
-        let mut ids: Vec<String> = sessions.iter().map(|session| session.id.to_string()).collect();
-        ids.sort();
-        ids
+    fn listed(&self, node: usize) -> BTreeSet<SessionId> {
+        let sessions = &self.places[node].sessions;
+        (0..USERS).flat_map(|number| sessions.list(&user(number))).map(|session| session.id).collect()
     }
 }

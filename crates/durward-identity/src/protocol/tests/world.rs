@@ -27,6 +27,8 @@ pub(super) enum Fault {
 pub(super) const NODES: usize = 3;
 pub(super) const USERS: usize = 4;
 const TICK_MS: u64 = 500;
+/// How many messages a world may see; most see some thousand. One that sees more turns in a circle.
+const MESSAGES_MAX: u64 = 100_000;
 /// When the world begins, in milliseconds since 1970.
 const BEGIN_MS: u64 = 1_700_000_000_000;
 
@@ -78,6 +80,7 @@ pub(super) enum Waits {
     Login { user: usize },
     End(usize),
     Validation { session: usize },
+    Change { session: usize },
     Nothing,
 }
 
@@ -89,6 +92,7 @@ pub(super) struct Waiting {
 }
 
 pub(super) struct World {
+    seed: u64,
     pub(super) chance: Chance,
     pub(super) fault: Fault,
     entropy: Arc<Seeded>,
@@ -103,6 +107,7 @@ pub(super) struct World {
     pub(super) checker: Checker,
     pub(super) waiting: BTreeMap<AskId, Waiting>,
     last_ask: u64,
+    received: u64,
     /// Whether messages are lost and repeated.
     pub(super) is_rough: bool,
     pub(super) violation: Option<String>,
@@ -127,6 +132,7 @@ impl World {
     fn begin(seed: u64, mode: Mode, on_lost: OnLost, fault: Fault) -> World {
         let settings = NodeSettings { mode, on_lost, ..NodeSettings::default() };
         let mut world = World {
+            seed,
             chance: Chance::new(seed + 1),
             fault,
             entropy: Arc::new(Seeded(Mutex::new(Chance::new(seed + 1_000_003)))),
@@ -140,6 +146,7 @@ impl World {
             checker: Checker::new(mode),
             waiting: BTreeMap::new(),
             last_ask: 0,
+            received: 0,
             is_rough: true,
             violation: None,
             last_refusal: None,
@@ -158,10 +165,8 @@ impl World {
     }
 
     fn place(&self, life: Life, skew_ms: i64) -> Place {
-        let sessions = Arc::new(Sessions::new(SessionSettings {
-            told_every: Duration::from_secs(10),
-            ..SessionSettings::default()
-        }));
+        let settings = SessionSettings { told_every: Duration::from_secs(10), ..SessionSettings::default() };
+        let sessions = Arc::new(Sessions::seeded(settings, self.seed));
         let cluster = ClusterKey::new([9; 32]).unwrap();
         let mut node =
             Node::new(self.settings.clone(), sessions.clone(), cluster, self.entropy.clone()).unwrap();
@@ -228,6 +233,11 @@ impl World {
             let ((at, _), message) = entry.remove_entry();
             self.now = self.now.max(at);
             self.receive(message);
+            self.received += 1;
+            if self.received > MESSAGES_MAX {
+                self.violation = Some(format!("more than {MESSAGES_MAX} messages: {}", self.traffic()));
+                self.queue.clear();
+            }
         }
         self.now = end;
     }
@@ -427,6 +437,17 @@ impl World {
         let late = 100 + self.chance.below(2_000);
         let life = self.places[node].life;
         self.send_at(self.now + late, Message::Notices(life));
+    }
+
+    /// What is on its way, by kind, for whoever reads a violation.
+    fn traffic(&self) -> String {
+        let mut counts = BTreeMap::<String, usize>::new();
+        for message in self.queue.values() {
+            let text = format!("{message:?}");
+            let kind: String = text.split([' ', '{']).take(4).collect::<Vec<_>>().join(" ");
+            *counts.entry(kind).or_default() += 1;
+        }
+        format!("{counts:?}, {} records in the store", self.log.len())
     }
 
     /// What the store has of a session, for whoever reads a violation.

@@ -1,0 +1,267 @@
+//! Logins, ends and changes: what goes to the store, and what is answered when it comes back.
+
+use super::{Node, answer_now};
+use crate::Moment;
+use crate::protocol::message::{Answer, AskId, Effect, Lack};
+use crate::protocol::outbox::{Pending, Then};
+use crate::protocol::settings::Mode;
+use crate::session::{Gate, Level, Live, Properties, Record, Revocation, SessionId, Standing, User};
+
+impl Node {
+    pub(super) fn login(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        user: User,
+        level: Level,
+        properties: Properties,
+        effects: &mut Vec<Effect>,
+    ) -> Option<Answer> {
+        if let Some(lack) = self.cannot_write() {
+            return Some(Answer::Unavailable(lack));
+        }
+        let must_end = match self.sessions.admit(&user) {
+            Ok(sessions) => sessions,
+            Err(full) => return Some(Answer::Full(full)),
+        };
+        let Ok(id) = SessionId::random(&*self.entropy) else { return Some(Answer::Unavailable(Lack::Key)) };
+        for session in must_end {
+            let oldest = Revocation::Session { user: user.clone(), id: session.id, ends: session.ends };
+            self.end(now, None, oldest, effects);
+        }
+        let (ends, idle) = {
+            let settings = self.sessions.settings();
+            (now.plus(settings.lifetime_max), settings.idle_max)
+        };
+        let live = Live { user, id, stamp: self.stamps.next(now), ends, idle, level, properties };
+        let deadline = now.plus(self.settings.write_within);
+        self.begin(now, ask, deadline, live, effects)
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        deadline: Moment,
+        live: Live,
+        effects: &mut Vec<Effect>,
+    ) -> Option<Answer> {
+        match self.settings.mode {
+            Mode::None => {
+                let answer = self.token(now, &live);
+                self.sessions.insert(&live, now, Standing::Confirmed);
+                effects.push(Effect::Tell { record: Record::Login(live) });
+                Some(answer)
+            }
+            Mode::BestEffort => {
+                let answer = self.token(now, &live);
+                self.sessions.insert(&live, now, Standing::Unconfirmed);
+                self.store(now, Record::Login(live), Then::Nothing, effects);
+                Some(answer)
+            }
+            Mode::AssuredWrite | Mode::AssuredRead => {
+                let record = Record::Login(live.clone());
+                self.store(now, record, Then::Token { ask, deadline, live }, effects);
+                None
+            }
+        }
+    }
+
+    pub(super) fn token(&self, now: Moment, live: &Live) -> Answer {
+        match self.sessions.seal(&*self.entropy, now, live) {
+            Ok(token) => Answer::Token { id: live.id, token },
+            Err(_) => Answer::Unavailable(Lack::Key),
+        }
+    }
+
+    /// Somebody asks for an end of sessions.
+    pub(super) fn end_asked(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        revocation: Revocation,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.is_overloaded() {
+            effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Overload) });
+        } else {
+            self.end(now, Some(ask), revocation, effects);
+        }
+    }
+
+    /// Whether so much waits for the store that nothing more may: twice what makes it refuse logins, so that those do not keep
+    /// logouts out.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.settings.mode != Mode::None && self.outbox.len() >= self.settings.outbox_max.saturating_mul(2)
+    }
+
+    /// Ends sessions: here at once, elsewhere as the mode says. Refusing too early harms nobody.
+    pub(super) fn end(
+        &mut self,
+        now: Moment,
+        ask: Option<AskId>,
+        revocation: Revocation,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.sessions.revoke(&revocation, now);
+        effects.push(Effect::Ended(revocation.clone()));
+        self.publish(now, ask, Record::Revoked(revocation), effects);
+    }
+
+    /// Lets the others know; answers `Done` when that is as sure as the mode promises.
+    pub(super) fn publish(
+        &mut self,
+        now: Moment,
+        ask: Option<AskId>,
+        record: Record,
+        effects: &mut Vec<Effect>,
+    ) {
+        let deadline = now.plus(self.settings.write_within);
+        match self.settings.mode {
+            Mode::None => effects.push(Effect::Tell { record }),
+            Mode::BestEffort => self.store(now, record, Then::Nothing, effects),
+            Mode::AssuredWrite | Mode::AssuredRead => {
+                let then = ask.map_or(Then::Nothing, |ask| Then::Say { ask, deadline });
+                self.store(now, record, then, effects);
+                return;
+            }
+        }
+        effects.extend(ask.map(|ask| Effect::Answer { ask, answer: Answer::Done }));
+    }
+
+    pub(super) fn change(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        user: User,
+        id: SessionId,
+        (level, properties): (Level, Properties),
+        effects: &mut Vec<Effect>,
+    ) -> Option<Answer> {
+        if let Some(lack) = self.cannot_write() {
+            return Some(Answer::Unavailable(lack));
+        }
+        let Some(session) = self.sessions.get(&user, id) else { return Some(Answer::NoSession) };
+        let (stamp, ends, idle) = (session.stamp, session.ends, session.idle);
+        let live = Live { user: user.clone(), id, stamp, ends, idle, level, properties: properties.clone() };
+        let record = Record::Changed { user: user.clone(), id, level, properties: properties.clone() };
+        if self.settings.mode.is_assured() {
+            let deadline = now.plus(self.settings.write_within);
+            self.store(now, record, Then::Token { ask, deadline, live }, effects);
+            return None;
+        }
+        self.sessions.change(&user, id, level, &properties);
+        self.publish(now, None, record, effects);
+        Some(self.token(now, &live))
+    }
+
+    pub(super) fn refresh(&self, now: Moment, user: &User, id: SessionId) -> Answer {
+        if self.sessions.gate() == Gate::Closed {
+            return Answer::Unavailable(self.lack().unwrap_or(Lack::Store));
+        }
+        let Some(session) = self.sessions.get(user, id) else { return Answer::NoSession };
+        let (stamp, ends, idle) = (session.stamp, session.ends, session.idle);
+        let (level, properties) = (session.level, session.properties);
+        self.token(now, &Live { user: user.clone(), id, stamp, ends, idle, level, properties })
+    }
+
+    /// Why a login cannot be taken now.
+    pub(super) fn cannot_write(&self) -> Option<Lack> {
+        let lack = match self.settings.mode {
+            Mode::None | Mode::BestEffort if self.was_ready => None,
+            Mode::AssuredWrite | Mode::AssuredRead if self.outbox.len() >= self.settings.outbox_max => {
+                Some(Lack::Overload)
+            }
+            Mode::None | Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead => self.lack(),
+        };
+        lack.or_else(|| self.sessions.ring().keys().next().is_none().then_some(Lack::Key))
+    }
+
+    /// Puts a record on its way to the store.
+    pub(super) fn store(&mut self, now: Moment, record: Record, then: Then, effects: &mut Vec<Effect>) {
+        let is_spared = match &record {
+            Record::Touched(_) => true,
+            Record::Login(_) | Record::Changed { .. } => {
+                !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
+            }
+            // What nobody asked for, but a limit of sessions, in `best-effort`: it has ended here.
+            Record::Revoked(_) => !self.settings.mode.is_assured() && self.is_overloaded(),
+            Record::Key(_) => false,
+        };
+        if is_spared {
+            match (&record, self.is_connected()) {
+                (Record::Touched(_), true) => {
+                    let id = self.outbox.name();
+                    effects.push(Effect::Store { id, record });
+                }
+                (_, _) => self.dropped += 1,
+            }
+            return;
+        }
+        let id = self.outbox.keep(record.clone(), then, now.plus(self.settings.resend_after));
+        if self.is_connected() {
+            effects.push(Effect::Store { id, record });
+        }
+    }
+
+    pub(super) fn send_again(&mut self, now: Moment, all: bool, effects: &mut Vec<Effect>) {
+        if !self.is_connected() {
+            return;
+        }
+        let due = if all { Moment::from_ms(u64::MAX) } else { now };
+        let again = self.outbox.due(due, now.plus(self.settings.resend_after));
+        effects.extend(again.into_iter().map(|(id, record)| Effect::Store { id, record }));
+    }
+
+    pub(super) fn passed(&mut self, now: Moment, effects: &mut Vec<Effect>) {
+        for pending in self.outbox.passed(self.applied) {
+            self.arrived(now, pending, effects);
+        }
+    }
+
+    /// An own record is where it should be.
+    pub(super) fn arrived(&mut self, now: Moment, pending: Pending, effects: &mut Vec<Effect>) {
+        match pending.then {
+            Then::Nothing => {}
+            Then::Say { ask, .. } => effects.push(Effect::Answer { ask, answer: Answer::Done }),
+            Then::End { live } => {
+                // Of a change that nobody waits for any more, the session stays.
+                if matches!(pending.record, Record::Login(_)) {
+                    let Live { user, id, ends, .. } = live;
+                    self.end(now, None, Revocation::Session { user, id, ends }, effects);
+                }
+            }
+            Then::Token { ask, live, .. } if self.sessions.get(&live.user, live.id).is_some() => {
+                let answer = self.token(now, &live);
+                effects.push(Effect::Answer { ask, answer });
+            }
+            Then::Token { ask, deadline, live } => {
+                if matches!(pending.record, Record::Login(_)) {
+                    self.login_anew(now, ask, deadline, live, effects);
+                } else {
+                    effects.push(Effect::Answer { ask, answer: Answer::NoSession });
+                }
+            }
+        }
+    }
+
+    /// A revocation that the store has before a login has ended its session. It was not for this login, which came after it, but could
+    /// not know of it.
+    fn login_anew(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        deadline: Moment,
+        live: Live,
+        effects: &mut Vec<Effect>,
+    ) {
+        let fresh = SessionId::random(&*self.entropy);
+        let Ok(id) = fresh else {
+            effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Key) });
+            return;
+        };
+        let again = Live { id, stamp: self.stamps.next(now), ..live };
+        let answer = self.begin(now, ask, deadline, again, effects);
+        answer_now(ask, answer, effects);
+    }
+}

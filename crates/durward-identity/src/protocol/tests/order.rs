@@ -1,0 +1,178 @@
+//! What follows from the order of the store alone: nodes that were given the same records, and what happened on one of them besides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::protocol::{Answer, AskId, Effect, Event, Lack, Mode, Node, NodeSettings, RecordId};
+use crate::session::{
+    ClusterKey, Level, Live, Properties, Record, Revocation, SessionId, SessionSettings, Sessions, User,
+};
+use crate::{Moment, Stamp, SystemEntropy};
+
+const NOW: Moment = Moment::from_ms(1_700_000_000_000);
+
+struct Reader {
+    node: Node,
+    read: u64,
+}
+
+impl Reader {
+    /// A node that has read all of an empty store.
+    fn new(mode: Mode) -> Reader {
+        let sessions = Arc::new(Sessions::new(SessionSettings::default()));
+        let settings = NodeSettings { mode, outbox_max: 3, ..NodeSettings::default() };
+        let cluster = ClusterKey::new([1; 32]).unwrap();
+        let node = Node::new(settings, sessions, cluster, Arc::new(SystemEntropy)).unwrap();
+        let mut reader = Reader { node, read: 0 };
+        reader.handle(Event::Connected { last: 0 });
+        reader.handle(Event::Idle { last: 0, after: 0 });
+        reader
+    }
+
+    fn handle(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.node.handle(NOW, event, &mut effects);
+        effects
+    }
+
+    /// The next record of the store.
+    fn reads(&mut self, id: RecordId, record: &Record) -> Vec<Effect> {
+        self.read += 1;
+        let (number, after) = (self.read, self.read - 1);
+        self.handle(Event::Delivered { number, after, id, record: record.clone() })
+    }
+
+    fn reads_all(&mut self, records: &[Record]) {
+        for record in records {
+            let id = RecordId { node: 99, count: self.read };
+            self.reads(id, record);
+        }
+    }
+
+    fn lists(&self) -> Vec<SessionId> {
+        self.node.sessions().list(&anna()).iter().map(|session| session.id).collect()
+    }
+}
+
+fn anna() -> User {
+    User::new("/", "anna").unwrap()
+}
+
+fn ends() -> Moment {
+    NOW.plus(Duration::from_secs(7200))
+}
+
+/// A session of Anna's; her login was so many seconds after now by the clock of the node that took it.
+fn login(number: u8, ahead_s: u64) -> Live {
+    Live {
+        user: anna(),
+        id: SessionId([number; 16]),
+        stamp: Stamp::from_us((NOW.ms() + ahead_s * 1000) * 1000),
+        ends: ends(),
+        idle: Duration::from_secs(1800),
+        level: Level(0),
+        properties: Properties::new(),
+    }
+}
+
+fn logout(of: &Live) -> Event {
+    Event::Logout { ask: AskId(1), user: of.user.clone(), id: of.id, ends: of.ends }
+}
+
+/// A node with a clock 30 s ahead took the first login. Another one, that had not heard of it, ended Anna's sessions. The store has
+/// the login first, so that session ends; the second login comes after both, though its stamp lies between theirs. A node
+/// where the first session was already logged out used to keep the second one, where the others ended it.
+#[test]
+fn what_a_revocation_ends_follows_from_the_order_of_the_store_alone() {
+    let (first, second) = (login(1, 30), login(2, 10));
+    let before = login(0, 0).stamp;
+    let revocations = [Revocation::User { user: anna(), before }, Revocation::All { before }];
+    for revocation in revocations {
+        let mut reader = Reader::new(Mode::AssuredWrite);
+        let mut ended_here = Reader::new(Mode::AssuredWrite);
+        let begun = Record::Login(first.clone());
+        reader.reads_all(std::slice::from_ref(&begun));
+        ended_here.reads_all(&[begun]);
+        ended_here.handle(logout(&first));
+        let rest = [Record::Revoked(revocation), Record::Login(second.clone())];
+        reader.reads_all(&rest);
+        ended_here.reads_all(&rest);
+        assert_eq!(reader.lists(), [second.id]);
+        assert_eq!(ended_here.lists(), [second.id]);
+    }
+}
+
+/// Somebody changes a session on one node while it is ended on another, and the store has the end first.
+#[test]
+fn a_session_that_ended_is_not_begun_anew_by_a_change() {
+    let session = login(1, 0);
+    let mut reader = Reader::new(Mode::AssuredWrite);
+    reader.reads_all(&[Record::Login(session.clone())]);
+    let key = reader.handle(Event::Rotate { ask: AskId(7) });
+    let (id, record) = stored(&key);
+    reader.reads(id, &record);
+    let (user, properties) = (anna(), Properties::new());
+    let effects =
+        reader.handle(Event::Change { ask: AskId(1), user, id: session.id, level: Level(1), properties });
+    let (id, change) = stored(&effects);
+    let end = Revocation::Session { user: anna(), id: session.id, ends: session.ends };
+    reader.reads_all(&[Record::Revoked(end)]);
+    let effects = reader.reads(id, &change);
+    assert_eq!(effects, [Effect::Answer { ask: AskId(1), answer: Answer::NoSession }]);
+    assert_eq!(reader.lists(), []);
+}
+
+/// The store is down. Logouts take effect here and wait for it, up to a bound; then they are refused, and nothing has ended.
+#[test]
+fn logouts_wait_for_the_store_up_to_a_bound_and_are_refused_beyond() {
+    for mode in [Mode::BestEffort, Mode::AssuredWrite, Mode::AssuredRead] {
+        let mut reader = Reader::new(mode);
+        let sessions: Vec<Live> = (1..=8).map(|number| login(number, u64::from(number))).collect();
+        sessions.iter().for_each(|live| reader.reads_all(&[Record::Login(live.clone())]));
+        reader.handle(Event::Lost);
+        let refused = Effect::Answer { ask: AskId(1), answer: Answer::Unavailable(Lack::Overload) };
+        // Twice what makes a node refuse logins.
+        let is_refused: Vec<bool> =
+            sessions.iter().map(|live| reader.handle(logout(live)).contains(&refused)).collect();
+        assert_eq!(is_refused, [false, false, false, false, false, false, true, true], "{mode:?}");
+        assert_eq!(reader.lists(), [sessions[7].id, sessions[6].id], "{mode:?}");
+        assert_eq!(reader.node.outlook().unsent, 6, "{mode:?}");
+        assert!(reader.handle(Event::RevokeAll { ask: AskId(1) }).contains(&refused), "{mode:?}");
+        assert!(reader.handle(Event::Rotate { ask: AskId(1) }).contains(&refused), "{mode:?}");
+    }
+}
+
+/// A record that was acknowledged and is replaced in the store before it comes back is done when what is behind it has come.
+#[test]
+fn a_record_that_never_comes_back_is_done_when_the_store_is_past_it() {
+    let mut reader = Reader::new(Mode::AssuredWrite);
+    let session = login(1, 0);
+    reader.reads_all(&[Record::Login(session.clone())]);
+    let (id, _) = stored(&reader.handle(logout(&session)));
+    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
+    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
+    let done = Effect::Answer { ask: AskId(1), answer: Answer::Done };
+    assert_eq!(reader.handle(Event::Idle { last: 5, after: 1 }), [done]);
+    assert_eq!(reader.handle(Event::Stored { id, number: 5 }), []);
+    assert_eq!(reader.node.outlook().unsent, 0);
+}
+
+#[test]
+fn what_was_revoked_with_all_is_not_listed_nor_refreshed_even_before_it_is_swept() {
+    let mut reader = Reader::new(Mode::AssuredWrite);
+    let session = login(1, 0);
+    reader.reads_all(&[
+        Record::Login(session.clone()),
+        Record::Revoked(Revocation::All { before: session.stamp }),
+    ]);
+    assert_eq!(reader.lists(), []);
+    let effects = reader.handle(Event::Refresh { ask: AskId(1), user: anna(), id: session.id });
+    assert_eq!(effects, [Effect::Answer { ask: AskId(1), answer: Answer::NoSession }]);
+}
+
+fn stored(effects: &[Effect]) -> (RecordId, Record) {
+    let store = effects.iter().find_map(|effect| {
+        if let Effect::Store { id, record } = effect { Some((*id, record.clone())) } else { None }
+    });
+    store.unwrap()
+}

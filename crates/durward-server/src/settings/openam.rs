@@ -1,0 +1,91 @@
+//! `[openam]`: the REST calls of OpenAM, for clients and agents that were written for it.
+
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// The REST calls of OpenAM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenamSettings {
+    /// Whether they are answered. Default: false.
+    pub on: bool,
+    /// What their paths begin with. Default: `/openam`, as OpenAM is usually deployed.
+    pub path: String,
+    /// The name of the cookie and of the header that carry a token. Default: `iPlanetDirectoryPro`.
+    pub cookie_name: String,
+    /// The domain that the cookie is for. Default: empty, the host alone.
+    pub cookie_domain: String,
+    /// Whether browsers send the cookie over TLS only. Default: true.
+    pub cookie_secure: bool,
+    /// Whether the cookie is kept from scripts. Default: true.
+    pub cookie_http_only: bool,
+    /// Where a login leads to, as its answer says. Default: `/openam/console`.
+    pub success_url: String,
+    /// The end of universal identifiers such as `id=demo,ou=user,dc=openam,dc=local`. Default: `dc=openam,dc=local`.
+    pub root_suffix: String,
+    /// Names of chains that clients ask for with `authIndexType=service`; all are the same login. Default: `ldapService`.
+    pub services: Vec<String>,
+    /// Names of modules that clients ask for with `authIndexType=module`; likewise. Default: `DataStore`, `LDAP`.
+    pub modules: Vec<String>,
+    /// Most bytes of one body. Default: 64 KiB.
+    pub body_bytes_max: usize,
+    /// Whether `/identity/...` logs in and validates, as OpenAM 11 did. Otherwise that is answered as newer ones do: not
+    /// supported. Default: false, because the password stands in the query.
+    pub danger_legacy_identity: bool,
+}
+
+impl Default for OpenamSettings {
+    fn default() -> OpenamSettings {
+        OpenamSettings {
+            on: false,
+            path: "/openam".to_owned(),
+            cookie_name: "iPlanetDirectoryPro".to_owned(),
+            cookie_domain: String::new(),
+            cookie_secure: true,
+            cookie_http_only: true,
+            success_url: "/openam/console".to_owned(),
+            root_suffix: "dc=openam,dc=local".to_owned(),
+            services: vec!["ldapService".to_owned()],
+            modules: vec!["DataStore".to_owned(), "LDAP".to_owned()],
+            body_bytes_max: 64 * 1024,
+            danger_legacy_identity: false,
+        }
+    }
+}
+
+impl OpenamSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |name: &str, message: &str| Err(ConfigError::of_setting(name, message.to_owned()));
+        let is_path = self.path.starts_with('/') && !self.path.ends_with('/');
+        if !is_path || !self.path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return wrong("openam.path", "must begin with `/` and not end with it, such as `/openam`");
+        }
+        let is_token =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        if self.cookie_name.is_empty() || !is_token(&self.cookie_name) {
+            return wrong("openam.cookie_name", "must be letters, digits, `-`, `_` and `.`");
+        }
+        if !is_token(&self.cookie_domain) {
+            return wrong("openam.cookie_domain", "must be a domain, such as `example.org`, or empty");
+        }
+        if self.body_bytes_max == 0 {
+            return wrong("openam.body_bytes_max", "must be more than 0");
+        }
+        Ok(())
+    }
+
+    pub(super) fn weaknesses(&self) -> Vec<String> {
+        let mut weak = Vec::new();
+        if self.danger_legacy_identity {
+            weak.push(
+                "`openam.danger_legacy_identity` takes passwords in queries, which end in the logs of proxies"
+                    .to_owned(),
+            );
+        }
+        if !self.cookie_secure {
+            weak.push("`openam.cookie_secure` is off: browsers send session tokens without TLS".to_owned());
+        }
+        weak
+    }
+}

@@ -1,0 +1,266 @@
+//! The calls that were recorded from OpenAM 16, made again in their order: the same status, the headers that matter, and the same
+//! bodies up to tokens, handles and times. Where we differ is a list, which may only become shorter.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::world::{RECORDED, World};
+use crate::support::{Reply, workspace};
+
+/// Headers that are compared where OpenAM has them.
+const HEADERS: [&str; 7] = [
+    "x-frame-options",
+    "content-type",
+    "content-api-version",
+    "expires",
+    "pragma",
+    "cache-control",
+    "location",
+];
+
+struct Recorded {
+    title: String,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: String,
+    status: u16,
+    answer_headers: Vec<(String, String)>,
+    answer: String,
+}
+
+/// The directory of recorded calls, or `None` (with a word about it) where there is none.
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+fn data() -> Option<PathBuf> {
+    let root = std::env::var_os("DURWARD_DATA").map_or_else(|| workspace("../shared/data"), PathBuf::from);
+    let path = root.join("openam");
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "no test data in {}", path.display());
+    println!("skipped: no test data; set DURWARD_DATA");
+    None
+}
+
+/// The words of a command line as a shell takes them, of which only `\` is used.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => words.last_mut().unwrap().extend(characters.next()),
+            ' ' => words.push(String::new()),
+            other => words.last_mut().unwrap().push(other),
+        }
+    }
+    words
+}
+
+fn read(text: &str) -> Vec<Recorded> {
+    text.split("### ").skip(1).map(read_one).collect()
+}
+
+fn read_one(text: &str) -> Recorded {
+    let text = text.replace("\r\n", "\n");
+    let (title, rest) = text.split_once('\n').unwrap();
+    let (command, rest) = rest.split_once('\n').unwrap();
+    let (head, answer) = rest.split_once("\n\n").unwrap();
+    let mut head = head.lines();
+    let status = head.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let header = |line: &str| {
+        let (name, value) = line.split_once(':').unwrap();
+        (name.to_ascii_lowercase(), value.trim().to_owned())
+    };
+    let mut call = Recorded {
+        title: title.to_owned(),
+        method: "GET".to_owned(),
+        path: String::new(),
+        headers: Vec::new(),
+        body: String::new(),
+        status,
+        answer_headers: head.map(header).collect(),
+        answer: answer.trim_end().to_owned(),
+    };
+    let mut words = words(command).into_iter().skip(2);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-i" => {}
+            "-X" => call.method = words.next().unwrap(),
+            "-H" => call.headers.push(header(&words.next().unwrap())),
+            "-b" => call.headers.push(("cookie".to_owned(), words.next().unwrap())),
+            "-d" => call.body = words.next().unwrap(),
+            url => call.path = url.strip_prefix("http://openam.local:8081").unwrap().to_owned(),
+        }
+    }
+    // `-H Name:` takes the header away.
+    call.headers.retain(|(_, value)| !value.is_empty());
+    call
+}
+
+/// Recorded tokens, and ours in their place.
+struct Tokens<'w> {
+    world: &'w World,
+    administrators: BTreeSet<String>,
+    ours: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'w> Tokens<'w> {
+    /// Tokens in the headers of calls that say so are an administrator's.
+    fn new(world: &'w World, calls: &[Recorded]) -> Tokens<'w> {
+        let by_administrators = calls.iter().filter(|call| call.title.contains("admin"));
+        let tokens = by_administrators.flat_map(|call| &call.headers).flat_map(|(_, value)| found(value));
+        Tokens { world, administrators: tokens.collect(), ours: RefCell::default() }
+    }
+
+    fn ours(&self, recorded: &str) -> String {
+        if let Some(ours) = self.ours.borrow().get(recorded) {
+            return ours.clone();
+        }
+        let ours = match recorded {
+            id if id.starts_with("eyJ") => {
+                let reply = self.world.post("/json/authenticate", &[], "");
+                reply.json()["authId"].as_str().unwrap().to_owned()
+            }
+            // Never anybody's.
+            unknown if unknown.contains("XXXX") => unknown.to_owned(),
+            token if self.administrators.contains(token) => self.world.token("amadmin"),
+            _ => self.world.token("demo"),
+        };
+        self.ours.borrow_mut().insert(recorded.to_owned(), ours.clone());
+        ours
+    }
+
+    /// A text of a call with our tokens in it.
+    fn put_into(&self, text: &str) -> String {
+        found(text).into_iter().fold(text.to_owned(), |text, token| text.replace(&token, &self.ours(&token)))
+    }
+}
+
+/// The tokens and `authId`s in a text.
+fn found(text: &str) -> Vec<String> {
+    let is_of_token = |character: char| character.is_ascii_alphanumeric() || "-_.*".contains(character);
+    let words = text.split(|character| !is_of_token(character));
+    words
+        .filter(|word| word.len() > 40 && (word.starts_with("AQIC") || word.starts_with("eyJ")))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A body with nothing in it that is different each time.
+fn alike(name: &str, value: &Value) -> Value {
+    match (name, value) {
+        ("tokenId" | "authId" | "sessionHandle" | "_rev", Value::String(_)) => "(token)".into(),
+        (name, Value::String(_)) if name.ends_with("Time") => "(time)".into(),
+        ("maxtime", number) => (number.as_i64().unwrap() > 7_000).into(),
+        ("idletime", number) => (number.as_i64().unwrap() < 100).into(),
+        // How many sessions there are, is another matter.
+        ("result", Value::Array(rows)) if rows.iter().all(Value::is_object) => {
+            let row = rows.first().map(|row| row.as_object().unwrap().keys().cloned().collect::<Vec<_>>());
+            format!("rows of {row:?}").into()
+        }
+        ("resultCount", _) => "(count)".into(),
+        (_, Value::Object(object)) => {
+            object.iter().map(|(name, value)| (name.clone(), alike(name, value))).collect()
+        }
+        (_, Value::Array(values)) => values.iter().map(|value| alike("", value)).collect(),
+        (_, value) => value.clone(),
+    }
+}
+
+fn body(text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) => alike("", &value).to_string(),
+        Err(_) => {
+            found(text).iter().fold(text.trim_end().to_owned(), |text, token| text.replace(token, "(token)"))
+        }
+    }
+}
+
+/// The cookie's name, whether it has a value, and where it is for.
+fn cookies(headers: &[&str]) -> BTreeSet<String> {
+    let cookie = |text: &&str| {
+        let (pair, rest) = text.split_once(';').unwrap();
+        let (name, value) = pair.split_once('=').unwrap();
+        let rest: Vec<&str> = rest.split(';').map(str::trim).collect();
+        let places = rest.iter().filter(|part| part.starts_with("Domain=") || part.starts_with("Path="));
+        let is_ended = rest.contains(&"Max-Age=0");
+        format!("{name} empty {} ended {is_ended} {:?}", value.is_empty(), places.collect::<Vec<_>>())
+    };
+    // What sticks users to one server, and what keeps a login under way on it, there is no need for.
+    headers.iter().filter(|text| text.starts_with("iPlanetDirectoryPro=")).map(cookie).collect()
+}
+
+/// What differs, in words.
+fn differences(call: &Recorded, reply: &Reply) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, recorded: String, ours: String| {
+        if recorded != ours {
+            found.push(format!("{what}: recorded {recorded}, ours {ours}"));
+        }
+    };
+    compare("status", call.status.to_string(), reply.status.to_string());
+    compare("body", body(&call.answer), body(&reply.text()));
+    for name in HEADERS {
+        let recorded = call.answer_headers.iter().filter(|(other, _)| other == name);
+        let recorded: BTreeSet<&str> = recorded.map(|(_, value)| value.as_str()).collect();
+        if !recorded.is_empty() && !reply.all(name).iter().any(|ours| recorded.contains(ours)) {
+            compare(name, format!("{recorded:?}"), format!("{:?}", reply.all(name)));
+        }
+    }
+    let recorded = call.answer_headers.iter().filter(|(name, _)| name == "set-cookie");
+    let recorded: Vec<&str> = recorded.map(|(_, value)| value.as_str()).collect();
+    let (recorded, ours) = (cookies(&recorded), cookies(&reply.all("set-cookie")));
+    compare("cookies", format!("{recorded:?}"), format!("{ours:?}"));
+    found
+}
+
+/// The calls that are known to be answered otherwise: file, title, why.
+fn known() -> BTreeMap<(String, String), String> {
+    let text = fs::read_to_string(workspace("conformance/openam.tsv")).unwrap();
+    let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    rows.map(|line| {
+        let [file, title, why] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        ((file.to_owned(), title.to_owned()), why.to_owned())
+    })
+    .collect()
+}
+
+#[test]
+fn recorded_calls_are_answered_as_openam_answered_them_save_those_that_are_listed() {
+    let Some(data) = data() else { return };
+    let mut files: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let known = known();
+    let (mut wrong, mut differing, mut count) = (Vec::new(), BTreeSet::new(), 0);
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let world = World::new(RECORDED);
+        let calls = read(&fs::read_to_string(file).unwrap());
+        let tokens = Tokens::new(&world, &calls);
+        for call in &calls {
+            let headers: Vec<(&str, String)> =
+                call.headers.iter().map(|(name, value)| (name.as_str(), tokens.put_into(value))).collect();
+            let headers: Vec<(&str, &str)> =
+                headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let (path, body) = (tokens.put_into(&call.path), tokens.put_into(&call.body));
+            let reply = world.server.send(&call.method, &path, &headers, body.as_bytes());
+            let place = (name.clone(), call.title.clone());
+            let found = differences(call, &reply);
+            if !found.is_empty() {
+                if !known.contains_key(&place) {
+                    wrong.push(format!("{place:?}\n    {}", found.join("\n    ")));
+                }
+                differing.insert(place);
+            }
+            count += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count} calls:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 100, "{count}");
+    let alike: Vec<_> = known.keys().filter(|place| !differing.contains(place)).collect();
+    assert!(alike.is_empty(), "these are answered alike now; take them off the list: {alike:?}");
+}
