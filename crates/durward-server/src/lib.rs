@@ -42,10 +42,11 @@ pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
-    ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LimitSettings, LogFormat, LogLevel,
-    LogSettings, OpenamSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
-    RsocketSettings, SaplSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings,
-    TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
+    LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings, OpenamSettings,
+    PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings,
+    SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, UserSettings,
+    WORKERS_AUTOMATIC_MAX, WithoutStore,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

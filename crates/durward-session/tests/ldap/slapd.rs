@@ -39,6 +39,8 @@ sn: A
 mail: anna@example.org
 mail: shared@example.org
 title: doctor
+memberOf: cn=doctors,ou=groups,dc=example,dc=org
+memberOf: cn=administrators,ou=people,dc=example,dc=org
 userPassword: SECRET
 
 dn: uid=berta,ou=people,dc=example,dc=org
@@ -47,6 +49,8 @@ uid: berta
 cn: Berta B
 sn: B
 mail: shared@example.org
+memberOf: cn=doctors,ou=groups,dc=example,dc=org
+memberOf: cn=administrators,ou=groups,dc=example,dc=org
 userPassword: SECRET
 
 dn: uid=a*b(c)\\5Cd\\2C e,ou=people,dc=example,dc=org
