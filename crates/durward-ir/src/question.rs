@@ -9,6 +9,7 @@ mod brief;
 mod encoding;
 mod glance;
 mod layout;
+mod pieces;
 
 pub(crate) use brief::BriefField;
 pub use brief::{Brief, Seat, Word};
@@ -24,7 +25,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use crate::attribute::{AttributeName, NameKey};
 use crate::fault::{Evaluated, Fault};
 use crate::path::{Path, UNDEFINED};
-use crate::program::{Atom, Derived, Selector, SlotId, Slots};
+use crate::program::{Atom, Selector, SlotId, Slots};
 use crate::value::Value;
 use encoding::{Numbers, UNREAD, look_up, number_of};
 use smallvec::SmallVec;
@@ -541,25 +542,6 @@ impl<'r> Question<'r> {
             Reading::Many(values) => {
                 let number_of = |value: &Value| number_of(self.slots, slot, value, value.content_hash());
                 let atoms = values.iter().filter_map(|value| Some((slot, number_of(value).atom()?)));
-                self.many.borrow_mut().extend(atoms);
-                Number::MANY
-            }
-        };
-        self.numbers.set(slot, number);
-        number
-    }
-
-    /// The same of a slot that holds pieces of another's values.
-    fn read_derived(&self, slot: SlotId, derived: &Derived) -> Number {
-        let reading = self.look_up(derived.source);
-        let number = match derived.number(&reading) {
-            Some(_) if matches!(reading, Reading::Absent) && self.may_be_asked(derived.source) => {
-                Number::UNASKED
-            }
-            Some(number) => number,
-            None => {
-                let values = reading.values();
-                let atoms = values.iter().filter_map(|value| Some((slot, derived.number_of(value).atom()?)));
                 self.many.borrow_mut().extend(atoms);
                 Number::MANY
             }
