@@ -40,7 +40,8 @@ fn every_route_has_a_row_and_every_row_a_route() {
 
 #[test]
 fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
-    let server = TestServer::start("sapl.http = true\nauth.danger_allow_no_auth = true");
+    let server =
+        TestServer::start("sapl.http = true\nauth.danger_allow_no_auth = true\nidentity.users = 'users'");
     for route in ROUTES {
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
             let reply = server.send(method, route.path, &[], b"");
