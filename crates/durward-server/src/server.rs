@@ -186,8 +186,8 @@ impl Server {
         self.shared.sapl.decider.set(of_sessions(&self.shared, decider)).is_ok()
     }
 
-    /// Answers OpenAM's calls by these sessions, where the settings ask for that. Until there are some, callers are told to come back.
-    /// `false` where there are some already.
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Until there are some, callers
+    /// are told to come back. `false` where there are some already.
     pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
         self.shared.openam.set(openam::Surface::new(sessions)).is_ok()
     }

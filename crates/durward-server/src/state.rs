@@ -117,6 +117,7 @@ impl Shared {
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
+        let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
@@ -135,7 +136,7 @@ impl Shared {
             stop: watch::Sender::new(false),
             sapl,
             service,
-            openam: OnceLock::new(),
+            openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })
