@@ -196,7 +196,7 @@ fn a_session_is_a_subject_and_its_user_decides() {
     let server = start("");
     let (anna, berta) = (token(&server, "anna"), token(&server, "berta"));
     assert_eq!(decide(&server, &ask(&anna)), "PERMIT");
-    assert_eq!(decide(&server, &ask(&berta)), "NOT_APPLICABLE");
+    assert_eq!(decide(&server, &ask(&berta)), "DENY");
     assert_eq!(decide(&server, &ask("forged")), "DENY");
     post(&server, "/v1/sessions/logout", Some(&anna), &json!({}));
     assert_eq!(decide(&server, &ask(&anna)), "DENY");

@@ -87,10 +87,10 @@ fn verify(file: &str, more: &[&str]) -> Ran {
 #[test]
 fn users_are_added_listed_changed_and_removed() {
     let folder = Folder::new("listed", "none");
-    folder.users(&["add", "anna", "--group", "staff", "--attribute", "clearance=2"], "secret\n").exits(0);
-    let ran = folder.users(&["add", "anna"], "secret\n").exits(2);
+    folder.users(&["add", "anna", "--group", "staff", "--attribute", "clearance=2"], "plain words\n").exits(0);
+    let ran = folder.users(&["add", "anna"], "plain words\n").exits(2);
     assert!(ran.stderr.contains("there is a user `anna` already"), "{}", ran.stderr);
-    folder.users(&["add", "berta", "--realm", "/sales"], "secret\n").exits(0);
+    folder.users(&["add", "berta", "--realm", "/sales"], "plain words\n").exits(0);
     folder.users(&["disable", "anna"], "").exits(0);
     folder.users(&["second-step", "anna"], "").exits(0);
     let listed = folder.users(&["list"], "").exits(0).stdout;
@@ -101,7 +101,7 @@ fn users_are_added_listed_changed_and_removed() {
     let ran = folder.users(&["add", "carl"], "\n").exits(2);
     assert!(ran.stderr.contains("the password is empty"), "{}", ran.stderr);
     let stored = fs::read(folder.0.join("users")).unwrap();
-    assert!(!String::from_utf8_lossy(&stored).contains("secret\""));
+    assert!(!String::from_utf8_lossy(&stored).contains("plain words"));
 }
 
 #[test]
