@@ -21,7 +21,7 @@ fn facts(levels: &[i64], paths: &[&str]) -> Facts {
 /// How many rules are left to be evaluated.
 fn shown(program: &Program, index: &Index, facts: &Facts) -> usize {
     let question = facts.question(program, &[]);
-    let Node::Set(root) = program.node(program.root()) else { panic!("not a set") };
+    let Node::Set(root) = program.node(program.root()) else { return usize::MAX };
     let mut shown = 0;
     index.children(program.root(), root, &question, ListPolicies::No, |_, _| {
         shown += 1;
@@ -37,7 +37,7 @@ fn rules_about_ranges_are_told_apart_by_them() {
         let index = Index::build(kind, &program, &Settings::default());
         let facts = facts(&[70], &["/7/file"]);
         assert_eq!(disagreement(&program, &facts, &index), None, "index `{kind}`");
-        assert!(shown(&program, &index, &facts) <= 4, "index `{kind}`: {}", index.describe());
+        assert!(shown(&program, &index, &facts) <= RULES / 16, "index `{kind}`: {}", index.describe());
         assert_eq!(shown(&program, &index, &self::facts(&[], &[])), 0, "index `{kind}`");
     }
 }

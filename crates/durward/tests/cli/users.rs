@@ -87,7 +87,9 @@ fn verify(file: &str, more: &[&str]) -> Ran {
 #[test]
 fn users_are_added_listed_changed_and_removed() {
     let folder = Folder::new("listed", "none");
-    folder.users(&["add", "anna", "--group", "staff", "--attribute", "clearance=2"], "plain words\n").exits(0);
+    folder
+        .users(&["add", "anna", "--group", "staff", "--attribute", "clearance=2"], "plain words\n")
+        .exits(0);
     let ran = folder.users(&["add", "anna"], "plain words\n").exits(2);
     assert!(ran.stderr.contains("there is a user `anna` already"), "{}", ran.stderr);
     folder.users(&["add", "berta", "--realm", "/sales"], "plain words\n").exits(0);
