@@ -21,6 +21,7 @@ mod limits;
 mod listener;
 mod log;
 mod metrics;
+mod oauth;
 mod openam;
 mod policies;
 pub mod rsocket;
@@ -42,10 +43,11 @@ pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
-    ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LimitSettings, LogFormat, LogLevel,
-    LogSettings, OpenamSettings, PolicySettings, PolicySource, Redaction, RemoteBundleSettings, RemoteMode,
-    RsocketSettings, SaplSettings, SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings,
-    TlsSettings, UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
+    ClientGrant, ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LimitSettings, LogFormat,
+    LogLevel, LogSettings, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource,
+    Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
+    SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
+    WithoutStore,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -9,6 +9,7 @@ mod bundles;
 mod identity;
 mod log;
 mod names;
+mod oauth;
 mod openam;
 mod policies;
 mod read;
@@ -25,6 +26,8 @@ pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub(crate) use oauth::is_scope;
+pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
@@ -56,6 +59,8 @@ pub struct Settings {
     pub identity: IdentitySettings,
     /// The REST calls of OpenAM.
     pub openam: OpenamSettings,
+    /// Tokens for other services.
+    pub oauth: OauthSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -82,6 +87,7 @@ impl Settings {
         self.auth.check()?;
         self.identity.check()?;
         self.openam.check()?;
+        self.oauth.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -127,6 +133,7 @@ impl Settings {
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
         }
+        weak.extend(self.oauth.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }

@@ -106,7 +106,11 @@ impl Settings {
         start(&mut self.identity.data);
         start(&mut self.identity.cluster_key_path);
         start(&mut self.identity.audit);
+        start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
+        for path in &mut self.oauth.rs256_key_paths {
+            *path = directory.join(&path);
+        }
         for path in self.bundles.key_paths.values_mut().chain(&mut self.policies.secret_keys) {
             *path = directory.join(&path);
         }
