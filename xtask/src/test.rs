@@ -2,7 +2,7 @@
 
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
-use crate::tools::{MOSQUITTO, MOSQUITTO_PUB};
+use crate::tools::{MOSQUITTO, MOSQUITTO_PUB, OPENSSL, SLAPD, nats_server};
 use crate::{check, clients, demo, fuzz, instructions, peers, readme, recorded, release};
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ pub(crate) fn run_alone() -> ExitCode {
 
 /// `cargo test` over everything, documentation examples included, counting what it says.
 fn tests() -> Outcome {
-    for tool in [MOSQUITTO, MOSQUITTO_PUB] {
+    for tool in [MOSQUITTO, MOSQUITTO_PUB, OPENSSL, SLAPD] {
         // The tests that want it say so themselves: passed over here, a failure on the build machine.
         if let Err(missing) = tool.get() {
             println!("{missing}");
@@ -35,6 +35,13 @@ fn tests() -> Outcome {
     }
     let mut tally = Tally::default();
     let mut command = cargo(&["test", "--workspace", "--no-fail-fast"]);
+    match nats_server() {
+        Ok(program) => {
+            command.env("DURWARD_NATS_SERVER", program);
+        }
+        // The same.
+        Err(missing) => println!("{missing}"),
+    }
     let ended = run_seeing(command.args(locked()), Stream::Output, |line| {
         tally.see(line);
         Show::Yes

@@ -59,6 +59,44 @@ pub(crate) const MOSQUITTO: Tool =
 pub(crate) const MOSQUITTO_PUB: Tool =
     Tool { names: &["mosquitto_pub"], package: "mosquitto-clients", purpose: "the tests of `mqtt.messages`" };
 
+/// A directory of users.
+pub(crate) const SLAPD: Tool =
+    Tool { names: &["slapd"], package: "slapd", purpose: "the tests of users in an LDAP directory" };
+
+/// What makes certificates for tests.
+pub(crate) const OPENSSL: Tool =
+    Tool { names: &["openssl"], package: "openssl", purpose: "certificates that tests make for themselves" };
+
+/// The store of sessions for several nodes, as the Go module proxy has it. Newer ones are tried by changing this.
+const NATS_SERVER_VERSION: &str = "2.14.9";
+
+/// Finds the NATS server of that version in the user's cache; where Go is, it is built there when missing.
+///
+/// # Errors
+///
+/// What is missing, what for, and how to get it.
+pub(crate) fn nats_server() -> Result<PathBuf, String> {
+    let module = format!("github.com/nats-io/nats-server/v2@v{NATS_SERVER_VERSION}");
+    let folder = cache().join(format!("nats-server-{NATS_SERVER_VERSION}"));
+    let program = folder.join("nats-server");
+    if is_file(&program) {
+        return Ok(program);
+    }
+    let purpose = "the tests of sessions on several nodes";
+    let go = GO
+        .get()
+        .map_err(|_| format!("no Go to build `{module}` with, for {purpose}: see https://go.dev/dl"))?;
+    process::run(Command::new(go).args(["install", &module]).env("GOBIN", &folder))?;
+    Ok(program)
+}
+
+/// Where programs lie that are built once for all clones.
+fn cache() -> PathBuf {
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    named.or_else(home).unwrap_or_else(std::env::temp_dir).join("durward-tools")
+}
+
 impl Tool {
     /// Finds the program; on the build machine it is installed when missing.
     ///
@@ -75,8 +113,10 @@ impl Tool {
         self.find().ok_or_else(|| self.missing())
     }
 
+    /// What serves is often not in the `PATH` of who does not administer.
     fn find(self) -> Option<PathBuf> {
-        self.names.iter().find_map(|name| find(name))
+        let places = |name: &&str| find(name).or_else(|| Some(Path::new("/usr/sbin").join(name)));
+        self.names.iter().filter_map(places).find(|path| is_file(path))
     }
 
     fn install(self) {

@@ -1,7 +1,7 @@
 //! What must hold of a question for an element to be anything but NotApplicable, slot by slot.
 //!
-//! Only necessary conditions, never sufficient ones. They come up from the leaves: a rule's from its target, a
-//! set's from its own target and, where the algorithm makes it NotApplicable when all its children are, from the
+//! Only necessary conditions, never sufficient ones. They come up from the leaves: a rule's from its target and, under a
+//! target that cannot fail, from its condition, a set's from its own target and, where the algorithm makes it NotApplicable when all its children are, from the
 //! least its children have in common. A set with an erroneous target still combines its children, and
 //! NotApplicable stays NotApplicable then (XACML 3.0, table 7), so both count at once. In SAPL the error counts
 //! whatever the children say, so there theirs count only under a target that cannot fail.
@@ -21,7 +21,7 @@ pub(crate) struct Limit {
     /// Sorted, without repeats.
     pub(crate) atoms: Arc<[Atom]>,
     pub(crate) is_absent_allowed: bool,
-    /// Whether this comes from the element's own target rather than from its children.
+    /// Whether this comes from the element's own target rather than from its condition or its children.
     pub(crate) is_own: bool,
 }
 
@@ -161,19 +161,19 @@ fn limit_of(test: &OneOf) -> Limit {
 
 /// For every element, in order of their numbers.
 pub(crate) fn of_nodes(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
-    of_each(program.nodes(), 0, targets, atoms_max)
+    of_each(program.nodes(), 0, (targets, &Targets::of_conditions(program)), atoms_max)
 }
 
 /// The same for [`Program::later_nodes`] only, whose targets these are. What is known of children that are none of these is
-/// left out of account.
+/// left out of account, and so are conditions.
 pub(crate) fn of_later(program: &Program, targets: &Targets, atoms_max: usize) -> Vec<Necessary> {
-    of_each(program.later_nodes(), program.base_len() as u32, targets, atoms_max)
+    of_each(program.later_nodes(), program.base_len() as u32, (targets, &Targets::default()), atoms_max)
 }
 
 fn of_each<'p>(
     nodes: impl ExactSizeIterator<Item = (NodeId, &'p Node)>,
     first: u32,
-    targets: &Targets,
+    (targets, conditions): (&Targets, &Targets),
     atoms_max: usize,
 ) -> Vec<Necessary> {
     let mut all: Vec<Necessary> = Vec::with_capacity(nodes.len());
@@ -181,7 +181,8 @@ fn of_each<'p>(
     for (id, node) in nodes {
         let own = of_target(targets.get(place(id)));
         let necessary = match node {
-            Node::Rule(_) => own,
+            Node::Rule(_) if !cannot_fail(node, place(id), targets) => own,
+            Node::Rule(_) => own.and(of_target(conditions.get(place(id))).inherited()),
             Node::Set(set) if may_fail_alone(place(id), set, targets) => own,
             // The root, and whatever else is not made of these alone.
             Node::Set(set) if set.children.iter().any(|child| child.0 < first) => own,
@@ -199,6 +200,12 @@ fn of_each<'p>(
 fn may_fail_alone(id: NodeId, set: &Set, targets: &Targets) -> bool {
     let never_fails = || set.target.is_none() || targets.get(id).is_some_and(Target::never_fails);
     matches!(set.algorithm, Algorithm::Voting(_)) && !never_fails()
+}
+
+/// Whether the target of a rule is never an error, which would count although the condition was False (XACML 3.0,
+/// table 4).
+fn cannot_fail(node: &Node, id: NodeId, targets: &Targets) -> bool {
+    node.target().is_none() || targets.get(id).is_some_and(Target::never_fails)
 }
 
 /// What the children of a set have in common, as far as the set depends on them.

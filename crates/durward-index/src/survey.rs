@@ -91,14 +91,17 @@ fn largest_set(program: &Program) -> Option<(NodeId, &Set)> {
     sets.max_by_key(|(id, set)| (set.children.len(), *id))
 }
 
-/// As policies call it: `subject.role` of a subscription, else the identifier.
+/// As policies call it: `subject.role` of a subscription, else the identifier. Where pieces of its values are looked at,
+/// that is said besides.
 fn name_of(program: &Program, slot: SlotId) -> String {
-    let name = program.slots.name(slot);
-    match program.slots.path(slot) {
+    let origin = program.slots.origin(slot);
+    let name = program.slots.name(origin);
+    let own = match program.slots.path(origin) {
         Some(_) if name.id.is_empty() => name.category.to_string(),
         Some(_) => format!("{}.{}", name.category, name.id),
         None => name.id.to_string(),
-    }
+    };
+    if origin == slot { own } else { format!("{own} (ranges)") }
 }
 
 impl fmt::Display for Survey {

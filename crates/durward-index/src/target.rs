@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use durward_ir::evaluate::Known;
-use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, SlotId};
+use durward_ir::function::Lazy;
+use durward_ir::program::{Atom, Expr, ExprId, Match, Node, NodeId, Program, RangeTest, SlotId};
 use durward_ir::question::{Number, Question};
 
 use crate::Map;
@@ -77,7 +78,7 @@ impl<'t> Target<'t> {
 
     /// Whether this is nothing but comparisons that are False where there is no value.
     pub(crate) fn never_fails(self) -> bool {
-        self.as_one_ofs().is_some_and(|mut tests| tests.all(|test| !test.is_error_if_absent))
+        !self.has_others && self.clauses().all(Clause::never_fails)
     }
 
     fn known(self, question: &Question<'_>) -> Known {
@@ -94,6 +95,15 @@ impl<'t> Target<'t> {
 }
 
 impl Clause {
+    fn never_fails(&self) -> bool {
+        match self {
+            Clause::OneOf(test) => !test.is_error_if_absent,
+            Clause::Alternatives(alternatives) => alternatives.iter().all(|alternative| {
+                !alternative.has_others && alternative.tests.iter().all(|test| !test.is_error_if_absent)
+            }),
+        }
+    }
+
     #[inline]
     fn known(&self, question: &Question<'_>) -> Known {
         match self {
@@ -179,17 +189,30 @@ struct Held {
 
 impl Targets {
     pub(crate) fn build(program: &Program) -> Targets {
-        Targets::of(program, program.nodes().map(|(_, node)| node))
+        Targets::of(program, program.nodes().map(|(_, node)| node.target()))
     }
 
     /// Those of [`Program::later_nodes`] only; the first of these has the number 0.
     pub(crate) fn of_later(program: &Program) -> Targets {
-        Targets::of(program, program.later_nodes().map(|(_, node)| node))
+        Targets::of(program, program.later_nodes().map(|(_, node)| node.target()))
     }
 
-    fn of<'p>(program: &'p Program, nodes: impl Iterator<Item = &'p Node>) -> Targets {
+    /// The conditions of rules, taken for targets; nothing where no policy compares by order or with prefixes. What else
+    /// can be told apart is in targets.
+    pub(crate) fn of_conditions(program: &Program) -> Targets {
+        if !program.has_ranges() {
+            return Targets::default();
+        }
+        let condition = |node: &Node| match node {
+            Node::Rule(rule) => rule.condition,
+            Node::Set(_) => None,
+        };
+        Targets::of(program, program.nodes().map(|(_, node)| condition(node)))
+    }
+
+    fn of(program: &Program, expressions: impl Iterator<Item = Option<ExprId>>) -> Targets {
         let mut reading = Reading::of(program);
-        let of_node = nodes.map(|node| node.target().map_or(0, |target| reading.target(target)));
+        let of_node = expressions.map(|target| target.map_or(0, |target| reading.target(target)));
         let of_node = of_node.collect();
         reading.finish(of_node)
     }
@@ -234,6 +257,8 @@ struct Reading<'p> {
     numbers: Vec<u32>,
     /// `None` where nothing can be said.
     known: Map<ExprId, Option<u32>>,
+    /// Those that are two others at once.
+    both: Map<(u32, u32), Option<u32>>,
     clauses: Vec<Clause>,
     parts: Vec<ExprId>,
 }
@@ -246,6 +271,7 @@ impl<'p> Reading<'p> {
             targets: Vec::new(),
             numbers: Vec::new(),
             known: Map::default(),
+            both: Map::default(),
             clauses: Vec::new(),
             parts: Vec::new(),
         }
@@ -263,7 +289,7 @@ impl<'p> Reading<'p> {
         let mut has_others = false;
         for part in &parts {
             match self.clause(*part) {
-                Some(number) => self.numbers.push(number),
+                Some(number) => self.push(first, number),
                 None => has_others = true,
             }
         }
@@ -277,6 +303,32 @@ impl<'p> Reading<'p> {
         };
         self.places.insert(target, place);
         place
+    }
+
+    /// Adds a clause to a target that begins there; to one about the same value if there is one.
+    fn push(&mut self, first: usize, number: u32) {
+        for at in first..self.numbers.len() {
+            let Some(other) = self.numbers.get(at).copied() else { break };
+            if let Some(both) = self.both(other, number) {
+                self.numbers.iter_mut().skip(at).take(1).for_each(|number| *number = both);
+                return;
+            }
+        }
+        self.numbers.push(number);
+    }
+
+    /// Two comparisons of the same value as one.
+    fn both(&mut self, one: u32, other: u32) -> Option<u32> {
+        let (Some(Clause::OneOf(first)), Some(Clause::OneOf(second))) =
+            (self.clauses.get(one as usize), self.clauses.get(other as usize))
+        else {
+            return None;
+        };
+        let both = both(self.program, first, second)?;
+        *self.both.entry((one, other)).or_insert_with(|| {
+            self.clauses.push(Clause::OneOf(both));
+            Some(self.clauses.len() as u32 - 1)
+        })
     }
 
     fn clause(&mut self, part: ExprId) -> Option<u32> {
@@ -310,7 +362,10 @@ enum Junction {
 /// The parts of a conjunction (or disjunction), those of its parts that are conjunctions included.
 fn flatten(program: &Program, id: ExprId, junction: Junction, levels_left: usize, parts: &mut Vec<ExprId>) {
     match (program.expr(id), junction) {
-        (Expr::All(inner), Junction::All) | (Expr::Any(inner), Junction::Any) if levels_left > 0 => {
+        (Expr::All(inner) | Expr::Lazy(Lazy::And, inner), Junction::All)
+        | (Expr::Any(inner) | Expr::Lazy(Lazy::Or, inner), Junction::Any)
+            if levels_left > 0 =>
+        {
             inner.iter().for_each(|part| flatten(program, *part, junction, levels_left - 1, parts));
         }
         _ => parts.push(id),
@@ -335,18 +390,49 @@ fn read_clause(program: &Program, id: ExprId) -> Option<Clause> {
 fn read_alternative(program: &Program, id: ExprId) -> Alternative {
     let mut parts = Vec::new();
     flatten(program, id, Junction::All, NESTING_MAX, &mut parts);
-    let tests: Vec<OneOf> = parts.iter().filter_map(|part| read_test(program, *part)).collect();
-    Alternative { has_others: tests.len() < parts.len(), tests: tests.into() }
+    let mut tests: Vec<OneOf> = Vec::with_capacity(parts.len());
+    let mut has_others = false;
+    for part in &parts {
+        let Some((test, is_all)) = read_test(program, *part) else {
+            has_others = true;
+            continue;
+        };
+        has_others |= !is_all;
+        match tests.iter_mut().find_map(|other| both(program, other, &test).map(|both| (other, both))) {
+            Some((other, both)) => *other = both,
+            None => tests.push(test),
+        }
+    }
+    Alternative { tests: tests.into(), has_others }
 }
 
-fn read_test(program: &Program, id: ExprId) -> Option<OneOf> {
+/// What an expression compares a slot with, and whether that is all it says.
+fn read_test(program: &Program, id: ExprId) -> Option<(OneOf, bool)> {
     if let Expr::IsOneOf(slot, atoms) = program.expr(id) {
-        return Some(OneOf { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false });
+        let test = OneOf { slot: *slot, atoms: (&**atoms).into(), is_error_if_absent: false };
+        return Some((test, true));
+    }
+    if let Some(range) = program.range(id) {
+        let RangeTest { slot, is_exact, is_error_if_absent, .. } = *range;
+        return Some((OneOf { slot, atoms: range.atoms(&program.slots), is_error_if_absent }, is_exact));
     }
     let Expr::Match(matching) = program.expr(id) else { return None };
     let Match { atom: Some(atom), bag, .. } = &**matching else { return None };
     let Expr::Attribute { slot, must_be_present } = program.expr(*bag) else { return None };
-    Some(OneOf { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present })
+    let test = OneOf { slot: *slot, atoms: [*atom].into(), is_error_if_absent: *must_be_present };
+    Some((test, true))
+}
+
+/// Two comparisons as one, where both are about the same value: that is so of pieces, of which an attribute has one.
+fn both(program: &Program, one: &OneOf, other: &OneOf) -> Option<OneOf> {
+    if one.slot != other.slot
+        || one.is_error_if_absent != other.is_error_if_absent
+        || !program.slots.is_single(one.slot)
+    {
+        return None;
+    }
+    let atoms: Arc<[Atom]> = one.atoms.iter().copied().filter(|atom| other.names(*atom)).collect();
+    (!atoms.is_empty()).then(|| OneOf { atoms, ..one.clone() })
 }
 
 /// Alternatives that are one test each of the same slot, as one test.

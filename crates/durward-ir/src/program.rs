@@ -14,6 +14,7 @@ mod foregone;
 mod grid;
 mod members;
 mod quick;
+mod ranges;
 mod shape;
 mod shared;
 mod slots;
@@ -27,6 +28,8 @@ pub use atoms::Atom;
 pub use build::Builder;
 pub use fold::{Facts, Junction};
 pub use quick::Quick;
+pub(crate) use ranges::Derived;
+pub use ranges::RangeTest;
 pub(crate) use shared::SHARED_MAX;
 pub use slots::{SlotId, Slots};
 pub use structured::{
@@ -86,6 +89,7 @@ pub struct Program {
     /// `None` unless [`Builder::keep_extensible`].
     memo: Option<build::Memo>,
     shared: shared::Shared,
+    ranges: Arc<ranges::Ranges>,
     tables: table::Tables,
     foregone: Option<foregone::Foregone>,
     /// The set of all root documents.

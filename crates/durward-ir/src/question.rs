@@ -9,6 +9,7 @@ mod brief;
 mod encoding;
 mod glance;
 mod layout;
+mod pieces;
 
 pub(crate) use brief::BriefField;
 pub use brief::{Brief, Seat, Word};
@@ -414,6 +415,9 @@ impl<'r> Question<'r> {
         self.supplied.push((slot, values));
         self.numbers.unlock();
         self.numbers.set(slot, UNREAD);
+        for (derived, _) in self.slots.all_derived().filter(|(_, derived)| derived.source == slot) {
+            self.numbers.set(derived, UNREAD);
+        }
     }
 
     /// The slot's bag; empty where nothing is known.
@@ -527,6 +531,9 @@ impl<'r> Question<'r> {
     }
 
     fn read(&self, slot: SlotId) -> Number {
+        if let Some(derived) = self.slots.derived(slot) {
+            return self.read_derived(slot, derived);
+        }
         let number = match self.look_up(slot) {
             Reading::One(value, digest) => number_of(self.slots, slot, value, digest),
             Reading::Made(value) => number_of(self.slots, slot, &value, value.content_hash()),

@@ -62,7 +62,8 @@ fn compare(text: &str, index: IndexKind) -> BTreeMap<&'static str, usize> {
 
 #[test]
 fn both_languages_decide_alike() {
-    for text in ["baseline", "hospital-1", "hospital-5", "synth-100", "synth-25", "scatter-100"] {
+    for text in ["baseline", "hospital-1", "hospital-5", "synth-100", "synth-25", "scatter-100", "levels-100"]
+    {
         compare(text, IndexKind::Auto);
     }
 }
@@ -78,6 +79,8 @@ fn hospitals_permit_in_xacml_as_in_sapl() {
 fn questions_have_several_answers() {
     let counts = compare("scatter-1000", IndexKind::Auto);
     assert!(counts["PERMIT"] > 1_000 && counts["DENY"] > 10 && counts["NOT_APPLICABLE"] > 10, "{counts:?}");
+    let counts = compare("levels-1000", IndexKind::Auto);
+    assert!(counts["PERMIT"] > 500 && counts["DENY"] > 50 && counts["NOT_APPLICABLE"] > 200, "{counts:?}");
     let counts = compare("synth-100", IndexKind::Scan);
     assert!(counts["PERMIT"] > 100 && counts["DENY"] > 1_000 && counts["NOT_APPLICABLE"] > 50, "{counts:?}");
 }

@@ -143,8 +143,10 @@ impl Snapshot {
         if sources.is_empty() {
             return Vec::new();
         }
-        let is_sourced = |(slot, name)| {
-            program.slots.path(slot).is_none() && sources.iter().any(|source| source.provides(name))
+        let is_sourced = |(slot, _)| {
+            let origin = program.slots.origin(slot);
+            let name = program.slots.name(origin);
+            program.slots.path(origin).is_none() && sources.iter().any(|source| source.provides(name))
         };
         program.slots.names().map(is_sourced).collect()
     }

@@ -43,9 +43,10 @@ pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
-    ClientGrant, ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LimitSettings, LogFormat,
-    LogLevel, LogSettings, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource,
-    Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
+    ClientGrant, ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LdapDepth, LdapFollow,
+    LdapMemberIs, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
+    OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
     SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
     WithoutStore,
 };

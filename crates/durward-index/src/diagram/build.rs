@@ -44,6 +44,10 @@ const COPIES_MAX: usize = 4;
 /// The same while slots are kept back that leave fewer: those branches share their lists in the end.
 const EARLY_COPIES_MAX: usize = 8;
 
+/// The same for a slot of pieces, of lists longer than [`RANGE_LENGTH`]: a range is in many of them.
+const RANGE_COPIES_MAX: usize = 16;
+const RANGE_LENGTH: usize = 64;
+
 /// How many slots and forks are looked at behind children that nothing seen before makes a difference to.
 const UNTOUCHED_DEPTH: usize = DEPTH_MAX / 2;
 
@@ -361,7 +365,7 @@ impl<'p> Maker<'p> {
         let length = children.len();
         for count in (0..=division.kept_back.len()).rev() {
             let kept_back = division.kept_back.get(..count).unwrap_or_default();
-            if let Some(slot) = best(&splits, kept_back, length) {
+            if let Some(slot) = self.best(&splits, kept_back, length) {
                 return self.branch(division, slot, &children, depth_left - 1);
             }
         }
@@ -378,6 +382,27 @@ impl<'p> Maker<'p> {
             }
             _ => self.list(division, &children),
         }
+    }
+
+    /// The slot to look at, other than these.
+    fn best(&self, splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
+        let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
+        // Lists that will be short are divided by all their own targets, and before is as good as after.
+        let is_short = length <= SHORT
+            || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
+        let candidates = splits.iter().filter(|split| !is_kept_back(split));
+        let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
+        let is_range = self.is_of_pieces(*slot);
+        let copies_max = match kept_back {
+            _ if is_range && length > RANGE_LENGTH => RANGE_COPIES_MAX,
+            [] => COPIES_MAX,
+            [_, ..] => EARLY_COPIES_MAX,
+        };
+        // A few conditions are evaluated as fast as pieces are found.
+        let is_long = !is_range || split.is_own || length > 2 * SHORT;
+        let is_worth_it = (is_short && split.is_own)
+            || (is_long && split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT);
+        (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
     }
 
     /// A node that looks at this slot.
@@ -399,7 +424,11 @@ impl<'p> Maker<'p> {
             .then(|| self.divide_on(division, children.to_vec(), (slot, Seen::Unasked), depth_left));
         let mut branches = Vec::with_capacity(sought.len());
         let other = self.divide_on(division, free.clone(), (slot, Seen::Other(sought)), depth_left);
-        let absent = self.divide_on(division, without_value, (slot, Seen::Absent), depth_left);
+        let absent = if self.is_of_pieces(slot) {
+            self.leave(division, without_value, (slot, Seen::Absent))
+        } else {
+            self.divide_on(division, without_value, (slot, Seen::Absent), depth_left)
+        };
         for askers in by_atom.chunk_by(|one, next| one.0 == next.0) {
             let Some((atom, _)) = askers.first() else { continue };
             let together = in_document_order(division, askers, &free);
@@ -430,6 +459,33 @@ impl<'p> Maker<'p> {
     {
         division.path.push(slot, seen);
         let step = self.divide(division, children, depth_left);
+        division.path.pop();
+        step
+    }
+
+    fn is_of_pieces(&self, slot: SlotId) -> bool {
+        self.program.slots.origin(slot) != slot
+    }
+
+    /// Children that are not divided any further where dividing them would double the diagram for every slot: those of
+    /// which comparisons are in error, or want to be evaluated.
+    fn leave<'c>(
+        &mut self,
+        division: &mut Division<'c>,
+        children: Vec<Place>,
+        (slot, seen): (SlotId, Seen),
+    ) -> Step
+    where
+        'p: 'c,
+    {
+        division.path.push(slot, seen);
+        let children = self.refine(division, children);
+        let splits = if children.len() > RANGE_LENGTH { division.splits(&children) } else { Splits::new() };
+        let step = match self.sift(division, &children, &splits) {
+            Some(sieve) => sieve,
+            None if children.is_empty() => Step::NOBODY,
+            None => self.list(division, &children),
+        };
         division.path.pop();
         step
     }
@@ -465,19 +521,6 @@ impl<'p> Maker<'p> {
         division.spend(added);
         step
     }
-}
-
-/// The slot to look at, other than these.
-fn best(splits: &Splits, kept_back: &[SlotId], length: usize) -> Option<SlotId> {
-    let is_kept_back = |(slot, _): &&(SlotId, Split)| kept_back.contains(slot);
-    // Lists that will be short are divided by all their own targets, and before is as good as after.
-    let is_short = length <= SHORT
-        || splits.iter().filter(is_kept_back).any(|(_, split)| split.left_of(length) <= 2 * SHORT);
-    let copies_max = if kept_back.is_empty() { COPIES_MAX } else { EARLY_COPIES_MAX };
-    let candidates = splits.iter().filter(|split| !is_kept_back(split));
-    let (slot, split) = candidates.min_by_key(|(slot, split)| (split.left_of(length), *slot))?;
-    let is_worth_it = (is_short && split.is_own) || split.left_of(length) * 100 <= length * LEFT_MAX_PERCENT;
-    (is_worth_it && split.copies(length) <= COPIES_MIN + copies_max * length).then_some(*slot)
 }
 
 /// What follows a child that certainly decides can be left out.

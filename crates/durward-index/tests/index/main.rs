@@ -11,6 +11,7 @@
 mod broken;
 mod chosen;
 mod generate;
+mod ranges;
 mod shapes;
 
 use durward_index::{Counting, Index, IndexKind, Settings, Statistics};

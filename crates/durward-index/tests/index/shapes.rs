@@ -139,3 +139,38 @@ fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, childr
         place: Place::default(),
     }
 }
+
+/// This many rules, each for levels from one number to another that is ten more, and for paths with a prefix. Slot 0 holds
+/// the level, slot 1 the path.
+pub(crate) fn ranges(rules: usize, must_be_present: bool) -> Program {
+    let mut builder = Builder::new();
+    let name = |id: &str, data_type| AttributeName {
+        category: "resource".into(),
+        id: id.into(),
+        data_type,
+        issuer: None,
+    };
+    let (level, path) = (name("level", DataType::Integer), name("path", DataType::Text));
+    let (level, path) =
+        (builder.attribute(&level, must_be_present), builder.attribute(&path, must_be_present));
+    let children = (0..rules)
+        .map(|number| {
+            let low = Value::integer(number as i64);
+            let high = Value::integer(number as i64 + 10);
+            let prefix = Value::text(format!("/{}/", number / 10));
+            let tests = [
+                ("1.0:function:integer-less-than-or-equal", low, level),
+                ("1.0:function:integer-greater-than", high, level),
+                ("3.0:function:string-starts-with", prefix, path),
+            ];
+            let tests = tests.map(|(function, literal, bag)| {
+                let function = find(&format!("urn:oasis:names:tc:xacml:{function}"));
+                let function = function.expect("a function of the standard");
+                builder.match_any(function, literal, bag)
+            });
+            let target = builder.expr(Expr::All(tests.into()));
+            rule(&mut builder, Some(target))
+        })
+        .collect();
+    finish(builder, children)
+}

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 use super::arena::Arena;
 use super::fold::Folding;
 use super::foregone::Foregone;
+use super::ranges::Ranges;
 use super::shape::Shapes;
 use super::shared::Shared;
 use super::table::Tables;
@@ -58,6 +59,7 @@ pub(super) struct Memo {
 #[derive(Debug)]
 struct Ground {
     shared: Shared,
+    ranges: Arc<Ranges>,
     tables: Tables,
     /// How many slots and atoms there were.
     vocabulary: (usize, usize),
@@ -94,6 +96,7 @@ impl Builder {
             is_extensible: program.memo.is_some(),
             ground: Some(Ground {
                 shared: program.shared.clone(),
+                ranges: Arc::clone(&program.ranges),
                 tables: program.tables.clone(),
                 vocabulary: (program.slots.len(), program.slots.atom_count()),
             }),
@@ -233,13 +236,14 @@ impl Builder {
         let is_plain = self.is_plain;
         let shared = if is_plain { Shared::default() } else { Shared::of(&self) };
         let shapes = Shapes::of(&mut self);
+        let ranges = if is_plain { Ranges::default() } else { Ranges::of(&mut self) };
         self.group_atoms();
         self.slots.seal();
         self.nodes.settle();
         self.exprs.settle();
         self.sources.settle();
         self.dead.settle();
-        let mut program = self.program(root, shared, Tables::default());
+        let mut program = self.program(root, shared, Arc::new(ranges), Tables::default());
         if is_plain {
             return program;
         }
@@ -255,12 +259,12 @@ impl Builder {
         if ground.vocabulary != (self.slots.len(), self.slots.atom_count()) {
             self.slots.seal_again();
         }
-        let mut program = self.program(root, ground.shared, ground.tables);
+        let mut program = self.program(root, ground.shared, ground.ranges, ground.tables);
         program.entry = program.find_entry();
         program
     }
 
-    fn program(self, root: NodeId, shared: Shared, tables: Tables) -> Program {
+    fn program(self, root: NodeId, shared: Shared, ranges: Arc<Ranges>, tables: Tables) -> Program {
         let memo = self.is_extensible.then(|| match self.before {
             Some(before) => Memo { before, later: self.folding },
             None => Memo {
@@ -273,6 +277,7 @@ impl Builder {
             nodes: self.nodes,
             exprs: self.exprs,
             shared,
+            ranges,
             tables,
             foregone: None,
             root,

@@ -3,7 +3,9 @@
 //! Where a quick condition has no answer it is evaluated; without quick conditions every decision stays the same.
 
 use super::members::Members;
-use super::{Atom, BinaryOperator, Expr, ExprId, Match, Program, SlotId, Structured, UnaryOperator};
+use super::{
+    Atom, BinaryOperator, Expr, ExprId, Match, Program, RangeTest, SlotId, Structured, UnaryOperator,
+};
 use crate::question::{Glance, Number};
 use crate::structure::Comparison;
 use crate::value::{Operand, Value};
@@ -26,6 +28,7 @@ enum Form {
     },
     Compare(Comparison, SlotId, SlotId),
     CompareWith(Comparison, SlotId, i64),
+    Within(RangeTest),
     Not(Box<Form>),
     All(Box<[Form]>),
     Any(Box<[Form]>),
@@ -53,6 +56,7 @@ impl Quick {
             Form::Not(_) => 7,
             Form::All(_) => 8,
             Form::Any(_) => 9,
+            Form::Within(_) => 10,
         }
     }
 
@@ -80,6 +84,7 @@ impl Form {
                 Number::ABSENT if *must_be_present => None,
                 number => Some(number == Number::of(*atom)),
             },
+            Form::Within(test) => test.truth(&program.slots, glance.number(test.slot)),
             Form::Known(truth) => Some(*truth),
             Form::Table(number) => program.tables.glance(*number, glance),
             Form::Not(_) | Form::All(_) | Form::Any(_) => self.composed(program, glance),
@@ -98,6 +103,7 @@ impl Form {
             | Form::IsOneOf(..)
             | Form::Holds { .. }
             | Form::Compare(..)
+            | Form::Within(_)
             | Form::CompareWith(..) => self.truth(program, glance),
         }
     }
@@ -140,6 +146,12 @@ fn holds(comparison: Comparison, left: i64, right: i64) -> bool {
 }
 
 fn form(program: &Program, id: ExprId, levels_left: usize) -> Option<Form> {
+    let form = plain_form(program, id, levels_left);
+    form.or_else(|| program.range(id).filter(|test| test.is_exact).map(|test| Form::Within(*test)))
+}
+
+/// Of anything but pieces, which have to be found first.
+fn plain_form(program: &Program, id: ExprId, levels_left: usize) -> Option<Form> {
     let levels_left = levels_left.checked_sub(1)?;
     if let Some(form) = program.tables.form(id) {
         return Some(form);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::atoms::{Atom, Atoms};
 use super::build::Map;
+use super::ranges::DerivedSlots;
 use super::words::Words;
 use crate::attribute::{AttributeName, NameKey};
 use crate::path::Path;
@@ -33,6 +34,7 @@ pub struct Slots {
     firsts: Arc<[u32]>,
     pub(super) words: Words,
     key_table: Vec<KeyEntry>,
+    pub(super) derived: DerivedSlots,
 }
 
 /// Counts the programs of this process.
@@ -77,6 +79,16 @@ impl Slots {
         slot
     }
 
+    /// A slot that is made of another one. Its name is only for people, and that of no attribute.
+    pub(super) fn last_slot(&mut self, source: SlotId) -> SlotId {
+        let slot = SlotId(self.names.len() as u32);
+        let mut name = self.name(source).clone();
+        name.id = format!("{} (ranges)", name.id).into();
+        self.keys.push(NameKey::of("", ""));
+        self.names.push(name);
+        slot
+    }
+
     /// The part of the subscription that a slot stands for; `None` where it stands for an attribute.
     #[inline]
     pub fn path(&self, slot: SlotId) -> Option<&Path> {
@@ -91,6 +103,11 @@ impl Slots {
     /// The atom "`slot` holds `value`", made if new; `None` for types whose equality is not that of their text.
     pub fn atom_for(&mut self, slot: SlotId, value: &Value) -> Option<Atom> {
         value.is_internable().then(|| self.atoms.add(slot, value))
+    }
+
+    /// An atom that no value of an attribute is found by.
+    pub(super) fn last_atom(&mut self, slot: SlotId, value: Value) {
+        self.atoms.add(slot, &value);
     }
 
     /// Numbers the atoms so that those of one slot follow one another: then a table needs no more places than a slot
@@ -126,6 +143,7 @@ impl Slots {
 
     /// Makes the lookup tables. Called by the builder when nothing more is added.
     pub(super) fn seal(&mut self) {
+        self.seal_derived();
         self.atoms.seal();
         self.seal_keys();
         self.words = Words::of(self);
@@ -143,7 +161,8 @@ impl Slots {
     fn seal_keys(&mut self) {
         self.key_table = vec![KeyEntry::default(); table_size(self.keys.len())];
         for (number, key) in self.keys.iter().enumerate() {
-            if self.path(SlotId(number as u32)).is_some() {
+            let slot = SlotId(number as u32);
+            if self.path(slot).is_some() || self.is_piece(slot) {
                 continue;
             }
             let entry = KeyEntry { half: key.half(), slot: number as u32 + 1 };

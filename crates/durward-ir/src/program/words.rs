@@ -126,10 +126,12 @@ fn no_seats() -> Arc<[OnceLock<Box<[Seat]>>]> {
 }
 
 fn entries(slots: &Slots, atoms: std::ops::Range<usize>) -> impl Iterator<Item = Entry> {
-    atoms.map(|number| {
+    atoms.filter_map(|number| {
         let atom = Atom(number as u32);
         let (slot, value) = slots.atom(atom);
-        Entry { word: Word::of(value), slot: slot.0, number: Number::of(atom).0 }
+        let entry = Entry { word: Word::of(value), slot: slot.0, number: Number::of(atom).0 };
+        // Pieces are not found by words.
+        (!slots.is_piece(slot)).then_some(entry)
     })
 }
 

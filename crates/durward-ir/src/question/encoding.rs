@@ -51,6 +51,9 @@ impl Encoding {
         for slot in halves.iter().flat_map(|half| slots.with_half(*half)) {
             encoding.note(slots, slot, attributes.read(slots.name(slot), slots.key(slot)));
         }
+        for (slot, derived) in slots.all_derived() {
+            encoding.note(slots, slot, look_up(slots, attributes, derived.source));
+        }
         encoding
     }
 
@@ -58,7 +61,7 @@ impl Encoding {
     pub fn of_all(slots: &Slots, attributes: &dyn Attributes) -> Encoding {
         let mut encoding = Encoding::empty(slots);
         for (slot, _) in slots.names() {
-            encoding.note(slots, slot, look_up(slots, attributes, slot));
+            encoding.note(slots, slot, look_up(slots, attributes, slots.origin(slot)));
             let place = slots.path(slot).and_then(|path| attributes.place(path));
             if let (Some(place), Some(entry)) = (place, encoding.places.get_mut(slot.0 as usize)) {
                 *entry = place.checked_add(1).unwrap_or_default();
@@ -78,11 +81,10 @@ impl Encoding {
     }
 
     fn note(&mut self, slots: &Slots, slot: SlotId, reading: Reading<'_>) {
-        let number = match reading {
-            Reading::Absent => return,
-            Reading::One(value, digest) => number_of(slots, slot, value, digest),
-            Reading::Made(value) => number_of(slots, slot, &value, value.content_hash()),
-            Reading::Many(_) => {
+        let number = match number_of_reading(slots, slot, &reading) {
+            Some(Number::ABSENT) => return,
+            Some(number) => number,
+            None => {
                 self.has_many = true;
                 UNREAD
             }
@@ -158,7 +160,10 @@ impl<'r> Numbers<'r> {
             Numbers::Many(vec![Cell::new(rest); slots.len()])
         };
         if is_encoded {
-            encoding.held().for_each(|(slot, number)| numbers.set(slot, number));
+            // What is made of an attribute that is absent is not known before sources were asked for that.
+            let is_known = |slot: SlotId| !is_sourced || slots.derived(slot).is_none();
+            let held = encoding.held().filter(|(slot, _)| is_known(*slot));
+            held.for_each(|(slot, number)| numbers.set(slot, number));
         }
         numbers
     }
@@ -205,6 +210,20 @@ pub(super) fn look_up<'a>(slots: &Slots, attributes: &'a dyn Attributes, slot: S
     match slots.path(slot) {
         Some(path) => attributes.part(path),
         None => attributes.read(slots.name(slot), slots.key(slot)),
+    }
+}
+
+/// The number of a slot that holds this; `None` of several values.
+#[inline]
+fn number_of_reading(slots: &Slots, slot: SlotId, reading: &Reading<'_>) -> Option<Number> {
+    if let Some(derived) = slots.derived(slot) {
+        return derived.number(reading);
+    }
+    match reading {
+        Reading::Absent => Some(Number::ABSENT),
+        Reading::One(value, digest) => Some(number_of(slots, slot, value, *digest)),
+        Reading::Made(value) => Some(number_of(slots, slot, value, value.content_hash())),
+        Reading::Many(_) => None,
     }
 }
 

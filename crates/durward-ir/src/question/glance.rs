@@ -1,11 +1,13 @@
 //! Looking at a subscription without asking anybody: what quick answers are made of.
 
+use std::cell::Cell;
+
 use smallvec::SmallVec;
 
 use super::brief::{Brief, Kind, Seat};
 use super::encoding::number_of;
-use super::{Attributes, Encoding, Glimpse, Number, known};
-use crate::program::{SlotId, Slots};
+use super::{Attributes, Encoding, Glimpse, Number, Reading, known};
+use crate::program::{Derived, SlotId, Slots};
 
 /// What can be seen of a question at once.
 pub trait Glance {
@@ -58,16 +60,34 @@ impl<'a, A: Attributes> Unencoded<'a, A> {
     /// Of a request that nobody adds to.
     #[inline]
     pub fn new(slots: &'a Slots, attributes: &'a A) -> Unencoded<'a, A> {
-        let find = || slots.names().map(|(slot, name)| attributes.seat(name, slots.key(slot))).collect();
+        let seat = |(slot, name)| match slots.derived(slot) {
+            Some(_) => Seat::UNCLEAR,
+            None => attributes.seat(name, slots.key(slot)),
+        };
+        let find = || slots.names().map(seat).collect();
         let seats = slots.known_seats(attributes.layout(), find).unwrap_or_default();
         Unencoded { slots, attributes, seats }
     }
 
-    /// Finds the attribute by its name.
+    /// Finds the attribute by its name, or that of whose values the slot holds pieces.
     fn by_name(&self, slot: SlotId) -> Number {
+        if let Some(derived) = self.slots.derived(slot) {
+            return self.piece(derived);
+        }
         match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
             Glimpse::Absent => Number::ABSENT,
             Glimpse::One(value, digest) => number_of(self.slots, slot, value, digest),
+            Glimpse::Unclear => Number::MANY,
+        }
+    }
+}
+
+impl<A: Attributes> Unencoded<'_, A> {
+    fn piece(&self, derived: &Derived) -> Number {
+        let slot = derived.source;
+        match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
+            Glimpse::Absent => derived.number(&Reading::Absent).unwrap_or(Number::MANY),
+            Glimpse::One(value, _) => derived.number_of(value),
             Glimpse::Unclear => Number::MANY,
         }
     }
@@ -92,14 +112,18 @@ impl<A: Attributes> Glance for Unencoded<'_, A> {
 }
 
 /// A subscription as it was read.
-#[derive(Clone, Copy)]
 pub struct Prepared<'a> {
     slots: &'a Slots,
     brief: &'a Brief,
     attributes: &'a dyn Attributes,
     /// Where the slots' fields are.
     seats: &'a [Seat],
+    /// The piece that was found last, and its slot: conditions ask for that of the node before them again.
+    latest: Cell<(SlotId, Number)>,
 }
+
+/// No slot has this number.
+const NO_SLOT: SlotId = SlotId(u32::MAX);
 
 /// So many slots whose fields have to be found anew need no memory.
 const SEATS_INLINE: usize = 32;
@@ -120,17 +144,55 @@ impl<'a> Prepared<'a> {
         look: impl Fn(&Prepared<'_>) -> R,
     ) -> R {
         match slots.known_seats(brief.layout(), || slots.seats(brief, attributes).collect()) {
-            Some(seats) => look(&Prepared { slots, brief, attributes, seats }),
+            Some(seats) => look(&Prepared::new(slots, brief, attributes, seats)),
             None => {
                 let seats: SmallVec<[Seat; SEATS_INLINE]> = slots.seats(brief, attributes).collect();
-                look(&Prepared { slots, brief, attributes, seats: &seats })
+                look(&Prepared::new(slots, brief, attributes, &seats))
             }
         }
     }
 
     #[inline]
+    fn new(
+        slots: &'a Slots,
+        brief: &'a Brief,
+        attributes: &'a dyn Attributes,
+        seats: &'a [Seat],
+    ) -> Prepared<'a> {
+        Prepared { slots, brief, attributes, seats, latest: Cell::new((NO_SLOT, Number::ABSENT)) }
+    }
+
+    #[inline]
     fn seat(&self, slot: SlotId) -> Seat {
         self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR)
+    }
+
+    /// What a slot holds that has no field: one that holds pieces of another's values, or nothing.
+    #[inline]
+    fn unseated(&self, slot: SlotId, seat: Seat) -> Number {
+        let Some(derived) = self.slots.derived(slot) else { return self.brief.unseated(seat) };
+        let (latest, number) = self.latest.get();
+        if latest == slot {
+            return number;
+        }
+        let number = self.piece(derived);
+        self.latest.set((slot, number));
+        number
+    }
+
+    fn piece(&self, derived: &Derived) -> Number {
+        let seat = self.seat(derived.source);
+        let Some(field) = self.brief.seated(seat) else {
+            return match self.brief.unseated(seat) {
+                Number::ABSENT => derived.number_of_others(),
+                unclear => unclear,
+            };
+        };
+        if let Some(integer) = field.word.integer() {
+            return derived.number_of_integer(integer);
+        }
+        let value = seat.place().and_then(|place| self.attributes.at(place));
+        value.map_or(Number::MANY, |value| derived.number_of(value))
     }
 }
 
@@ -138,7 +200,7 @@ impl Glance for Prepared<'_> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
         let seat = self.seat(slot);
-        let Some(field) = self.brief.seated(seat) else { return self.brief.unseated(seat) };
+        let Some(field) = self.brief.seated(seat) else { return self.unseated(slot, seat) };
         match field.word.kind() {
             Kind::Text => self.slots.find_word(slot, field).unwrap_or(Number::OTHER_TEXT),
             Kind::Plain => self.slots.find_word(slot, field).unwrap_or(Number::OTHER),

@@ -6,8 +6,8 @@
 //!
 //! baseline, rbac, hospital, github, gdrive and tinytodo are what SAPL's own benchmark generates, number for number, so that
 //! rates can be compared; graphs have an edge in twenty. Beyond 1,000 departments people in a hospital belong to 15
-//! teams of others, whatever its size. synth (rules) and scatter (policies) are our own. baseline, hospital, synth and
-//! scatter can be had as XACML, too ([`XacmlScenario`]).
+//! teams of others, whatever its size. synth (rules), scatter and levels (policies) are our own. baseline, hospital,
+//! synth, scatter and levels can be had as XACML, too ([`XacmlScenario`]).
 //!
 //! ```
 //! use durward_lab::scenario::Scenario;
@@ -20,6 +20,7 @@
 mod gdrive;
 mod github;
 mod hospital;
+mod levels;
 mod name;
 mod random;
 mod rules;

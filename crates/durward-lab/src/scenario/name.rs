@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Parts, gdrive, github, hospital, scatter, small, synth, tinytodo};
+use super::{Parts, gdrive, github, hospital, levels, scatter, small, synth, tinytodo};
 
 /// What a name may be, for messages.
 pub const SCENARIO_NAMES: &str =
-    "baseline, rbac, hospital-N, github-N, gdrive-N, tinytodo-N, synth-N, scatter-N";
+    "baseline, rbac, hospital-N, github-N, gdrive-N, tinytodo-N, synth-N, scatter-N, levels-N";
 
 /// The name of a scenario: its kind and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,11 @@ enum KindOf {
     Tinytodo,
     Synth,
     Scatter,
+    Levels,
 }
 
 /// Graphs of `github` and its like grow with the square of their size. A hospital of the greatest size has 990,005 policies.
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind { name: "baseline", size_max: 0, scenario: KindOf::Baseline },
     Kind { name: "rbac", size_max: 0, scenario: KindOf::Rbac },
     Kind { name: "hospital", size_max: 30_000, scenario: KindOf::Hospital },
@@ -47,6 +48,7 @@ const KINDS: [Kind; 8] = [
     Kind { name: "tinytodo", size_max: 1_000, scenario: KindOf::Tinytodo },
     Kind { name: "synth", size_max: 1_000_000, scenario: KindOf::Synth },
     Kind { name: "scatter", size_max: 1_000_000, scenario: KindOf::Scatter },
+    Kind { name: "levels", size_max: 1_000_000, scenario: KindOf::Levels },
 ];
 
 /// A name that is no scenario's.
@@ -109,6 +111,7 @@ impl ScenarioName {
             KindOf::Tinytodo => tinytodo::generate(self.size),
             KindOf::Synth => synth::generate(self.size),
             KindOf::Scatter => scatter::generate(self.size),
+            KindOf::Levels => levels::generate(self.size),
         }
     }
 }

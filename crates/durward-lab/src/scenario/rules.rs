@@ -1,6 +1,6 @@
 //! Policies that both languages can say: tests of attributes, effects, and sets whose first answer counts.
 //!
-//! Names and values are made by the scenarios, of letters, digits, `-`, `_` and `.`: nothing has to be escaped.
+//! Names and values are made by the scenarios, of letters, digits, `-`, `_`, `.` and `/`: nothing has to be escaped.
 
 /// What an attribute is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,6 +8,7 @@ pub(super) enum Category {
     Subject,
     Resource,
     Action,
+    Environment,
 }
 
 /// An attribute of a question.
@@ -27,6 +28,10 @@ pub(super) enum Test {
     HasOneOf(Attribute, Vec<String>),
     /// The attribute is a number and at least this.
     AtLeast(Attribute, usize),
+    /// The attribute is a number, at least the first and below the second.
+    IsWithin(Attribute, usize, usize),
+    /// The attribute is a text that begins with this.
+    StartsWith(Attribute, String),
     /// Both are numbers, and the first is greater.
     IsAbove(Attribute, Attribute),
     /// Who asks belongs to this: by the graph of who belongs to what in SAPL, by an attribute in XACML.

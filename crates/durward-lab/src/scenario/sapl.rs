@@ -50,6 +50,13 @@ fn condition(test: &Test) -> String {
             several => format!("[\"{}\"] any in {}", several.join("\", \""), path(attribute)),
         },
         Test::AtLeast(attribute, least) => format!("{} >= {least}", path(attribute)),
+        Test::IsWithin(attribute, from, to) => {
+            let path = path(attribute);
+            format!("{path} >= {from} && {path} < {to}")
+        }
+        Test::StartsWith(attribute, prefix) => {
+            format!("string.startsWith({}, \"{prefix}\")", path(attribute))
+        }
         Test::IsAbove(attribute, other) => format!("{} > {}", path(attribute), path(other)),
         Test::IsMemberOf(group) => format!("memberOf[(subject.id)] has \"{group}\""),
     }
@@ -60,6 +67,7 @@ fn path(attribute: &Attribute) -> String {
         Category::Subject => "subject",
         Category::Resource => "resource",
         Category::Action => "action",
+        Category::Environment => "environment",
     };
     match attribute.key {
         "" => category.to_owned(),

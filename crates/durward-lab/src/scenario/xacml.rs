@@ -21,6 +21,7 @@ const FIRST_RULE: &str = "urn:oasis:names:tc:xacml:1.0:rule-combining-algorithm:
 const STRING: &str = "http://www.w3.org/2001/XMLSchema#string";
 const INTEGER: &str = "http://www.w3.org/2001/XMLSchema#integer";
 const FUNCTION: &str = "urn:oasis:names:tc:xacml:1.0:function:";
+const STARTS_WITH: &str = "urn:oasis:names:tc:xacml:3.0:function:string-starts-with";
 /// Everything that a subject belongs to, which SAPL's policies find by a graph.
 const MEMBER_OF: &str = "memberOf";
 
@@ -138,6 +139,15 @@ fn write_target(text: &mut String, tests: &[Test]) {
                 any_of.push_str(&format!("<AnyOf>{}</AnyOf>", match_one(&member, group)));
                 continue;
             }
+            Test::IsWithin(attribute, from, to) => {
+                any_of.push_str(&format!("<AnyOf>{}</AnyOf>", match_range(attribute, *from, *to)));
+                continue;
+            }
+            Test::StartsWith(attribute, prefix) => {
+                let matching = matching(STARTS_WITH, &value(STRING, prefix), &designator(attribute, STRING));
+                any_of.push_str(&format!("<AnyOf><AllOf>{matching}</AllOf></AnyOf>"));
+                continue;
+            }
             Test::AtLeast(..) | Test::IsAbove(..) => continue,
         };
         let matches: String = values.iter().map(|value| match_one(attribute, value)).collect();
@@ -151,11 +161,22 @@ fn write_target(text: &mut String, tests: &[Test]) {
 }
 
 fn match_one(attribute: &Attribute, text: &str) -> String {
-    format!(
-        "<AllOf><Match MatchId=\"{FUNCTION}string-equal\">{}{}</Match></AllOf>",
-        value(STRING, text),
-        designator(attribute, STRING)
-    )
+    let function = format!("{FUNCTION}string-equal");
+    format!("<AllOf>{}</AllOf>", matching(&function, &value(STRING, text), &designator(attribute, STRING)))
+}
+
+/// The literal comes first: it is at most the value, or greater.
+fn match_range(attribute: &Attribute, from: usize, to: usize) -> String {
+    let bound = |function: &str, number: usize| {
+        let function = format!("{FUNCTION}{function}");
+        matching(&function, &value(INTEGER, &number.to_string()), &designator(attribute, INTEGER))
+    };
+    let (from, to) = (bound("integer-less-than-or-equal", from), bound("integer-greater-than", to));
+    format!("<AllOf>{from}{to}</AllOf>")
+}
+
+fn matching(function: &str, value: &str, designator: &str) -> String {
+    format!("<Match MatchId=\"{function}\">{value}{designator}</Match>")
 }
 
 fn condition(test: &Test) -> Option<String> {
@@ -168,7 +189,11 @@ fn condition(test: &Test) -> Option<String> {
         Test::IsAbove(attribute, other) => {
             Some(apply("integer-greater-than", &(number(attribute) + &number(other))))
         }
-        Test::IsOneOf(..) | Test::HasOneOf(..) | Test::IsMemberOf(_) => None,
+        Test::IsOneOf(..)
+        | Test::HasOneOf(..)
+        | Test::IsWithin(..)
+        | Test::StartsWith(..)
+        | Test::IsMemberOf(_) => None,
     }
 }
 
@@ -193,6 +218,7 @@ fn category_of(category: Category) -> &'static str {
         Category::Subject => "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject",
         Category::Resource => "urn:oasis:names:tc:xacml:3.0:attribute-category:resource",
         Category::Action => "urn:oasis:names:tc:xacml:3.0:attribute-category:action",
+        Category::Environment => "urn:oasis:names:tc:xacml:3.0:attribute-category:environment",
     }
 }
 
@@ -218,8 +244,11 @@ pub struct XacmlRequest {
 /// The request that asks what this subscription asks. Subjects are given what they belong to, where `membership` knows
 /// it.
 pub(super) fn request(subscription: &Json, membership: &Membership) -> XacmlRequest {
-    let categories =
-        [("subject", Category::Subject), ("resource", Category::Resource), ("action", Category::Action)];
+    let mut categories =
+        vec![("subject", Category::Subject), ("resource", Category::Resource), ("action", Category::Action)];
+    if subscription.get("environment").is_some() {
+        categories.push(("environment", Category::Environment));
+    }
     let (mut elements, mut objects) = (String::new(), Vec::new());
     for (name, category) in categories {
         let mut attributes = attributes_of(subscription.get(name), category);

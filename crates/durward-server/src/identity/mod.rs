@@ -8,8 +8,10 @@ use std::time::SystemTime;
 
 use durward_session::identity::user::Directory;
 use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use durward_session::ldap::LdapDirectory;
+use durward_session::nats::{Nats, Retention};
 use durward_session::store::journal::Journal;
-use durward_session::{AuditSettings, Builder, Embedded, Running, Service};
+use durward_session::{AuditSettings, Builder, Embedded, Running, Service, ServiceSettings};
 
 use crate::Clock;
 use crate::settings::{IdentitySettings, SessionMode};
@@ -28,18 +30,18 @@ pub(crate) fn start(
     settings: &IdentitySettings,
     clock: &Clock,
 ) -> Result<Option<(Service, Running)>, IdentityError> {
-    let Some(users) = &settings.users else { return Ok(None) };
-    let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
-    let service = settings.service();
-    let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
-    let mut builder = Builder::new(service, moments(clock));
-    for realm in &settings.realms {
-        builder = builder.realm(realm, embedded.clone())?;
+    if !settings.is_on() {
+        return Ok(None);
     }
+    let service = settings.service();
+    let retention = Retention::of(&service.node, &service.session);
+    let mut builder = with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
     if let Some(secret) = cluster_secret(settings)? {
         builder = builder.cluster_secret(secret);
     }
-    if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
+    if let Some(nats) = &settings.nats {
+        builder = builder.store(Nats::new(nats.store()?, retention, moments(clock))?);
+    } else if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
         builder = builder.store(Journal::open(&data.join(SESSIONS))?);
     }
     if let Some(path) = &settings.audit {
@@ -51,6 +53,28 @@ pub(crate) fn start(
         });
     }
     builder.start().map(Some)
+}
+
+/// The directories of all realms.
+fn with_users(
+    mut builder: Builder,
+    settings: &IdentitySettings,
+    service: &ServiceSettings,
+) -> Result<Builder, IdentityError> {
+    if let Some(users) = &settings.users {
+        let directory = Directory::open(users, settings.costs(), Arc::new(SystemEntropy))?;
+        let embedded = Arc::new(Embedded::new(Arc::new(directory), service.pool)?);
+        for realm in &settings.realms {
+            builder = builder.realm(realm, embedded.clone())?;
+        }
+    }
+    for ldap in &settings.ldap {
+        let directory = Arc::new(LdapDirectory::new(ldap.directory()?)?);
+        for realm in &ldap.realms {
+            builder = builder.realm(realm, directory.clone())?;
+        }
+    }
+    Ok(builder)
 }
 
 /// The server's clock, as sessions count.

@@ -240,9 +240,10 @@ fn query(
             json!({"_id": "Sessions", "_rev": now.ms().to_string(), "userid": user.subject(), "timeleft": minutes})
         })
         .collect();
+    let count = rows.len();
     Ok(answers::json(&json!({
-        "resultCount": rows.len(),
         "result": rows,
+        "resultCount": count,
         "pagedResultsCookie": null,
         "totalPagedResultsPolicy": "NONE",
         "totalPagedResults": -1,

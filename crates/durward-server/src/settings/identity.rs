@@ -10,7 +10,7 @@ use durward_session::identity::user::HashCosts;
 use durward_session::{AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings};
 
 /// What is promised about sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub enum AuditSyncs {
     Always,
 }
 
-/// Users, logins and sessions. Without `users` there are none, and `/v1` is not there.
+/// Users, logins and sessions. Without `users` or `ldap` there are none, and `/v1` is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct IdentitySettings {
@@ -92,6 +92,12 @@ pub struct IdentitySettings {
     /// A file with the secret of the cluster, 64 hexadecimal digits. Default: made in `data`; without that, a new one at each start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_key_path: Option<PathBuf>,
+    /// The store for several nodes, in NATS JetStream. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nats: Option<NatsStoreSettings>,
+    /// Users in LDAP directories. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ldap: Vec<LdapUserSettings>,
     /// How long a session lives at most. Default: 2 hours.
     pub lifetime_s_max: u64,
     /// How long a session may lie unused; 0 is for ever. Default: 30 minutes.
@@ -151,6 +157,8 @@ impl Default for IdentitySettings {
             without_store: WithoutStore::Refuse,
             data: None,
             cluster_key_path: None,
+            nats: None,
+            ldap: Vec::new(),
             lifetime_s_max: session.lifetime_max.as_secs(),
             idle_s_max: session.idle_max.as_secs(),
             sessions_per_user_max: 0,
@@ -180,7 +188,50 @@ impl Default for IdentitySettings {
 impl IdentitySettings {
     /// Whether there are users at all.
     pub fn is_on(&self) -> bool {
-        self.users.is_some()
+        self.users.is_some() || !self.ldap.is_empty()
+    }
+
+    /// Several nodes share keys: one that each has made for itself would do for none of the others.
+    fn check_cluster(&self) -> Result<(), ConfigError> {
+        let Some(nats) = &self.nats else { return Ok(()) };
+        nats.store().map_err(|error| ConfigError::of_setting("identity.nats", error.to_string()))?;
+        if self.cluster_key_path.is_none() {
+            let message = "is needed with `[identity.nats]`: all nodes have the same secret, 64 hexadecimal digits in a file";
+            return Err(ConfigError::of_setting("identity.cluster_key_path", message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn check_ldap(&self) -> Result<(), ConfigError> {
+        for ldap in &self.ldap {
+            ldap.directory().map_err(|error| ConfigError::of_setting("identity.ldap", error.to_string()))?;
+            if ldap.realms.is_empty() {
+                let message = "is empty; the root realm is `/`".to_owned();
+                return Err(ConfigError::of_setting("identity.ldap.realms", message));
+            }
+            if self.users.is_some()
+                && let Some(twice) = ldap.realms.iter().find(|realm| self.realms.contains(realm))
+            {
+                let message =
+                    format!("has the realm `{twice}`, which `identity.realms` has too: one of them may");
+                return Err(ConfigError::of_setting("identity.ldap.realms", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is allowed but weak.
+    pub(super) fn weaknesses(&self) -> Vec<String> {
+        let mut weak = Vec::new();
+        if self.ldap.iter().any(LdapUserSettings::is_plain) {
+            weak.push(
+                "`identity.ldap.danger_plain_text`: passwords go over the network unencrypted".to_owned(),
+            );
+        }
+        if self.nats.as_ref().is_some_and(NatsStoreSettings::is_plain) {
+            weak.push("`identity.nats`: sessions go over the network unencrypted; set `tls`".to_owned());
+        }
+        weak
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
@@ -190,9 +241,14 @@ impl IdentitySettings {
         if !self.is_on() {
             return Ok(());
         }
-        if self.mode != SessionMode::None && self.data.is_none() {
-            return wrong("mode", "keeps sessions: name the directory for them with `identity.data`");
+        if self.mode != SessionMode::None && self.data.is_none() && self.nats.is_none() {
+            return wrong(
+                "mode",
+                "keeps sessions: name the directory for them with `identity.data`, or `[identity.nats]`",
+            );
         }
+        self.check_cluster()?;
+        self.check_ldap()?;
         if self.realms.is_empty() {
             return wrong("realms", "is empty; the root realm is `/`");
         }

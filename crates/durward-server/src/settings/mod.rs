@@ -7,8 +7,10 @@ mod attribute;
 mod auth;
 mod bundles;
 mod identity;
+mod ldap;
 mod log;
 mod names;
+mod nats;
 mod oauth;
 mod openam;
 mod policies;
@@ -24,8 +26,10 @@ pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
 pub use identity::{AuditSyncs, BeyondMax, IdentitySettings, SecondStepAt, SessionMode, WithoutStore};
+pub use ldap::{LdapDepth, LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
+pub use nats::NatsStoreSettings;
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use openam::OpenamSettings;
@@ -141,6 +145,7 @@ impl Settings {
             weak.extend(self.rsocket.weaknesses());
             weak.extend(self.auth.weaknesses());
         }
+        weak.extend(self.identity.weaknesses());
         weak
     }
 }

@@ -202,7 +202,12 @@ impl Link {
 
     /// Sees to it that the state is what the connection and the answers say.
     async fn look(&mut self) -> bool {
-        let unreadable = self.shared.unreadable.send_replace(None);
+        let mut unreadable = None;
+        self.shared.unreadable.send_if_modified(|it| {
+            unreadable = it.take();
+            // Only the reader has news.
+            false
+        });
         if let Some(message) = unreadable {
             return self.down(&message).await;
         }

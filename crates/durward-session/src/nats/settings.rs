@@ -148,7 +148,6 @@ impl Retention {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
 
     fn settings() -> NatsSettings {

@@ -134,7 +134,6 @@ fn check(found: &Config, wanted: &Config) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use durward_identity::protocol::NodeSettings;
     use durward_identity::session::SessionSettings;

@@ -86,7 +86,6 @@ pub(super) fn record_id(text: &str) -> Option<RecordId> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
     use super::*;
     use durward_identity::protocol::NodeSettings;
     use durward_identity::session::{SessionId, SessionSettings, User};

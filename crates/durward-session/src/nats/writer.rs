@@ -70,9 +70,12 @@ async fn send(
 
 /// What is not there or does not answer is told by the link, once. Whatever else is wrong with a record will be wrong again.
 fn not_stored(id: RecordId, kind: &PublishErrorKind) -> Event {
-    match kind {
-        PublishErrorKind::StreamNotFound | PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => {}
-        kind => tracing::warn!(record = %id, "the session store did not take a record: {kind}"),
+    let is_told = matches!(
+        kind,
+        PublishErrorKind::StreamNotFound | PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe
+    );
+    if !is_told {
+        tracing::warn!(record = %id, "the session store did not take a record: {kind}");
     }
     Event::NotStored { id }
 }

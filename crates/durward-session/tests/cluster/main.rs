@@ -5,11 +5,13 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     reason = "tests fail by panicking"
 )]
 
 mod load;
 mod nodes;
+mod one;
 mod servers;
 
 use std::sync::Arc;
@@ -49,7 +51,7 @@ async fn three(plan: &Plan) -> [Node; 3] {
 #[tokio::test]
 async fn what_one_node_does_all_nodes_know_at_once_with_a_clock_that_is_wrong() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("know", "").await else { return };
+    let Some(servers) = Servers::start("know").await else { return };
     let plan = Plan::new(servers.addresses(), "know", Mode::AssuredRead);
     let [a, b, c] = three(&plan).await;
     for round in 0..20 {
@@ -68,7 +70,7 @@ async fn what_one_node_does_all_nodes_know_at_once_with_a_clock_that_is_wrong() 
 #[tokio::test]
 async fn a_node_that_starts_knows_everything_before_it_is_ready() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("start", "").await else { return };
+    let Some(servers) = Servers::start("start").await else { return };
     let plan = Plan::new(servers.addresses(), "start", Mode::AssuredWrite);
     let first = plan.ready().await;
     let (mut lives, mut ended) = (Vec::new(), Vec::new());
@@ -97,7 +99,7 @@ async fn a_node_that_starts_knows_everything_before_it_is_ready() {
 #[tokio::test]
 async fn nothing_that_was_acknowledged_is_lost_when_the_leader_is_killed_under_load() {
     let _alone = alone().await;
-    let Some(mut servers) = Servers::start("kill", "").await else { return };
+    let Some(mut servers) = Servers::start("kill").await else { return };
     let plan = Plan::new(servers.addresses(), "kill", Mode::AssuredRead);
     let nodes = Arc::new(three(&plan).await);
     let load = load::start(&nodes);
@@ -127,7 +129,7 @@ async fn nothing_that_was_acknowledged_is_lost_when_the_leader_is_killed_under_l
 #[tokio::test]
 async fn without_the_store_a_node_refuses_or_serves_what_it_knew_as_it_was_told() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("lost", "").await else { return };
+    let Some(servers) = Servers::start("lost").await else { return };
     let plan = Plan::new(servers.addresses(), "lost", Mode::AssuredRead);
     let refuses = plan.ready().await;
     let serves = Plan { on_lost: OnLost::ServeStale, ..plan.clone() }.ready().await;
@@ -150,7 +152,7 @@ async fn without_the_store_a_node_refuses_or_serves_what_it_knew_as_it_was_told(
 #[tokio::test]
 async fn a_node_whose_server_is_cut_off_does_not_go_on_believing_it() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("cut", "").await else { return };
+    let Some(servers) = Servers::start("cut").await else { return };
     let whole = Plan::new(servers.addresses(), "cut", Mode::AssuredRead);
     let (a, b) = (whole.ready().await, whole.ready().await);
     // It knows of one server only, which stays and loses the others.
@@ -183,7 +185,7 @@ async fn logout(nodes: &[&Node], token: &str) {
 #[tokio::test]
 async fn in_best_effort_a_node_goes_on_alone_and_tells_what_happened_later() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("best", "").await else { return };
+    let Some(servers) = Servers::start("best").await else { return };
     let plan = Plan::new(servers.addresses(), "best", Mode::BestEffort);
     let (a, b) = (plan.ready().await, plan.ready().await);
     let before = a.login().await;
@@ -199,7 +201,7 @@ async fn in_best_effort_a_node_goes_on_alone_and_tells_what_happened_later() {
 #[tokio::test]
 async fn without_a_store_nodes_tell_each_other_and_a_new_one_asks() {
     let _alone = alone().await;
-    let Some(servers) = Servers::start("none", "").await else { return };
+    let Some(servers) = Servers::start("none").await else { return };
     let plan = Plan::new(servers.addresses(), "none", Mode::None);
     let a = plan.ready().await;
     let ended = a.login().await;

@@ -1,6 +1,7 @@
 //! Nodes over those servers, in this process.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -9,7 +10,7 @@ use durward_identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_identity::session::User;
 use durward_identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
 use durward_identity::{Moment, SystemEntropy};
-use durward_session::nats::{Nats, NatsSettings, Retention};
+use durward_session::nats::{Nats, NatsLogin, NatsSettings, Retention};
 use durward_session::{
     Builder, Clock, Embedded, Failed, Login, LoginRequest, Purpose, Refused, Running, Service,
     ServiceSettings,
@@ -35,6 +36,9 @@ pub(crate) struct Plan {
     pub(crate) on_lost: OnLost,
     /// How far the clock is ahead.
     pub(crate) ahead_s: i64,
+    pub(crate) replicas: usize,
+    pub(crate) login: NatsLogin,
+    pub(crate) ca_file: Option<PathBuf>,
 }
 
 fn clock(ahead_s: i64) -> Clock {
@@ -57,7 +61,22 @@ fn users() -> Arc<Directory> {
 
 impl Plan {
     pub(crate) fn new(servers: Vec<String>, stream: &str, mode: Mode) -> Plan {
-        Plan { servers, stream: stream.to_owned(), mode, on_lost: OnLost::Refuse, ahead_s: 0 }
+        let (on_lost, login) = (OnLost::Refuse, NatsLogin::Nobody);
+        Plan {
+            servers,
+            stream: stream.to_owned(),
+            mode,
+            on_lost,
+            ahead_s: 0,
+            replicas: 3,
+            login,
+            ca_file: None,
+        }
+    }
+
+    /// For a store of one server.
+    pub(crate) fn one(servers: Vec<String>, stream: &str, mode: Mode) -> Plan {
+        Plan { replicas: 1, ..Plan::new(servers, stream, mode) }
     }
 
     /// Starts a node, without waiting for it to be ready.
@@ -69,6 +88,9 @@ impl Plan {
         let nats = NatsSettings {
             servers: self.servers.clone(),
             stream: self.stream.clone(),
+            replicas: self.replicas,
+            login: self.login.clone(),
+            ca_file: self.ca_file.clone(),
             ..NatsSettings::default()
         };
         let clock = clock(self.ahead_s);
@@ -94,7 +116,7 @@ impl Node {
     pub(crate) async fn try_login(&self) -> Result<String, Refused> {
         match self.service.login(LoginRequest::new("/", "anna", "secret", HOME)).await? {
             Login::Granted(granted, _) => Ok(granted.token),
-            other => panic!("no session: {other:?}"),
+            Login::Recognized(_) | Login::CodeNeeded(_) => panic!("no session"),
         }
     }
 

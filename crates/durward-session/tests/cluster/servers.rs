@@ -1,8 +1,8 @@
-//! Real NATS servers: three processes that are one cluster, with their files in a folder that goes with them.
+//! Real NATS servers: one, or three that are a cluster, with their files in a folder that goes with them.
 
 use std::io::Write;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ struct Server {
     keeper: Option<Child>,
 }
 
-/// Three servers.
+/// One server or three.
 pub(crate) struct Servers {
     program: PathBuf,
     folder: PathBuf,
@@ -46,43 +46,56 @@ fn free_ports(count: usize) -> Vec<u16> {
 }
 
 impl Servers {
-    /// Starts them; `more` goes into the configuration of each.
-    pub(crate) async fn start(name: &str, more: &str) -> Option<Servers> {
+    /// Starts three.
+    pub(crate) async fn start(name: &str) -> Option<Servers> {
+        Servers::start_some(name, 3, "").await
+    }
+
+    /// Starts one; `more` goes into its configuration.
+    pub(crate) async fn start_one(name: &str, more: &str) -> Option<Servers> {
+        Servers::start_some(name, 1, more).await
+    }
+
+    async fn start_some(name: &str, count: usize, more: &str) -> Option<Servers> {
         let program = program()?;
         for _ in 0..STARTS {
-            if let Some(servers) = Servers::try_start(&program, name, more).await {
+            if let Some(servers) = Servers::try_start(&program, name, count, more).await {
                 return Some(servers);
             }
         }
         panic!("the NATS servers do not start");
     }
 
-    async fn try_start(program: &PathBuf, name: &str, more: &str) -> Option<Servers> {
-        let ports = free_ports(6);
+    async fn try_start(program: &Path, name: &str, count: usize, more: &str) -> Option<Servers> {
+        let ports = free_ports(2 * count);
         let folder =
             std::env::temp_dir().join(format!("durward-nats-{name}-{}-{}", std::process::id(), ports[0]));
-        let routes: Vec<String> = ports[3..].iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
-        let mut servers = Servers { program: program.clone(), folder: folder.clone(), servers: Vec::new() };
-        for at in 0..3 {
+        let routes: Vec<String> =
+            ports[count..].iter().map(|port| format!("nats://127.0.0.1:{port}")).collect();
+        let mut servers =
+            Servers { program: program.to_owned(), folder: folder.clone(), servers: Vec::new() };
+        for at in 0..count {
             let own = folder.join(format!("n{at}"));
             std::fs::create_dir_all(&own).unwrap();
+            let cluster = format!(
+                "cluster {{ name: durward-{name}-{}, listen: 127.0.0.1:{}, routes: [{}] }}",
+                ports[0],
+                ports[count + at],
+                routes.join(", ")
+            );
             let config = format!(
                 "server_name: n{at}\nlisten: 127.0.0.1:{}\npid_file: \"{own}/pid\"\nlog_file: \"{own}/log\"\n\
                  jetstream {{ store_dir: \"{own}/data\", max_file_store: 1GB, max_memory_store: 64MB }}\n\
-                 cluster {{ name: durward-{name}-{}, listen: 127.0.0.1:{}, routes: [{}] }}\n{more}\n",
+                 {}\n{more}\n",
                 ports[at],
-                ports[0],
-                ports[3 + at],
-                routes.join(", "),
+                if count > 1 { &cluster } else { "" },
                 own = own.display(),
             );
             std::fs::write(own.join("conf"), config).unwrap();
             servers.servers.push(Server { folder: own, port: ports[at], keeper: None });
         }
-        for at in 0..3 {
-            servers.begin(at);
-        }
-        for at in 0..3 {
+        (0..count).for_each(|at| servers.begin(at));
+        for at in 0..count {
             if !servers.listens(at).await {
                 return None;
             }

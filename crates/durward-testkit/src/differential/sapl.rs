@@ -28,13 +28,14 @@ const VARIABLES: &str = r#"{
   "limit": 3
 }"#;
 
-const VALUES: [&str; 14] = [
+const VALUES: [&str; 15] = [
     r#""v0""#,
     r#""v1""#,
     r#""v2""#,
     r#""v3""#,
     r#""v4""#,
     r#""v0v1""#,
+    r#""v0\nv1""#,
     r#""""#,
     "7",
     "3",
@@ -44,6 +45,9 @@ const VALUES: [&str; 14] = [
     r#"["v0", "v2"]"#,
     r#"{"a": "v1"}"#,
 ];
+
+/// What is compared by order.
+const NUMBERS: [&str; 8] = ["-2", "-1.5", "0", "2.5", "3", "3.0", "7", "1e20"];
 
 const FINDERS: [&str; 4] =
     ["<test.now>", "<test.of(\"x\")>", "\"v1\".<test.about>", "subject.id.<test.about>"];
@@ -55,7 +59,8 @@ struct Shape {
     /// How many policies, and how often they are of odd form, in percent.
     policies: usize,
     odd: usize,
-    /// In percent: how often there are finders, duties, sets.
+    /// In percent: how often there are comparisons by order and with prefixes, finders, duties, sets.
+    ranges: usize,
     finders: usize,
     duties: usize,
     sets: usize,
@@ -69,6 +74,7 @@ impl Shape {
             parts: (0..parts).map(|_| random.of(&PARTS)).collect(),
             policies: if wide { 12 + random.below(40) } else { 1 + random.below(5) },
             odd: random.of(if wide { &[0, 5, 20] } else { &[10, 50, 100] }),
+            ranges: random.of(&[0, 0, 30, 80]),
             finders: random.of(&[0, 0, 0, 15]),
             duties: random.of(&[0, 0, 20, 60]),
             sets: random.of(&[0, 0, 20, 50]),
@@ -132,7 +138,9 @@ fn part(random: &mut Random, element: &str) -> Text {
 
 /// A value: more often one of few texts than of the others, sometimes one that no policy names.
 fn constant(random: &mut Random) -> &'static str {
-    if random.percent(70) {
+    if random.percent(15) {
+        random.of(&NUMBERS)
+    } else if random.percent(70) {
         random.of(VALUES.first_chunk::<5>().unwrap_or(&[""; 5]))
     } else {
         random.of(&VALUES)
@@ -275,6 +283,9 @@ impl Writer<'_> {
 
     /// What most real conditions are.
     fn plain_condition(&mut self) -> String {
+        if self.random.percent(self.shape.ranges) {
+            return self.range();
+        }
         let part = self.part();
         let constant = constant(self.random);
         match self.random.below(14) {
@@ -293,6 +304,25 @@ impl Writer<'_> {
                 self.random.of(&["<", "<=", ">", ">="]),
                 self.random.of(&["3", "7", "limit"])
             ),
+        }
+    }
+
+    /// A comparison by order or with a prefix.
+    fn range(&mut self) -> String {
+        let part = self.part();
+        let number = self.random.of(&NUMBERS);
+        let prefix = self.random.of(&["v", "v0", "v0v", "v1", "x"]);
+        let operators = ["<", "<=", ">", ">="];
+        let operator = self.random.of(&operators);
+        match self.random.below(12) {
+            0..4 => format!("{part} {operator} {number}"),
+            4 => format!("{number} {operator} {part}"),
+            5..7 => format!("({part} >= {number} && {part} < {})", self.random.of(&NUMBERS)),
+            7 => format!("!({part} {operator} {number})"),
+            8 => format!("({part} {operator} {number} || {} == \"v1\")", self.part()),
+            9 => format!("string.startsWith({part}, \"{prefix}\")"),
+            10 => format!("!string.startsWith({part}, \"{prefix}\")"),
+            _ => format!("{part} =~ \"{prefix}{}\"", self.random.of(&[".*", ".*", ".+", "[01]?"])),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::contest::{Contest, Question};
 use super::random::Random;
 use super::{Count, Difference};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 12] = [
     "baseline",
     "rbac",
     "hospital-1",
@@ -21,6 +21,8 @@ const NAMES: [&str; 10] = [
     "gdrive-10",
     "tinytodo-3",
     "tinytodo-10",
+    "levels-30",
+    "levels-300",
 ];
 
 /// Asks at least so many questions, in all scenarios together.

@@ -18,7 +18,7 @@ const RESOURCE: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:resource
 const ACTION: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:action";
 const CATEGORIES: [&str; 3] = [SUBJECT, RESOURCE, ACTION];
 
-const ATTRIBUTES: [Attribute; 8] = [
+const ATTRIBUTES: [Attribute; 9] = [
     (SUBJECT, "role", "string"),
     (SUBJECT, "department", "string"),
     (SUBJECT, "level", "integer"),
@@ -26,6 +26,7 @@ const ATTRIBUTES: [Attribute; 8] = [
     (RESOURCE, "type", "string"),
     (RESOURCE, "size", "integer"),
     (RESOURCE, "weight", "double"),
+    (RESOURCE, "opened", "time"),
     (ACTION, "id", "anyURI"),
 ];
 
@@ -42,6 +43,9 @@ const ALGORITHMS: [&str; 10] = [
     "1.0:K-combining-algorithm:first-applicable",
     "1.0:policy-combining-algorithm:only-one-applicable",
 ];
+
+/// How values of one type are ordered.
+const ORDERS: [&str; 4] = ["less-than", "greater-than", "less-than-or-equal", "greater-than-or-equal"];
 
 /// Knows the attribute `sourced` of some subjects.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +156,7 @@ fn value(random: &mut Random, data_type: &str, values: usize) -> String {
     let text = match data_type {
         "integer" => number.to_string(),
         "double" => format!("{number}.5"),
+        "time" => format!("{:02}:30:00{}", number % 24, if number.is_multiple_of(3) { "Z" } else { "" }),
         "boolean" => number.is_multiple_of(2).to_string(),
         _ => format!("v{number}"),
     };
@@ -266,14 +271,8 @@ impl Writer<'_> {
                     "urn:oasis:names:tc:xacml:3.0:function:string-ends-with",
                 ])
                 .to_owned(),
-            ("integer" | "double", "other") => {
-                let order = self.random.of(&[
-                    "less-than",
-                    "greater-than",
-                    "less-than-or-equal",
-                    "greater-than-or-equal",
-                ]);
-                format!("{FUNCTION}{data_type}-{order}")
+            ("integer" | "double" | "time", "other") => {
+                format!("{FUNCTION}{data_type}-{}", self.random.of(&ORDERS))
             }
             _ => format!("{FUNCTION}{data_type}-equal"),
         };
@@ -307,12 +306,23 @@ impl Writer<'_> {
         };
         match self.random.below(if depth == 0 { 6 } else { 10 }) {
             0 => apply(&format!("{data_type}-is-in"), &(literal + &bag)),
+            1 if data_type != "anyURI" => {
+                let order = self.random.of(&ORDERS);
+                let only = apply(&format!("{data_type}-one-and-only"), &bag);
+                let (first, second) = if self.random.percent(50) { (only, literal) } else { (literal, only) };
+                apply(&format!("{data_type}-{order}"), &(first + &second))
+            }
             1..3 => {
                 let only = apply(&format!("{data_type}-one-and-only"), &bag);
                 apply(&format!("{data_type}-equal"), &(only + &literal))
             }
             3 => {
-                let function = format!("<Function FunctionId=\"{FUNCTION}{data_type}-equal\"/>");
+                let relation = if data_type != "anyURI" && self.random.percent(50) {
+                    self.random.of(&ORDERS)
+                } else {
+                    "equal"
+                };
+                let function = format!("<Function FunctionId=\"{FUNCTION}{data_type}-{relation}\"/>");
                 let any = self.random.of(&["any-of", "all-of"]);
                 apply(any, &(function + &literal + &bag))
             }

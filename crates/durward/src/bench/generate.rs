@@ -17,10 +17,11 @@ Examples:
   durward bench embedded --policies scatter-xacml/ --requests scatter-xacml/requests.jsonl
 
 Scenarios are those of SAPL's own benchmark, number for number: baseline, rbac, hospital-N, github-N, gdrive-N and
-tinytodo-N, where N is the size; and two more: synth-N, N rules about resources, and scatter-N, N policies that each look
-at others of twelve attributes. baseline, hospital-N, synth-N and scatter-N can be had as XACML, too, decided alike. The
-same name always gives the same files: `policy-*.sapl`, `pdp.json` and `subscriptions.jsonl`, or `policy-*.xml` and
-`requests.jsonl`. A hospital of 30000 departments are 990005 files; `durward bench embedded --scenario` needs none.";
+tinytodo-N, where N is the size; and three more: synth-N, N rules about resources, scatter-N, N policies that each look at
+others of twelve attributes, and levels-N, N policies that compare by order and by prefix. baseline, hospital-N, synth-N,
+scatter-N and levels-N can be had as XACML, too, decided alike. The same name always gives the same files:
+`policy-*.sapl`, `pdp.json` and `subscriptions.jsonl`, or `policy-*.xml` and `requests.jsonl`. A hospital of 30000
+departments are 990005 files; `durward bench embedded --scenario` needs none.";
 
 /// Write the policies and questions of a scenario, to measure with them
 #[derive(Debug, clap::Args)]
@@ -74,6 +75,6 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 pub(super) fn in_xacml(name: &ScenarioName) -> Result<XacmlScenario, Failure> {
     XacmlScenario::of(name).ok_or_else(|| {
         Failure::new(format!("`{name}` cannot be had as XACML: its policies look into variables"))
-            .hint("baseline, hospital-N, synth-N and scatter-N can")
+            .hint("baseline, hospital-N, synth-N, scatter-N and levels-N can")
     })
 }

@@ -172,12 +172,13 @@ fn alike(name: &str, value: &Value) -> Value {
 }
 
 fn body(text: &str) -> String {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) => alike("", &value).to_string(),
-        Err(_) => {
-            found(text).iter().fold(text.trim_end().to_owned(), |text, token| text.replace(token, "(token)"))
-        }
+    if let Ok(value) = serde_json::from_str::<Value>(text) {
+        return alike("", &value).to_string();
     }
+    // Ours begin in another way than OpenAM's, and nothing else is as long.
+    let is_of_token = |character: char| character.is_ascii_alphanumeric() || "-_.*".contains(character);
+    let words = text.split(|character| !is_of_token(character)).filter(|word| word.len() > 60);
+    words.fold(text.trim_end().to_owned(), |text, token| text.replace(token, "(token)"))
 }
 
 /// The cookie's name, whether it has a value, and where it is for.

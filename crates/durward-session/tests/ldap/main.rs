@@ -1,0 +1,293 @@
+//! Users in a real directory: OpenLDAP, up, down, slow and lying.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests fail by panicking")]
+
+mod liar;
+mod slapd;
+
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_identity::session::User;
+use durward_identity::user::{Account, Checked, Password, Why};
+use durward_session::ldap::{
+    LdapDirectory, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapSecurity, LdapSettings,
+};
+use durward_session::{DirectoryFault, UserDirectory};
+
+use slapd::{BASE, Far, GROUPS, SEARCHER, Slapd};
+
+fn settings(slapd: &Slapd) -> LdapSettings {
+    LdapSettings {
+        ca_file: Some(slapd.ca()),
+        search_as: Some((SEARCHER.to_owned(), slapd.password())),
+        ..LdapSettings::new(vec![slapd.tls_url()], BASE)
+    }
+}
+
+fn directory(settings: LdapSettings) -> LdapDirectory {
+    LdapDirectory::new(settings).unwrap()
+}
+
+async fn check(directory: &LdapDirectory, name: &str, password: &str) -> Result<Checked, DirectoryFault> {
+    let user = User::new("/", name).unwrap();
+    directory.check(Moment::default(), &user, Password::new(password).unwrap()).await
+}
+
+async fn right(directory: &LdapDirectory, name: &str) -> Account {
+    match check(directory, name, "secret").await {
+        Ok(Checked::Right(account)) => *account,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn failure(result: Result<Checked, DirectoryFault>) -> String {
+    match result {
+        Err(DirectoryFault::Failed(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+const UNKNOWN: Result<Checked, DirectoryFault> = Ok(Checked::Wrong(Why::UnknownUser));
+const WRONG: Result<Checked, DirectoryFault> = Ok(Checked::Wrong(Why::Password));
+
+#[tokio::test]
+async fn the_password_of_the_entry_lets_in_and_no_other() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    for url in [slapd.tls_url(), slapd.url()] {
+        let directory = directory(LdapSettings { servers: vec![url], ..settings(&slapd) });
+        assert_eq!(right(&directory, "anna").await.subject, "anna");
+        assert_eq!(check(&directory, "anna", "Secret").await, WRONG);
+        assert_eq!(check(&directory, "nobody", "secret").await, UNKNOWN);
+        assert_eq!(check(&directory, "searcher", "secret").await, UNKNOWN);
+    }
+}
+
+#[tokio::test]
+async fn a_bind_without_a_password_lets_nobody_in() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(settings(&slapd));
+    for password in ["\0", "\0secret", "secret\0"] {
+        assert_eq!(check(&directory, "anna", password).await, WRONG, "{password:?}");
+    }
+    // An empty one is none: see `Password`.
+    assert!(Password::new("").is_err());
+}
+
+#[tokio::test]
+async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_directorys_name() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let of_group = |attribute: &str, holds| LdapGroups {
+        base: GROUPS.to_owned(),
+        membership: LdapMembership::OfGroup {
+            filter: "(objectClass=groupOfNames)".to_owned(),
+            attribute: attribute.to_owned(),
+            holds,
+            name_attribute: "cn".to_owned(),
+        },
+    };
+    let of_user =
+        LdapGroups { base: GROUPS.to_owned(), membership: LdapMembership::OfUser("memberOf".to_owned()) };
+    for groups in [of_group("member", LdapMember::Dn), of_user] {
+        let directory = directory(LdapSettings {
+            login_attributes: vec!["uid".to_owned(), "mail".to_owned()],
+            attributes: vec!["title".to_owned(), "mail".to_owned(), "telephoneNumber".to_owned()],
+            groups: Some(groups),
+            ..settings(&slapd)
+        });
+        for typed in ["anna", "ANNA", "Anna@Example.org"] {
+            let account = right(&directory, typed).await;
+            assert_eq!((account.realm.as_str(), account.subject.as_str()), ("/", "anna"));
+            assert_eq!(account.attributes["title"], ["doctor"]);
+            assert!(!account.attributes.contains_key("telephoneNumber"));
+            // The group of the same name that lies among the people makes nobody an administrator.
+            assert_eq!(account.groups, ["doctors"], "{typed}");
+        }
+        let berta = User::new("/", "berta").unwrap();
+        let mut account = directory.account(&berta).await.unwrap().unwrap();
+        account.groups.sort();
+        assert_eq!(account.groups, ["administrators", "doctors"]);
+        assert_eq!(account.password, None);
+        let nobody = User::new("/", "nobody").unwrap();
+        assert_eq!(directory.account(&nobody).await, Ok(None));
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_finds_only_what_has_that_name() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(settings(&slapd));
+    for typed in [
+        "*",
+        "a*",
+        "ann?",
+        "anna)(uid=*",
+        "*)(objectClass=*",
+        "anna)(|(uid=*",
+        "x)(|(uid=anna",
+        "anna))%00",
+        "\\61nna",
+        "anna\\",
+        "uid=anna",
+        "uid=anna,ou=people,dc=example,dc=org",
+        "anna,ou=people",
+        "(uid=anna)",
+        "!(uid=x)",
+        "anna\n",
+        "\u{feff}anna",
+        "\u{1}",
+    ] {
+        // Spaces at the ends do not count in a directory, and a line's end may count as one.
+        let result = check(&directory, typed, "secret").await;
+        let is_anna = matches!(&result, Ok(Checked::Right(account)) if account.subject == "anna" && typed.trim() == "anna");
+        assert!(result == UNKNOWN || is_anna, "{typed:?}: {result:?}");
+    }
+    assert_eq!(right(&directory, "a*b(c)\\d, e").await.subject, "a*b(c)\\d, e");
+}
+
+#[tokio::test]
+async fn a_name_that_two_have_lets_nobody_in() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(LdapSettings { login_attributes: vec!["mail".to_owned()], ..settings(&slapd) });
+    assert_eq!(right(&directory, "anna@example.org").await.subject, "anna");
+    assert_eq!(check(&directory, "shared@example.org", "secret").await, UNKNOWN);
+}
+
+#[tokio::test]
+async fn passwords_are_not_shown_to_a_server_that_is_not_who_it_should_be() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let servers = [
+        // Not the authority; not the name; nothing of TLS.
+        (LdapSettings { ca_file: None, ..settings(&slapd) }, "certificate"),
+        (
+            LdapSettings {
+                servers: vec![slapd.tls_url().replace("localhost", "127.0.0.1")],
+                ..settings(&slapd)
+            },
+            "certificate",
+        ),
+        (
+            LdapSettings { servers: vec![slapd.url().replace("localhost", "127.0.0.1")], ..settings(&slapd) },
+            "certificate",
+        ),
+    ];
+    for (settings, why) in servers {
+        let message = failure(check(&directory(settings), "anna", "secret").await);
+        assert!(message.contains(why), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_searcher_who_is_not_let_in_is_named() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let wrong = slapd.folder.0.join("wrong");
+    std::fs::write(&wrong, "other\n").unwrap();
+    let directory =
+        directory(LdapSettings { search_as: Some((SEARCHER.to_owned(), wrong)), ..settings(&slapd) });
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains(SEARCHER) && message.contains("`search_as`"), "{message}");
+    assert!(!message.contains("other"), "{message}");
+}
+
+#[tokio::test]
+async fn the_next_server_answers_for_one_that_is_down_or_silent() {
+    let (Some(mut first), Some(mut second)) =
+        (Slapd::start(Far::Nowhere).await, Slapd::start(Far::Nowhere).await)
+    else {
+        return;
+    };
+    let settings = both(&first, &second);
+    let directory = directory(LdapSettings {
+        answer_within: Duration::from_millis(700),
+        rest: Duration::ZERO,
+        ..settings
+    });
+    right(&directory, "anna").await;
+    first.stop();
+    right(&directory, "anna").await;
+    assert_eq!(check(&directory, "anna", "wrong").await, WRONG);
+    second.stop();
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains("no server"), "{message}");
+    first.go_on();
+    right(&directory, "anna").await;
+    first.end();
+    second.go_on();
+    right(&directory, "anna").await;
+    // Connections that are kept have ended without a word: nobody notices.
+    first.begin();
+    assert!(first.listens().await);
+    right(&directory, "anna").await;
+    second.end();
+    right(&directory, "anna").await;
+}
+
+/// Both servers, with both authorities.
+fn both(first: &Slapd, second: &Slapd) -> LdapSettings {
+    let authorities = [first.ca(), second.ca()].map(|path| std::fs::read_to_string(path).unwrap()).concat();
+    let path = first.folder.0.join("both.pem");
+    std::fs::write(&path, authorities).unwrap();
+    LdapSettings { servers: vec![first.tls_url(), second.tls_url()], ca_file: Some(path), ..settings(first) }
+}
+
+#[tokio::test]
+async fn who_comes_when_too_many_wait_is_told_to_come_later() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let settings = LdapSettings { connections_max: 2, ..settings(&slapd) };
+    let directory = std::sync::Arc::new(directory(settings));
+    right(&directory, "anna").await;
+    slapd.stop();
+    let mut attempts = tokio::task::JoinSet::new();
+    for _ in 0..60 {
+        let directory = std::sync::Arc::clone(&directory);
+        attempts.spawn(async move { check(&directory, "anna", "secret").await });
+    }
+    let mut busy = 0;
+    for _ in 0..20 {
+        let result = attempts.join_next().await.unwrap().unwrap();
+        busy += usize::from(matches!(result, Err(DirectoryFault::Busy { .. })));
+    }
+    assert!(busy > 0);
+    slapd.go_on();
+    while attempts.join_next().await.is_some() {}
+    right(&directory, "anna").await;
+}
+
+#[tokio::test]
+async fn referrals_lead_to_named_servers_only_and_only_when_wanted() {
+    let Some(there) = Slapd::start(Far::Here).await else { return };
+    let Some(here) = Slapd::start(Far::There(&there.tls_url())).await else { return };
+    let never = directory(LdapSettings { servers: vec![here.tls_url()], ..both(&here, &there) });
+    right(&never, "anna").await;
+    assert_eq!(check(&never, "clara", "secret").await, UNKNOWN);
+    let named = LdapSettings { referrals: LdapReferrals::SameHosts, ..both(&here, &there) };
+    let follows = directory(named.clone());
+    assert_eq!(right(&follows, "clara").await.subject, "clara");
+    assert_eq!(check(&follows, "clara", "wrong").await, WRONG);
+    right(&follows, "anna").await;
+    let other = directory(LdapSettings { servers: vec![here.tls_url()], ..named });
+    assert_eq!(check(&other, "clara", "secret").await, UNKNOWN);
+}
+
+#[tokio::test]
+async fn a_directory_that_lies_is_not_believed() {
+    use liar::Liar;
+    let ask = async |liar: Liar| {
+        let settings = LdapSettings {
+            security: LdapSecurity::DangerPlainText,
+            answer_within: Duration::from_secs(20),
+            ..LdapSettings::new(vec![liar.start().await], BASE)
+        };
+        failure(check(&directory(settings), "anna", "secret").await)
+    };
+    let elsewhere = Liar::Entry { dn: "uid=anna,ou=evil,dc=example,dc=org", uid: "anna" };
+    assert!(ask(elsewhere).await.contains("not asked for"));
+    let other = Liar::Entry { dn: "uid=root,ou=people,dc=example,dc=org", uid: "root" };
+    assert!(ask(other).await.contains("not asked for"));
+    // Neither a message without an end nor messages without an end are waited for.
+    assert!(ask(Liar::EndlessMessage).await.contains("no server"));
+    assert!(ask(Liar::EndlessEntries).await.contains("no server"));
+    assert!(ask(Liar::Garbage).await.contains("no server"));
+    let nonsense = ask(Liar::Nonsense).await;
+    assert!(nonsense.contains("no server") || nonsense.contains("understood"), "{nonsense}");
+}

@@ -1,0 +1,283 @@
+//! A real OpenLDAP server, with its files in a folder that goes with it.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+pub(crate) const BASE: &str = "ou=people,dc=example,dc=org";
+pub(crate) const GROUPS: &str = "ou=groups,dc=example,dc=org";
+pub(crate) const SEARCHER: &str = "cn=searcher,dc=example,dc=org";
+
+const STARTS: usize = 5;
+
+/// People with the password `secret`, two who share an address, groups, and a branch that is elsewhere.
+const PEOPLE: &str = "\
+dn: dc=example,dc=org
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: example
+
+dn: cn=searcher,dc=example,dc=org
+objectClass: organizationalRole
+objectClass: simpleSecurityObject
+cn: searcher
+userPassword: SECRET
+
+dn: ou=people,dc=example,dc=org
+objectClass: organizationalUnit
+ou: people
+
+dn: uid=anna,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: anna
+cn: Anna A
+sn: A
+mail: anna@example.org
+mail: shared@example.org
+title: doctor
+memberOf: cn=doctors,ou=groups,dc=example,dc=org
+memberOf: cn=administrators,ou=people,dc=example,dc=org
+userPassword: SECRET
+
+dn: uid=berta,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: berta
+cn: Berta B
+sn: B
+mail: shared@example.org
+memberOf: cn=doctors,ou=groups,dc=example,dc=org
+memberOf: cn=administrators,ou=groups,dc=example,dc=org
+userPassword: SECRET
+
+dn: uid=a*b(c)\\5Cd\\2C e,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: a*b(c)\\d, e
+cn: Odd O
+sn: O
+userPassword: SECRET
+
+dn: ou=groups,dc=example,dc=org
+objectClass: organizationalUnit
+ou: groups
+
+dn: cn=doctors,ou=groups,dc=example,dc=org
+objectClass: groupOfNames
+cn: doctors
+member: uid=anna,ou=people,dc=example,dc=org
+member: uid=berta,ou=people,dc=example,dc=org
+
+dn: cn=administrators,ou=groups,dc=example,dc=org
+objectClass: groupOfNames
+cn: administrators
+member: uid=berta,ou=people,dc=example,dc=org
+
+dn: cn=administrators,ou=people,dc=example,dc=org
+objectClass: groupOfNames
+cn: administrators
+member: uid=anna,ou=people,dc=example,dc=org
+";
+
+/// What only the second server has.
+const ELSEWHERE: &str = "
+dn: ou=far,ou=people,dc=example,dc=org
+objectClass: organizationalUnit
+ou: far
+
+dn: uid=clara,ou=far,ou=people,dc=example,dc=org
+objectClass: inetOrgPerson
+uid: clara
+cn: Clara C
+sn: C
+userPassword: SECRET
+";
+
+/// Whether the server and openssl are there; without them the tests are passed over, except on the build machine.
+fn program() -> Option<PathBuf> {
+    let is_there = |name: &Path, argument: &str| {
+        Command::new(name).arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    };
+    let places = ["slapd", "/usr/sbin/slapd", "/usr/local/sbin/slapd"].map(PathBuf::from);
+    let slapd = places.into_iter().find(|path| is_there(path, "-VV"));
+    if let (Some(slapd), true) = (slapd, is_there(Path::new("openssl"), "version")) {
+        return Some(slapd);
+    }
+    let how = "no slapd or no openssl: apt-get install slapd openssl";
+    assert!(std::env::var_os("CI").is_none(), "{how}");
+    eprintln!("skipped: {how}");
+    None
+}
+
+fn run(program: &str, arguments: &str, folder: &Path) {
+    let mut command = Command::new(program);
+    command.args(arguments.split(' ')).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server. It ends when this is dropped, and when this process is gone.
+pub(crate) struct Slapd {
+    program: PathBuf,
+    pub(crate) folder: Folder,
+    pub(crate) port: u16,
+    pub(crate) tls_port: u16,
+    keeper: Option<Child>,
+}
+
+/// Where the entries of a branch are.
+pub(crate) enum Far<'u> {
+    Nowhere,
+    Here,
+    /// At this address.
+    There(&'u str),
+}
+
+impl Slapd {
+    /// Starts one whose certificate is for `localhost`.
+    pub(crate) async fn start(far: Far<'_>) -> Option<Slapd> {
+        let program = program()?;
+        for _ in 0..STARTS {
+            let mut slapd = Slapd::prepare(&program, &far);
+            slapd.begin();
+            if slapd.listens().await {
+                return Some(slapd);
+            }
+        }
+        panic!("slapd does not listen");
+    }
+
+    fn prepare(program: &Path, far: &Far<'_>) -> Slapd {
+        let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [port, tls_port] = held.map(|listener| listener.local_addr().unwrap().port());
+        let folder = std::env::temp_dir().join(format!("durward-slapd-{}-{port}", std::process::id()));
+        let folder = Folder(folder);
+        std::fs::create_dir_all(folder.0.join("data")).unwrap();
+        certificates(&folder.0);
+        std::fs::write(folder.0.join("password"), "secret\n").unwrap();
+        let path = folder.0.display();
+        let config = format!(
+            "include /etc/ldap/schema/core.schema\ninclude /etc/ldap/schema/cosine.schema\n\
+             include /etc/ldap/schema/inetorgperson.schema\n\
+             modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\n\
+             pidfile {path}/pid\n\
+             TLSCACertificateFile {path}/ca.pem\nTLSCertificateFile {path}/own.pem\nTLSCertificateKeyFile {path}/own.key\n\
+             access to attrs=userPassword by anonymous auth by * none\n\
+             access to * by dn.exact=\"{SEARCHER}\" read by * none\n\
+             database mdb\nsuffix \"dc=example,dc=org\"\ndirectory {path}/data\n\
+             overlay memberof\n"
+        );
+        std::fs::write(folder.0.join("slapd.conf"), config).unwrap();
+        let far = match far {
+            Far::Nowhere => String::new(),
+            Far::Here => ELSEWHERE.to_owned(),
+            Far::There(url) => format!(
+                "\ndn: ou=far,ou=people,dc=example,dc=org\nobjectClass: referral\nobjectClass: extensibleObject\n\
+                 ou: far\nref: {url}/ou=far,ou=people,dc=example,dc=org\n"
+            ),
+        };
+        // Salted SHA-1 of `secret`, as old directories have it.
+        let entries =
+            format!("{PEOPLE}{far}").replace("SECRET", "{SSHA}1G904nLkTkGWjKNnQuB/hpWXC/hzYWx0c2FsdA==");
+        std::fs::write(folder.0.join("people.ldif"), entries).unwrap();
+        let slapadd = program.with_file_name("slapadd");
+        run(&slapadd.display().to_string(), "-f slapd.conf -l people.ldif", &folder.0);
+        Slapd { program: program.to_owned(), folder, port, tls_port, keeper: None }
+    }
+
+    /// Starts it, with the files that it has.
+    pub(crate) fn begin(&mut self) {
+        let _ = std::fs::remove_file(self.folder.0.join("pid"));
+        let urls = format!("ldap://127.0.0.1:{} ldaps://127.0.0.1:{}", self.port, self.tls_port);
+        let keeper = Command::new("sh")
+            .args(["-c", "\"$0\" -f slapd.conf -h \"$1\" -d 0 & read gone; kill -9 $!; wait"])
+            .arg(&self.program)
+            .arg(urls)
+            .current_dir(&self.folder.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        self.keeper = Some(keeper);
+    }
+
+    pub(crate) async fn listens(&self) -> bool {
+        for _ in 0..250 {
+            let is_listening = tokio::net::TcpStream::connect(("127.0.0.1", self.tls_port)).await.is_ok();
+            if is_listening && self.folder.0.join("pid").exists() {
+                return true;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        false
+    }
+
+    /// Ends it for now.
+    pub(crate) fn end(&mut self) {
+        if let Some(mut keeper) = self.keeper.take() {
+            // Its input ends, and it kills the server.
+            drop(keeper.stdin.take());
+            let _ = keeper.wait();
+        }
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = std::fs::read_to_string(self.folder.0.join("pid")).unwrap();
+        assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
+    }
+
+    /// It is there, and says nothing.
+    pub(crate) fn stop(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    /// Under TLS after a question in plain text.
+    pub(crate) fn url(&self) -> String {
+        format!("ldap://localhost:{}", self.port)
+    }
+
+    /// Under TLS from the beginning.
+    pub(crate) fn tls_url(&self) -> String {
+        format!("ldaps://localhost:{}", self.tls_port)
+    }
+
+    pub(crate) fn ca(&self) -> PathBuf {
+        self.folder.0.join("ca.pem")
+    }
+
+    pub(crate) fn password(&self) -> PathBuf {
+        self.folder.0.join("password")
+    }
+}
+
+impl Drop for Slapd {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// An authority, and a certificate of it for `localhost`.
+fn certificates(folder: &Path) {
+    std::fs::write(folder.join("own.ext"), "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE")
+        .unwrap();
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+    run("openssl", &format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca"), folder);
+    run("openssl", &format!("req {key} -keyout own.key -out own.csr -subj /CN=localhost"), folder);
+    let sign = "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile own.ext -out own.pem";
+    run("openssl", sign, folder);
+}
