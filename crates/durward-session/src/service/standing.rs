@@ -15,7 +15,9 @@ impl Service {
     pub async fn lives(&self, user: &User, id: SessionId) -> Result<bool, Refusal> {
         match self.0.parts.sessions.gate() {
             Gate::Open => {}
-            Gate::Asking => drop(self.permit().await?),
+            Gate::Asking => {
+                let _permit = self.permit().await?;
+            }
             Gate::Closed => return Err(Refusal::Unavailable),
         }
         let Some(session) = self.0.parts.sessions.get(user, id) else { return Ok(false) };
