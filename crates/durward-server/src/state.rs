@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::Clock;
 use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
+use crate::oauth;
 use crate::openam;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) service: Option<Service>,
     /// Empty until there are sessions.
     pub(crate) openam: OnceLock<openam::Surface>,
+    /// Tokens for other services, where they are given.
+    pub(crate) oauth: Option<oauth::Surface>,
     requests: AtomicU64,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
@@ -118,6 +121,7 @@ impl Shared {
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
         let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
+        let oauth = oauth::Surface::new(&settings.oauth, clock(), service.as_ref())?;
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
@@ -137,6 +141,7 @@ impl Shared {
             sapl,
             service,
             openam: surface.map_or_else(OnceLock::new, OnceLock::from),
+            oauth,
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })

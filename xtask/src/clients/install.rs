@@ -59,6 +59,11 @@ pub(super) fn flask() -> Result<Command, Missing> {
     Ok(command)
 }
 
+/// A library for signed tokens that has nothing to do with durward.
+pub(super) fn pyjwt() -> Result<Command, Missing> {
+    python_script("tokens.py")
+}
+
 /// A script with all packages, in a virtual environment.
 fn python_script(name: &str) -> Result<Command, Missing> {
     let python = tool(PYTHON)?;

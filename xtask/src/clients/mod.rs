@@ -9,6 +9,7 @@ mod install;
 mod puppet;
 mod scenarios;
 mod server;
+mod tokens;
 
 use crate::metadata::Metadata;
 use crate::process::{cargo, locked, run};
@@ -134,6 +135,9 @@ pub(crate) fn steps(report: &mut Report, word: &str) {
     }
     for client in CLIENTS.iter().filter(|client| client.name.contains(word)) {
         report.step(&format!("clients: {}", client.name), || asked_by(client));
+    }
+    if tokens::NAME.contains(word) {
+        report.step(&format!("clients: {}", tokens::NAME), tokens::verified);
     }
 }
 

@@ -26,6 +26,11 @@ impl SigningKeys {
         SigningKeys { keys: Vec::new(), lifetime_max }
     }
 
+    /// The keys, oldest first, each with the moment from which on it signs.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Moment, &SigningKey)> {
+        self.keys.iter().map(|(from, key)| (*from, &**key))
+    }
+
     /// How long a token lives at most.
     pub fn lifetime_max(&self) -> Duration {
         self.lifetime_max

@@ -21,9 +21,9 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use crate::openam;
 use crate::state::Shared;
 use crate::wire::Form;
+use crate::{oauth, openam};
 use events::Body;
 use negotiate::{Offer, choose};
 use problem::{Problem, form_of_problems};
@@ -112,6 +112,7 @@ async fn dispatch(
         Endpoint::Pdp => pdp::answer(call, request).await,
         Endpoint::Home => home::answer(call.shared, request.headers()),
         Endpoint::Identity(act) => identity::answer(call, act, request).await,
+        Endpoint::Oauth(ask) => oauth::answer(call.shared, call.client.ip(), ask, request).await,
         Endpoint::Live => health::live(),
         Endpoint::Ready => health::ready(call.shared),
         Endpoint::Metrics => metrics(call.shared, request.headers()),
@@ -134,7 +135,8 @@ fn refuse_method(
         | Endpoint::Live
         | Endpoint::Ready
         | Endpoint::Metrics
-        | Endpoint::Identity(_) => whole(refuse(request, Problem::method(route.methods))),
+        | Endpoint::Identity(_)
+        | Endpoint::Oauth(_) => whole(refuse(request, Problem::method(route.methods))),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::identity::Act;
 use super::sapl::Ask;
+use crate::oauth;
 use crate::settings::Settings;
 
 /// One path and what may be done with it.
@@ -28,6 +29,7 @@ pub(crate) enum Endpoint {
     Metrics,
     Sapl(Ask),
     Identity(Act),
+    Oauth(oauth::Ask),
 }
 
 /// Whoever may open a connection: the address listened on, TLS client certificates and the proxy in front decide
@@ -45,6 +47,12 @@ const WHO_HOLDS: &str = "whoever holds a session's token, where `identity.users`
 
 /// Whoever shows the token of a session of a user in the group of administrators.
 const WHO_ADMINISTERS: &str = "an administrator's session, where `identity.users` is set";
+
+/// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
+const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`, where `oauth.issuer` is set";
+
+/// Not there unless `oauth.issuer` is set.
+const WHO_CONNECTS_OAUTH: &str = "whoever may connect, where `oauth.issuer` is set";
 
 const POST: &[&str] = &["POST"];
 
@@ -220,6 +228,48 @@ pub const ROUTES: &[Route] = &[
         what: "what all of `/v1` takes and gives (OpenAPI)",
         endpoint: Endpoint::Identity(Act::OpenApi),
     },
+    Route {
+        path: "/oauth2/token",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "gives a token, for the client or for a session's user",
+        endpoint: Endpoint::Oauth(oauth::Ask::Token),
+    },
+    Route {
+        path: "/oauth2/introspect",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "whether a token is good, for those it was given to and those it is for",
+        endpoint: Endpoint::Oauth(oauth::Ask::Introspect),
+    },
+    Route {
+        path: "/oauth2/revoke",
+        methods: POST,
+        who: WHO_IS_CLIENT,
+        what: "recalls a token that the client was given",
+        endpoint: Endpoint::Oauth(oauth::Ask::Revoke),
+    },
+    Route {
+        path: "/.well-known/jwks.json",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "the public keys of tokens",
+        endpoint: Endpoint::Oauth(oauth::Ask::Keys),
+    },
+    Route {
+        path: "/.well-known/openid-configuration",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "where and how tokens are to be had",
+        endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
+    },
+    Route {
+        path: "/.well-known/oauth-authorization-server",
+        methods: READ,
+        who: WHO_CONNECTS_OAUTH,
+        what: "the same, by the name of RFC 8414",
+        endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
+    },
 ];
 
 /// The route of a path. A few dozen comparisons, most of them of lengths, cost less than hashing the path would.
@@ -233,6 +283,7 @@ impl Route {
         match self.endpoint {
             Endpoint::Sapl(_) => settings.sapl.http,
             Endpoint::Identity(_) => settings.identity.is_on(),
+            Endpoint::Oauth(_) => settings.oauth.is_on(),
             Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => true,
         }
     }

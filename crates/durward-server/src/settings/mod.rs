@@ -11,6 +11,7 @@ mod ldap;
 mod log;
 mod names;
 mod nats;
+mod oauth;
 mod openam;
 mod policies;
 mod read;
@@ -29,6 +30,8 @@ pub use ldap::{LdapDepth, LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
+pub(crate) use oauth::is_scope;
+pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
@@ -60,6 +63,8 @@ pub struct Settings {
     pub identity: IdentitySettings,
     /// The REST calls of OpenAM.
     pub openam: OpenamSettings,
+    /// Tokens for other services.
+    pub oauth: OauthSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -86,6 +91,7 @@ impl Settings {
         self.auth.check()?;
         self.identity.check()?;
         self.openam.check()?;
+        self.oauth.check()?;
         self.check_callers()?;
         self.sources.check()?;
         self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
@@ -131,6 +137,7 @@ impl Settings {
         if self.policies.source == PolicySource::RemoteBundles {
             weak.extend(self.remote_bundles.weaknesses());
         }
+        weak.extend(self.oauth.weaknesses());
         if self.openam.on {
             weak.extend(self.openam.weaknesses());
         }

@@ -108,7 +108,11 @@ impl Settings {
         start(&mut self.identity.audit);
         self.identity.nats.iter_mut().flat_map(|nats| nats.paths()).for_each(start);
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
+        start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
+        for path in &mut self.oauth.rs256_key_paths {
+            *path = directory.join(&path);
+        }
         for path in self.bundles.key_paths.values_mut().chain(&mut self.policies.secret_keys) {
             *path = directory.join(&path);
         }

@@ -20,6 +20,7 @@ mod large_directories;
 mod limits;
 mod logs;
 mod metrics;
+mod oauth;
 mod openam;
 mod operations;
 mod recorded;

@@ -20,11 +20,13 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 24] = [
+const WITHOUT_DEFAULT: [&str; 26] = [
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
     "identity.audit",
+    "oauth.issuer",
+    "oauth.data",
     "bundles.public_key",
     "bundles.public_key_path",
     "bundles.keys",
@@ -49,7 +51,7 @@ const WITHOUT_DEFAULT: [&str; 24] = [
 
 /// Tables of what has no default list several in a row.
 fn has_no_default(name: &str) -> bool {
-    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt.", "sources.attributes."];
+    let sections = ["rsocket.tls.", "auth.users.", "auth.jwt.", "oauth.clients.", "sources.attributes."];
     WITHOUT_DEFAULT.contains(&name) || sections.iter().any(|section| name.starts_with(section))
 }
 

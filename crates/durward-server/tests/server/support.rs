@@ -141,12 +141,22 @@ impl TestServer {
         prepare: impl FnOnce(&Server) + Send + 'static,
     ) -> Result<TestServer, StartError> {
         let settings = settings(&directory, text);
+        TestServer::start_at(directory, settings, clock(), prepare)
+    }
+
+    /// With a clock that a test turns.
+    pub(crate) fn start_at(
+        directory: Directory,
+        settings: Settings,
+        clock: Clock,
+        prepare: impl FnOnce(&Server) + Send + 'static,
+    ) -> Result<TestServer, StartError> {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
-                let server = match Server::bind(settings, clock()) {
+                let server = match Server::bind(settings, clock) {
                     Ok(server) => server,
                     Err(error) => {
                         tell.send(Err(error)).unwrap();

@@ -4,6 +4,7 @@ mod administer;
 mod holder;
 mod listing;
 mod login;
+mod standing;
 
 use std::collections::HashMap;
 use std::fmt;

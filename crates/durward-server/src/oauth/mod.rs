@@ -1,0 +1,185 @@
+//! `/oauth2/...`: short-lived signed tokens for other services, and what those services must know to believe them.
+//!
+//! A client (`[[oauth.clients]]`) gets a token for itself (`client_credentials`) or for the user whose session token it shows (token
+//! exchange, RFC 8693): [`grants`]. Others verify it with the keys of `/.well-known/jwks.json`, or ask: [`introspect`]. It may be
+//! recalled: [`revoke`]. A token from a session carries the session's name, and is inactive when the session has ended.
+//!
+//! What is not here: no login page, no authorization code, no refresh tokens. Who a user is, a session says; a client that needs
+//! another token shows it again.
+
+mod clients;
+mod form;
+mod grants;
+mod introspect;
+mod keys;
+mod metadata;
+mod refusal;
+mod revoke;
+mod revoked;
+mod subject;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use durward_session::Service;
+use durward_session::identity::{IdentityError, Moment};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::Serialize;
+
+use crate::http::{self, Answer};
+use crate::settings::{ConfigError, OauthClientSettings, OauthSettings};
+use crate::state::Shared;
+use clients::Clients;
+use form::Form;
+use keys::Keys;
+use refusal::Refusal;
+use revoked::Revoked;
+
+/// Most bytes of a body: the longest token fits, however it is escaped.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Token,
+    Introspect,
+    Revoke,
+    Keys,
+    Metadata,
+}
+
+/// What tokens are given and answered for with.
+pub(crate) struct Surface {
+    issuer: String,
+    settings: OauthSettings,
+    clients: Clients,
+    keys: Keys,
+    revoked: Arc<Revoked>,
+    has_sessions: bool,
+}
+
+/// A request that needs a client, with its body read and its client known.
+struct Asked<'a> {
+    surface: &'a Surface,
+    service: Option<&'a Service>,
+    client: &'a OauthClientSettings,
+    form: Form,
+    now: Moment,
+    address: IpAddr,
+}
+
+impl Surface {
+    /// Nothing where the settings name no issuer.
+    ///
+    /// # Errors
+    /// Keys, secrets or a directory that cannot be used.
+    pub(crate) fn new(
+        settings: &OauthSettings,
+        now: SystemTime,
+        service: Option<&Service>,
+    ) -> Result<Option<Surface>, ConfigError> {
+        let Some(issuer) = &settings.issuer else { return Ok(None) };
+        let wrong =
+            |error: IdentityError| ConfigError::of_setting("oauth", format!("cannot be used: {error}"));
+        if let Some(realm) =
+            service.iter().flat_map(|service| service.realms()).find(|realm| realm.contains('@'))
+        {
+            let message = format!("has `{realm}`: a realm whose users get tokens has no `@` in its name");
+            return Err(ConfigError::of_setting("identity.realms", message));
+        }
+        let now = moment(now);
+        Ok(Some(Surface {
+            issuer: issuer.clone(),
+            clients: Clients::new(&settings.clients)?,
+            keys: Keys::open(settings, now).map_err(wrong)?,
+            revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
+            settings: settings.clone(),
+            has_sessions: service.is_some(),
+        }))
+    }
+}
+
+fn moment(time: SystemTime) -> Moment {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Answers one request.
+pub(crate) async fn answer(
+    shared: &Shared,
+    address: IpAddr,
+    ask: Ask,
+    request: hyper::Request<Incoming>,
+) -> Answer {
+    let Some(surface) = &shared.oauth else {
+        return Refusal::unavailable("this server gives no tokens").into_answer();
+    };
+    let now = moment((shared.clock)());
+    let answered = match ask {
+        Ask::Keys => Ok(metadata::keys(surface, now)),
+        Ask::Metadata => Ok(metadata::document(surface)),
+        Ask::Token | Ask::Introspect | Ask::Revoke => {
+            with_client(shared, surface, address, ask, request).await
+        }
+    };
+    answered.unwrap_or_else(Refusal::into_answer)
+}
+
+async fn with_client(
+    shared: &Shared,
+    surface: &Surface,
+    address: IpAddr,
+    ask: Ask,
+    request: hyper::Request<Incoming>,
+) -> Result<Answer, Refusal> {
+    let (head, body) = request.into_parts();
+    let received = http::body::receive_within(shared, body, (BODY_BYTES_MAX, "oauth.body")).await;
+    let body = received.map_err(|problem| Refusal::of_body(problem.status()))?;
+    // RFC 6749, 3.2: secrets in addresses end in logs.
+    if head.uri.query().is_some_and(|query| !query.is_empty()) {
+        return Err(Refusal::request("parameters belong into the body, not behind `?`"));
+    }
+    is_form(&head.headers)?;
+    let form = Form::read(&body)?;
+    let client = surface.clients.authenticate(shared, &head.headers, &form).await?;
+    let (now, service) = (moment((shared.clock)()), shared.service.as_ref());
+    let asked = Asked { surface, service, client, form, now, address };
+    match ask {
+        Ask::Introspect => introspect::answer(&asked).await,
+        Ask::Revoke => revoke::answer(&asked).await,
+        Ask::Token | Ask::Keys | Ask::Metadata => grants::answer(&asked).await,
+    }
+}
+
+fn is_form(headers: &HeaderMap) -> Result<(), Refusal> {
+    let media_type =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = media_type.split(';').next().unwrap_or_default().trim();
+    if name.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Ok(());
+    }
+    Err(Refusal::request("the body must be `application/x-www-form-urlencoded`"))
+}
+
+/// An answer that nobody may keep (RFC 6749, 5.1).
+fn json(status: StatusCode, document: &impl Serialize) -> Answer {
+    let mut answer = kept(document, HeaderValue::from_static("no-store"));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    answer
+}
+
+/// An answer that may be kept, as this says.
+fn kept(document: &impl Serialize, how: HeaderValue) -> Answer {
+    let text = serde_json::to_string(document).unwrap_or_default() + "\n";
+    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, how);
+    answer
+}
