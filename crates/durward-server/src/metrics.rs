@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use durward_pdp::{Decision, SnapshotInfo};
+use durward_session::{Counters, Service};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
@@ -89,6 +90,11 @@ struct ByState {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByEvent {
+    event: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByTenant {
     tenant: String,
 }
@@ -126,6 +132,19 @@ pub(crate) struct Metrics {
     tenants: Family<ByState, Gauge>,
     tenants_unwell: Family<ByTenant, Gauge>,
     memory: Gauge,
+    identity: IdentityMetrics,
+}
+
+/// Logins and sessions.
+#[derive(Clone, Debug, Default)]
+struct IdentityMetrics {
+    events: Family<ByEvent, Counter>,
+    live: Gauge,
+    revoked: Gauge,
+    waiting: Gauge,
+    hashing: Gauge,
+    unsent: Gauge,
+    is_unready: Gauge,
 }
 
 /// The policies in force.
@@ -200,6 +219,7 @@ impl Metrics {
             indeterminate: of(Decision::Indeterminate),
             suspend: decisions.get_or_create_owned(&ByDecision { decision: Word("Suspend") }),
             snapshot: SnapshotGauges::register(&mut registry),
+            identity: IdentityMetrics::register(&mut registry),
             registry,
             decision_time,
             request_time,
@@ -243,6 +263,9 @@ impl Metrics {
             for result in results {
                 drop(family.get_or_create(&ByResult { result: Word(result) }));
             }
+        }
+        for (event, _) in Counters::default().all() {
+            drop(self.identity.events.get_or_create(&ByEvent { event: Word(event) }));
         }
         for limit in LIMITS {
             drop(self.limits_hit.get_or_create(&ByLimit { limit: Word(limit) }));
@@ -336,6 +359,23 @@ impl Metrics {
         }
     }
 
+    /// What the session service has counted.
+    pub(crate) fn sessions(&self, service: &Service) {
+        for (event, count) in service.counters().all() {
+            let counter = self.identity.events.get_or_create_owned(&ByEvent { event: Word(event) });
+            counter.inc_by(count.saturating_sub(counter.get()));
+        }
+        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let (waiting, hashing) = service.login_load();
+        let outlook = service.outlook();
+        self.identity.live.set(number(service.live_count()));
+        self.identity.revoked.set(number(service.revoked_count()));
+        self.identity.waiting.set(number(waiting));
+        self.identity.hashing.set(number(hashing));
+        self.identity.unsent.set(number(outlook.unsent));
+        self.identity.is_unready.set(i64::from(outlook.lack.is_some()));
+    }
+
     /// The text for Prometheus. Gauges that change by themselves are set here.
     pub(crate) fn text(&self, snapshot: Option<&SnapshotInfo>, age: Duration, is_stale: bool) -> String {
         self.snapshot.set(snapshot, age, is_stale);
@@ -346,6 +386,23 @@ impl Metrics {
         // Writing into a `String` cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+impl IdentityMetrics {
+    fn register(registry: &mut Registry) -> IdentityMetrics {
+        let all = IdentityMetrics::default();
+        let help = "Logins, validations and what ended sessions, by what came of it";
+        registry.register("identity", help, all.events.clone());
+        registry.register("sessions_live", "Sessions this node knows of", all.live.clone());
+        registry.register("sessions_revoked", "Revocations that are remembered", all.revoked.clone());
+        registry.register("logins_waiting", "Logins that wait to be looked at", all.waiting.clone());
+        registry.register("logins_hashing", "Logins being looked at", all.hashing.clone());
+        let help = "Records of sessions that the store does not have yet";
+        registry.register("session_records_unsent", help, all.unsent.clone());
+        let help = "1 while the node cannot promise what its mode promises";
+        registry.register("sessions_unready", help, all.is_unready.clone());
+        all
     }
 }
 

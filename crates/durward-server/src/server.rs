@@ -20,7 +20,7 @@ use crate::metrics::Metrics;
 use crate::openam;
 use crate::policies::{LocalTenants, Policies, RemoteTenants, Watch};
 use crate::rsocket::serve;
-use crate::sapl::{Decider, Tenants};
+use crate::sapl::{Decider, OfSessions, Tenants};
 use crate::settings::{ConfigError, PolicySource, RsocketSettings, Settings, TlsSettings};
 use crate::sources::Sources;
 use crate::state::Shared;
@@ -183,11 +183,11 @@ impl Server {
     /// Lets this one decide what SAPL's clients ask. Until there is one, they are told to come back. `false` where
     /// there is one already.
     pub fn set_decider(&self, decider: Arc<dyn Decider>) -> bool {
-        self.shared.sapl.decider.set(decider).is_ok()
+        self.shared.sapl.decider.set(of_sessions(&self.shared, decider)).is_ok()
     }
 
-    /// Answers OpenAM's calls by these sessions, where the settings ask for that. Until there are some, callers are told to come back.
-    /// `false` where there are some already.
+    /// Answers OpenAM's calls by these sessions, where the settings ask for that but name no users. Until there are some, callers
+    /// are told to come back. `false` where there are some already.
     pub fn set_sessions(&self, sessions: durward_session::Service) -> bool {
         self.shared.openam.set(openam::Surface::new(sessions)).is_ok()
     }
@@ -297,8 +297,16 @@ fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
     let _ = shared.sapl.sources.set(sources);
     let _ = shared.sapl.tenants.set(tenants.clone());
     shared.policies_changed();
-    let _ = shared.sapl.decider.set(Arc::new(tenants));
+    let _ = shared.sapl.decider.set(of_sessions(shared, Arc::new(tenants)));
     Ok(())
+}
+
+/// Lets subjects be sessions, where there are any.
+fn of_sessions(shared: &Shared, decider: Arc<dyn Decider>) -> Arc<dyn Decider> {
+    match &shared.service {
+        Some(service) => Arc::new(OfSessions::new(decider, service.clone())),
+        None => decider,
+    }
 }
 
 /// What a worker accepts connections from.

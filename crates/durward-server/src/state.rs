@@ -121,6 +121,7 @@ impl Shared {
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
         let oauth = oauth::Surface::new(&settings.oauth, clock(), service.as_ref())?;
+        let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
@@ -139,8 +140,8 @@ impl Shared {
             stop: watch::Sender::new(false),
             sapl,
             service,
-            openam: OnceLock::new(),
             oauth,
+            openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })

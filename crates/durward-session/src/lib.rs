@@ -46,7 +46,7 @@ pub use counters::{Counter, Counters};
 pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
 pub use durward_identity as identity;
 pub use outcome::{Administrator, Ended, Failed, Granted, Login, Refused, Who};
-pub use service::{LoginRequest, Purpose, Service, Wanted};
+pub use service::{EndedSessions, LoginRequest, Purpose, Service, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, Order, Store};

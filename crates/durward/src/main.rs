@@ -1,6 +1,7 @@
 //! The one binary: flags, config, wiring, signals. Each subcommand is a module; what it does lives in a library.
 
 mod attributes;
+mod audit;
 mod bench;
 mod bundle;
 mod check;
@@ -13,6 +14,7 @@ mod hierarchy;
 mod policies;
 mod serve;
 mod test;
+mod users;
 mod wire;
 
 use std::io::{self, Write};
@@ -32,6 +34,7 @@ Examples:
   durward check policies/                                 what is wrong, or odd, in policies
   durward fmt policies/                                   SAPL documents laid out alike
   durward test --dir policies/                            tests of SAPL policies, and what they covered
+  durward users add anna --users users.journal            who may log in
   durward bench embedded --policies policies/ --requests asks.jsonl --index all
 
 `durward COMMAND --help` shows the flags and more examples of a command.
@@ -55,6 +58,8 @@ enum Command {
     Demo(demo::Arguments),
     Bench(bench::Arguments),
     Bundle(bundle::Arguments),
+    Users(users::Arguments),
+    Audit(audit::Arguments),
     Generate(generate::Arguments),
 }
 
@@ -85,6 +90,8 @@ fn run(command: Command) -> Outcome {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
+        Command::Users(arguments) => users::run(&arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
     }
 }
@@ -128,7 +135,7 @@ fn asked_command() -> String {
         (Some("bench"), Some(what @ ("embedded" | "generate" | "report" | "server" | "streams"))) => {
             format!("durward bench {what}")
         }
-        (Some(command @ ("bundle" | "generate")), Some(what))
+        (Some(command @ ("audit" | "bundle" | "generate" | "users")), Some(what))
             if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
         {
             format!("durward {command} {what}")
@@ -136,7 +143,7 @@ fn asked_command() -> String {
         (
             Some(
                 command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo" | "bundle"
-                | "generate"),
+                | "generate" | "users" | "audit"),
             ),
             _,
         ) => {

@@ -26,7 +26,7 @@ Changed policies are put in force while serving. SIGTERM and Ctrl-C finish what 
 SIGHUP is passed over, unless a terminal is open.";
 
 /// The configuration file looked for where none is named.
-const CONFIG_FILE: &str = "durward.toml";
+pub(crate) const CONFIG_FILE: &str = "durward.toml";
 
 /// Answer requests over HTTP
 #[derive(Debug, clap::Args)]

@@ -27,6 +27,9 @@ pub(crate) struct Health {
     /// What is wrong with the newest policies, which for that reason are not in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) problems: Vec<PolicyProblem>,
+    /// What this node cannot promise about sessions at the moment, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sessions: Option<String>,
     /// Weak settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
@@ -84,7 +87,7 @@ pub(crate) enum Status {
     Ready,
     /// The newest policies are broken; older ones are in force.
     Stale,
-    /// There are no policies yet.
+    /// There are no policies yet, or sessions cannot be told to live.
     Waiting,
     /// The server finishes what is under way and takes nothing new.
     Stopping,
@@ -111,8 +114,10 @@ pub(super) fn health(shared: &Shared) -> Health {
     let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
     let tenants = tenants(shared);
     let has_policies = snapshot.is_some() || tenants.as_ref().is_some_and(|all| all.loaded + all.stale > 0);
+    let lack = shared.service.as_ref().and_then(|service| service.outlook().lack);
     let status = match has_policies {
         _ if shared.is_stopping() => Status::Stopping,
+        _ if lack.is_some() => Status::Waiting,
         false => Status::Waiting,
         true if shared.is_stale() => Status::Stale,
         true => Status::Ready,
@@ -123,6 +128,7 @@ pub(super) fn health(shared: &Shared) -> Health {
         policies_read: policies.tried.map(in_words),
         tenants,
         problems: policies.problems.clone(),
+        sessions: lack.map(|lack| lack.to_string()),
         warnings: shared.weaknesses.clone(),
         version: env!("CARGO_PKG_VERSION"),
     }

@@ -165,6 +165,9 @@ fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
     const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
     let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
     shared.metrics.tenants(shared.standings());
+    if let Some(service) = &shared.service {
+        shared.metrics.sessions(service);
+    }
     let text = shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale());
     // Older scrapers ask for `text/plain`; they read the same lines.
     match choose(text_of(headers, &header::ACCEPT), &[OPEN_METRICS, PLAIN]) {

@@ -240,7 +240,7 @@ async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) ->
             call.service.logout(&granted.token, Some(call.client)).await?;
             Ok(Outcome::NoSession { realm: granted.user.realm().to_owned() })
         }
-        outcome => Ok(outcome),
+        outcome @ (Outcome::Token(_) | Outcome::NoSession { .. } | Outcome::Asks { .. }) => Ok(outcome),
     }
 }
 

@@ -60,7 +60,7 @@ impl<'a> Asked<'a> {
 }
 
 /// What was filled in: one value for each callback of the step, of its type and in its order.
-pub(super) fn filled<'v>(step: Step, callbacks: &'v Value) -> Option<Vec<&'v str>> {
+pub(super) fn filled(step: Step, callbacks: &Value) -> Option<Vec<&str>> {
     let asked = match step {
         Step::Credentials => CREDENTIALS,
         Step::Code => CODE,

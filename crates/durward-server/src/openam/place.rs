@@ -64,18 +64,16 @@ impl Place<'_> {
 fn of_json<'p>(parts: &[&str]) -> Place<'p> {
     // A slash at the end makes no difference.
     let parts = parts.strip_suffix(&[""]).unwrap_or(parts);
-    let (realm, place): (&[&str], fn(Realm, Option<String>) -> Place<'p>) = match parts {
-        [realm @ .., "authenticate"] => (realm, |realm, _| Place::Authenticate { realm }),
-        [realm @ .., "sessions"] | [realm @ .., "sessions", _] => {
-            (realm, |realm, token| Place::Sessions { realm, token })
-        }
-        _ => return Place::Json { name: parts.join("/") },
+    let found = match parts {
+        [realm @ .., "authenticate"] => of_realm(realm).map(|realm| Place::Authenticate { realm }),
+        [realm @ .., "sessions"] => of_realm(realm).map(|realm| Place::Sessions { realm, token: None }),
+        [realm @ .., "sessions", token] => of_realm(realm).map(|realm| {
+            let token = Some(super::query::decoded(token));
+            Place::Sessions { realm, token }
+        }),
+        _ => None,
     };
-    let token = parts.get(realm.len() + 1).map(|token| super::query::decoded(token));
-    match of_realm(realm) {
-        Some(realm) => place(realm, token),
-        None => Place::Json { name: parts.join("/") },
-    }
+    found.unwrap_or_else(|| Place::Json { name: parts.join("/") })
 }
 
 fn of_realm(parts: &[&str]) -> Option<Realm> {
@@ -112,9 +110,13 @@ mod tests {
 
     #[test]
     fn realms_are_named_in_two_ways() {
-        let of = |path| match Place::find(path) {
-            Place::Authenticate { realm } => realm.name().to_owned(),
-            other => format!("{other:?}"),
+        let of = |path| {
+            let place = Place::find(path);
+            if let Place::Authenticate { realm } = &place {
+                realm.name().to_owned()
+            } else {
+                format!("{place:?}")
+            }
         };
         assert_eq!(of("/json/authenticate"), "/");
         assert_eq!(of("/json/realms/root/authenticate"), "/");
@@ -127,9 +129,9 @@ mod tests {
 
     #[test]
     fn a_token_in_the_path_may_be_encoded() {
-        let sessions = |path| match Place::find(path) {
-            Place::Sessions { realm, token } => (realm.name().to_owned(), token),
-            other => panic!("{other:?}"),
+        let sessions = |path| {
+            let Place::Sessions { realm, token } = Place::find(path) else { panic!("{path}") };
+            (realm.name().to_owned(), token)
         };
         assert_eq!(sessions("/json/sessions"), ("/".to_owned(), None));
         assert_eq!(sessions("/json/sessions/"), ("/".to_owned(), None));

@@ -309,9 +309,9 @@ fn object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
 /// Names and texts; one at least.
 fn values(body: &Bytes) -> Result<Vec<(String, String)>, Refusal> {
     let object = object(body)?;
-    let pairs = object.into_iter().map(|(name, value)| match value {
-        Value::String(text) => Ok((name, text)),
-        _ => Err(bad()),
+    let pairs = object.into_iter().map(|(name, value)| match value.as_str() {
+        Some(text) => Ok((name, text.to_owned())),
+        None => Err(bad()),
     });
     let values: Vec<(String, String)> = pairs.collect::<Result<_, _>>()?;
     if values.is_empty() { Err(bad()) } else { Ok(values) }

@@ -3,11 +3,13 @@
 mod decider;
 pub mod json;
 mod question;
+mod session;
 mod state;
 mod tenants;
 
 pub use decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
 pub use durward_pdp::sapl::{Decision, Outcome, Subscription};
 pub use question::MultiSubscription;
+pub(crate) use session::OfSessions;
 pub(crate) use state::SaplState;
 pub use tenants::Tenants;

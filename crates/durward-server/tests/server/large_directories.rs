@@ -12,7 +12,7 @@ const SETTINGS: &str =
 const POLICIES: usize = 2_100;
 
 fn policy(number: usize, subject: &str) -> String {
-    format!("policy \"p{number:04}\" permit subject == \"{subject}\" & action == \"read\";")
+    format!("policy \"p{number:04}\" permit subject == \"{subject}\"; action == \"read\";")
 }
 
 fn file(number: usize) -> String {

@@ -13,6 +13,7 @@ mod bundle_server;
 mod client;
 mod decider;
 mod hostile;
+mod identity;
 #[cfg(feature = "tls")]
 mod jwt;
 mod large_directories;

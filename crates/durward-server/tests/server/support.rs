@@ -101,6 +101,12 @@ pub(crate) fn settings(directory: &Directory, text: &str) -> Settings {
     let mut settings = Settings::from_toml(text, "test.toml").unwrap();
     settings.server.listen.set_port(0);
     settings.policies.path = directory.path("policies");
+    let in_directory = |path: &mut Option<PathBuf>| {
+        *path = path.take().map(|path| directory.path(path.to_str().unwrap()));
+    };
+    in_directory(&mut settings.identity.users);
+    in_directory(&mut settings.identity.data);
+    in_directory(&mut settings.identity.audit);
     if settings.decision_log.to == "file" {
         settings.decision_log.to = directory.path("decisions.jsonl").display().to_string();
     }

@@ -20,6 +20,7 @@ mod sapl;
 mod serve;
 mod test;
 mod usage;
+mod users;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

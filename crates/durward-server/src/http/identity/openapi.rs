@@ -184,14 +184,16 @@ fn described(operation: &Operation) -> Value {
         let content = if *status == "202" { content("Challenge") } else { problem.clone() };
         answers.insert((*status).to_owned(), json!({ "description": what, "content": content }));
     }
-    let mut described = json!({ "summary": operation.what, "responses": answers });
+    let mut described = Map::new();
+    described.insert("summary".to_owned(), operation.what.into());
+    described.insert("responses".to_owned(), Value::Object(answers));
     if let Some(body) = operation.body {
-        described["requestBody"] = json!({ "content": content(body) });
+        described.insert("requestBody".to_owned(), json!({ "content": content(body) }));
     }
     if operation.is_shown {
-        described["security"] = json!([{ "token": [] }]);
+        described.insert("security".to_owned(), json!([{ "token": [] }]));
     }
-    described
+    Value::Object(described)
 }
 
 fn reference(name: &str) -> Value {

@@ -1,0 +1,350 @@
+//! Users, sessions and decisions over HTTP: log in, validate, decide, log out, and see the decision turn.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+
+use durward_server::{ROUTES, StartError};
+use durward_session::identity::SystemEntropy;
+use durward_session::identity::session::User;
+use durward_session::identity::user::{Account, Directory as Users, HashCosts, Password, StoredPassword};
+use serde_json::{Value, json};
+
+use crate::support::{Directory, Raw, Reply, TestServer};
+
+const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+
+const SETTINGS: &str = "sapl.http = true\nauth.danger_allow_no_auth = true\n\
+                        [identity]\nusers = 'users'\nhash_memory_kib = 8\nhash_passes = 1\naudit = 'audit'\n";
+
+/// Members of the staff read; nobody else does.
+const STAFF_READ: &str = "policy \"staff reads\" permit action == \"read\"; \"staff\" in subject.groups; subject.realm == \"/\";\n";
+
+/// `anna` of the staff, `berta` of nothing, `root` who administers; all have the password `secret`.
+fn fill(directory: &Directory) {
+    let users = Users::open(&directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
+    let password = StoredPassword::hash(&Password::new("secret").unwrap(), CHEAP, &SystemEntropy).unwrap();
+    for (name, group) in [("anna", "staff"), ("berta", "guests"), ("root", "administrators")] {
+        let user = User::new("/", name).unwrap();
+        let (password, groups) = (Some(password.clone()), vec![group.to_owned()]);
+        users.put(Account { password, groups, ..Account::new(&user) }).unwrap();
+    }
+}
+
+fn try_start(settings: &str) -> Result<TestServer, StartError> {
+    let directory = Directory::new();
+    fill(&directory);
+    directory.write("policies/staff.sapl", STAFF_READ);
+    TestServer::start_in(directory, settings)
+}
+
+fn start(more: &str) -> TestServer {
+    let server = try_start(&format!("{SETTINGS}{more}")).unwrap();
+    server.eventually("the node is ready", |server| server.get("/health/ready").status == 200);
+    server.eventually("it has a key", |server| {
+        post(server, "/v1/login", None, &json!({ "user": "berta", "password": "secret" })).status == 200
+    });
+    server
+}
+
+fn post(server: &TestServer, path: &str, token: Option<&str>, body: &Value) -> Reply {
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let mut headers = vec![("Content-Type", "application/json")];
+    headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
+    server.send("POST", path, &headers, body.to_string().as_bytes())
+}
+
+fn get(server: &TestServer, path: &str, token: &str) -> Reply {
+    server.send("GET", path, &[("Authorization", &format!("Bearer {token}"))], b"")
+}
+
+fn login(server: &TestServer, user: &str) -> Value {
+    let reply = post(server, "/v1/login", None, &json!({ "user": user, "password": "secret" }));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.header("cache-control"), "no-store");
+    reply.json()
+}
+
+fn token(server: &TestServer, user: &str) -> String {
+    login(server, user)["token"].as_str().unwrap().to_owned()
+}
+
+fn is_valid(server: &TestServer, token: &str) -> bool {
+    let reply = post(server, "/v1/sessions/validate", Some(token), &json!({}));
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.json()["valid"].as_bool().unwrap()
+}
+
+fn ask(token: &str) -> Value {
+    json!({ "subject": { "session": token }, "action": "read", "resource": "records" })
+}
+
+fn decide(server: &TestServer, subscription: &Value) -> String {
+    let reply = post(server, "/api/pdp/decide-once", None, subscription);
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.json()["decision"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_is_granted_validated_and_ended() {
+    let server = start("");
+    let anna = login(&server, "anna");
+    assert_eq!(
+        (&anna["user"], &anna["realm"], &anna["groups"][0]),
+        (&json!("anna"), &json!("/"), &json!("staff"))
+    );
+    let token = anna["token"].as_str().unwrap();
+    assert!(is_valid(&server, token));
+    let in_body = post(&server, "/v1/sessions/validate", None, &json!({ "token": token, "touch": false }));
+    assert_eq!(in_body.json()["session"], anna["session"]);
+    let session = get(&server, "/v1/session", token).json();
+    assert_eq!(session["sessions"][0]["session"], anna["session"]);
+    let again = post(&server, "/v1/sessions/refresh", Some(token), &json!({}));
+    assert_eq!(again.json()["session"], anna["session"]);
+    assert_eq!(post(&server, "/v1/sessions/logout", Some(token), &json!({})).status, 200);
+    assert!(!is_valid(&server, token) && !is_valid(&server, again.json()["token"].as_str().unwrap()));
+    let twice = post(&server, "/v1/sessions/logout", Some(token), &json!({}));
+    assert_eq!((twice.status, twice.header("www-authenticate")), (401, "Bearer"));
+}
+
+#[test]
+fn who_is_refused_is_not_told_why() {
+    let server = start("");
+    let wrong = |user: &str, password: &str| {
+        let reply = post(&server, "/v1/login", None, &json!({ "user": user, "password": password }));
+        (reply.status, reply.text())
+    };
+    let refused = wrong("anna", "other");
+    assert_eq!(refused.0, 401);
+    assert_eq!(refused, wrong("nobody", "secret"));
+    assert_eq!(refused, wrong("anna", &"x".repeat(10_000)));
+    let mut last = (0, String::new());
+    for _ in 0..30 {
+        last = wrong("anna", "other");
+    }
+    assert_eq!(last.0, 429, "{}", last.1);
+    let reply = post(&server, "/v1/login", None, &json!({ "user": "anna", "password": "secret" }));
+    assert!(reply.status == 429 && reply.header("retry-after").parse::<u32>().unwrap() >= 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_problem_with_a_way_out() {
+    let server = start("");
+    let token = token(&server, "anna");
+    for (path, body, status) in [
+        ("/v1/login", "{", 400),
+        ("/v1/login", "{\"user\":\"anna\"}", 400),
+        ("/v1/login", "{\"user\":\"anna\",\"password\":\"secret\",\"realm\":\"/other\"}", 400),
+        ("/v1/login", "{\"user\":\"anna\",\"password\":\"secret\",\"root\":true}", 400),
+        ("/v1/sessions/logout", "{\"session\":\"x\"}", 400),
+        ("/v1/sessions/logout", "{\"session\":\"00000000000000000000000000000000\"}", 404),
+        ("/v1/sessions/step-up", "{\"code\":\"123456\"}", 403),
+        ("/v1/sessions/properties", "{\"properties\":{\"a\":\"b\"}}", 403),
+        ("/v1/admin/rotate", "{}", 403),
+        ("/v1/admin/sessions", "{\"user\":\"anna\"}", 403),
+    ] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", bearer.as_str())];
+        let reply = server.send("POST", path, &headers, body.as_bytes());
+        assert_eq!(
+            (reply.status, reply.header("content-type")),
+            (status, "application/problem+json"),
+            "{path} {body}"
+        );
+    }
+    let form = server.send("POST", "/v1/login", &[("Content-Type", "text/plain")], b"{}");
+    assert_eq!(form.status, 415);
+    assert_eq!(server.get("/v1/sessions").status, 401);
+    let long = post(&server, "/v1/login", None, &json!({ "user": "x".repeat(1 << 20), "password": "y" }));
+    assert_eq!(long.status, 413);
+}
+
+#[test]
+fn administrators_see_and_end_the_sessions_of_others() {
+    let server = start("");
+    let (anna, root) = (token(&server, "anna"), token(&server, "root"));
+    let listed = post(&server, "/v1/admin/sessions", Some(&root), &json!({ "user": "anna" })).json();
+    let id = listed["sessions"][0]["session"].as_str().unwrap().to_owned();
+    let one = json!({ "user": "anna", "session": id });
+    assert_eq!(post(&server, "/v1/admin/revoke", Some(&root), &one).status, 200);
+    assert!(!is_valid(&server, &anna));
+    assert_eq!(post(&server, "/v1/admin/revoke", Some(&root), &one).status, 404);
+    let anna = token(&server, "anna");
+    assert_eq!(post(&server, "/v1/admin/revoke", Some(&root), &json!({ "user": "anna" })).status, 200);
+    assert!(!is_valid(&server, &anna) && is_valid(&server, &root));
+    assert_eq!(post(&server, "/v1/admin/rotate", Some(&root), &json!({})).status, 200);
+    assert_eq!(post(&server, "/v1/admin/revoke", Some(&root), &json!({ "everybody": true })).status, 200);
+    assert!(!is_valid(&server, &root));
+}
+
+#[test]
+fn a_cookie_is_set_when_asked_for_and_read_where_no_token_is_shown() {
+    let server = start("");
+    let body = json!({ "user": "anna", "password": "secret", "cookie": true });
+    let reply = post(&server, "/v1/login", None, &body);
+    let cookie = reply.header("set-cookie").to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let pair = cookie.split(';').next().unwrap();
+    let shown = server.send("GET", "/v1/session", &[("Cookie", &format!("a=b; {pair}"))], b"");
+    assert_eq!(shown.status, 200);
+    let other = server.send("GET", "/v1/session", &[("Cookie", pair), ("Authorization", "Bearer x")], b"");
+    assert_eq!(other.status, 401, "the token that is shown counts");
+}
+
+#[test]
+fn a_session_is_a_subject_and_its_user_decides() {
+    let server = start("");
+    let (anna, berta) = (token(&server, "anna"), token(&server, "berta"));
+    assert_eq!(decide(&server, &ask(&anna)), "PERMIT");
+    assert_eq!(decide(&server, &ask(&berta)), "NOT_APPLICABLE");
+    assert_eq!(decide(&server, &ask("forged")), "DENY");
+    post(&server, "/v1/sessions/logout", Some(&anna), &json!({}));
+    assert_eq!(decide(&server, &ask(&anna)), "DENY");
+    let typed = json!({ "subject": { "groups": ["staff"], "realm": "/", "session": anna }, "action": "read", "resource": 1 });
+    assert_eq!(decide(&server, &typed), "PERMIT", "with anything beside it, it is a subject as any other");
+}
+
+/// The decisions of a stream, as they come.
+struct Stream(BufReader<std::net::TcpStream>);
+
+impl Stream {
+    fn open(server: &TestServer, path: &str, subscription: &Value) -> Stream {
+        let Raw(stream) = {
+            let mut raw = server.connect();
+            let body = subscription.to_string();
+            raw.send(&format!(
+                "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ));
+            raw
+        };
+        Stream(BufReader::new(stream))
+    }
+
+    fn next(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "the stream ended");
+            if let Some(text) = line.trim_end().strip_prefix("data:") {
+                return serde_json::from_str(text).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_live_decision_turns_to_deny_when_its_session_is_ended() {
+    let server = start("");
+    let (anna, other, root) = (token(&server, "anna"), token(&server, "anna"), token(&server, "root"));
+    let mut first = Stream::open(&server, "/api/pdp/decide", &ask(&anna));
+    let mut second = Stream::open(&server, "/api/pdp/decide", &ask(&other));
+    assert_eq!((&first.next()["decision"], &second.next()["decision"]), (&json!("PERMIT"), &json!("PERMIT")));
+    post(&server, "/v1/sessions/logout", Some(&anna), &json!({}));
+    assert_eq!(first.next()["decision"], "DENY");
+    assert_eq!(decide(&server, &ask(&other)), "PERMIT", "another session of the same user goes on");
+    post(&server, "/v1/admin/revoke", Some(&root), &json!({ "user": "anna" }));
+    assert_eq!(second.next()["decision"], "DENY");
+}
+
+#[test]
+fn of_several_live_decisions_only_those_of_the_session_turn() {
+    let server = start("");
+    let (anna, other) = (token(&server, "anna"), token(&server, "anna"));
+    let several = json!({ "a": ask(&anna), "b": ask(&other) });
+    let mut stream = Stream::open(&server, "/api/pdp/multi-decide-all", &several);
+    let both = stream.next();
+    assert_eq!((&both["a"]["decision"], &both["b"]["decision"]), (&json!("PERMIT"), &json!("PERMIT")));
+    post(&server, "/v1/sessions/logout", Some(&anna), &json!({}));
+    let both = stream.next();
+    assert_eq!((&both["a"]["decision"], &both["b"]["decision"]), (&json!("DENY"), &json!("PERMIT")));
+}
+
+#[test]
+fn sessions_survive_a_restart_in_the_modes_that_keep_them() {
+    for mode in ["best-effort", "assured-write", "assured-read"] {
+        let kept_files = Directory::new();
+        fill(&kept_files);
+        let at = |name: &str| kept_files.path(name).display().to_string();
+        let settings = format!("{SETTINGS}mode = '{mode}'\ndata = '{}'\n", at("data"));
+        let settings = settings.replace("users = 'users'", &format!("users = '{}'", at("users")));
+        let start_again = || {
+            let directory = Directory::new();
+            directory.write("policies/staff.sapl", STAFF_READ);
+            TestServer::start_in(directory, &settings).unwrap()
+        };
+        let server = start_again();
+        server.eventually("ready", |server| server.get("/health/ready").status == 200);
+        server.eventually("it has a key", |server| {
+            post(server, "/v1/login", None, &json!({ "user": "berta", "password": "secret" })).status == 200
+        });
+        let (kept, gone) = (token(&server, "anna"), token(&server, "anna"));
+        post(&server, "/v1/sessions/logout", Some(&gone), &json!({}));
+        server.stop();
+        let server = start_again();
+        server.eventually("ready", |server| server.get("/health/ready").status == 200);
+        assert!(is_valid(&server, &kept) && !is_valid(&server, &gone), "{mode}");
+    }
+}
+
+#[test]
+fn the_description_says_what_the_router_knows() {
+    let server = start("");
+    let document = server.get("/v1/openapi.json").json();
+    let said: BTreeSet<(String, String)> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, methods)| {
+            methods.as_object().unwrap().keys().map(|method| (path.clone(), method.to_uppercase()))
+        })
+        .collect();
+    let there: BTreeSet<(String, String)> = ROUTES
+        .iter()
+        .filter(|route| route.path.starts_with("/v1/") && route.path != "/v1/openapi.json")
+        .map(|route| (route.path.to_owned(), route.methods[0].to_owned()))
+        .collect();
+    assert_eq!(said, there);
+    let text = document.to_string();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for reference in text.split("#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(schemas.contains_key(name), "{name}");
+    }
+    let granted = login(&server, "anna");
+    for name in schemas["Granted"]["required"].as_array().unwrap() {
+        assert!(granted.get(name.as_str().unwrap()).is_some(), "{name}");
+    }
+    for name in granted.as_object().unwrap().keys() {
+        assert!(schemas["Granted"]["properties"].get(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn what_happened_is_counted() {
+    let server = start("");
+    let anna = token(&server, "anna");
+    is_valid(&server, &anna);
+    is_valid(&server, "forged");
+    post(&server, "/v1/login", None, &json!({ "user": "anna", "password": "other" }));
+    for (event, count) in [("validated", 1.0), ("validation_refused", 1.0), ("login_failed", 1.0)] {
+        assert_eq!(server.metric(&format!("durward_identity_total{{event=\"{event}\"}}")), count, "{event}");
+    }
+    assert!(server.metric("durward_sessions_live") >= 1.0);
+}
+
+#[test]
+fn without_users_there_is_nothing_and_bad_settings_stop_the_start() {
+    let server = TestServer::start("");
+    assert_eq!(server.get("/v1/openapi.json").status, 404);
+    for (settings, word) in [
+        ("identity.users = 'users'\nidentity.mode = 'assured-write'", "identity.data"),
+        ("identity.users = 'users'\nidentity.realms = ['sales']", "must begin with `/`"),
+        ("identity.users = 'users'\nidentity.hash_memory_kib = 1", "costs"),
+        ("identity.users = 'policies/staff.sapl'", "journal"),
+    ] {
+        let error = std::panic::catch_unwind(|| try_start(settings).err().unwrap().to_string());
+        // What the reader of settings refuses is refused before there is a server.
+        let error = error.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default());
+        assert!(error.contains(word), "{settings}: {error}");
+    }
+}

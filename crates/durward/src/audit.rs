@@ -1,0 +1,71 @@
+//! `durward audit`: whether the record of logins and sessions is whole.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use durward_session::identity::audit::{Checkpoint, Verifier};
+
+use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS, complain};
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward audit verify audit/*.jsonl
+  durward audit verify audit/*.jsonl --checkpoint 1520:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+
+Files are checked in the order in which they are named; names in order are lines in order. The checkpoint that is
+printed, kept where whoever writes the record cannot write, shows later that nothing was cut off or written anew.
+Exit codes: 0 the record is whole, 1 it is not.";
+
+/// Check the audit record
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Check that no line was changed, removed, put in or moved
+    Verify(Verify),
+}
+
+#[derive(Debug, clap::Args)]
+struct Verify {
+    /// The files of the record, oldest first
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What an earlier check printed
+    #[arg(long, value_name = "NUMBER:HASH")]
+    checkpoint: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let What::Verify(verify) = &arguments.what;
+    let checkpoint = verify.checkpoint.as_deref().map(Checkpoint::read).transpose();
+    let checkpoint = checkpoint.map_err(|error| Failure::new(error.to_string()))?;
+    let mut verifier = Verifier::new(checkpoint);
+    for path in &verify.files {
+        let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
+        if let Err(broken) = verifier.file(BufReader::new(file)) {
+            complain(format_args!("{}: {broken}", path.display()));
+            return Ok(ExitCode::from(DIFFERENT));
+        }
+    }
+    match verifier.end() {
+        Ok(Some(last)) => {
+            to_stdout(&format!("whole, {} lines up to checkpoint {last}\n", last.number()))?;
+            Ok(ExitCode::from(SUCCESS))
+        }
+        Ok(None) => Err(Failure::new("there is no line in it")),
+        Err(broken) => {
+            complain(broken);
+            Ok(ExitCode::from(DIFFERENT))
+        }
+    }
+}

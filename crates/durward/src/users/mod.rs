@@ -1,0 +1,275 @@
+//! `durward users`: who may log in, in the file that `identity.users` names.
+//!
+//! The server has the file to itself while it runs: users are changed before it starts.
+
+mod password;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use durward_server::{IdentitySettings, Settings};
+use durward_session::identity::session::User;
+use durward_session::identity::user::{
+    Account, Directory, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
+};
+use durward_session::identity::{IdentityError, SystemEntropy};
+
+use crate::failure::{Failure, Outcome, without_number};
+use crate::serve::CONFIG_FILE;
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward users add anna --users users.journal --group staff
+  durward users add root --users users.journal --group administrators --password-file secret.txt
+  durward users passwd anna
+  durward users import accounts.jsonl
+  durward users second-step anna
+  durward users list
+
+Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
+--users, the file is the one that durward.toml names as `identity.users`. The server must not be running.";
+
+/// Add, list, change and import users
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Add a user, with a password
+    Add(Add),
+    /// List the users
+    List(Place),
+    /// Keep a user from logging in; sessions that he has go on until they are revoked
+    Disable(Named),
+    /// Let a user log in again
+    Enable(Named),
+    /// Remove a user
+    Remove(Named),
+    /// Give a user another password
+    Passwd(Passwd),
+    /// Give a user a second step: prints what his device reads, and recovery codes, once
+    SecondStep(Named),
+    /// Add users from a file of JSON lines, with hashes of passwords as directories keep them
+    Import(Import),
+}
+
+#[derive(Debug, clap::Args)]
+struct Place {
+    /// The file of the users
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+    /// The configuration that names it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// The user's name
+    name: String,
+    /// The realm
+    #[arg(long, value_name = "REALM", default_value = "/")]
+    realm: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+struct Passwd {
+    #[command(flatten)]
+    named: Named,
+    /// A file with the password, its first line
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Add {
+    #[command(flatten)]
+    passwd: Passwd,
+    /// A group that he belongs to; may be repeated
+    #[arg(long = "group", value_name = "GROUP")]
+    groups: Vec<String>,
+    /// What is known of him, for decisions; may be repeated
+    #[arg(long = "attribute", value_name = "NAME=VALUE", value_parser = attribute)]
+    attributes: Vec<(String, String)>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Import {
+    /// One user a line: {"realm":"/","subject":"anna","password":"{SSHA}...","groups":["staff"]}
+    file: PathBuf,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn attribute(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a name, `=` and a value")?;
+    if name.is_empty() {
+        Err("the name is empty".to_owned())
+    } else {
+        Ok((name.to_owned(), value.to_owned()))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Add(add) => add.run()?,
+        What::List(place) => list(&place.open()?.0)?,
+        What::Disable(named) => named.change(|account| account.disabled = true)?,
+        What::Enable(named) => named.change(|account| account.disabled = false)?,
+        What::Remove(named) => named.remove()?,
+        What::Passwd(passwd) => passwd.run()?,
+        What::SecondStep(named) => named.second_step()?,
+        What::Import(import) => import.run()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(error: IdentityError) -> Failure {
+    Failure::new(without_number(&error.to_string()))
+}
+
+impl Place {
+    /// The users, and the settings that say what a hash costs.
+    fn open(&self) -> Result<(Directory, IdentitySettings), Failure> {
+        let implied = Path::new(CONFIG_FILE);
+        let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
+        let settings = match config {
+            Some(path) => Settings::read(path).map_err(|error| Failure::new(error.to_string()))?.identity,
+            None => IdentitySettings::default(),
+        };
+        let Some(path) = self.users.as_ref().or(settings.users.as_ref()) else {
+            return Err(Failure::new("there is no file of users")
+                .hint("name it with `--users FILE`, or in durward.toml as `identity.users`"));
+        };
+        let opened = Directory::open(path, settings.costs(), Arc::new(SystemEntropy));
+        Ok((opened.map_err(failed)?, settings))
+    }
+}
+
+impl Named {
+    fn user(&self) -> Result<User, Failure> {
+        User::new(&self.realm, &self.name).map_err(failed)
+    }
+
+    fn account(&self, directory: &Directory) -> Result<Account, Failure> {
+        find(directory, &self.user()?).ok_or_else(|| self.nobody())
+    }
+
+    fn nobody(&self) -> Failure {
+        Failure::new(format!("there is no user `{}` in the realm `{}`", self.name, self.realm))
+            .hint("`durward users list` shows who there is")
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Account)) -> Result<(), Failure> {
+        let (directory, _) = self.place.open()?;
+        let mut account = self.account(&directory)?;
+        change(&mut account);
+        directory.put(account).map_err(failed)
+    }
+
+    fn remove(&self) -> Result<(), Failure> {
+        let (directory, _) = self.place.open()?;
+        if directory.remove(&self.user()?).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
+    }
+
+    fn second_step(&self) -> Result<(), Failure> {
+        let (directory, _) = self.place.open()?;
+        let mut account = self.account(&directory)?;
+        let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
+        let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
+        let uri = totp.to_uri("durward", &self.name);
+        account.second_step = Some(SecondStep { totp, used: None, recovery });
+        directory.put(account).map_err(failed)?;
+        let codes = codes.join("\n  ");
+        to_stdout(&format!(
+            "for the device, shown only now:\n  {uri}\nrecovery codes, each good once:\n  {codes}\n"
+        ))
+    }
+}
+
+fn find(directory: &Directory, user: &User) -> Option<Account> {
+    let is_it = |account: &Account| account.realm == user.realm() && account.subject == user.subject();
+    directory.list().into_iter().find(is_it)
+}
+
+impl Passwd {
+    fn run(&self) -> Result<(), Failure> {
+        let (directory, _) = self.named.place.open()?;
+        self.named.account(&directory)?;
+        let text = password::read(self.password_file.as_deref())?;
+        let password = Password::new(&text).map_err(failed)?;
+        directory.set_password(&self.named.user()?, &password).map_err(failed)
+    }
+}
+
+impl Add {
+    fn run(&self) -> Result<(), Failure> {
+        let named = &self.passwd.named;
+        let (directory, settings) = named.place.open()?;
+        let user = named.user()?;
+        if find(&directory, &user).is_some() {
+            return Err(Failure::new(format!("there is a user `{}` already", named.name))
+                .hint("`durward users passwd` gives another password"));
+        }
+        let text = password::read(self.passwd.password_file.as_deref())?;
+        let password = Password::new(&text).map_err(failed)?;
+        let mut account = Account::new(&user);
+        let stored = StoredPassword::hash(&password, settings.costs(), &SystemEntropy);
+        account.password = Some(stored.map_err(failed)?);
+        account.groups.clone_from(&self.groups);
+        for (name, value) in &self.attributes {
+            account.attributes.entry(name.clone()).or_default().push(value.clone());
+        }
+        directory.put(account).map_err(failed)
+    }
+}
+
+impl Import {
+    fn run(&self) -> Result<(), Failure> {
+        let (directory, _) = self.place.open()?;
+        let text =
+            std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
+        let mut accounts = Vec::new();
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            let account: Account = serde_json::from_str(line)
+                .map_err(|error| Failure::new(format!("{}:{number}: {error}", self.file.display())))?;
+            accounts.push(account);
+        }
+        let count =
+            directory.import(accounts).map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
+        to_stdout(&format!("{count} users\n"))
+    }
+}
+
+fn list(directory: &Directory) -> Result<(), Failure> {
+    let mut text = String::new();
+    for account in directory.list() {
+        let mut words = Vec::new();
+        if account.disabled {
+            words.push("disabled".to_owned());
+        }
+        if account.password.is_none() {
+            words.push("no password".to_owned());
+        }
+        if let Some(second) = &account.second_step {
+            words.push(format!("second step, {} recovery codes", second.recovery.left()));
+        }
+        if !account.groups.is_empty() {
+            words.push(account.groups.join(", "));
+        }
+        // Writing into a `String` cannot fail.
+        let _ = writeln!(text, "{}\t{}\t{}", account.realm, account.subject, words.join("; "));
+    }
+    to_stdout(&text)
+}

@@ -1,0 +1,60 @@
+//! Where a password comes from: a file, standard input, or the terminal, which does not show it.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::failure::Failure;
+
+/// What is longer is no password; the directory says how long one may be.
+const INPUT_BYTES_MAX: u64 = 64 * 1024;
+
+/// A password: the first line of what is given.
+pub(super) fn read(file: Option<&Path>) -> Result<String, Failure> {
+    let text = match file {
+        Some(path) => fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?,
+        None if io::stdin().is_terminal() => return ask(),
+        None => first_line()?,
+    };
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        Some(_) | None => Err(Failure::new("the password is empty")),
+    }
+}
+
+fn first_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    io::stdin().lock().take(INPUT_BYTES_MAX).read_line(&mut line)?;
+    Ok(line)
+}
+
+fn ask() -> Result<String, Failure> {
+    let first = asked("password: ")?;
+    if first.is_empty() {
+        return Err(Failure::new("the password is empty"));
+    }
+    if asked("again: ")? == first { Ok(first) } else { Err(Failure::new("the two are not the same")) }
+}
+
+fn asked(prompt: &str) -> Result<String, Failure> {
+    let unseen = || {
+        Failure::new("the terminal cannot be kept from showing the password")
+            .hint("give it in a file with `--password-file`, or on standard input")
+    };
+    write!(io::stderr(), "{prompt}")?;
+    if !echo("-echo") {
+        return Err(unseen());
+    }
+    let line = first_line();
+    let is_restored = echo("echo");
+    writeln!(io::stderr())?;
+    let line = line?;
+    if is_restored { Ok(line.trim_end_matches(['\r', '\n']).to_owned()) } else { Err(unseen()) }
+}
+
+/// Tells the terminal whether to show what is typed: by `stty`, which is wherever there is a terminal.
+fn echo(mode: &str) -> bool {
+    let told = Command::new("stty").arg(mode).stdin(Stdio::inherit()).stderr(Stdio::null()).status();
+    told.is_ok_and(|status| status.success())
+}

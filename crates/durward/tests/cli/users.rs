@@ -1,0 +1,145 @@
+//! `durward users` and `durward audit`: users that are added can log in to a server, and the record of that holds.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+use crate::serve::Running;
+use crate::{Ran, durward, durward_fed};
+
+/// A folder with a configuration, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, mode: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("durward-users-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("policies")).unwrap();
+        let settings = format!(
+            "[server]\nlisten = '127.0.0.1:0'\n[identity]\nusers = 'users'\nmode = '{mode}'\ndata = 'data'\n\
+             audit = 'audit'\nhash_memory_kib = 8\nhash_passes = 1\n"
+        );
+        fs::write(folder.join("durward.toml"), settings).unwrap();
+        fs::write(folder.join("policies/all.sapl"), "policy \"all\" permit true;\n").unwrap();
+        Folder(folder)
+    }
+
+    fn config(&self) -> String {
+        self.0.join("durward.toml").display().to_string()
+    }
+
+    fn users(&self, what: &[&str], password: &str) -> Ran {
+        let config = self.config();
+        durward_fed(&[&["users"], what, &["--config", &config]].concat(), password)
+    }
+
+    fn serve(&self) -> Running {
+        Running::start(&["serve", "--config", &self.config()], "address=")
+    }
+
+    fn audit(&self) -> String {
+        self.0.join("audit/audit.jsonl").display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn post(server: &Running, path: &str, token: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// Logs in; a node that has just started may not have a key yet.
+fn login(server: &Running, user: &str, password: &str) -> String {
+    let body = format!("{{\"user\":\"{user}\",\"password\":\"{password}\"}}");
+    for _ in 0..1_000 {
+        let answer = post(server, "/v1/login", "", &body);
+        if !answer.starts_with("HTTP/1.1 503") {
+            return answer;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("never ready");
+}
+
+fn token(answer: &str) -> String {
+    let (_, rest) = answer.split_once("\"token\":\"").unwrap_or_else(|| panic!("{answer}"));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+fn verify(file: &str, more: &[&str]) -> Ran {
+    durward(&[&["audit", "verify", file], more].concat())
+}
+
+#[test]
+fn users_are_added_listed_changed_and_removed() {
+    let folder = Folder::new("listed", "none");
+    folder.users(&["add", "anna", "--group", "staff", "--attribute", "clearance=2"], "secret\n").exits(0);
+    let ran = folder.users(&["add", "anna"], "secret\n").exits(2);
+    assert!(ran.stderr.contains("there is a user `anna` already"), "{}", ran.stderr);
+    folder.users(&["add", "berta", "--realm", "/sales"], "secret\n").exits(0);
+    folder.users(&["disable", "anna"], "").exits(0);
+    folder.users(&["second-step", "anna"], "").exits(0);
+    let listed = folder.users(&["list"], "").exits(0).stdout;
+    assert_eq!(listed, "/\tanna\tdisabled; second step, 10 recovery codes; staff\n/sales\tberta\t\n");
+    folder.users(&["enable", "anna"], "").exits(0);
+    folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(0);
+    folder.users(&["remove", "berta", "--realm", "/sales"], "").exits(2);
+    let ran = folder.users(&["add", "carl"], "\n").exits(2);
+    assert!(ran.stderr.contains("the password is empty"), "{}", ran.stderr);
+    let stored = fs::read(folder.0.join("users")).unwrap();
+    assert!(!String::from_utf8_lossy(&stored).contains("secret\""));
+}
+
+#[test]
+fn a_user_that_was_added_logs_in_and_the_record_of_it_holds() {
+    let folder = Folder::new("serve", "assured-write");
+    folder.users(&["add", "anna"], "secret\n").exits(0);
+    fs::write(
+        folder.0.join("old.jsonl"),
+        "{\"realm\":\"/\",\"subject\":\"old\",\"password\":\"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\"}\n",
+    )
+    .unwrap();
+    let old = folder.0.join("old.jsonl").display().to_string();
+    folder.users(&["import", &old], "").exits(0);
+    let server = folder.serve();
+    let kept = token(&login(&server, "anna", "secret"));
+    let gone = token(&login(&server, "old", "secret"));
+    assert!(login(&server, "anna", "other").starts_with("HTTP/1.1 401"));
+    assert!(post(&server, "/v1/sessions/logout", &gone, "{}").starts_with("HTTP/1.1 200"));
+    let ran = folder.users(&["list"], "").exits(2);
+    assert!(ran.stderr.contains("another process"), "{}", ran.stderr);
+    // Killed, not told to end: what was answered is on the disk.
+    drop(server);
+    let server = folder.serve();
+    login(&server, "anna", "secret");
+    let is_valid =
+        |token: &str| post(&server, "/v1/sessions/validate", token, "{}").contains("\"valid\":true");
+    assert!(is_valid(&kept) && !is_valid(&gone));
+    drop(server);
+
+    let whole = verify(&folder.audit(), &[]).exits(0).stdout;
+    let checkpoint = whole.trim().rsplit(' ').next().unwrap().to_owned();
+    verify(&folder.audit(), &["--checkpoint", &checkpoint]).exits(0);
+    tamper(Path::new(&folder.audit()));
+    let ran = verify(&folder.audit(), &[]).exits(1);
+    assert!(ran.stderr.contains("was changed"), "{}", ran.stderr);
+}
+
+fn tamper(file: &Path) {
+    let text = fs::read_to_string(file).unwrap().replacen("login-failed", "login", 1);
+    fs::write(file, text).unwrap();
+}
