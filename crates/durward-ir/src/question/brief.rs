@@ -216,16 +216,15 @@ impl Brief {
         if fields.len() > FIELDS_MAX {
             return Brief::NONE.clone();
         }
-        let layout = Layout::of_fields(fields.iter().map(|(element, key, _)| (*element, *key)));
-        let fields: Vec<BriefField> = fields
-            .into_iter()
-            .map(|(element, key, value)| {
-                let (name, word) = (Word::of_name(element, key), Word::of(value));
-                BriefField { name, word, hash: word.hash() }
-            })
-            .collect();
+        let names = fields.iter().map(|(element, key, _)| (*element, *key));
+        let field = |(element, key, value): &(Element, Option<&str>, &Value)| {
+            let (name, word) = (Word::of_name(*element, *key), Word::of(value));
+            BriefField { name, word, hash: word.hash() }
+        };
+        let in_words: Vec<BriefField> = fields.iter().map(field).collect();
+        let layout = Layout::of_fields(in_words.iter().map(|field| field.name.hash()), names);
         let mut places = [0; PLACES];
-        for (number, field) in (1..).zip(&fields) {
+        for (number, field) in (1..).zip(&in_words) {
             let mut at = (field.name.hash() >> 32) as usize % PLACES;
             while let Some(place) = places.get_mut(at) {
                 if *place == 0 {
@@ -235,7 +234,7 @@ impl Brief {
                 at = (at + 1) % PLACES;
             }
         }
-        Brief { fields, places, is_whole, layout }
+        Brief { fields: in_words, places, is_whole, layout }
     }
 
     /// The place and the field of this name; `hash` is the name's. Another one may have the name where the name is not

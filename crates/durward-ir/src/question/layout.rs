@@ -2,8 +2,7 @@
 //! is then found out once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::path::Element;
 use crate::value::Value;
@@ -19,13 +18,19 @@ pub(crate) const LAYOUTS_MAX: usize = 64;
 /// The names of a layout take no more bytes.
 const NAMES_MAX: usize = 4_096;
 
-type Known = Mutex<HashMap<Box<[u8]>, Layout>>;
+/// The layouts that have a number, in the order of their numbers.
+#[derive(Clone, Default)]
+struct Known {
+    /// Of their names. Two may have the same one; the later ones then have no number.
+    digests: Vec<u64>,
+    names: Vec<Arc<[u8]>>,
+}
 
-static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+static KNOWN: LazyLock<Mutex<Arc<Known>>> = LazyLock::new(Mutex::default);
 
 thread_local! {
-    /// The names that this thread met last, and their layout.
-    static LATEST: RefCell<(Vec<u8>, Layout)> = const { RefCell::new((Vec::new(), Layout::NONE)) };
+    /// What this thread has seen of them: so that threads share nothing when there is nothing new.
+    static SEEN: RefCell<Arc<Known>> = RefCell::default();
 }
 
 /// One part of what a layout is of: what kind of part it is, and its text if it has one.
@@ -44,55 +49,47 @@ impl Layout {
     /// Of fields that nobody has seen, or too many.
     pub const NONE: Layout = Layout(0);
 
-    /// Of a subscription's fields.
-    pub(crate) fn of_fields<'n>(names: impl Iterator<Item = (Element, Option<&'n str>)> + Clone) -> Layout {
-        Layout::of(names.map(|(element, name)| (element as u8, name)))
+    /// Of a subscription's fields; `hashes` are those of their names.
+    pub(crate) fn of_fields<'n>(
+        hashes: impl Iterator<Item = u64>,
+        names: impl Iterator<Item = (Element, Option<&'n str>)> + Clone,
+    ) -> Layout {
+        Layout::of(hashes.fold(0, mixed), names.map(|(element, name)| (element as u8, name)))
     }
 
     /// Of the attributes of a request, in their order: the category where another one begins, the identifier, and the
-    /// data types of the values.
+    /// values, of which only the data types matter. `keys` are the halves of the attributes' [keys](crate::attribute::NameKey).
     pub fn of_attributes<'n>(
+        keys: &[u32],
         attributes: impl Iterator<Item = (Option<&'n str>, &'n str, &'n [Value])> + Clone,
     ) -> Layout {
-        Layout::of(attributes.flat_map(|(category, id, values)| {
+        let kind = |value: &Value| TYPE + value.data_type() as u8;
+        let marks = keys.iter().zip(attributes.clone()).flat_map(|(key, (_, _, values))| {
+            std::iter::once(u64::from(*key)).chain(values.iter().map(|value| kind(value).into()))
+        });
+        let parts = attributes.flat_map(|(category, id, values)| {
             let category = category.map(|category| (CATEGORY, Some(category)));
-            let types = values.iter().map(|value| (TYPE + value.data_type() as u8, None));
+            let types = values.iter().map(move |value| (kind(value), None));
             category.into_iter().chain([(ATTRIBUTE, Some(id))]).chain(types)
-        }))
+        });
+        Layout::of(marks.fold(0, mixed), parts)
     }
 
-    /// Of these parts; of long names nothing is kept.
-    fn of<'n>(parts: impl Iterator<Item = Part<'n>> + Clone) -> Layout {
-        LATEST.with_borrow_mut(|(latest, layout)| {
-            if is_written(latest, parts.clone()) {
-                return *layout;
+    fn of<'n>(digest: u64, parts: impl Iterator<Item = Part<'n>> + Clone) -> Layout {
+        SEEN.with_borrow_mut(|seen| {
+            if let Some(layout) = seen.find(digest, parts.clone()) {
+                return layout;
             }
-            let length: usize = parts.clone().map(|(_, name)| PART_BYTES + name.map_or(0, str::len)).sum();
-            if length > NAMES_MAX {
+            if seen.is_full() || written_length(parts.clone()) > NAMES_MAX {
                 return Layout::NONE;
             }
-            latest.clear();
-            for (kind, name) in parts {
-                latest.push(kind);
-                latest.extend_from_slice(&name.map_or(NO_TEXT, length_of));
-                latest.extend_from_slice(name.unwrap_or_default().as_bytes());
+            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.find(digest, parts.clone()).is_none() && !known.is_full() {
+                Arc::make_mut(&mut known).add(digest, parts.clone());
             }
-            *layout = Layout::known(latest);
-            *layout
+            *seen = Arc::clone(&known);
+            seen.find(digest, parts).unwrap_or(Layout::NONE)
         })
-    }
-
-    fn known(names: &[u8]) -> Layout {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(layout) = known.get(names) {
-            return *layout;
-        }
-        if known.len() == LAYOUTS_MAX {
-            return Layout::NONE;
-        }
-        let layout = Layout(known.len() as u8 + 1);
-        known.insert(names.into(), layout);
-        layout
     }
 
     /// A number below [`LAYOUTS_MAX`].
@@ -100,6 +97,39 @@ impl Layout {
     pub(crate) fn number(self) -> Option<usize> {
         usize::from(self.0).checked_sub(1)
     }
+}
+
+impl Known {
+    fn is_full(&self) -> bool {
+        self.digests.len() == LAYOUTS_MAX
+    }
+
+    /// The layout of this digest; [`Layout::NONE`] where that of other parts has it.
+    fn find<'n>(&self, digest: u64, parts: impl Iterator<Item = Part<'n>>) -> Option<Layout> {
+        let place = self.digests.iter().position(|known| *known == digest)?;
+        let is_it = self.names.get(place).is_some_and(|names| is_written(names, parts));
+        Some(if is_it { Layout(place as u8 + 1) } else { Layout::NONE })
+    }
+
+    fn add<'n>(&mut self, digest: u64, parts: impl Iterator<Item = Part<'n>>) {
+        let mut names = Vec::new();
+        for (kind, name) in parts {
+            names.push(kind);
+            names.extend_from_slice(&name.map_or(NO_TEXT, length_of));
+            names.extend_from_slice(name.unwrap_or_default().as_bytes());
+        }
+        self.digests.push(digest);
+        self.names.push(names.into());
+    }
+}
+
+/// A digest of what one was of, and of this.
+fn mixed(digest: u64, more: u64) -> u64 {
+    (digest ^ more).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+fn written_length<'n>(parts: impl Iterator<Item = Part<'n>>) -> usize {
+    parts.map(|(_, name)| PART_BYTES + name.map_or(0, str::len)).sum()
 }
 
 /// The bytes of a part without a text.
@@ -129,7 +159,10 @@ mod tests {
 
     #[test]
     fn a_layout_is_of_its_fields_alone() {
-        let of = |names: &[(Element, Option<&str>)]| Layout::of_fields(names.iter().copied());
+        let hash = |name: &(Element, Option<&str>)| crate::path::FieldKey::of(name.0, name.1).0;
+        let of = |names: &[(Element, Option<&str>)]| {
+            Layout::of_fields(names.iter().map(hash), names.iter().copied())
+        };
         let ab = [(Element::Subject, Some("a")), (Element::Subject, Some("b"))];
         let first = of(&ab);
         let others: [&[(Element, Option<&str>)]; 5] = [
@@ -146,5 +179,9 @@ mod tests {
         }
         assert_eq!(of(&ab), first);
         assert_eq!(of(&[(Element::Subject, Some(&"n".repeat(NAMES_MAX + 1)))]), Layout::NONE);
+        let same_digest =
+            |name| Layout::of_fields([7].into_iter(), [(Element::Subject, Some(name))].into_iter());
+        assert_ne!(same_digest("one"), Layout::NONE);
+        assert_eq!(same_digest("other"), Layout::NONE);
     }
 }

@@ -139,7 +139,7 @@ impl Categories {
             let category = begins.map(|category| category.category.as_str());
             (category, attribute.id.as_str(), part(&self.values, &attribute.values))
         });
-        self.layout = Layout::of_attributes(attributes);
+        self.layout = Layout::of_attributes(&self.keys, attributes);
     }
 
     fn forget(&mut self) {
