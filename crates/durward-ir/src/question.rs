@@ -11,13 +11,12 @@ mod glance;
 mod layout;
 mod pieces;
 
-pub(crate) use brief::BriefField;
-pub use brief::{Brief, Seat, Word};
+pub use brief::{Brief, Word};
+pub(crate) use brief::{BriefField, Seat};
 pub use encoding::{Encoding, UNENCODED};
 pub(crate) use encoding::{known, looked_up};
 pub use glance::{Encoded, Glance, Prepared, Unencoded};
-pub(crate) use layout::LAYOUTS_MAX;
-pub use layout::Layout;
+pub(crate) use layout::{LAYOUTS_MAX, Layout};
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -134,24 +133,6 @@ pub trait Attributes {
             Reading::One(value, digest) => Glimpse::One(value, digest),
             Reading::Made(_) | Reading::Many(_) => Glimpse::Unclear,
         }
-    }
-
-    /// Which attributes there are, if that was noted.
-    fn layout(&self) -> Layout {
-        Layout::NONE
-    }
-
-    /// Where what [`Attributes::glimpse`] sees is found in all attributes of this layout: what [`Attributes::seated`]
-    /// takes.
-    fn seat(&self, name: &AttributeName, key: NameKey) -> Seat {
-        let _ = (name, key);
-        Seat::UNCLEAR
-    }
-
-    /// The value at such a place, with its [`Value::content_hash`] if it is internable.
-    fn seated(&self, seat: Seat) -> Option<(&Value, u64)> {
-        let _ = seat;
-        None
     }
 
     /// What is known of a part of a subscription: [`Reading::Absent`] where it is undefined.

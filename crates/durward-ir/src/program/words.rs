@@ -47,7 +47,7 @@ impl Words {
     pub(super) fn of(slots: &Slots) -> Words {
         let names = names_of(slots);
         if names.iter().all(Option::is_none) {
-            return Words { count: slots.atom_count(), seats: no_seats(), ..Words::default() };
+            return Words { count: slots.atom_count(), ..Words::default() };
         }
         let mut atoms = vec![Entry::default(); (slots.atom_count() * 2).next_power_of_two().max(2)];
         let count = slots.atom_count();

@@ -168,21 +168,18 @@ pub struct Brief {
     layout: Layout,
 }
 
-/// Where what a slot reads is among the fields, or attributes, of a layout.
+/// Where a slot's part of a subscription is among the fields of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seat(u8);
+pub(crate) struct Seat(u8);
 
 impl Seat {
-    /// It is not known whether it is among them.
-    pub const UNCLEAR: Seat = Seat(u8::MAX);
-    /// It is not among them.
-    pub const ABSENT: Seat = Seat(u8::MAX - 5);
+    /// It cannot be among them.
+    pub(crate) const UNCLEAR: Seat = Seat(u8::MAX);
     /// It is not among those of an element, whose number is added.
     const MISSING: u8 = u8::MAX - 4;
 
-    /// At this place; [`Seat::UNCLEAR`] where places end.
-    pub fn of(place: u16) -> Seat {
-        u8::try_from(place).ok().filter(|place| *place < Seat::ABSENT.0).map_or(Seat::UNCLEAR, Seat)
+    pub(crate) fn of(place: u16) -> Seat {
+        u8::try_from(place).ok().filter(|place| *place < Seat::MISSING).map_or(Seat::UNCLEAR, Seat)
     }
 
     pub(crate) fn missing(element: Element) -> Seat {
@@ -191,8 +188,8 @@ impl Seat {
 
     /// The place, if there is one.
     #[inline]
-    pub fn place(self) -> Option<u16> {
-        (self.0 < Seat::ABSENT.0).then_some(self.0.into())
+    pub(crate) fn place(self) -> Option<u16> {
+        (self.0 < Seat::MISSING).then_some(self.0.into())
     }
 }
 

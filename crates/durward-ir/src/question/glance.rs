@@ -52,40 +52,23 @@ impl Glance for Encoded<'_> {
 pub struct Unencoded<'a, A> {
     slots: &'a Slots,
     attributes: &'a A,
-    /// Where the slots' attributes are; of no slot where the request is of no known layout.
-    seats: &'a [Seat],
 }
 
 impl<'a, A: Attributes> Unencoded<'a, A> {
     /// Of a request that nobody adds to.
     #[inline]
     pub fn new(slots: &'a Slots, attributes: &'a A) -> Unencoded<'a, A> {
-        let seat = |(slot, name)| match slots.derived(slot) {
-            Some(_) => Seat::UNCLEAR,
-            None => attributes.seat(name, slots.key(slot)),
-        };
-        let find = || slots.names().map(seat).collect();
-        let seats = slots.known_seats(attributes.layout(), find).unwrap_or_default();
-        Unencoded { slots, attributes, seats }
+        Unencoded { slots, attributes }
     }
 
-    /// Finds the attribute by its name, or that of whose values the slot holds pieces.
-    fn by_name(&self, slot: SlotId) -> Number {
-        if let Some(derived) = self.slots.derived(slot) {
-            return self.piece(derived);
-        }
-        match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
-            Glimpse::Absent => Number::ABSENT,
-            Glimpse::One(value, digest) => number_of(self.slots, slot, value, digest),
-            Glimpse::Unclear => Number::MANY,
-        }
+    #[inline]
+    fn glimpse(&self, slot: SlotId) -> Glimpse<'a> {
+        self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot))
     }
-}
 
-impl<A: Attributes> Unencoded<'_, A> {
+    /// Of a slot that holds pieces of another one's values.
     fn piece(&self, derived: &Derived) -> Number {
-        let slot = derived.source;
-        match self.attributes.glimpse(self.slots.name(slot), self.slots.key(slot)) {
+        match self.glimpse(derived.source) {
             Glimpse::Absent => derived.number(&Reading::Absent).unwrap_or(Number::MANY),
             Glimpse::One(value, _) => derived.number_of(value),
             Glimpse::Unclear => Number::MANY,
@@ -96,13 +79,13 @@ impl<A: Attributes> Unencoded<'_, A> {
 impl<A: Attributes> Glance for Unencoded<'_, A> {
     #[inline]
     fn number(&self, slot: SlotId) -> Number {
-        let seat = self.seats.get(slot.0 as usize).copied().unwrap_or(Seat::UNCLEAR);
-        if seat == Seat::ABSENT {
-            return Number::ABSENT;
+        if let Some(derived) = self.slots.derived(slot) {
+            return self.piece(derived);
         }
-        match self.attributes.seated(seat) {
-            Some((value, digest)) => number_of(self.slots, slot, value, digest),
-            None => self.by_name(slot),
+        match self.glimpse(slot) {
+            Glimpse::Absent => Number::ABSENT,
+            Glimpse::One(value, digest) => number_of(self.slots, slot, value, digest),
+            Glimpse::Unclear => Number::MANY,
         }
     }
 

@@ -1,22 +1,20 @@
-//! Which fields subscriptions and requests have: most of a service's have the same, and where a program finds what it reads
-//! is then found out once.
+//! Which fields subscriptions have: most of a service's have the same, and where a program finds what it reads is then
+//! found out once.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use crate::path::Element;
-use crate::value::Value;
 
-/// The fields of a subscription, or the attributes of a request, in their order. Equal ones are of the very same, but for
-/// [`Layout::NONE`].
+/// The fields of a subscription in their order. Equal ones are of the very same fields, but for [`Layout::NONE`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Layout(u8);
+pub(crate) struct Layout(u8);
 
 /// So many layouts have a number, in this process; those that are met later have none.
 pub(crate) const LAYOUTS_MAX: usize = 64;
 
 /// The names of a layout take no more bytes.
-const NAMES_MAX: usize = 4_096;
+const NAMES_MAX: usize = 2_048;
 
 /// The layouts that have a number, in the order of their numbers.
 #[derive(Clone, Default)]
@@ -36,18 +34,12 @@ thread_local! {
 /// One part of what a layout is of: what kind of part it is, and its text if it has one.
 type Part<'n> = (u8, Option<&'n str>);
 
-/// Above the numbers of elements, which are the parts of subscriptions.
-const CATEGORY: u8 = 0x40;
-const ATTRIBUTE: u8 = 0x41;
-/// Added to the number of a data type.
-const TYPE: u8 = 0x80;
-
 /// What stands for the length of a text that is not there.
 const NO_TEXT: [u8; 4] = u32::MAX.to_le_bytes();
 
 impl Layout {
     /// Of fields that nobody has seen, or too many.
-    pub const NONE: Layout = Layout(0);
+    pub(crate) const NONE: Layout = Layout(0);
 
     /// Of a subscription's fields; `hashes` are those of their names.
     pub(crate) fn of_fields<'n>(
@@ -55,24 +47,6 @@ impl Layout {
         names: impl Iterator<Item = (Element, Option<&'n str>)> + Clone,
     ) -> Layout {
         Layout::of(hashes.fold(0, mixed), names.map(|(element, name)| (element as u8, name)))
-    }
-
-    /// Of the attributes of a request, in their order: the category where another one begins, the identifier, and the
-    /// values, of which only the data types matter. `keys` are the halves of the attributes' [keys](crate::attribute::NameKey).
-    pub fn of_attributes<'n>(
-        keys: &[u32],
-        attributes: impl Iterator<Item = (Option<&'n str>, &'n str, &'n [Value])> + Clone,
-    ) -> Layout {
-        let kind = |value: &Value| TYPE + value.data_type() as u8;
-        let marks = keys.iter().zip(attributes.clone()).flat_map(|(key, (_, _, values))| {
-            std::iter::once(u64::from(*key)).chain(values.iter().map(|value| kind(value).into()))
-        });
-        let parts = attributes.flat_map(|(category, id, values)| {
-            let category = category.map(|category| (CATEGORY, Some(category)));
-            let types = values.iter().map(move |value| (kind(value), None));
-            category.into_iter().chain([(ATTRIBUTE, Some(id))]).chain(types)
-        });
-        Layout::of(marks.fold(0, mixed), parts)
     }
 
     fn of<'n>(digest: u64, parts: impl Iterator<Item = Part<'n>> + Clone) -> Layout {

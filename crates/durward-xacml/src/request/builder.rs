@@ -113,7 +113,7 @@ impl RequestBuilder {
                 values.into_iter().for_each(|value| request.categories.push_value(value));
             }
         }
-        request.noted()
+        request
     }
 
     fn category(&mut self, category: &str) -> &mut Collected {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durward_ir::attribute::NameKey;
 use durward_ir::program::Slots;
-use durward_ir::question::{Attributes, Encoding, Glimpse, Layout, Reading, Seat};
+use durward_ir::question::{Attributes, Encoding, Glimpse, Reading};
 use durward_ir::value::same_text;
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
@@ -37,24 +37,10 @@ pub struct Categories {
     has_echoes: bool,
     /// INVARIANT: of these very attributes, or none: whatever changes them clears it.
     encoding: Encoding,
-    /// The same.
-    layout: Layout,
-}
-
-/// Where a value of an attribute is.
-enum Sole {
-    Absent,
-    /// In [`Categories::values`].
-    At(u32),
-    /// There are several, or they have to be looked for.
-    Unclear,
 }
 
 /// Up to this many categories are compared with each other; a request with more is looked at closely when decided.
 const COMPARED_MAX: usize = 16;
-
-/// Requests with more values have no layout.
-const SEATED_MAX: usize = 128;
 
 /// One category (`<Attributes>`). Reach its attributes through [`CategoryView`].
 #[derive(Clone, Debug)]
@@ -110,7 +96,6 @@ impl Categories {
             may_mean_several: false,
             has_echoes: false,
             encoding: Encoding::none(),
-            layout: Layout::NONE,
         }
     }
 
@@ -124,27 +109,6 @@ impl Categories {
             digests: Vec::with_capacity(attributes),
             ..Categories::new()
         }
-    }
-
-    /// Notes which attributes there are, so that they are found faster. Whoever has read a request does so; changing the
-    /// attributes forgets it.
-    pub fn note_layout(&mut self) {
-        let is_plain = !self.has_repeated_keys && self.attributes.iter().all(|one| one.issuer.is_none());
-        if !is_plain || self.values.len() > SEATED_MAX {
-            return;
-        }
-        let attributes = (0..).zip(&self.attributes).map(|(at, attribute)| {
-            let category = self.list.get(attribute.category as usize);
-            let begins = category.filter(|category| category.attributes.start == at);
-            let category = begins.map(|category| category.category.as_str());
-            (category, attribute.id.as_str(), part(&self.values, &attribute.values))
-        });
-        self.layout = Layout::of_attributes(&self.keys, attributes);
-    }
-
-    fn forget(&mut self) {
-        self.encoding = Encoding::none();
-        self.layout = Layout::NONE;
     }
 
     /// Looks up ahead what the slots of a program hold of these attributes. Changing the attributes forgets it.
@@ -277,7 +241,7 @@ impl Categories {
     /// Starts an attribute of the category begun last; the values that follow belong to it. Nothing happens
     /// where no category was begun.
     pub fn begin_attribute(&mut self, id: SmolStr, issuer: Option<SmolStr>, include_in_result: bool) {
-        self.forget();
+        self.encoding = Encoding::none();
         let Some(number) = self.list.len().checked_sub(1) else { return };
         let Some(category) = self.list.last_mut() else { return };
         let key = NameKey::of(&category.category, &id);
@@ -299,7 +263,7 @@ impl Categories {
 
     /// Adds a value to the attribute begun last. Nothing happens where none was begun.
     pub fn push_value(&mut self, value: Value) {
-        self.forget();
+        self.encoding = Encoding::none();
         if let Some(attribute) = self.attributes.last_mut() {
             self.digests.push(if value.is_internable() { value.content_hash() } else { 0 });
             self.values.push(value);
@@ -334,31 +298,6 @@ impl Categories {
         same_text(&attribute.id, &name.id)
             && category.is_some_and(|category| is_same(&category.category, &name.category))
             && name.issuer.as_ref().is_none_or(|issuer| attribute.issuer.as_ref() == Some(issuer))
-    }
-
-    /// Where the value of this name and type is, if it is one alone.
-    #[inline]
-    fn sole(&self, name: &AttributeName, key: NameKey) -> Sole {
-        if self.key_bits & bit(key) == 0 {
-            return Sole::Absent;
-        }
-        let wanted = key.half();
-        let Some(at) = self.keys.iter().position(|known| *known == wanted) else { return Sole::Absent };
-        if self.has_repeated_keys {
-            return Sole::Unclear;
-        }
-        let attribute = self.attributes.get(at).filter(|attribute| self.is_named(attribute, name));
-        let Some(attribute) = attribute else { return Sole::Absent };
-        match part(&self.values, &attribute.values) {
-            [value] if value.data_type() == name.data_type => Sole::At(attribute.values.start),
-            [_] | [] => Sole::Absent,
-            [_, _, ..] => Sole::Unclear,
-        }
-    }
-
-    #[inline]
-    fn valued(&self, place: u32) -> Option<(&Value, u64)> {
-        Some((self.values.get(place as usize)?, *self.digests.get(place as usize)?))
     }
 
     /// What [`Attributes::glimpse`] cannot see at once.
@@ -406,31 +345,24 @@ impl Attributes for Categories {
 
     #[inline]
     fn glimpse<'a>(&'a self, name: &AttributeName, key: NameKey) -> Glimpse<'a> {
-        match self.sole(name, key) {
-            Sole::Absent => Glimpse::Absent,
-            Sole::At(place) => {
-                self.valued(place).map_or(Glimpse::Absent, |(value, digest)| Glimpse::One(value, digest))
+        if self.key_bits & bit(key) == 0 {
+            return Glimpse::Absent;
+        }
+        let wanted = key.half();
+        let Some(at) = self.keys.iter().position(|known| *known == wanted) else { return Glimpse::Absent };
+        if self.has_repeated_keys {
+            return Glimpse::Unclear;
+        }
+        let attribute = self.attributes.get(at).filter(|attribute| self.is_named(attribute, name));
+        let Some(attribute) = attribute else { return Glimpse::Absent };
+        match part(&self.values, &attribute.values) {
+            [value] if value.data_type() == name.data_type => {
+                let digest = self.digests.get(attribute.values.start as usize).copied().unwrap_or_default();
+                Glimpse::One(value, digest)
             }
-            Sole::Unclear => Glimpse::Unclear,
+            [_] | [] => Glimpse::Absent,
+            [_, _, ..] => Glimpse::Unclear,
         }
-    }
-
-    #[inline]
-    fn layout(&self) -> Layout {
-        self.layout
-    }
-
-    fn seat(&self, name: &AttributeName, key: NameKey) -> Seat {
-        match self.sole(name, key) {
-            Sole::Absent => Seat::ABSENT,
-            Sole::At(place) => u16::try_from(place).map_or(Seat::UNCLEAR, Seat::of),
-            Sole::Unclear => Seat::UNCLEAR,
-        }
-    }
-
-    #[inline]
-    fn seated(&self, seat: Seat) -> Option<(&Value, u64)> {
-        self.valued(seat.place()?.into())
     }
 }
 

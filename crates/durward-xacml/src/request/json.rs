@@ -36,7 +36,7 @@ impl Request {
             let document: DocumentJson<'_> = json::read(bytes, limits)?;
             read_request(&document.request, limits)
         };
-        read().map(Request::noted).map_err(|error| *error)
+        read().map_err(|error| *error)
     }
 }
 

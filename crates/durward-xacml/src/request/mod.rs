@@ -103,12 +103,6 @@ impl Request {
         }
     }
 
-    /// With a note of which attributes there are.
-    fn noted(mut self) -> Request {
-        self.categories.note_layout();
-        self
-    }
-
     /// Starts a request made in code.
     ///
     /// ```

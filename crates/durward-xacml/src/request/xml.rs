@@ -28,7 +28,7 @@ impl Request {
     /// The text is not UTF-8, not well-formed XML, has a document type declaration, is not what the schema of its
     /// version asks for, holds a value that is not of its data type, or goes beyond the limits.
     pub fn from_xml_within(bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
-        read(bytes, limits).map(Request::noted).map_err(|error| *error)
+        read(bytes, limits).map_err(|error| *error)
     }
 }
 
