@@ -30,6 +30,7 @@ mod server;
 mod settings;
 pub mod sources;
 mod state;
+mod subject;
 mod tls;
 mod wire;
 

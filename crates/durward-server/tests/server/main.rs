@@ -30,6 +30,7 @@ mod rsocket;
 mod sapl;
 mod sapl_policies;
 mod settings;
+mod subjects;
 mod support;
 mod tenants;
 #[cfg(feature = "tls")]
