@@ -23,6 +23,7 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod proxies;
 mod recorded;
 mod remote_bundles;
 mod routes;
