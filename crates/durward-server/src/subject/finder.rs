@@ -58,10 +58,10 @@ impl SessionFinder {
 
 /// A token as text (one with points in it is a JWT), or as subjects have it: `{"session": ...}`, `{"jwt": ...}`.
 fn shown(entity: &Value) -> Option<Shown> {
-    match entity {
-        Value::Text(token) if token.contains('.') => Some(Shown::Jwt(SmolStr::from(token.as_str()))),
-        Value::Text(token) => Some(Shown::Session(SmolStr::from(token.as_str()))),
-        other => document::shown(other),
+    match entity.as_text() {
+        Some(token) if token.contains('.') => Some(Shown::Jwt(SmolStr::from(token))),
+        Some(token) => Some(Shown::Session(SmolStr::from(token))),
+        None => document::shown(entity),
     }
 }
 
