@@ -33,10 +33,12 @@ pub enum Counter {
     OrderDropped,
     /// Lines of the audit that could not be written.
     AuditLost,
+    /// How often the disk was waited for with lines of the audit.
+    AuditSynced,
 }
 
 /// All there are, with the names they have in metrics.
-const NAMES: [(Counter, &str); 12] = [
+const NAMES: [(Counter, &str); 13] = [
     (Counter::Validated, "validated"),
     (Counter::ValidationRefused, "validation_refused"),
     (Counter::ValidationUnavailable, "validation_unavailable"),
@@ -49,6 +51,7 @@ const NAMES: [(Counter, &str); 12] = [
     (Counter::Revoked, "revoked"),
     (Counter::OrderDropped, "order_dropped"),
     (Counter::AuditLost, "audit_lost"),
+    (Counter::AuditSynced, "audit_synced"),
 ];
 
 /// Alone on its cache lines: validation on one core must not wait for another's count.

@@ -119,28 +119,77 @@ impl Journal {
     /// # Errors
     /// One is too long, or the disk did not take them: then all is as before.
     pub fn replace(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
-        let bytes = [HEAD.as_slice(), &write(entries)?].concat();
-        let aside = self.path.with_extension("new");
+        let mut replacement = self.replacement()?;
+        replacement.add(entries)?;
+        self.put(replacement)
+    }
+
+    /// Begins a file that is to be put in the place of this one, for more entries than are to be held in memory. One that is not put
+    /// there has no effect.
+    ///
+    /// # Errors
+    /// It cannot be made, or another one is being made.
+    pub fn replacement(&self) -> Result<Replacement, IdentityError> {
+        let path = self.path.with_extension("new");
         let made = || -> std::io::Result<File> {
             let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&aside)?;
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
             lock(&file).map_err(std::io::Error::other)?;
-            file.write_all(&bytes)?;
+            // One that was given up may have left something.
+            file.set_len(0)?;
+            file.write_all(HEAD)?;
+            Ok(file)
+        };
+        let file = made().map_err(|error| self.failed("replace", &error))?;
+        Ok(Replacement { path, file, length: HEAD.len() as u64, entries: 0 })
+    }
+
+    /// Puts it in the place of this file: a crash leaves the one or the other.
+    ///
+    /// # Errors
+    /// The disk did not take it: then all is as before.
+    pub fn put(&mut self, replacement: Replacement) -> Result<(), IdentityError> {
+        let Replacement { path, file, length, entries } = replacement;
+        let put = || -> std::io::Result<()> {
             file.sync_all()?;
-            std::fs::rename(&aside, &self.path)?;
+            std::fs::rename(&path, &self.path)?;
             if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
                 File::open(folder)?.sync_all()?;
             }
-            Ok(file)
+            Ok(())
         };
-        self.file = made().map_err(|error| self.failed("replace", &error))?;
-        self.length = bytes.len() as u64;
-        self.entries = entries.len();
+        put().map_err(|error| self.failed("replace", &error))?;
+        (self.file, self.length, self.entries) = (file, length, entries);
         Ok(())
     }
 
     fn failed(&self, what: &str, error: &std::io::Error) -> IdentityError {
         IdentityError::new(format!("cannot {what} `{}`: {error}", self.path.display()))
+    }
+}
+
+/// A file that is being made, to be put in the place of a journal.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    entries: usize,
+}
+
+impl Replacement {
+    /// Adds entries.
+    ///
+    /// # Errors
+    /// One is too long, or the disk did not take them: then this is of no use any more.
+    pub fn add(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
+        let bytes = write(entries)?;
+        self.file.write_all(&bytes).map_err(|error| {
+            IdentityError::new(format!("cannot write `{}`: {error}", self.path.display()))
+        })?;
+        self.length += bytes.len() as u64;
+        self.entries += entries.len();
+        Ok(())
     }
 }
 
@@ -271,6 +320,19 @@ mod tests {
         let (journal, entries) = Journal::open(&path).unwrap();
         assert_eq!(entries, [b"all".to_vec(), b"more".to_vec()]);
         assert_eq!(journal.entries(), 2);
+        let mut given_up = journal.replacement().unwrap();
+        given_up.add(&[b"nothing", b"of", b"this"]).unwrap();
+        assert!(journal.replacement().is_err(), "one at a time");
+        drop(given_up);
+        let mut in_pieces = journal.replacement().unwrap();
+        in_pieces.add(&[b"a", b"b"]).unwrap();
+        in_pieces.add(&[b"c"]).unwrap();
+        let mut journal = journal;
+        journal.put(in_pieces).unwrap();
+        journal.append(&[b"d"]).unwrap();
+        drop(journal);
+        let (_, entries) = Journal::open(&path).unwrap();
+        assert_eq!(entries, [b"a", b"b", b"c", b"d"].map(|entry| entry.to_vec()));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

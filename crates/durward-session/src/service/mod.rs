@@ -4,6 +4,7 @@ mod administer;
 mod holder;
 mod listing;
 mod login;
+mod names;
 mod standing;
 
 use std::collections::HashMap;
