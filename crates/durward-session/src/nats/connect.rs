@@ -1,9 +1,10 @@
 //! The connection: made again when it is lost, with growing pauses.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, Server};
 use durward_identity::IdentityError;
 use tokio::sync::watch;
 
@@ -45,7 +46,8 @@ impl Options {
         options = match &settings.login {
             NatsLogin::Nobody => options,
             NatsLogin::Credentials(path) => options
-                .credentials(&secret(path)?)
+                // Its last line must end, or it is not found.
+                .credentials(&(secret(path)? + "\n"))
                 .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))?,
             NatsLogin::Password(user, path) => options.user_and_password(user.clone(), secret(path)?),
             NatsLogin::Token(path) => options.token(secret(path)?),
@@ -73,10 +75,18 @@ impl Options {
         settings: &NatsSettings,
     ) -> Result<(Client, watch::Receiver<Connection>), String> {
         let (sender, receiver) = watch::channel(Connection::default());
-        let options = self.0.event_callback(move |event| {
-            see(&sender, &event);
-            std::future::ready(())
-        });
+        let complaint = Arc::new(Mutex::new(String::new()));
+        let options = self
+            .0
+            .event_callback(move |event| {
+                see(&sender, &event);
+                std::future::ready(())
+            })
+            // It chooses nothing: before each attempt, it is told how the last ones ended.
+            .reconnect_to_server_callback(move |servers, _| {
+                complain(&complaint, &servers);
+                std::future::ready(None)
+            });
         let client = options.connect(&settings.servers).await.map_err(|error| error.to_string())?;
         Ok((client, receiver))
     }
@@ -88,10 +98,30 @@ fn see(connection: &watch::Sender<Connection>, event: &Event) {
             connection.send_modify(|it| *it = Connection { is_up: true, count: it.count + 1 })
         }
         Event::Disconnected | Event::Closed => connection.send_modify(|it| it.is_up = false),
-        Event::ServerError(_) | Event::ClientError(_) => tracing::warn!("session store: {event}"),
+        Event::ServerError(_) => tracing::warn!("session store: {event}"),
+        // An attempt that failed, without the reason: see `complain`.
+        Event::ClientError(_) => tracing::debug!("session store: {event}"),
         Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) => {
             tracing::info!("session store: {event}")
         }
+    }
+}
+
+/// Says why servers cannot be reached, once for each reason.
+fn complain(said: &Mutex<String>, servers: &[Server]) {
+    let reason = |server: &Server| {
+        let error = server.last_error.as_deref().filter(|_| server.failed_attempts > 0)?;
+        Some(format!("{}: {error}", server.addr.as_url_str()))
+    };
+    let mut reasons: Vec<String> = servers.iter().filter_map(reason).collect();
+    reasons.sort();
+    let reasons = reasons.join("; ");
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    if *said != reasons {
+        if !reasons.is_empty() {
+            tracing::warn!("cannot connect to the session store: {reasons}");
+        }
+        *said = reasons;
     }
 }
 

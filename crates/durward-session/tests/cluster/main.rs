@@ -12,6 +12,11 @@
 mod load;
 mod nodes;
 mod one;
+
+#[path = "../support/certificates.rs"]
+mod certificates;
+#[path = "../support/nats_servers.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
 mod servers;
 
 use std::sync::Arc;
