@@ -10,11 +10,11 @@ use tokio::time::sleep;
 
 use crate::nodes::Plan;
 use crate::servers::Servers;
-use crate::{alone, cannot_say, certificates};
+use crate::{cannot_say, certificates, turn};
 
 #[tokio::test]
 async fn a_record_that_cannot_be_read_keeps_nodes_from_going_on_without_it() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("garbage", "").await else { return };
     let plan = Plan::one(servers.addresses(), "garbage", Mode::AssuredWrite);
     let node = plan.ready().await;
@@ -30,7 +30,7 @@ async fn a_record_that_cannot_be_read_keeps_nodes_from_going_on_without_it() {
 
 #[tokio::test]
 async fn a_stream_that_was_made_anew_is_not_taken_for_the_one_before() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("anew", "").await else { return };
     let plan = Plan::one(servers.addresses(), "anew", Mode::AssuredWrite);
     let node = plan.ready().await;
@@ -48,7 +48,7 @@ async fn a_stream_that_was_made_anew_is_not_taken_for_the_one_before() {
 
 #[tokio::test]
 async fn a_stream_that_would_lose_records_is_not_used() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("small", "").await else { return };
     let client = async_nats::connect(servers.addresses()).await.unwrap();
     let config = Config {
@@ -74,7 +74,7 @@ impl Drop for Folder {
 
 #[tokio::test]
 async fn the_store_is_reached_under_tls_with_a_password_from_a_file() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let folder = Folder(std::env::temp_dir().join(format!("durward-nats-tls-{}", std::process::id())));
     if !certificates::can_be_made() {
         return;
