@@ -256,6 +256,14 @@ impl Sessions {
         self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
     }
 
+    /// Whether a session was ended before its time, as far as is known here.
+    pub fn is_revoked(&self, user: &User, id: SessionId, stamp: Stamp) -> bool {
+        let part = self.part(user.key()).read();
+        stamp <= self.all_before()
+            || self.ended.contains(id)
+            || part.get(id).is_none() && part.is_revoked(user.key(), stamp)
+    }
+
     /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
     pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
         let mut found = Vec::new();

@@ -22,7 +22,7 @@ use durward_identity::session::{
 };
 use durward_identity::user::Account;
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Clock;
 use crate::audit::AuditLog;
@@ -30,7 +30,8 @@ use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::Question;
-use crate::outcome::{Ended, Failed, Granted, Who};
+use crate::listeners::{Listeners, SessionNews};
+use crate::outcome::{Failed, Granted, Who};
 use crate::settings::ServiceSettings;
 
 /// How often it is looked whether there is a key yet.
@@ -58,7 +59,7 @@ pub(crate) struct Parts {
     pub(crate) secret: [u8; 32],
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     pub(crate) questions: mpsc::Sender<Question>,
-    pub(crate) ended: broadcast::Sender<Ended>,
+    pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<AuditLog>,
@@ -129,9 +130,10 @@ impl Service {
         is_up
     }
 
-    /// Hears of sessions that end before their time, on any node, from now on. What ends of itself (its time, lying unused) is not told.
-    pub fn ended(&self) -> EndedSessions {
-        EndedSessions(self.0.parts.ended.subscribe())
+    /// Hears from now on when a session ends before its time, on any node. What ends of itself (its time, lying unused) is not told, and
+    /// neither is what was there before: look at the session once more after this.
+    pub fn news_of(&self, who: &Who) -> SessionNews {
+        self.0.parts.listeners.listen(who)
     }
 
     /// A key for a purpose of a surface's own, made of the cluster's secret: the same on all nodes, different for each purpose.
@@ -346,19 +348,4 @@ fn from(event: AuditEvent, address: Option<IpAddr>) -> AuditEvent {
 /// Names a session in text that came from outside.
 pub(crate) fn of_session(event: AuditEvent, user: &User, id: SessionId) -> AuditEvent {
     event.of(user).session(id)
-}
-
-/// Hears of sessions that end.
-#[derive(Debug)]
-pub struct EndedSessions(broadcast::Receiver<Ended>);
-
-impl EndedSessions {
-    /// The next that end. `None` when the node has stopped.
-    pub async fn next(&mut self) -> Option<Ended> {
-        match self.0.recv().await {
-            Ok(ended) => Some(ended),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(Ended::Missed),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
-    }
 }

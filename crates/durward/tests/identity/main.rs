@@ -16,6 +16,7 @@ mod load;
 mod node;
 mod recovery;
 mod store_login;
+mod streams;
 
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
