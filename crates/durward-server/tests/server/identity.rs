@@ -279,6 +279,30 @@ fn a_logout_wakes_the_live_decisions_of_its_session_and_no_others() {
 }
 
 #[test]
+fn what_others_change_about_a_user_is_decided_anew_and_ends_his_sessions_where_it_must() {
+    let server = start("");
+    let (anna, berta) = (token(&server, "anna"), token(&server, "berta"));
+    let mut of_anna = Stream::open(&server, "/api/pdp/decide", &ask(&anna));
+    let mut of_berta = Stream::open(&server, "/api/pdp/decide", &ask(&berta));
+    assert_eq!(
+        (&of_anna.next()["decision"], &of_berta.next()["decision"]),
+        (&json!("PERMIT"), &json!("DENY"))
+    );
+    // As `durward users` does it, from another process.
+    let users = Users::open(&server.directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
+    let account = |name: &str| users.list().into_iter().find(|account| account.subject == name).unwrap();
+    users.put(Account { groups: vec!["staff".to_owned()], ..account("berta") }).unwrap();
+    assert_eq!(of_berta.next()["decision"], "PERMIT");
+    assert!(is_valid(&server, &berta), "another group ends no session");
+    users.put(Account { disabled: true, ..account("anna") }).unwrap();
+    assert_eq!(of_anna.next()["decision"], "DENY");
+    server.eventually("her session ends", |server| !is_valid(server, &anna));
+    let refused = post(&server, "/v1/login", None, &json!({ "user": "anna", "password": "secret" }));
+    assert_eq!(refused.status, 401);
+    assert!(is_valid(&server, &berta));
+}
+
+#[test]
 fn of_several_live_decisions_only_those_of_the_session_turn() {
     let server = start("");
     let (anna, other) = (token(&server, "anna"), token(&server, "anna"));

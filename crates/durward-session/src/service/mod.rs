@@ -1,6 +1,7 @@
 //! The service: what surfaces ask.
 
 mod administer;
+mod follow;
 mod holder;
 mod listing;
 mod login;
@@ -20,9 +21,9 @@ use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
     Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
 };
-use durward_identity::user::Account;
+use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{RwLock, mpsc, oneshot, watch};
 
 use crate::Clock;
 use crate::audit::AuditLog;
@@ -49,6 +50,11 @@ struct Inner {
     challenges: Challenges,
     throttle: Mutex<Throttle>,
     asks: AtomicU64,
+    /// The users that others may change.
+    stores: Vec<Arc<dyn UserStore>>,
+    due: Mutex<follow::Due>,
+    /// Held for reading while a session begins, and for writing while changes of users are taken in.
+    beginning: RwLock<()>,
 }
 
 /// What a service is made of.
@@ -70,7 +76,13 @@ impl Service {
     pub(crate) fn new(parts: Parts) -> Service {
         let challenges = Challenges::new(&parts.secret);
         let throttle = Mutex::new(Throttle::new(parts.settings.throttle));
-        Service(Arc::new(Inner { parts, challenges, throttle, asks: AtomicU64::new(0) }))
+        let stores = follow::stores_of(parts.realms.values());
+        let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
+        let runtime = parts.runtime.clone();
+        let service = Service(Arc::new(Inner { parts, challenges, throttle, asks, stores, due, beginning }));
+        // It ends with the runtime, or with the last of those who have the service.
+        runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
+        service
     }
 
     /// How the node works.
