@@ -35,10 +35,12 @@ pub enum Counter {
     AuditLost,
     /// Live decisions that were woken because their session may have ended.
     ListenerWoken,
+    /// How often the disk was waited for with lines of the audit.
+    AuditSynced,
 }
 
 /// All there are, with the names they have in metrics.
-const NAMES: [(Counter, &str); 13] = [
+const NAMES: [(Counter, &str); 14] = [
     (Counter::Validated, "validated"),
     (Counter::ValidationRefused, "validation_refused"),
     (Counter::ValidationUnavailable, "validation_unavailable"),
@@ -52,6 +54,7 @@ const NAMES: [(Counter, &str); 13] = [
     (Counter::OrderDropped, "order_dropped"),
     (Counter::AuditLost, "audit_lost"),
     (Counter::ListenerWoken, "listener_woken"),
+    (Counter::AuditSynced, "audit_synced"),
 ];
 
 /// Alone on its cache lines: validation on one core must not wait for another's count.

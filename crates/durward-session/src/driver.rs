@@ -108,6 +108,11 @@ impl Driver {
                 Ok(records) => drop(to.send(Knowledge { applied: self.node.outlook().applied, records })),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
             },
+            Told::Part(turn, to) => match self.node.knowledge_part(turn) {
+                // The same.
+                Ok(part) => drop(to.send(part)),
+                Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
+            },
         }
     }
 

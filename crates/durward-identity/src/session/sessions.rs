@@ -284,6 +284,16 @@ impl Sessions {
         found
     }
 
+    /// Some of the users who have sessions here, at most so many. Looks at all users, a part at a time.
+    pub fn users(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<User> {
+        let mut found: Vec<User> = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            found.extend(part.users().filter(|user| wanted(user)).take(max - found.len()));
+        }
+        found
+    }
+
     /// How many sessions are known.
     pub fn live_count(&self) -> usize {
         self.live.load(Ordering::Relaxed)
@@ -473,18 +483,22 @@ impl Sessions {
         SHARDS
     }
 
-    /// All sessions with their last use; then what is revoked. For a node that asks another what it knows.
-    pub(crate) fn snapshot(&self) -> (Vec<(Live, Moment)>, Vec<Revocation>) {
+    /// What has ended, beside what [`Sessions::snapshot_of_part`] tells.
+    pub(crate) fn snapshot_of_ended(&self) -> Vec<Revocation> {
         let mut revocations = vec![Revocation::All { before: self.all_before() }];
         let ended = self.ended.all();
         revocations.extend(ended.chunks(ENDED_MAX).map(|some| Revocation::Ended { sessions: some.to_vec() }));
-        let mut live = Vec::new();
-        for part in &self.parts {
-            let part = part.read();
-            live.extend(part.live());
-            revocations.extend(part.revoked_users().map(|(user, before)| Revocation::User { user, before }));
-        }
-        (live, revocations)
+        revocations
+    }
+
+    /// The sessions of a part of the table with their last use, and which users' were ended up to when. Nothing where there are no
+    /// more parts. For a node that asks another what it knows.
+    #[expect(clippy::type_complexity, reason = "two lists for one caller")]
+    pub(crate) fn snapshot_of_part(&self, number: usize) -> Option<(Vec<(Live, Moment)>, Vec<Revocation>)> {
+        let part = self.parts.get(number)?.read();
+        let users = part.revoked_users();
+        let revocations = users.map(|(user, before)| Revocation::User { user, before }).collect();
+        Some((part.live().collect(), revocations))
     }
 
     fn all_before(&self) -> Stamp {

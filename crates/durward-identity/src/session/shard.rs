@@ -382,6 +382,11 @@ impl Shard {
         })
     }
 
+    /// Those who have sessions.
+    pub(super) fn users(&self) -> impl Iterator<Item = User> {
+        self.users.iter().filter_map(|(_, user)| User::of_key(&user.key))
+    }
+
     /// The users whose sessions were ended, up to which stamp.
     pub(super) fn revoked_users(&self) -> impl Iterator<Item = (User, Stamp)> {
         self.revoked_users.iter().filter_map(|user| Some((User::of_key(&user.key)?, user.before)))

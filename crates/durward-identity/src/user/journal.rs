@@ -7,9 +7,11 @@
 //! An entry that is not whole at the end of the file is what a crash leaves of a write that nobody was told of: it is cut off.
 //! Damage before the end is an error. A write is done when the disk has it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 
@@ -25,13 +27,30 @@ pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 /// Length (4) and digest (8) before each entry.
 const BEFORE: usize = 12;
 
+/// How long a file that another process has is waited for, in steps.
+const LOCK_PATIENCE: (u32, Duration) = (100, Duration::from_millis(20));
+
+/// Locks a file for this process. For two seconds it is waited for another one that is about to end, or that has been
+/// started with this very file open and has yet to let go of it.
+///
+/// # Errors
+/// Another process has it, or there are no locks where it is.
+pub fn lock(file: &File) -> Result<(), TryLockError> {
+    let (steps, pause) = LOCK_PATIENCE;
+    for _ in 0..steps {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(pause),
+            done => return done,
+        }
+    }
+    file.try_lock()
+}
+
 /// A journal that is open. One process at a time has it.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Whether the file itself is locked; else whoever has it open sees to it that he is alone.
-    is_exclusive: bool,
     /// INVARIANT: up to here, the file holds whole entries and nothing else.
     length: u64,
     entries: usize,
@@ -44,10 +63,10 @@ impl Journal {
     /// The file cannot be read or written, another process has it, or it is damaged before its end.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
         let file = open_file(path, true)?;
-        file.try_lock().map_err(|error| {
+        lock(&file).map_err(|error| {
             IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
         })?;
-        Journal::begin(path, file, true)
+        Journal::begin(path, file)
     }
 
     /// The same for one that others have open as well; the caller sees to it that nobody writes meanwhile. `may_begin` says whether one
@@ -56,14 +75,10 @@ impl Journal {
         path: &Path,
         may_begin: bool,
     ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
-        Journal::begin(path, open_file(path, may_begin)?, false)
+        Journal::begin(path, open_file(path, may_begin)?)
     }
 
-    fn begin(
-        path: &Path,
-        mut file: File,
-        is_exclusive: bool,
-    ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+    fn begin(path: &Path, mut file: File) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
         let failed = |what: &str, error: std::io::Error| {
             IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
         };
@@ -77,7 +92,7 @@ impl Journal {
         }
         let (entries, length) = read_entries(&bytes).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
-        let journal = Journal { path: path.to_owned(), file, is_exclusive, length, entries: entries.len() };
+        let journal = Journal { path: path.to_owned(), file, length, entries: entries.len() };
         Ok((journal, entries))
     }
 
@@ -153,27 +168,49 @@ impl Journal {
     /// # Errors
     /// One is too long, or the disk did not take them: then all is as before.
     pub fn replace(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
-        let bytes = [HEAD.as_slice(), &write(entries)?].concat();
-        let aside = self.path.with_extension("new");
+        let mut replacement = self.replacement()?;
+        replacement.add(entries)?;
+        self.put(replacement)
+    }
+
+    /// Begins a file that is to be put in the place of this one, for more entries than are to be held in memory. One that is not put
+    /// there has no effect.
+    ///
+    /// # Errors
+    /// It cannot be made, or another one is being made.
+    pub fn replacement(&self) -> Result<Replacement, IdentityError> {
+        let path = self.path.with_extension("new");
         let made = || -> std::io::Result<File> {
             let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(true);
-            let mut file = private(&mut options).open(&aside)?;
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = private(&mut options).open(&path)?;
             belongs_with(&file, &self.path);
-            if self.is_exclusive {
-                file.try_lock().map_err(std::io::Error::other)?;
-            }
-            file.write_all(&bytes)?;
+            lock(&file).map_err(std::io::Error::other)?;
+            // One that was given up may have left something.
+            file.set_len(0)?;
+            file.write_all(HEAD)?;
+            Ok(file)
+        };
+        let file = made().map_err(|error| self.failed("replace", &error))?;
+        Ok(Replacement { path, file, length: HEAD.len() as u64, entries: 0 })
+    }
+
+    /// Puts it in the place of this file: a crash leaves the one or the other.
+    ///
+    /// # Errors
+    /// The disk did not take it: then all is as before.
+    pub fn put(&mut self, replacement: Replacement) -> Result<(), IdentityError> {
+        let Replacement { path, file, length, entries } = replacement;
+        let put = || -> std::io::Result<()> {
             file.sync_all()?;
-            std::fs::rename(&aside, &self.path)?;
+            std::fs::rename(&path, &self.path)?;
             if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
                 File::open(folder)?.sync_all()?;
             }
-            Ok(file)
+            Ok(())
         };
-        self.file = made().map_err(|error| self.failed("replace", &error))?;
-        self.length = bytes.len() as u64;
-        self.entries = entries.len();
+        put().map_err(|error| self.failed("replace", &error))?;
+        (self.file, self.length, self.entries) = (file, length, entries);
         Ok(())
     }
 
@@ -211,6 +248,31 @@ fn open_file(path: &Path, may_begin: bool) -> Result<File, IdentityError> {
     private(&mut options)
         .open(path)
         .map_err(|error| IdentityError::new(format!("cannot open `{}`: {error}", path.display())))
+}
+
+/// A file that is being made, to be put in the place of a journal.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    entries: usize,
+}
+
+impl Replacement {
+    /// Adds entries.
+    ///
+    /// # Errors
+    /// One is too long, or the disk did not take them: then this is of no use any more.
+    pub fn add(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
+        let bytes = write(entries)?;
+        self.file.write_all(&bytes).map_err(|error| {
+            IdentityError::new(format!("cannot write `{}`: {error}", self.path.display()))
+        })?;
+        self.length += bytes.len() as u64;
+        self.entries += entries.len();
+        Ok(())
+    }
 }
 
 fn write(entries: &[&[u8]]) -> Result<Vec<u8>, IdentityError> {
@@ -340,6 +402,19 @@ mod tests {
         let (journal, entries) = Journal::open(&path).unwrap();
         assert_eq!(entries, [b"all".to_vec(), b"more".to_vec()]);
         assert_eq!(journal.entries(), 2);
+        let mut given_up = journal.replacement().unwrap();
+        given_up.add(&[b"nothing", b"of", b"this"]).unwrap();
+        assert!(journal.replacement().is_err(), "one at a time");
+        drop(given_up);
+        let mut in_pieces = journal.replacement().unwrap();
+        in_pieces.add(&[b"a", b"b"]).unwrap();
+        in_pieces.add(&[b"c"]).unwrap();
+        let mut journal = journal;
+        journal.put(in_pieces).unwrap();
+        journal.append(&[b"d"]).unwrap();
+        drop(journal);
+        let (_, entries) = Journal::open(&path).unwrap();
+        assert_eq!(entries, [b"a", b"b", b"c", b"d"].map(|entry| entry.to_vec()));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

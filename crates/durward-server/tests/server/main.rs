@@ -23,6 +23,7 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod proxies;
 mod recorded;
 mod remote_bundles;
 mod routes;
@@ -30,6 +31,7 @@ mod rsocket;
 mod sapl;
 mod sapl_policies;
 mod settings;
+mod subjects;
 mod support;
 mod tenants;
 #[cfg(feature = "tls")]

@@ -1,5 +1,6 @@
 //! The connection: made again when it is lost, with growing pauses.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,6 +13,9 @@ use super::settings::{NatsLogin, NatsSettings};
 
 /// A file with a password, a token or credentials is no longer than that.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// What is looked at of a file with certificates.
+const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How often the server is asked whether it is there; after three questions without an answer, another one is tried.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -55,12 +59,12 @@ impl Options {
         let is_tls = settings.tls || settings.servers.iter().any(|server| server.starts_with("tls://"));
         options = options.require_tls(is_tls);
         if let Some(ca) = &settings.ca_file {
-            readable(ca)?;
+            pem(ca)?;
             options = options.add_root_certificates(ca.clone());
         }
         if let Some((certificate, key)) = &settings.certificate {
-            readable(certificate)?;
-            readable(key)?;
+            pem(certificate)?;
+            pem(key)?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         Ok(Options(options))
@@ -131,10 +135,17 @@ fn pause(attempts: usize) -> Duration {
     (Duration::from_millis(50) * 2_u32.pow(doublings)).min(PAUSE_MAX)
 }
 
-fn readable(path: &Path) -> Result<(), IdentityError> {
-    std::fs::File::open(path)
-        .map(drop)
-        .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))
+/// That a file holds what looks like certificates or a key: the client finds out only when it connects, and tries for ever.
+fn pem(path: &Path) -> Result<(), IdentityError> {
+    let failed = |message: String| IdentityError::new(message).of(path.display());
+    let mut text = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(PEM_BYTES_MAX).read_to_end(&mut text));
+    read.map_err(|error| failed(error.to_string()))?;
+    let begins = b"-----BEGIN ";
+    if text.windows(begins.len()).any(|window| window == begins) {
+        return Ok(());
+    }
+    Err(failed("holds neither certificates nor a key in PEM".to_owned()))
 }
 
 /// What a file holds, without the end of its last line.

@@ -220,7 +220,7 @@ impl Service {
 
     /// Whether he may try now.
     pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Attempt, Refused> {
-        let attempt = self.throttle().attempt(self.now(), user, address);
+        let attempt = self.throttle().attempt(self.now(), &self.counted_as(user), address);
         match attempt {
             Ok(attempt) => Ok(attempt),
             Err(delay) => {

@@ -5,6 +5,7 @@ mod follow;
 mod holder;
 mod listing;
 mod login;
+mod names;
 mod standing;
 
 use std::collections::HashMap;

@@ -247,15 +247,7 @@ impl Work {
         if !is_long || self.is_lost {
             return;
         }
-        let Some(knowledge) = self.node.knowledge().await else { return };
-        let replaced = self
-            .with_file(move |file| {
-                let entries: Vec<Vec<u8>> = knowledge.records.iter().map(Record::to_bytes).collect();
-                let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
-                file.replace(&entries)
-            })
-            .await;
-        match replaced {
+        match self.replace().await {
             Ok(()) => {
                 tracing::debug!(from = length, to = self.length(), "the journal of sessions was shortened")
             }
@@ -265,15 +257,45 @@ impl Work {
         self.replaced_to = self.length();
     }
 
+    /// Puts what the node knows in the place of all records, a part at a time: a million sessions are not held a second time for it,
+    /// and the node goes on between two parts. What it does meanwhile is written behind.
+    async fn replace(&mut self) -> Result<(), IdentityError> {
+        let mut replacement = None;
+        for turn in 0.. {
+            let Ok(part) = self.node.knowledge_part(turn).await else {
+                return Err(IdentityError::new("the node does not say what it knows"));
+            };
+            let Some(records) = part else { break };
+            if records.is_empty() {
+                continue;
+            }
+            let begun = replacement.take();
+            let add = move |file: &mut File| {
+                let mut replacement = match begun {
+                    Some(begun) => begun,
+                    None => file.replacement()?,
+                };
+                let entries: Vec<Vec<u8>> = records.iter().map(Record::to_bytes).collect();
+                replacement.add(&entries.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+                Ok(replacement)
+            };
+            replacement = Some(self.with_file(add).await?);
+        }
+        match replacement {
+            Some(replacement) => self.with_file(move |file| file.put(replacement)).await,
+            None => Ok(()),
+        }
+    }
+
     fn length(&self) -> u64 {
         self.file.as_ref().map_or(0, File::length)
     }
 
     /// Works with the file on a thread that may block.
-    async fn with_file(
+    async fn with_file<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut File) -> Result<(), IdentityError> + Send + 'static,
-    ) -> Result<(), IdentityError> {
+        work: impl FnOnce(&mut File) -> Result<T, IdentityError> + Send + 'static,
+    ) -> Result<T, IdentityError> {
         let Some(mut file) = self.file.take() else {
             return Err(IdentityError::new("the journal is lost: restart the node"));
         };

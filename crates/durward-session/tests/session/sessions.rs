@@ -102,7 +102,7 @@ async fn administrators_end_what_others_may_not() {
     let (anna, root) = (world.login("anna").await, world.login("root").await);
     assert!(matches!(world.service.administrator(&anna.token).await, Err(Failed::Forbidden)));
     let administrator = world.service.administrator(&root.token).await.unwrap();
-    let listed = world.service.sessions_of(&administrator, &user("anna")).unwrap();
+    let listed = world.service.sessions_of(&administrator, &user("anna")).await.unwrap();
     assert_eq!(listed.iter().map(|session| session.id).collect::<Vec<_>>(), [anna.id]);
     assert_eq!(
         world.service.revoke(&administrator, &user("anna"), SessionId([9; 16])).await,

@@ -1,4 +1,4 @@
-//! Subscriptions whose subject is a session: `{"session": "TOKEN"}`.
+//! Subscriptions whose subject is a session, or a token from one: `{"session": "TOKEN"}`, `{"jwt": "TOKEN"}`.
 //!
 //! The subject that policies see says whose session it is: name, realm, level, groups, attributes, properties. Whoever shows a token
 //! that is not accepted is denied, whatever policies say; a live decision turns to deny in the moment the session ends, for good.
@@ -6,7 +6,6 @@
 //! that a stream stays open does not.
 
 mod follow;
-mod look;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,38 +13,35 @@ use std::task::{Context, Poll};
 
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
-use durward_session::Service;
 use smol_str::SmolStr;
 
-use follow::Follow;
-use look::HowOften;
+use follow::{Follow, HowOften};
 
 use super::{
     Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Subscription,
 };
 
+use crate::subject::{Shown, Subjects, document};
+
 /// Puts sessions in the place of tokens, before another one decides.
 pub(crate) struct OfSessions {
     inner: Arc<dyn Decider>,
-    service: Service,
+    subjects: Subjects,
 }
 
 impl OfSessions {
-    pub(crate) fn new(inner: Arc<dyn Decider>, service: Service) -> OfSessions {
-        OfSessions { inner, service }
+    pub(crate) fn new(inner: Arc<dyn Decider>, subjects: Subjects) -> OfSessions {
+        OfSessions { inner, subjects }
     }
 
-    fn follow(&self, tenant: &str, subscription: Subscription, token: SmolStr, often: HowOften) -> Follow {
-        Follow::new(self.service.clone(), Arc::clone(&self.inner), tenant, subscription, token, often)
+    fn follow(&self, tenant: &str, subscription: Subscription, shown: Shown, often: HowOften) -> Follow {
+        Follow::new(self.subjects.clone(), Arc::clone(&self.inner), tenant, subscription, shown, often)
     }
-}
 
-/// The token, where the subject is one.
-fn token(subscription: &Subscription) -> Option<SmolStr> {
-    let Value::Object(subject) = subscription.element(Element::Subject) else { return None };
-    match subject.get("session") {
-        Some(Value::Text(token)) if subject.len() == 1 => Some(SmolStr::from(token.as_str())),
-        Some(_) | None => None,
+    /// What is shown, where the subject is one.
+    fn shown(&self, subscription: &Subscription) -> Option<Shown> {
+        let shown = document::shown(subscription.element(Element::Subject));
+        shown.filter(|shown| self.subjects.has(shown))
     }
 }
 
@@ -58,19 +54,19 @@ fn with_subject(subscription: &Subscription, subject: Value) -> Subscription {
 
 impl Decider for OfSessions {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
-        match token(&subscription) {
+        match self.shown(&subscription) {
             None => self.inner.decide_once(tenant, subscription),
-            Some(token) => {
-                let follow = self.follow(tenant, subscription, token, HowOften::Once);
+            Some(shown) => {
+                let follow = self.follow(tenant, subscription, shown, HowOften::Once);
                 Ok(Once::Waiting(Box::new(follow)))
             }
         }
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
-        match token(&subscription) {
+        match self.shown(&subscription) {
             None => self.inner.subscribe(tenant, subscription),
-            Some(token) => Ok(Box::new(self.follow(tenant, subscription, token, HowOften::Always))),
+            Some(shown) => Ok(Box::new(self.follow(tenant, subscription, shown, HowOften::Always))),
         }
     }
 
@@ -79,13 +75,13 @@ impl Decider for OfSessions {
         tenant: &str,
         subscriptions: MultiSubscription,
     ) -> Result<Box<dyn MultiDecisions>, Full> {
-        if !subscriptions.subscriptions.iter().any(|(_, one)| token(one).is_some()) {
+        if !subscriptions.subscriptions.iter().any(|(_, one)| self.shown(one).is_some()) {
             return self.inner.subscribe_all(tenant, subscriptions);
         }
         let mut members = Vec::new();
         for (id, subscription) in subscriptions.subscriptions {
-            let decisions: Box<dyn Decisions> = match token(&subscription) {
-                Some(token) => Box::new(self.follow(tenant, subscription, token, HowOften::Always)),
+            let decisions: Box<dyn Decisions> = match self.shown(&subscription) {
+                Some(shown) => Box::new(self.follow(tenant, subscription, shown, HowOften::Always)),
                 None => self.inner.subscribe(tenant, subscription)?,
             };
             members.push((id, decisions));
