@@ -62,14 +62,26 @@ impl Journal {
     /// # Errors
     /// The file cannot be read or written, another process has it, or it is damaged before its end.
     pub fn open(path: &Path) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
-        let failed = |what: &str, error: std::io::Error| {
-            IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
-        };
-        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = options().map_err(|error| failed("open", error))?;
+        let file = open_file(path, true)?;
         lock(&file).map_err(|error| {
             IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
         })?;
+        Journal::begin(path, file)
+    }
+
+    /// The same for one that others have open as well; the caller sees to it that nobody writes meanwhile. `may_begin` says whether one
+    /// is begun where there is none.
+    pub(super) fn open_shared(
+        path: &Path,
+        may_begin: bool,
+    ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+        Journal::begin(path, open_file(path, may_begin)?)
+    }
+
+    fn begin(path: &Path, mut file: File) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+        let failed = |what: &str, error: std::io::Error| {
+            IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
+        };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| failed("read", error))?;
         if bytes.len() < HEAD.len() && HEAD.starts_with(&bytes) {
@@ -78,10 +90,47 @@ impl Journal {
             file.seek(SeekFrom::Start(0)).map_err(|error| failed("write", error))?;
             file.write_all(HEAD).and_then(|()| file.sync_all()).map_err(|error| failed("write", error))?;
         }
-        let (entries, length) = read(&bytes).map_err(|error| error.of(path.display()))?;
+        let (entries, length) = read_entries(&bytes).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
         let journal = Journal { path: path.to_owned(), file, length, entries: entries.len() };
         Ok((journal, entries))
+    }
+
+    /// Whether the file is the one that is open, and nothing was written to it by others.
+    pub(super) fn is_as_known(&self) -> bool {
+        let length = std::fs::metadata(&self.path).map(|metadata| metadata.len());
+        length.is_ok_and(|length| length == self.length) && !self.is_replaced()
+    }
+
+    /// Whether another file stands in its place, or none. While this one is open, its number is not given to another.
+    #[cfg(unix)]
+    pub(super) fn is_replaced(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let number = |metadata: std::io::Result<std::fs::Metadata>| {
+            metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
+        };
+        let open = number(self.file.metadata());
+        open.is_none() || number(std::fs::metadata(&self.path)) != open
+    }
+
+    /// Whether another file stands in its place, or it has changed, which cannot be told apart here.
+    #[cfg(not(unix))]
+    pub(super) fn is_replaced(&self) -> bool {
+        std::fs::metadata(&self.path).map(|metadata| metadata.len()).ok() != Some(self.length)
+    }
+
+    /// Reads what others have written after what is known. What is not whole of it is cut off, as in [`Journal::open`].
+    pub(super) fn read_more(&mut self) -> Result<Vec<Vec<u8>>, IdentityError> {
+        let mut bytes = HEAD.to_vec();
+        let read =
+            self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.read_to_end(&mut bytes));
+        read.map_err(|error| self.failed("read", &error))?;
+        let (entries, length) = read_entries(&bytes).map_err(|error| error.of(self.path.display()))?;
+        let length = self.length + length - HEAD.len() as u64;
+        self.file.set_len(length).map_err(|error| self.failed("write", &error))?;
+        self.length = length;
+        self.entries += entries.len();
+        Ok(entries)
     }
 
     /// How many entries there are.
@@ -132,8 +181,10 @@ impl Journal {
     pub fn replacement(&self) -> Result<Replacement, IdentityError> {
         let path = self.path.with_extension("new");
         let made = || -> std::io::Result<File> {
-            let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = private(&mut options).open(&path)?;
+            belongs_with(&file, &self.path);
             lock(&file).map_err(std::io::Error::other)?;
             // One that was given up may have left something.
             file.set_len(0)?;
@@ -166,6 +217,37 @@ impl Journal {
     fn failed(&self, what: &str, error: &std::io::Error) -> IdentityError {
         IdentityError::new(format!("cannot {what} `{}`: {error}", self.path.display()))
     }
+}
+
+/// For its owner's eyes only, when it is made: there are hashes of passwords, or keys, in it.
+pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Gives a file to whom another one belongs, where that may be done: an administrator who changes users must not take them from the
+/// server, which runs as somebody else.
+pub(super) fn belongs_with(file: &File, other: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        if let Ok(owner) = std::fs::metadata(other) {
+            // Whoever may not do that is the owner himself, or one of those to whom it makes no difference.
+            let _ = fchown(file, Some(owner.uid()), Some(owner.gid()));
+            let _ = file.set_permissions(owner.permissions());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, other);
+}
+
+fn open_file(path: &Path, may_begin: bool) -> Result<File, IdentityError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(may_begin).truncate(false);
+    private(&mut options)
+        .open(path)
+        .map_err(|error| IdentityError::new(format!("cannot open `{}`: {error}", path.display())))
 }
 
 /// A file that is being made, to be put in the place of a journal.
@@ -215,7 +297,7 @@ fn digest_of(entry: &[u8]) -> [u8; 8] {
 }
 
 /// The entries, and where they end.
-fn read(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, u64), IdentityError> {
+fn read_entries(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, u64), IdentityError> {
     let Some(mut rest) = bytes.strip_prefix(HEAD) else {
         return failed("it is no journal of durward's, or of a version to come");
     };
