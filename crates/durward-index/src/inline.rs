@@ -29,6 +29,11 @@ impl<T: Copy, const N: usize> Inline<T, N> {
     }
 
     #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
         self.few.get(..self.count).unwrap_or(&self.many)
     }

@@ -23,7 +23,7 @@ mod rows;
 use durward_ir::combine::Flow;
 use durward_ir::evaluate::Known;
 use durward_ir::program::{NodeId, SlotId};
-use durward_ir::question::{Number, Question};
+use durward_ir::question::{Glance, Number, Question};
 
 use crate::inline::Inline;
 pub(crate) use build::Candidate;
@@ -167,16 +167,78 @@ impl Sieves {
         let Some(mut pour) = self.prepare(sieve, question) else { return };
         let mut shower = Shower { pending: None, show };
         let members = self.members_of(sieve);
-        let mut found = |conjunction: u32, pour: &mut Pour| match members.get(conjunction as usize) {
-            Some((node, place)) => shower.found(*node, *place, || self.is_suspect(sieve, pour, conjunction)),
-            None => Flow::Continue,
-        };
-        let flow = match pour.shortest {
-            Some(row) => self.look_up_all(row, &mut pour, &mut found),
-            None => self.intersect(sieve, &mut pour, &mut found),
-        };
+        let flow =
+            self.find_left(sieve, &mut pour, |conjunction, pour| match members.get(conjunction as usize) {
+                Some((node, place)) => {
+                    shower.found(*node, *place, || self.is_suspect(sieve, pour, conjunction))
+                }
+                None => Flow::Continue,
+            });
         if flow == Flow::Continue {
             shower.finish();
+        }
+    }
+
+    /// Shows what a question leaves, by [`Sieves::members`], as [`Sieves::pour`] does, but a child once for each of its
+    /// conjunctions that apply; `show` says `None` where it has to be poured. So does this, and where not all can be
+    /// seen at once.
+    #[inline]
+    pub(crate) fn glance(
+        &self,
+        number: u32,
+        glance: &impl Glance,
+        mut show: impl FnMut(usize, NodeId) -> Option<Flow>,
+    ) -> Option<()> {
+        let sieve = self.sieves.get(number as usize)?;
+        let mut pour = Pour::new();
+        let first = sieve.first_step as usize;
+        for step in self.steps.get(first..first + sieve.steps as usize)? {
+            let is_left = match glance.number(step.slot) {
+                Number::ABSENT => {
+                    if !step.suspects.is_empty() {
+                        pour.suspects.extend(&[step.suspects]);
+                    }
+                    pour.add(step.absent)
+                }
+                Number::OTHER | Number::OTHER_TEXT => pour.add(step.free),
+                Number::UNASKED | Number::MANY => return None,
+                number => pour.add(self.row_of(step, number)),
+            };
+            if is_left.is_none() {
+                return Some(());
+            }
+        }
+        let mut is_told = true;
+        self.find_left(sieve, &mut pour, |conjunction, pour| {
+            let at = sieve.first_member as usize + conjunction as usize;
+            let member = self.members.get(at).filter(|_| !self.is_suspect(sieve, pour, conjunction));
+            member.and_then(|(node, _)| show(at, *node)).unwrap_or_else(|| {
+                is_told = false;
+                Flow::Stop
+            })
+        });
+        is_told.then_some(())
+    }
+
+    /// The conjunctions of a sieve, by their children, and the number of the first of them.
+    pub(crate) fn members(&self, number: u32) -> (usize, impl Iterator<Item = NodeId>) {
+        let sieve = self.sieves.get(number as usize);
+        let members = sieve.map(|sieve| self.members_of(sieve)).unwrap_or_default();
+        let first = sieve.map_or(0, |sieve| sieve.first_member as usize);
+        (first, members.iter().map(|(node, _)| *node))
+    }
+
+    /// Shows all conjunctions that are in all rows, until told to stop.
+    #[inline]
+    fn find_left(
+        &self,
+        sieve: &Sieve,
+        pour: &mut Pour,
+        mut found: impl FnMut(u32, &mut Pour) -> Flow,
+    ) -> Flow {
+        match pour.shortest {
+            Some(row) => self.look_up_all(row, pour, &mut found),
+            None => self.intersect(sieve, pour, &mut found),
         }
     }
 
@@ -308,7 +370,7 @@ impl Sieves {
         let (fours, rest) = pour.plain.as_slice().as_chunks();
         for four in fours {
             self.rows.intersect_four(*four, block, &mut left);
-            if left == [0; BLOCK_WORDS] {
+            if rows::is_none_in(&left) {
                 return left;
             }
         }
@@ -329,6 +391,12 @@ impl Sieves {
     /// Whether a conjunction that is left has a predicate nobody can tell.
     #[inline]
     fn is_suspect(&self, sieve: &Sieve, pour: &Pour, conjunction: u32) -> bool {
+        let is_sure = sieve.has_others.is_empty() && pour.suspects.is_empty() && pour.unasked.is_empty();
+        !is_sure && self.is_in_suspects(sieve, pour, conjunction)
+    }
+
+    #[inline(never)]
+    fn is_in_suspects(&self, sieve: &Sieve, pour: &Pour, conjunction: u32) -> bool {
         self.rows.contains(sieve.has_others, conjunction)
             || pour.suspects.as_slice().iter().any(|row| self.rows.contains(*row, conjunction))
             || pour.unasked.as_slice().iter().any(|free| !self.rows.contains(*free, conjunction))

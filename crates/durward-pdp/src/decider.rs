@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Cache};
 use durward_sapl::{Decision, Subscription};
+use durward_xacml::request::Request;
+use durward_xacml::response::Response;
 
 use crate::Pdp;
 use crate::snapshot::Snapshot;
@@ -43,6 +45,12 @@ impl Pdp {
 }
 
 impl Decider<'_> {
+    /// See [`Pdp::decide`].
+    #[inline]
+    pub fn decide(&mut self, request: &Request) -> Response {
+        self.pdp.decide_by(self.snapshot.load(), request)
+    }
+
     /// See [`Pdp::decide_once`].
     #[inline]
     pub fn decide_once(&mut self, subscription: &Subscription) -> Decision {

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use durward_identity::audit::{AuditEvent, Chain, Kind, LINE_BYTES_MAX};
-use durward_identity::{IdentityError, Moment};
+use durward_identity::{IdentityError, Moment, user};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::counters::{Counter, Counters};
@@ -123,7 +123,7 @@ impl Writer {
         fs::create_dir_all(&settings.path).map_err(failed)?;
         let path = settings.path.join(CURRENT);
         let mut file = OpenOptions::new().read(true).create(true).append(true).open(&path).map_err(failed)?;
-        file.try_lock()
+        user::lock(&file)
             .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
         let (bytes, torn) = cut_torn(&mut file)?;
         let last = match last_line(&mut file, bytes)? {
@@ -209,7 +209,7 @@ impl Writer {
         let full = self.settings.path.join(format!("audit-{first:015}.jsonl"));
         fs::rename(&current, full).map_err(failed)?;
         let file = OpenOptions::new().read(true).create(true).append(true).open(&current).map_err(failed)?;
-        file.try_lock()
+        user::lock(&file)
             .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
         self.file = file;
         self.bytes = 0;

@@ -7,9 +7,11 @@
 //! An entry that is not whole at the end of the file is what a crash leaves of a write that nobody was told of: it is cut off.
 //! Damage before the end is an error. A write is done when the disk has it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 
@@ -24,6 +26,25 @@ pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 /// Length (4) and digest (8) before each entry.
 const BEFORE: usize = 12;
+
+/// How long a file that another process has is waited for, in steps.
+const LOCK_PATIENCE: (u32, Duration) = (100, Duration::from_millis(20));
+
+/// Locks a file for this process. For two seconds it is waited for another one that is about to end, or that has been
+/// started with this very file open and has yet to let go of it.
+///
+/// # Errors
+/// Another process has it, or there are no locks where it is.
+pub fn lock(file: &File) -> Result<(), TryLockError> {
+    let (steps, pause) = LOCK_PATIENCE;
+    for _ in 0..steps {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(pause),
+            done => return done,
+        }
+    }
+    file.try_lock()
+}
 
 /// A journal that is open. One process at a time has it.
 #[derive(Debug)]
@@ -46,7 +67,7 @@ impl Journal {
         };
         let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = options().map_err(|error| failed("open", error))?;
-        file.try_lock().map_err(|error| {
+        lock(&file).map_err(|error| {
             IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
         })?;
         let mut bytes = Vec::new();
@@ -103,7 +124,7 @@ impl Journal {
         let made = || -> std::io::Result<File> {
             let mut file =
                 OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&aside)?;
-            file.try_lock().map_err(std::io::Error::other)?;
+            lock(&file).map_err(std::io::Error::other)?;
             file.write_all(&bytes)?;
             file.sync_all()?;
             std::fs::rename(&aside, &self.path)?;

@@ -11,7 +11,7 @@ mod totp;
 
 pub use account::{Account, SecondStep};
 pub use directory::{Directory, ImportError};
-pub use journal::{ENTRY_BYTES_MAX, Journal};
+pub use journal::{ENTRY_BYTES_MAX, Journal, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 

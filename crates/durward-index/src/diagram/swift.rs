@@ -1,19 +1,22 @@
 //! Verdicts found at a glance: the diagram is walked, and what it lists is answered, without evaluating anything.
 //!
-//! Works where every element on the way has conditions that are [`Quick`], and nothing goes along with the verdict. Else
+//! Works where every element on the way has conditions that are [`Quick`], and nothing goes along with the verdict: in
+//! lists, and in what a sieve leaves. Else
 //! there is no verdict, and the evaluator is asked, as if there were no such thing.
 //!
 //! What is touched per decision: for every node on the way its 16 bytes, one slot and one branch of 4 bytes; for every
 //! child at the end one mark of 4 bytes, its condition and the slot that looks at. Which branch is taken is computed, not
 //! jumped to: what a question holds cannot be foreseen, and a jump that was not foreseen costs as much as the rest.
 
+mod make;
+mod sieves;
 mod without;
 
 use durward_ir::combine::{Effects, PlainFold, PlainVerdicts, Verdict};
-use durward_ir::program::{Effect, ExprId, Node, NodeId, Program, Quick, Rule, Set, SlotId};
+use durward_ir::program::{Effect, NodeId, Program, Quick, SlotId};
 use durward_ir::question::{Glance, Number};
 
-use super::{Branching, Diagram, Entry, Step};
+use super::Diagram;
 use crate::Map;
 
 /// What the lists of a diagram hold, made ready.
@@ -29,6 +32,8 @@ pub(super) struct Swift {
     marks: Box<[Mark]>,
     /// Whom each mark is of; empty unless other programs may come to extend this one.
     whose: Box<[NodeId]>,
+    /// What children in sieves say, by their conjunctions.
+    poured: Box<[Mark]>,
     conditions: Box<[Quick]>,
     sets: Box<[SwiftSet]>,
     /// The set where decisions begin, if it is one.
@@ -70,6 +75,8 @@ impl Way {
     const NODE: u32 = 0;
     const LIST: u32 = 1 << 30;
     const FORK: u32 = 2 << 30;
+    /// With this, a fork is a sieve.
+    const SIEVE: u32 = 1 << 29;
     /// Where a number leads is in [`Swift::wide`], by the node.
     const WIDE: u32 = 3 << 30;
     const KIND: u32 = 3 << 30;
@@ -144,41 +151,6 @@ struct SwiftSet {
 }
 
 impl Swift {
-    /// Makes ready what a diagram consists of.
-    pub(super) fn of(program: &Program, diagram: &Diagram) -> Swift {
-        let mut maker = Maker {
-            program,
-            diagram,
-            is_order_free: is_order_free(program),
-            ways: Vec::new(),
-            wide: Map::default(),
-            lists: Map::default(),
-            marks: Vec::new(),
-            whose: Vec::new(),
-            conditions: Vec::new(),
-            known: Map::default(),
-            sets: Vec::new(),
-            known_sets: Map::default(),
-        };
-        let mut nodes = Vec::with_capacity(diagram.nodes.len());
-        for (place, node) in (0..).zip(&diagram.nodes) {
-            nodes.push(maker.lookout(place, node));
-        }
-        let forks = diagram.forks.iter().map(|ways| ways.map(|step| maker.way(step))).collect();
-        let entry = maker.set(program.entry(), false);
-        Swift {
-            nodes: nodes.into(),
-            ways: maker.ways.into(),
-            wide: maker.wide,
-            forks,
-            marks: maker.marks.into(),
-            whose: maker.whose.into(),
-            conditions: maker.conditions.into(),
-            sets: maker.sets.into(),
-            entry,
-        }
-    }
-
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.nodes)
             + size_of_val(&*self.ways)
@@ -186,183 +158,10 @@ impl Swift {
             + size_of_val(&*self.forks)
             + size_of_val(&*self.marks)
             + size_of_val(&*self.whose)
+            + size_of_val(&*self.poured)
             + size_of_val(&*self.conditions)
             + size_of_val(&*self.sets)
     }
-}
-
-struct Maker<'p> {
-    program: &'p Program,
-    diagram: &'p Diagram,
-    /// Whether it never matters in which order a list is looked at.
-    is_order_free: bool,
-    ways: Vec<Way>,
-    wide: Map<(u32, u32), Way>,
-    /// Where the marks of a list are, by its place in the diagram.
-    lists: Map<(u32, u32), Way>,
-    marks: Vec<Mark>,
-    whose: Vec<NodeId>,
-    conditions: Vec<Quick>,
-    /// The numbers of conditions; `None` of those that have to be evaluated.
-    known: Map<ExprId, Option<u32>>,
-    sets: Vec<SwiftSet>,
-    /// By set and whether its target is known to match.
-    known_sets: Map<(NodeId, bool), Option<u32>>,
-}
-
-impl Maker<'_> {
-    fn lookout(&mut self, place: u32, node: &Branching) -> Lookout {
-        let branches = self.diagram.tables.branches(&node.table);
-        let low = branches.iter().map(|(number, _)| *number).min().unwrap_or(Lookout::STATES);
-        let high = branches.iter().map(|(number, _)| *number + 1).max().unwrap_or(low);
-        let count = (high - low) as usize;
-        let ways_max = (branches.len() * Lookout::SPREAD_MAX).max(Lookout::WAYS_MIN);
-        let is_wide = count > ways_max;
-        let (absent, other) = (self.way(node.absent), self.way(node.other));
-        let first = self.ways.len();
-        // In the order of the states' numbers.
-        self.ways.extend([absent, other, Way::LOST, Way::LOST, other]);
-        if is_wide {
-            self.ways.push(Way(Way::WIDE | place));
-            self.wide.insert((place, 0), other);
-            for (number, step) in branches {
-                let way = self.way(step);
-                self.wide.insert((place, number), way);
-            }
-            return Lookout { slot: node.slot, low, count: 0, first: first as u32 };
-        }
-        let atoms = self.ways.len();
-        self.ways.resize(atoms + count + 1, other);
-        for (number, step) in branches {
-            let way = self.way(step);
-            if let Some(entry) = self.ways.get_mut(atoms + (number - low) as usize) {
-                *entry = way;
-            }
-        }
-        Lookout { slot: node.slot, low, count: count as u32, first: first as u32 }
-    }
-
-    fn way(&mut self, step: Step) -> Way {
-        let kind = match step.kind {
-            Step::NODE => Way::NODE,
-            Step::FORK => Way::FORK,
-            Step::MANY | Step::ALL | Step::SIEVE => return Way::LOST,
-            _ => return self.list(step),
-        };
-        if step.at as usize > PLACES_MAX { Way::LOST } else { Way(kind | step.at) }
-    }
-
-    fn list(&mut self, step: Step) -> Way {
-        if let Some(way) = self.lists.get(&(step.at, step.kind)) {
-            return *way;
-        }
-        let entries = self.diagram.list(step);
-        let mark = |entry: &Entry| (self.mark(entry.node, entry.is_known_match()), entry.node);
-        let mut marks: Vec<(Mark, NodeId)> = entries.iter().map(mark).collect();
-        if self.is_order_free {
-            // What is answered in the same way stands in the same places, so that it can be foreseen.
-            marks.sort_by_key(|(mark, _)| self.way_to_answer(*mark));
-        }
-        let at = self.marks.len();
-        // Not worth a look where the evaluator would have to be asked in the end.
-        let is_unready = marks.first().is_some_and(|(mark, _)| *mark == Mark::UNREADY);
-        let way = if is_unready || at > LISTS_MAX {
-            Way::LOST
-        } else {
-            let length = (marks.len() as u32).min(Way::LENGTH_MAX);
-            if length == Way::LENGTH_MAX {
-                self.push(Mark(marks.len() as u32), NodeId(u32::MAX));
-            }
-            marks.into_iter().for_each(|(mark, node)| self.push(mark, node));
-            Way(Way::LIST | length << Way::LENGTH_SHIFT | at as u32)
-        };
-        self.lists.insert((step.at, step.kind), way);
-        way
-    }
-
-    fn push(&mut self, mark: Mark, node: NodeId) {
-        self.marks.push(mark);
-        if self.program.is_extensible() {
-            self.whose.push(node);
-        }
-    }
-
-    fn mark(&mut self, id: NodeId, is_known_match: bool) -> Mark {
-        let mark = match self.program.node(id) {
-            Node::Rule(rule) => self.rule(rule, is_known_match),
-            Node::Set(_) => self.set(id, is_known_match).map(Mark::of_set),
-        };
-        mark.unwrap_or(Mark::UNREADY)
-    }
-
-    fn rule(&mut self, rule: &Rule, is_known_match: bool) -> Option<Mark> {
-        let target = rule.target.filter(|_| !is_known_match);
-        let condition = match (target, rule.condition) {
-            (None, None) => None,
-            (Some(only), None) | (None, Some(only)) => Some(self.condition(only)?),
-            // Rare, since targets are what diagrams divide by.
-            (Some(_), Some(_)) => return None,
-        };
-        let is_laden = rule.transform.is_some() || rule.duties.iter().any(|duty| duty.on == rule.effect);
-        Some(Mark::of_rule(rule.effect, is_laden, condition))
-    }
-
-    /// A number for how a mark is answered; the evaluator first, since then the rest does not matter.
-    fn way_to_answer(&self, mark: Mark) -> u8 {
-        if mark == Mark::UNREADY {
-            return 0;
-        }
-        let condition = (mark.0 >> Mark::SHIFT).checked_sub(1).filter(|_| mark.0 & Mark::SET == 0);
-        condition.and_then(|at| self.conditions.get(at as usize)).map_or(1, |quick| 2 + quick.kind())
-    }
-
-    fn condition(&mut self, id: ExprId) -> Option<u32> {
-        if let Some(number) = self.known.get(&id) {
-            return *number;
-        }
-        let number =
-            Quick::of(self.program, id).filter(|_| self.conditions.len() < NUMBERS_MAX).map(|quick| {
-                self.conditions.push(quick);
-                self.conditions.len() as u32 - 1
-            });
-        self.known.insert(id, number);
-        number
-    }
-
-    fn set(&mut self, id: NodeId, is_known_match: bool) -> Option<u32> {
-        if let Some(number) = self.known_sets.get(&(id, is_known_match)) {
-            return *number;
-        }
-        let number =
-            self.swift_set(id, is_known_match).filter(|_| self.sets.len() < NUMBERS_MAX).map(|set| {
-                self.sets.push(set);
-                self.sets.len() as u32 - 1
-            });
-        self.known_sets.insert((id, is_known_match), number);
-        number
-    }
-
-    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
-        let Node::Set(set) = self.program.node(id) else { return None };
-        let start = self.way(self.diagram.starts_of(id).deep);
-        let fold = PlainFold::of(set.algorithm)?;
-        let target = match set.target.filter(|_| !is_known_match) {
-            Some(target) => Some(self.condition(target)?),
-            None => None,
-        };
-        Some(SwiftSet { start, fold, laden: laden(set), target })
-    }
-}
-
-fn is_order_free(program: &Program) -> bool {
-    program.nodes().all(|(_, node)| match node {
-        Node::Set(set) => !matches!(PlainFold::of(set.algorithm), Some(PlainFold::First(_))),
-        Node::Rule(_) => true,
-    })
-}
-
-fn laden(set: &Set) -> Effects {
-    set.duties.iter().map(|duty| Effects::only(duty.on)).fold(Effects::NONE, Effects::union)
 }
 
 impl Diagram {
@@ -457,7 +256,8 @@ impl Diagram {
         Some(())
     }
 
-    /// Recursion goes as deep as the diagram.
+    /// Recursion goes as deep as the diagram. Not a part of its caller, so that this one can be of its own.
+    #[inline(never)]
     fn gather_both(
         &self,
         program: &Program,
@@ -465,6 +265,9 @@ impl Diagram {
         effects: &mut Effects,
         glance: &impl Glance,
     ) -> Option<()> {
+        if let Some(sieve) = fork.as_sieve() {
+            return self.gather_sieve(program, sieve, effects, glance);
+        }
         let ways = self.swift.forks.get(fork.place())?;
         ways.iter().try_for_each(|way| self.gather(program, *way, effects, glance))
     }
@@ -472,6 +275,10 @@ impl Diagram {
     #[inline]
     fn first(&self, program: &Program, start: Way, glance: &impl Glance) -> Option<Option<Verdict>> {
         let way = self.glide(start, glance);
+        if let Some(sieve) = way.as_sieve() {
+            let first = self.first_in_sieve(program, sieve, glance, &|_| false)?;
+            return Some(first.map(|(_, said)| verdict_of(said)));
+        }
         for mark in self.marks(way)? {
             let effects = self.says(program, *mark, glance)?;
             if effects != Effects::NONE {

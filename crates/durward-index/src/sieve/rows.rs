@@ -69,6 +69,12 @@ pub(super) fn full_block(count: u32) -> [u64; BLOCK_WORDS] {
     block
 }
 
+/// Whether a block is empty.
+#[inline]
+pub(super) fn is_none_in(block: &[u64; BLOCK_WORDS]) -> bool {
+    block.iter().fold(0, |any, word| any | word) == 0
+}
+
 /// All rows of all sieves.
 #[derive(Debug, Default)]
 pub(super) struct Rows {

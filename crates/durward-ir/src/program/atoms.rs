@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use super::SlotId;
 use super::arena::Arena;
 use super::build::Map;
 use super::slots::{place, table_size};
-use crate::value::Value;
+use crate::value::{Value, same_text};
 
 /// The number of a fact "this slot holds this value". Two atoms are the same fact exactly when their numbers are
 /// the same; each belongs to one slot ([`super::Slots::atom`]).
@@ -89,7 +91,23 @@ impl Atoms {
 
     #[inline]
     pub(super) fn find(&self, slot: SlotId, value: &Value, content_hash: u64) -> Option<Atom> {
+        self.find_by(slot, content_hash, |known| known.equals(value))
+    }
+
+    /// The same of a text; what nearly all values are need not be told apart from all that there are.
+    #[inline]
+    pub(super) fn find_text(&self, slot: SlotId, text: &SmolStr, content_hash: u64) -> Option<Atom> {
+        self.find_by(
+            slot,
+            content_hash,
+            |known| matches!(known, Value::Text(known) if same_text(known, text)),
+        )
+    }
+
+    #[inline]
+    fn find_by(&self, slot: SlotId, content_hash: u64, is_it: impl Fn(&Value) -> bool) -> Option<Atom> {
         let digest = digest(slot, content_hash);
+        let is = |atom| self.get(atom).is_some_and(|known| known.0 == slot && is_it(&known.1));
         let mask = self.table.len().wrapping_sub(1);
         let mut at = digest as usize & mask;
         while let Some(entry) = self.table.get(at) {
@@ -98,23 +116,18 @@ impl Atoms {
             }
             if entry.digest == digest {
                 let atom = Atom(entry.atom - 1);
-                if self.is(atom, slot, value) {
+                if is(atom) {
                     return Some(atom);
                 }
             }
             at = (at + 1) & mask;
         }
-        if self.later.is_empty() { None } else { self.find_later(digest, slot, value) }
+        if self.later.is_empty() { None } else { self.find_later(digest, &is) }
     }
 
     #[cold]
-    fn find_later(&self, digest: u64, slot: SlotId, value: &Value) -> Option<Atom> {
-        self.later.get(&digest)?.iter().copied().find(|atom| self.is(*atom, slot, value))
-    }
-
-    #[inline]
-    fn is(&self, atom: Atom, slot: SlotId, value: &Value) -> bool {
-        self.get(atom).is_some_and(|known| known.0 == slot && known.1.equals(value))
+    fn find_later(&self, digest: u64, is: &dyn Fn(Atom) -> bool) -> Option<Atom> {
+        self.later.get(&digest)?.iter().copied().find(|atom| is(*atom))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use smol_str::SmolStr;
+
 use super::atoms::{Atom, Atoms};
 use super::build::Map;
 use super::ranges::DerivedSlots;
@@ -240,6 +242,12 @@ impl Slots {
     #[inline]
     pub fn find_atom(&self, slot: SlotId, value: &Value, content_hash: u64) -> Option<Atom> {
         self.atoms.find(slot, value, content_hash)
+    }
+
+    /// The same of a [`Value::Text`] with this text.
+    #[inline]
+    pub(crate) fn find_text(&self, slot: SlotId, text: &SmolStr, content_hash: u64) -> Option<Atom> {
+        self.atoms.find_text(slot, text, content_hash)
     }
 }
 

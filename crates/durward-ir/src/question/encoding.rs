@@ -229,11 +229,11 @@ fn number_of_reading(slots: &Slots, slot: SlotId, reading: &Reading<'_>) -> Opti
 
 #[inline]
 pub(super) fn number_of(slots: &Slots, slot: SlotId, value: &Value, digest: u64) -> Number {
-    if !value.is_internable() {
-        return Number::OTHER;
+    if let Value::Text(text) = value {
+        return slots.find_text(slot, text, digest).map_or(Number::OTHER_TEXT, Number::of);
     }
-    let other = if matches!(value, Value::Text(_)) { Number::OTHER_TEXT } else { Number::OTHER };
-    slots.find_atom(slot, value, digest).map_or(other, Number::of)
+    let atom = if value.is_internable() { slots.find_atom(slot, value, digest) } else { None };
+    atom.map_or(Number::OTHER, Number::of)
 }
 
 /// The number of a slot, where all are known.

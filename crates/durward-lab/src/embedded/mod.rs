@@ -47,7 +47,7 @@ const WARM_UP_MAX: Duration = Duration::from_millis(500);
 pub enum Mode {
     /// A request that was read, and encoded for the policies in force ([`durward_pdp::Pdp::encode`]), to a decision.
     Encoded,
-    /// A request that was read, to a decision.
+    /// A request that was read, to a decision. Like encoded ones, by a [`durward_pdp::Decider`] for each thread.
     Decide,
     /// The text of a request, to the text of the response in the same form.
     Text,
@@ -163,7 +163,8 @@ pub fn index_work(
     let settings = IndexSettings { counting: Counting::On, ..settings };
     let pdp = builder.index_settings(settings).build().map_err(BenchError::Policies)?;
     let work = work::Requests::read(requests)?;
-    (0..work.len()).for_each(|at| work.decide(&pdp, at));
+    let mut decider = pdp.decider();
+    (0..work.len()).for_each(|at| work.decide(&mut decider, at));
     Ok(pdp.index_statistics())
 }
 
@@ -180,8 +181,9 @@ impl Subject {
                 let work = if plan.mode == Mode::Encoded { work.encoded(pdp) } else { work };
                 let work = &work;
                 let make = || {
+                    let mut decider = pdp.decider();
                     move |at| {
-                        work.decide(pdp, at);
+                        work.decide(&mut decider, at);
                         1
                     }
                 };

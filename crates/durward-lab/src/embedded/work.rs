@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use durward_pdp::sapl::{Decision, Outcome, Subscription};
 use durward_pdp::xacml::request::RequestError;
-use durward_pdp::{Pdp, Request, Response};
+use durward_pdp::{Decider, Pdp, Request, Response};
 
 use super::BenchError;
 
@@ -93,10 +93,10 @@ impl<'t> Requests<'t> {
 
     /// One decision.
     #[inline]
-    pub(super) fn decide(&self, pdp: &Pdp, at: usize) {
+    pub(super) fn decide(&self, decider: &mut Decider<'_>, at: usize) {
         match self.read.get(at) {
-            Some(Question::Request(request)) => drop(black_box(pdp.decide(black_box(request)))),
-            Some(Question::Subscription(asked)) => drop(black_box(pdp.decide_once(black_box(asked)))),
+            Some(Question::Request(request)) => drop(black_box(decider.decide(black_box(request)))),
+            Some(Question::Subscription(asked)) => drop(black_box(decider.decide_once(black_box(asked)))),
             None => {}
         }
     }

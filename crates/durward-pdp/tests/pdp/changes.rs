@@ -9,7 +9,7 @@ use durward_pdp::{Algorithm, ChangeLimits, IndexKind, Pdp, PdpBuilder, PolicyCha
 use model::{Chance, Documents, Language};
 
 /// Changes are made by themselves however few policies there are.
-const ALWAYS: ChangeLimits = ChangeLimits { elements_min: 0, added_max: 400 };
+pub(crate) const ALWAYS: ChangeLimits = ChangeLimits { elements_min: 0, added_max: 400 };
 
 fn builder(index: IndexKind, combining: Algorithm) -> PdpBuilder {
     Pdp::builder().index(index).combining(combining)

@@ -1,15 +1,10 @@
 //! Policies and requests made to hurt: no budget buys a Permit, and nothing takes for ever or overflows the stack.
 
-use std::time::{Duration, Instant};
-
 use durward_pdp::{Decision, IndexKind, Pdp, Request};
 
 use crate::write::{
     STRING, apply, condition, designator, is, pdp, policy, policy_set, rule, target, text, try_pdp,
 };
-
-/// Far above what anything here takes, far below what it took before there was a limit.
-const TIME_MAX: Duration = Duration::from_secs(60);
 
 fn role(value: &str) -> Request {
     Request::builder().subject("role", value).build()
@@ -110,9 +105,7 @@ fn variables_that_fan_out_are_refused() {
     };
     let errors = try_pdp(&[chain(40)]).unwrap_err();
     assert!(errors[0].contains("policy `p` has more than 20000000 elements"), "{errors:?}");
-    let begun = Instant::now();
     assert_eq!(pdp(&[chain(16)]).decide(&role("y")).results[0].decision, Decision::Deny);
-    assert!(begun.elapsed() < TIME_MAX);
 }
 
 #[test]
@@ -179,7 +172,7 @@ fn sets_nest_no_deeper_than_the_stack_over_all_documents() {
 
 /// More regular expressions in targets than are kept of those that requests bring.
 #[test]
-fn regular_expressions_in_targets_are_compiled_once() {
+fn many_regular_expressions_in_targets_each_match_what_they_say() {
     let rules: String = (0..200)
         .map(|at| {
             let matching =
@@ -188,10 +181,8 @@ fn regular_expressions_in_targets_are_compiled_once() {
         })
         .collect();
     let pdp = pdp(&[policy("p", "3.0 deny-unless-permit", "", &rules)]);
-    let begun = Instant::now();
     for _ in 0..100 {
         assert_eq!(pdp.decide(&role("user-199")).results[0].decision, Decision::Permit);
         assert_eq!(pdp.decide(&role("user-200")).results[0].decision, Decision::Deny);
     }
-    assert!(begun.elapsed() < TIME_MAX, "{:?}", begun.elapsed());
 }

@@ -1,29 +1,21 @@
 //! SAPL policies and subscriptions made to hurt: values that hold one another many times over are small in memory, but
 //! without end for whoever walks them.
 
-use std::time::{Duration, Instant};
-
 use durward_pdp::Pdp;
 use durward_pdp::sapl::Subscription;
-
-/// Far above what anything here takes, far below the hours that it took before walking was counted.
-const TIME_MAX: Duration = Duration::from_secs(60);
 
 const PLAIN: &str = r#"{"subject":"s","action":"a","resource":"r"}"#;
 
 /// What is decided, which includes the time to read the policies.
 #[track_caller]
 fn decided(policies: &[String], subscription: &str) -> String {
-    let start = Instant::now();
     let mut builder = Pdp::builder();
     for (number, policy) in policies.iter().enumerate() {
         builder = builder.policy(&format!("{number}.sapl"), policy.as_str());
     }
     let pdp = builder.build().map_err(|errors| errors[0].to_string()).unwrap();
     let subscription = Subscription::from_json(subscription.as_bytes()).unwrap();
-    let decision = pdp.decide_once(&subscription).to_json();
-    assert!(start.elapsed() < TIME_MAX, "it took {:?}", start.elapsed());
-    decision
+    pdp.decide_once(&subscription).to_json()
 }
 
 fn policy(condition: &str) -> String {

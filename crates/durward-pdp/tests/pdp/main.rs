@@ -16,6 +16,7 @@ mod hostile;
 mod hostile_sapl;
 mod references;
 mod requests;
+mod sifted;
 mod sources;
 mod subscriptions;
 mod write;

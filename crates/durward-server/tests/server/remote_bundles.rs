@@ -1,11 +1,11 @@
 //! Bundles from a real server of bundles, with ETags, while they change and while it does not answer.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use durward_bundle::SigningKey;
 
 use crate::bundle_server::{BundleServer, Says};
-use crate::support::{Directory, TestServer};
+use crate::support::{Directory, PATIENCE, TestServer};
 use crate::tenants::{DENIES, PERMITS, becomes, bundle, decision, open, reason, settings, told};
 
 /// A server of bundles, a key, and the settings with both.
@@ -73,9 +73,9 @@ fn bundles_are_fetched_and_asked_for_with_their_etags() {
 #[test]
 fn a_server_that_holds_questions_back_is_heard_at_once() {
     let (bundles, key, text) =
-        world("remote_bundles.mode = 'long-poll'\nremote_bundles.long_poll_ms = 60000");
+        world("remote_bundles.mode = 'long-poll'\nremote_bundles.long_poll_ms = 600000");
     let signed = |policy: &str, minute| bundle(policy, minute, Some((&key, "k1")));
-    bundles.hold(Duration::from_secs(20));
+    bundles.hold(10 * PATIENCE);
     bundles.says("/bundles/acme", Says::Bundle(etag(1), signed(PERMITS, 1)));
     let server = TestServer::start_in(Directory::new(), &text).unwrap();
     becomes(&server, "acme", "loaded");
@@ -87,10 +87,8 @@ fn a_server_that_holds_questions_back_is_heard_at_once() {
     let before = questions(&bundles);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(questions(&bundles), before, "it asks again though nothing was answered");
-    let changed = Instant::now();
     bundles.says("/bundles/acme", Says::Bundle(etag(2), signed(DENIES, 2)));
     assert_eq!(acme.next(), told("DENY"));
-    assert!(changed.elapsed() < Duration::from_secs(15), "{:?}", changed.elapsed());
 }
 
 #[test]

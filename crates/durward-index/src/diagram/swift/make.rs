@@ -1,0 +1,242 @@
+//! Making ready what the lists and sieves of a diagram hold.
+
+use durward_ir::combine::{Effects, PlainFold};
+use durward_ir::program::{ExprId, Node, NodeId, Program, Quick, Rule, Set};
+
+use super::{LISTS_MAX, Lookout, Mark, NUMBERS_MAX, PLACES_MAX, Swift, SwiftSet, Way};
+use crate::Map;
+use crate::diagram::{Branching, Diagram, Entry, Step};
+
+/// Where more than one child in so many needs the evaluator, or has something that goes along with it, most questions
+/// would be looked at in vain.
+const UNREADY_PART: usize = 32;
+
+impl Swift {
+    /// Makes ready what a diagram consists of.
+    pub(in crate::diagram) fn of(program: &Program, diagram: &Diagram) -> Swift {
+        let mut maker = Maker {
+            program,
+            diagram,
+            is_order_free: is_order_free(program),
+            ways: Vec::new(),
+            wide: Map::default(),
+            lists: Map::default(),
+            marks: Vec::new(),
+            whose: Vec::new(),
+            poured: vec![Mark::UNREADY; diagram.sieves.conjunctions()],
+            conditions: Vec::new(),
+            known: Map::default(),
+            sets: Vec::new(),
+            known_sets: Map::default(),
+        };
+        let mut nodes = Vec::with_capacity(diagram.nodes.len());
+        for (place, node) in (0..).zip(&diagram.nodes) {
+            nodes.push(maker.lookout(place, node));
+        }
+        let forks = diagram.forks.iter().map(|ways| ways.map(|step| maker.way(step))).collect();
+        let entry = maker.set(program.entry(), false);
+        Swift {
+            nodes: nodes.into(),
+            ways: maker.ways.into(),
+            wide: maker.wide,
+            forks,
+            marks: maker.marks.into(),
+            whose: maker.whose.into(),
+            poured: maker.poured.into(),
+            conditions: maker.conditions.into(),
+            sets: maker.sets.into(),
+            entry,
+        }
+    }
+}
+
+/// Makes ready what a diagram consists of.
+struct Maker<'p> {
+    program: &'p Program,
+    diagram: &'p Diagram,
+    /// Whether it never matters in which order a list is looked at.
+    is_order_free: bool,
+    ways: Vec<Way>,
+    wide: Map<(u32, u32), Way>,
+    /// Where the marks of a list are, by its place in the diagram.
+    lists: Map<(u32, u32), Way>,
+    marks: Vec<Mark>,
+    whose: Vec<NodeId>,
+    poured: Vec<Mark>,
+    conditions: Vec<Quick>,
+    /// The numbers of conditions; `None` of those that have to be evaluated.
+    known: Map<ExprId, Option<u32>>,
+    sets: Vec<SwiftSet>,
+    /// By set and whether its target is known to match.
+    known_sets: Map<(NodeId, bool), Option<u32>>,
+}
+
+impl Maker<'_> {
+    fn lookout(&mut self, place: u32, node: &Branching) -> Lookout {
+        let branches = self.diagram.tables.branches(&node.table);
+        let low = branches.iter().map(|(number, _)| *number).min().unwrap_or(Lookout::STATES);
+        let high = branches.iter().map(|(number, _)| *number + 1).max().unwrap_or(low);
+        let count = (high - low) as usize;
+        let ways_max = (branches.len() * Lookout::SPREAD_MAX).max(Lookout::WAYS_MIN);
+        let is_wide = count > ways_max;
+        let (absent, other) = (self.way(node.absent), self.way(node.other));
+        let first = self.ways.len();
+        // In the order of the states' numbers.
+        self.ways.extend([absent, other, Way::LOST, Way::LOST, other]);
+        if is_wide {
+            self.ways.push(Way(Way::WIDE | place));
+            self.wide.insert((place, 0), other);
+            for (number, step) in branches {
+                let way = self.way(step);
+                self.wide.insert((place, number), way);
+            }
+            return Lookout { slot: node.slot, low, count: 0, first: first as u32 };
+        }
+        let atoms = self.ways.len();
+        self.ways.resize(atoms + count + 1, other);
+        for (number, step) in branches {
+            let way = self.way(step);
+            if let Some(entry) = self.ways.get_mut(atoms + (number - low) as usize) {
+                *entry = way;
+            }
+        }
+        Lookout { slot: node.slot, low, count: count as u32, first: first as u32 }
+    }
+
+    fn way(&mut self, step: Step) -> Way {
+        let kind = match step.kind {
+            Step::NODE => Way::NODE,
+            Step::FORK => Way::FORK,
+            Step::SIEVE => return self.sieve(step.at),
+            Step::MANY | Step::ALL => return Way::LOST,
+            _ => return self.list(step),
+        };
+        let places_max = if kind == Way::FORK { Way::SIEVE as usize - 1 } else { PLACES_MAX };
+        if step.at as usize > places_max { Way::LOST } else { Way(kind | step.at) }
+    }
+
+    fn sieve(&mut self, number: u32) -> Way {
+        let (first, members) = self.diagram.sieves.members(number);
+        let marks: Vec<Mark> = members.map(|node| self.mark(node, true)).collect();
+        let needs_more = |mark: &&Mark| **mark == Mark::UNREADY || mark.0 & Mark::LADEN != 0;
+        if marks.iter().filter(needs_more).count() > marks.len() / UNREADY_PART {
+            return Way::LOST;
+        }
+        if let Some(places) = self.poured.get_mut(first..first + marks.len()) {
+            places.copy_from_slice(&marks);
+        }
+        Way::of_sieve(number)
+    }
+
+    fn list(&mut self, step: Step) -> Way {
+        if let Some(way) = self.lists.get(&(step.at, step.kind)) {
+            return *way;
+        }
+        let entries = self.diagram.list(step);
+        let mark = |entry: &Entry| (self.mark(entry.node, entry.is_known_match()), entry.node);
+        let mut marks: Vec<(Mark, NodeId)> = entries.iter().map(mark).collect();
+        if self.is_order_free {
+            // What is answered in the same way stands in the same places, so that it can be foreseen.
+            marks.sort_by_key(|(mark, _)| self.way_to_answer(*mark));
+        }
+        let at = self.marks.len();
+        // Not worth a look where the evaluator would have to be asked in the end.
+        let is_unready = marks.first().is_some_and(|(mark, _)| *mark == Mark::UNREADY);
+        let way = if is_unready || at > LISTS_MAX {
+            Way::LOST
+        } else {
+            let length = (marks.len() as u32).min(Way::LENGTH_MAX);
+            if length == Way::LENGTH_MAX {
+                self.push(Mark(marks.len() as u32), NodeId(u32::MAX));
+            }
+            marks.into_iter().for_each(|(mark, node)| self.push(mark, node));
+            Way(Way::LIST | length << Way::LENGTH_SHIFT | at as u32)
+        };
+        self.lists.insert((step.at, step.kind), way);
+        way
+    }
+
+    fn push(&mut self, mark: Mark, node: NodeId) {
+        self.marks.push(mark);
+        if self.program.is_extensible() {
+            self.whose.push(node);
+        }
+    }
+
+    fn mark(&mut self, id: NodeId, is_known_match: bool) -> Mark {
+        let mark = match self.program.node(id) {
+            Node::Rule(rule) => self.rule(rule, is_known_match),
+            Node::Set(_) => self.set(id, is_known_match).map(Mark::of_set),
+        };
+        mark.unwrap_or(Mark::UNREADY)
+    }
+
+    fn rule(&mut self, rule: &Rule, is_known_match: bool) -> Option<Mark> {
+        let target = rule.target.filter(|_| !is_known_match);
+        let condition = match (target, rule.condition) {
+            (None, None) => None,
+            (Some(only), None) | (None, Some(only)) => Some(self.condition(only)?),
+            // Rare, since targets are what diagrams divide by.
+            (Some(_), Some(_)) => return None,
+        };
+        let is_laden = rule.transform.is_some() || rule.duties.iter().any(|duty| duty.on == rule.effect);
+        Some(Mark::of_rule(rule.effect, is_laden, condition))
+    }
+
+    /// A number for how a mark is answered; the evaluator first, since then the rest does not matter.
+    fn way_to_answer(&self, mark: Mark) -> u8 {
+        if mark == Mark::UNREADY {
+            return 0;
+        }
+        let condition = (mark.0 >> Mark::SHIFT).checked_sub(1).filter(|_| mark.0 & Mark::SET == 0);
+        condition.and_then(|at| self.conditions.get(at as usize)).map_or(1, |quick| 2 + quick.kind())
+    }
+
+    fn condition(&mut self, id: ExprId) -> Option<u32> {
+        if let Some(number) = self.known.get(&id) {
+            return *number;
+        }
+        let number =
+            Quick::of(self.program, id).filter(|_| self.conditions.len() < NUMBERS_MAX).map(|quick| {
+                self.conditions.push(quick);
+                self.conditions.len() as u32 - 1
+            });
+        self.known.insert(id, number);
+        number
+    }
+
+    fn set(&mut self, id: NodeId, is_known_match: bool) -> Option<u32> {
+        if let Some(number) = self.known_sets.get(&(id, is_known_match)) {
+            return *number;
+        }
+        let number =
+            self.swift_set(id, is_known_match).filter(|_| self.sets.len() < NUMBERS_MAX).map(|set| {
+                self.sets.push(set);
+                self.sets.len() as u32 - 1
+            });
+        self.known_sets.insert((id, is_known_match), number);
+        number
+    }
+
+    fn swift_set(&mut self, id: NodeId, is_known_match: bool) -> Option<SwiftSet> {
+        let Node::Set(set) = self.program.node(id) else { return None };
+        let start = self.way(self.diagram.starts_of(id).deep);
+        let fold = PlainFold::of(set.algorithm)?;
+        let target = match set.target.filter(|_| !is_known_match) {
+            Some(target) => Some(self.condition(target)?),
+            None => None,
+        };
+        Some(SwiftSet { start, fold, laden: laden(set), target })
+    }
+}
+
+fn is_order_free(program: &Program) -> bool {
+    program.nodes().all(|(_, node)| match node {
+        Node::Set(set) => !matches!(PlainFold::of(set.algorithm), Some(PlainFold::First(_))),
+        Node::Rule(_) => true,
+    })
+}
+
+fn laden(set: &Set) -> Effects {
+    set.duties.iter().map(|duty| Effects::only(duty.on)).fold(Effects::NONE, Effects::union)
+}

@@ -1,0 +1,75 @@
+//! The same of what sieves leave, whose targets are known to match then.
+
+use durward_ir::combine::{Effects, Flow};
+use durward_ir::program::{NodeId, Program};
+use durward_ir::question::Glance;
+
+use super::Way;
+use crate::Diagram;
+
+impl Way {
+    pub(super) fn of_sieve(number: u32) -> Way {
+        if number < Way::SIEVE { Way(Way::FORK | Way::SIEVE | number) } else { Way::LOST }
+    }
+
+    /// The number of a sieve.
+    #[inline]
+    pub(super) fn as_sieve(self) -> Option<u32> {
+        let is_sieve = self.kind() == Way::FORK && self.0 & Way::SIEVE != 0;
+        is_sieve.then_some(self.0 & (Way::SIEVE - 1))
+    }
+}
+
+impl Diagram {
+    /// Adds the effects of all that a sieve leaves.
+    pub(super) fn gather_sieve(
+        &self,
+        program: &Program,
+        sieve: u32,
+        effects: &mut Effects,
+        glance: &impl Glance,
+    ) -> Option<()> {
+        self.sieves.glance(sieve, glance, |at, _| {
+            let mark = self.swift.poured.get(at)?;
+            *effects = effects.union(self.says(program, *mark, glance)?);
+            Some(Flow::Continue)
+        })
+    }
+
+    /// The same without those that are gone.
+    pub(super) fn gather_sieve_without(
+        &self,
+        program: &Program,
+        sieve: u32,
+        effects: &mut Effects,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<()> {
+        self.sieves.glance(sieve, glance, |at, node| {
+            let mark = self.swift.poured.get(at)?;
+            *effects = effects.union(self.says_unless(program, *mark, node, glance, is_gone)?);
+            Some(Flow::Continue)
+        })
+    }
+
+    /// The first of those left that has something to say and is not gone, and what it says.
+    pub(super) fn first_in_sieve(
+        &self,
+        program: &Program,
+        sieve: u32,
+        glance: &impl Glance,
+        is_gone: &impl Fn(NodeId) -> bool,
+    ) -> Option<Option<(NodeId, Effects)>> {
+        let mut first = None;
+        self.sieves.glance(sieve, glance, |at, node| {
+            let mark = self.swift.poured.get(at)?;
+            let said = self.says_unless(program, *mark, node, glance, is_gone)?;
+            if said == Effects::NONE {
+                return Some(Flow::Continue);
+            }
+            first = Some((node, said));
+            Some(Flow::Stop)
+        })?;
+        Some(first)
+    }
+}
