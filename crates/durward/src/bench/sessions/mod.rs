@@ -17,7 +17,7 @@ use super::node::{Cores, cores};
 use super::seconds;
 use crate::failure::{DIFFERENT, Failure, Outcome, complain};
 use crate::to_stdout;
-use place::{Hash, Place};
+use place::{Hash, Place, Queue};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -174,7 +174,7 @@ impl Report {
             Measure::Validate => self.measure_validate(arguments),
             Measure::Login => self.measure_login(arguments),
             Measure::Mix => {
-                let place = Place::open(arguments, Hash::Cheap, PEOPLE)?;
+                let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
                 for users in &arguments.users {
                     let measured = mix(&place.site(), &arguments.load(*users), arguments.logout_percent);
                     self.mix.push(With { users: *users, measured: measured.map_err(failure)? });
@@ -182,14 +182,14 @@ impl Report {
                 Ok(())
             }
             Measure::Flood => {
-                let place = Place::open(arguments, Hash::Argon2id, PEOPLE)?;
+                let place = Place::open(arguments, Hash::Argon2id, Queue::Usual, PEOPLE)?;
                 let users = arguments.users.iter().copied().max().unwrap_or(1).min(32);
                 let measured = flood(&place.site(), &arguments.load(users)).map_err(failure)?;
                 self.flood = Some(With { users, measured });
                 Ok(())
             }
             Measure::Logout => {
-                let place = Place::open(arguments, Hash::Cheap, PEOPLE)?;
+                let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
                 let count = usize::try_from(arguments.logouts).unwrap_or(usize::MAX);
                 self.logouts = Some(logouts(&place.site(), count).map_err(failure)?);
                 Ok(())
@@ -206,7 +206,7 @@ impl Report {
     }
 
     fn measure_validate(&mut self, arguments: &Arguments) -> Result<(), Failure> {
-        let place = Place::open(arguments, Hash::Cheap, PEOPLE)?;
+        let place = Place::open(arguments, Hash::Cheap, Queue::Long, PEOPLE)?;
         let body = validation_body(&place.site()).map_err(failure)?;
         arguments.cores.pin_server();
         let bare = Bare::start(&body)?;
@@ -222,7 +222,7 @@ impl Report {
         let is_own = arguments.at.is_empty() && arguments.config.is_none();
         let hashes: &[Hash] = if is_own { &[Hash::Argon2id, Hash::Cheap] } else { &[Hash::Argon2id] };
         for hash in hashes {
-            let place = Place::open(arguments, *hash, PEOPLE)?;
+            let place = Place::open(arguments, *hash, Queue::Long, PEOPLE)?;
             for users in &arguments.users {
                 let measured = login(&place.site(), &arguments.load(*users)).map_err(failure)?;
                 self.login.push((is_own.then_some(*hash), With { users: *users, measured }));

@@ -52,6 +52,15 @@ impl Hash {
     }
 }
 
+/// How long logins may wait for their hash on nodes that are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// As long as durward lets them unless it is told otherwise: a flood is turned away.
+    Usual,
+    /// For as long as it takes, so that all who log in get in.
+    Long,
+}
+
 /// Nodes and people. Nodes that were started end with it.
 pub(super) struct Place {
     addresses: Vec<SocketAddr>,
@@ -69,7 +78,12 @@ struct LoginLine {
 
 impl Place {
     /// What the flags name; or nodes that are started, which keep passwords so and know so many people.
-    pub(super) fn open(arguments: &Arguments, hash: Hash, people: usize) -> Result<Place, Failure> {
+    pub(super) fn open(
+        arguments: &Arguments,
+        hash: Hash,
+        queue: Queue,
+        people: usize,
+    ) -> Result<Place, Failure> {
         let mut place = match &arguments.logins {
             Some(logins) => Place { people: read_logins(logins)?, ..Place::empty(arguments.cores) },
             None => Place::empty(arguments.cores),
@@ -81,7 +95,7 @@ impl Place {
         if let Some(config) = &arguments.config {
             place.keep(Started::configured(arguments.cores, config)?);
         } else if place.addresses.is_empty() {
-            place.start(arguments, hash, people)?;
+            place.start(arguments, (hash, queue), people)?;
         }
         for address in &place.addresses {
             wait_ready(*address).map_err(super::failure)?;
@@ -107,7 +121,8 @@ impl Place {
         self._started.push(started);
     }
 
-    fn start(&mut self, arguments: &Arguments, hash: Hash, people: usize) -> Result<(), Failure> {
+    fn start(&mut self, arguments: &Arguments, kept: (Hash, Queue), people: usize) -> Result<(), Failure> {
+        let (hash, _) = kept;
         if arguments.nodes > 1 && arguments.nats.is_empty() {
             return Err(Failure::new("several nodes need a store that they share").hint(
                 "start nats-server with `--jetstream`, and name it with `--nats nats://127.0.0.1:4222`",
@@ -125,7 +140,7 @@ impl Place {
                 let directory = Directory::open(&folder.join("users"), hash.costs(), Arc::new(SystemEntropy));
                 let imported = directory.map_err(failed)?.import(accounts.clone());
                 imported.map_err(|error| Failure::new(error.to_string()))?;
-                settings(arguments, hash, folder, &store)
+                settings(arguments, kept, folder, &store)
             })?;
             self.keep(started);
         }
@@ -176,7 +191,12 @@ fn secret() -> Result<String, IdentityError> {
 }
 
 /// What a node is told.
-fn settings(arguments: &Arguments, hash: Hash, folder: &Path, store: &str) -> Result<Vec<u8>, Failure> {
+fn settings(
+    arguments: &Arguments,
+    (hash, queue): (Hash, Queue),
+    folder: &Path,
+    store: &str,
+) -> Result<Vec<u8>, Failure> {
     let mut text = Vec::new();
     // A text of JSON is one of TOML.
     let quoted = |name: &str| -> Result<Json, Failure> {
@@ -186,12 +206,17 @@ fn settings(arguments: &Arguments, hash: Hash, folder: &Path, store: &str) -> Re
     writeln!(text, "policies.path = {}", quoted("policies")?)?;
     writeln!(text, "server.listen = '127.0.0.1:0'\nserver.workers = 1\nsapl.http = true")?;
     writeln!(text, "server.connections_max = 20000\nserver.idle_time_ms_max = 3600000")?;
+    // All logins come from one address, and those under way count as failures until they have succeeded.
+    writeln!(text, "identity.address_failures_free = 1000000\nidentity.user_failures_free = 1000000")?;
     writeln!(text, "auth.danger_allow_no_auth = true\nlog.format = 'text'\nlog.level = 'info'")?;
     writeln!(text, "identity.users = {}\nidentity.audit = {}", quoted("users")?, quoted("audit")?)?;
     writeln!(text, "identity.cluster_key_path = {}", quoted("cluster.key")?)?;
     writeln!(text, "identity.mode = '{}'\nidentity.sessions_max = 20000000", arguments.mode.name())?;
     let HashCosts { memory_kib, passes, .. } = hash.costs();
     writeln!(text, "identity.hash_memory_kib = {memory_kib}\nidentity.hash_passes = {passes}")?;
+    if queue == Queue::Long {
+        writeln!(text, "identity.hashing_wait_ms_max = 600000")?;
+    }
     if arguments.nats.is_empty() {
         writeln!(text, "identity.data = {}", quoted("data")?)?;
         return Ok(text);
