@@ -196,8 +196,8 @@ impl Report {
             }
             Measure::Memory => {
                 let people = arguments.sessions.div_ceil(arguments.sessions_each);
-                let place =
-                    Place::open(arguments, Hash::Cheap, usize::try_from(people).unwrap_or(usize::MAX))?;
+                let people = usize::try_from(people).unwrap_or(usize::MAX);
+                let place = Place::open(arguments, Hash::Cheap, Queue::Long, people)?;
                 let sessions = usize::try_from(arguments.sessions).unwrap_or(usize::MAX);
                 self.memory = Some(memory(&place.site(), sessions, MANY_CONNECTIONS).map_err(failure)?);
                 Ok(())
