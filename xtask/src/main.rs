@@ -20,6 +20,7 @@ mod readme;
 mod recorded;
 mod release;
 mod report;
+mod sessions;
 mod sources;
 mod test;
 mod tools;
@@ -44,6 +45,8 @@ cargo xtask <command>
                                                               --only NAME   one engine, such as cedar
                                                               --on WORD     policies with this in their name
   peers check            only compare decisions with the engines in Rust, on small scenarios
+  sessions [FLAG...]     measure sessions on three nodes over three NATS servers, in each mode; the flags go to
+                         `durward bench sessions`, such as --seconds 2 or --json
 
 CI=true turns what would be skipped for want of a tool into a failure.";
 
@@ -73,6 +76,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["peers", "check"] => Ok(peers::check_alone()),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["peers", rest @ ..] => peers::run(rest),
+        ["sessions", rest @ ..] => sessions::run_alone(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)
