@@ -59,11 +59,9 @@ impl SessionFinder {
 
 /// A token as text (one with points in it is a JWT), or as subjects have it: `{"session": ...}`, `{"jwt": ...}`.
 fn shown(entity: &Value) -> Option<Shown> {
-    match entity {
-        Value::Text(token) if token.contains('.') => Some(Shown::Jwt(SmolStr::from(token.as_str()))),
-        Value::Text(token) => Some(Shown::Session(SmolStr::from(token.as_str()))),
-        other => document::shown(other),
-    }
+    let Value::Text(token) = entity else { return document::shown(entity) };
+    let token = SmolStr::from(token.as_str());
+    Some(if token.contains('.') { Shown::Jwt(token) } else { Shown::Session(token) })
 }
 
 async fn tell(subjects: Subjects, shown: Shown, attribute: Attribute, publisher: Publisher) {
