@@ -59,9 +59,11 @@ impl SessionFinder {
 
 /// A token as text (one with points in it is a JWT), or as subjects have it: `{"session": ...}`, `{"jwt": ...}`.
 fn shown(entity: &Value) -> Option<Shown> {
-    let Value::Text(token) = entity else { return document::shown(entity) };
-    let token = SmolStr::from(token.as_str());
-    Some(if token.contains('.') { Shown::Jwt(token) } else { Shown::Session(token) })
+    match entity.as_text() {
+        Some(token) if token.contains('.') => Some(Shown::Jwt(SmolStr::from(token))),
+        Some(token) => Some(Shown::Session(SmolStr::from(token))),
+        None => document::shown(entity),
+    }
 }
 
 async fn tell(subjects: Subjects, shown: Shown, attribute: Attribute, publisher: Publisher) {

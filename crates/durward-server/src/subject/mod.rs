@@ -55,7 +55,7 @@ pub(crate) struct SessionUser {
     pub(crate) who: Who,
     pub(crate) session: Session,
     pub(crate) account: Account,
-    /// How sure it is who he is: of a JWT, no more than it was when the JWT was given.
+    /// How sure it is who he is: no more than it was when what is shown was given.
     pub(crate) level: Level,
 }
 
@@ -137,7 +137,8 @@ impl Subjects {
             Shown::Session(token) => {
                 let service = self.service.as_ref().ok_or(NotTaken::Refused)?;
                 let (who, session) = service.session(token, purpose).await?;
-                let level = session.level;
+                // Whoever has a token from before a second step has not taken that step.
+                let level = session.level.min(who.level);
                 Ok(Subject { user: Some(with_account(service, who, session, level).await?), good: None })
             }
             Shown::Jwt(token) => {

@@ -30,6 +30,7 @@ mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
+mod session_attacks;
 mod settings;
 mod subjects;
 mod support;
