@@ -15,7 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::ServerBenchError;
 
 /// How long answers are waited for when nothing more is asked.
-const DRAIN_TIME_MAX: Duration = Duration::from_secs(5);
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Questions whose time has come, and for which there is no room; those beyond are not answered, and counted so.
 const BACKLOG_MAX: usize = 1 << 20;

@@ -255,10 +255,11 @@ const SESSIONS: [&str; 8] = ["bench", "sessions", "--cores", "none", "--users", 
 /// Every figure of a node that is started for it; nothing is answered wrongly, and no more is counted than was asked.
 #[test]
 fn sessions_are_measured_on_a_node_of_ones_own() {
-    let what = ["--measure", "validate,mix,memory", "--sessions", "300", "--logout-percent", "50", "--json"];
-    let ran = durward(&[&SESSIONS[..], &what].concat()).exits(0);
+    let what = ["--measure", "validate,mix,memory", "--sessions", "300", "--logout-percent", "50"];
+    let mode = ["--mode", "assured-write", "--json"];
+    let ran = durward(&[&SESSIONS[..], &what, &mode].concat()).exits(0);
     let row: Json = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((&row["nodes"], &row["mode"]), (&1.into(), &"none".into()));
+    assert_eq!((&row["nodes"], &row["mode"]), (&1.into(), &"assured-write".into()));
     let validate = &row["validate"][0];
     for (name, measured) in [("validate", validate), ("bare", &validate["bare"]), ("mix", &row["mix"][0])] {
         assert!(measured["per_s"].as_f64().unwrap() > 0.0, "{name}: {row}");
