@@ -1,5 +1,5 @@
 //! Measures what durward does: the embedded decision point, without any network ([`embedded`]), and live subscriptions to
-//! it ([`streams`]), and servers over the network ([`server`]). What to measure with can be made
+//! it ([`streams`]), servers over the network ([`server`]), and sessions there ([`sessions`]). What to measure with can be made
 //! here, too ([`scenario`]), and pictures of what was measured ([`report`]).
 //!
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
@@ -10,6 +10,7 @@ mod process;
 pub mod report;
 pub mod scenario;
 pub mod server;
+pub mod sessions;
 mod spread;
 pub mod streams;
 

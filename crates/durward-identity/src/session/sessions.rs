@@ -256,8 +256,16 @@ impl Sessions {
         self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
     }
 
-    /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
-    pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
+    /// Whether a session was ended before its time, as far as is known here.
+    pub fn is_revoked(&self, user: &User, id: SessionId, stamp: Stamp) -> bool {
+        let part = self.part(user.key()).read();
+        stamp <= self.all_before()
+            || self.ended.contains(id)
+            || part.get(id).is_none() && part.is_revoked(user.key(), stamp)
+    }
+
+    /// Some sessions that are wanted, at most so many. Takes the locks of the table's parts one after the other.
+    pub fn some(&self, max: usize, wanted: impl Fn(&User, &Session) -> bool) -> Vec<(User, Session)> {
         let mut found = Vec::new();
         for part in &self.parts {
             let part = part.read();
@@ -265,8 +273,9 @@ impl Sessions {
                 let Live { user, id, stamp, ends, idle, level, properties } = live;
                 (user, Session { id, stamp, ends, used, idle, level, properties })
             });
-            let is_there =
-                |(user, session): &(User, Session)| session.stamp > self.all_before() && wanted(user);
+            let is_there = |(user, session): &(User, Session)| {
+                session.stamp > self.all_before() && wanted(user, session)
+            };
             found.extend(live.filter(is_there).take(max - found.len()));
             if found.len() >= max {
                 break;

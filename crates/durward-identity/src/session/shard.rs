@@ -146,7 +146,7 @@ impl Shard {
         Verdict::Unknown
     }
 
-    fn is_revoked(&self, key: &str, stamp: Stamp) -> bool {
+    pub(super) fn is_revoked(&self, key: &str, stamp: Stamp) -> bool {
         self.revoked_up_to(key).is_some_and(|before| stamp <= before)
     }
 

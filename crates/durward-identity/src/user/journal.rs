@@ -66,10 +66,7 @@ impl Journal {
     /// As [`Journal::scan`].
     pub fn open(path: &Path) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
         let mut entries = Vec::new();
-        let journal = Journal::scan(path, |entry| {
-            entries.push(entry.to_vec());
-            Ok(())
-        })?;
+        let journal = Journal::scan(path, collecting(&mut entries))?;
         Ok((journal, entries))
     }
 
@@ -79,16 +76,34 @@ impl Journal {
     /// The file cannot be read or written, another process has it, it is damaged before its end, or `show` does not accept an entry.
     pub fn scan(
         path: &Path,
-        mut show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
+        show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
+    ) -> Result<Journal, IdentityError> {
+        let file = open_file(path, true)?;
+        lock(&file).map_err(|error| {
+            IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
+        })?;
+        Journal::begin(path, file, show)
+    }
+
+    /// The same as [`Journal::open`] for one that others have open as well; the caller sees to it that nobody writes meanwhile.
+    /// `may_begin` says whether one is begun where there is none.
+    pub(super) fn open_shared(
+        path: &Path,
+        may_begin: bool,
+    ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+        let mut entries = Vec::new();
+        let journal = Journal::begin(path, open_file(path, may_begin)?, collecting(&mut entries))?;
+        Ok((journal, entries))
+    }
+
+    fn begin(
+        path: &Path,
+        mut file: File,
+        show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
     ) -> Result<Journal, IdentityError> {
         let failed = |what: &str, error: std::io::Error| {
             IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
         };
-        let options = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = options().map_err(|error| failed("open", error))?;
-        lock(&file).map_err(|error| {
-            IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
-        })?;
         let mut head = Vec::new();
         let beginning = (&mut file).take(HEAD.len() as u64).read_to_end(&mut head);
         beginning.map_err(|error| failed("read", error))?;
@@ -100,12 +115,8 @@ impl Journal {
             let error = IdentityError::new("it is no journal of durward's, or of a version to come");
             return Err(error.of(path.display()));
         }
-        let mut entries = 0;
-        let length = read(&mut file, |entry| {
-            entries += 1;
-            show(entry)
-        });
-        let length = length.map_err(|error| error.of(path.display()))?;
+        let (length, entries) =
+            read(&mut file, Journal::START, show).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
         Ok(Journal { path: path.to_owned(), file, length, entries })
     }
@@ -133,6 +144,40 @@ impl Journal {
             return failed(format!("`{}` was changed at byte {at}", self.path.display()));
         }
         Ok((entries, at + (part.len() - rest.len()) as u64))
+    }
+
+    /// Whether the file is the one that is open, and nothing was written to it by others.
+    pub(super) fn is_as_known(&self) -> bool {
+        let length = std::fs::metadata(&self.path).map(|metadata| metadata.len());
+        length.is_ok_and(|length| length == self.length) && !self.is_replaced()
+    }
+
+    /// Whether another file stands in its place, or none. While this one is open, its number is not given to another.
+    #[cfg(unix)]
+    pub(super) fn is_replaced(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let number = |metadata: std::io::Result<std::fs::Metadata>| {
+            metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
+        };
+        let open = number(self.file.metadata());
+        open.is_none() || number(std::fs::metadata(&self.path)) != open
+    }
+
+    /// Whether another file stands in its place, or it has changed, which cannot be told apart here.
+    #[cfg(not(unix))]
+    pub(super) fn is_replaced(&self) -> bool {
+        std::fs::metadata(&self.path).map(|metadata| metadata.len()).ok() != Some(self.length)
+    }
+
+    /// Reads what others have written after what is known. What is not whole of it is cut off, as in [`Journal::open`].
+    pub(super) fn read_more(&mut self) -> Result<Vec<Vec<u8>>, IdentityError> {
+        let mut entries = Vec::new();
+        let read = read(&mut self.file, self.length, collecting(&mut entries));
+        let (length, count) = read.map_err(|error| error.of(self.path.display()))?;
+        self.file.set_len(length).map_err(|error| self.failed("write", &error))?;
+        self.length = length;
+        self.entries += count;
+        Ok(entries)
     }
 
     /// How many entries there are.
@@ -183,8 +228,10 @@ impl Journal {
     pub fn replacement(&self) -> Result<Replacement, IdentityError> {
         let path = self.path.with_extension("new");
         let made = || -> std::io::Result<File> {
-            let mut file =
-                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = private(&mut options).open(&path)?;
+            belongs_with(&file, &self.path);
             lock(&file).map_err(std::io::Error::other)?;
             // One that was given up may have left something.
             file.set_len(0)?;
@@ -217,6 +264,37 @@ impl Journal {
     fn failed(&self, what: &str, error: &std::io::Error) -> IdentityError {
         IdentityError::new(format!("cannot {what} `{}`: {error}", self.path.display()))
     }
+}
+
+/// For its owner's eyes only, when it is made: there are hashes of passwords, or keys, in it.
+pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Gives a file to whom another one belongs, where that may be done: an administrator who changes users must not take them from the
+/// server, which runs as somebody else.
+pub(super) fn belongs_with(file: &File, other: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        if let Ok(owner) = std::fs::metadata(other) {
+            // Whoever may not do that is the owner himself, or one of those to whom it makes no difference.
+            let _ = fchown(file, Some(owner.uid()), Some(owner.gid()));
+            let _ = file.set_permissions(owner.permissions());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, other);
+}
+
+fn open_file(path: &Path, may_begin: bool) -> Result<File, IdentityError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(may_begin).truncate(false);
+    private(&mut options)
+        .open(path)
+        .map_err(|error| IdentityError::new(format!("cannot open `{}`: {error}", path.display())))
 }
 
 /// A file that is being made, to be put in the place of a journal.
@@ -265,13 +343,22 @@ fn digest_of(entry: &[u8]) -> [u8; 8] {
     digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-/// Shows the entries of a file from behind its head on, and tells where they end.
+/// Keeps what is shown.
+fn collecting(entries: &mut Vec<Vec<u8>>) -> impl FnMut(&[u8]) -> Result<(), IdentityError> {
+    |entry| {
+        entries.push(entry.to_vec());
+        Ok(())
+    }
+}
+
+/// Shows the entries of a file from a place on. Where they end, and how many there are.
 fn read(
     file: &mut File,
+    mut at: u64,
     mut show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
-) -> Result<u64, IdentityError> {
+) -> Result<(u64, usize), IdentityError> {
     let unreadable = |error: std::io::Error| IdentityError::new(format!("cannot be read: {error}"));
-    let mut at = HEAD.len() as u64;
+    let mut count = 0;
     file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
     let mut window = Vec::new();
     loop {
@@ -283,6 +370,7 @@ fn read(
             one(rest).filter(|_| is_end || rest.len() >= BEFORE + ENTRY_BYTES_MAX)
         {
             show(entry)?;
+            count += 1;
             rest = after;
         }
         at += (window.len() - rest.len()) as u64;
@@ -290,7 +378,7 @@ fn read(
             let is_whole = rest.is_empty()
                 || if is_end { is_torn(rest) } else { is_zeros(rest, file).map_err(unreadable)? };
             if is_whole {
-                return Ok(at);
+                return Ok((at, count));
             }
             return failed(format!(
                 "it is damaged at byte {at}: restore it from a copy; entries before that are whole"

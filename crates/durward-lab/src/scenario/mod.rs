@@ -22,7 +22,7 @@ mod github;
 mod hospital;
 mod levels;
 mod name;
-mod random;
+pub(crate) mod random;
 mod rules;
 mod sapl;
 mod scatter;

@@ -8,10 +8,10 @@ const MASK: u64 = (1 << 48) - 1;
 
 /// The generator.
 #[derive(Debug)]
-pub(super) struct JavaRandom(u64);
+pub(crate) struct JavaRandom(u64);
 
 impl JavaRandom {
-    pub(super) fn new(seed: u64) -> JavaRandom {
+    pub(crate) fn new(seed: u64) -> JavaRandom {
         JavaRandom((seed ^ MULTIPLIER) & MASK)
     }
 
@@ -28,7 +28,7 @@ impl JavaRandom {
     }
 
     /// From 0 to below `bound`, which is 1 to 2^31.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         if bound.is_power_of_two() {
             return ((bound * self.next(31)) >> 31) as usize;

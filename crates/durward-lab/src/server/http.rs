@@ -6,7 +6,7 @@ use std::time::Instant;
 use bytes::{Buf, BytesMut};
 use durward_server::client::subscription_json;
 
-use super::load::Connection;
+use super::load::{Answer, Connection};
 use super::{Plan, ServerBenchError};
 
 /// Longest head of an answer.
@@ -59,35 +59,46 @@ impl Connection for Http<'_> {
         &mut self.input
     }
 
-    fn next(&mut self, _: Instant) -> Result<Option<(Instant, bool)>, String> {
-        let Some((head, length)) = head(&self.input)? else { return Ok(None) };
-        if self.input.len() < head + length {
+    fn next(&mut self, _: Instant) -> Result<Option<Answer>, String> {
+        let Some(head) = head(&self.input)? else { return Ok(None) };
+        if self.input.len() < head.bytes + head.body_bytes {
             return Ok(None);
         }
-        let is_ok = self.input.starts_with(b"HTTP/1.1 200 ");
-        self.input.advance(head);
-        let is_decision = is_ok && self.input.starts_with(b"{\"decision\":\"");
-        self.input.advance(length);
+        self.input.advance(head.bytes);
+        let is_right = head.status == 200 && self.input.starts_with(b"{\"decision\":\"");
+        self.input.advance(head.body_bytes);
         let due = self.due.pop_front().ok_or("an answer that nobody asked for")?;
-        Ok(Some((due, is_decision)))
+        Ok(Some(Answer { due, kind: 0, is_right }))
     }
 }
 
-/// How long the head is, and the body that it announces; `None` while it is not all there.
-fn head(input: &[u8]) -> Result<Option<(usize, usize)>, String> {
+/// What stands before the body of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// How long it is.
+    pub(crate) bytes: usize,
+    pub(crate) status: u16,
+    /// How long the body is.
+    pub(crate) body_bytes: usize,
+}
+
+/// Reads the head of an answer; `None` while it is not all there.
+///
+/// # Errors
+/// What is no answer of HTTP/1.1 with a length.
+pub(crate) fn head(input: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = memchr::memmem::find(input, b"\r\n\r\n") else {
         let is_too_long = input.len() > HEAD_BYTES_MAX;
         return if is_too_long { Err("a head without an end".into()) } else { Ok(None) };
     };
     let head = input.get(..end).and_then(|head| str::from_utf8(head).ok()).ok_or("a head that is no text")?;
-    if !head.starts_with("HTTP/1.1 ") {
-        return Err("no answer of HTTP/1.1".into());
-    }
+    let status = head.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+    let status = status.ok_or("no answer of HTTP/1.1")?;
     let length = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
     });
-    Ok(Some((end + 4, length.ok_or("an answer without a length")?)))
+    Ok(Some(Head { bytes: end + 4, status, body_bytes: length.ok_or("an answer without a length")? }))
 }
 
 #[cfg(test)]
@@ -108,8 +119,8 @@ mod tests {
             let mut seen = Vec::new();
             for piece in stream.as_bytes().chunks(size) {
                 http.input().extend_from_slice(piece);
-                while let Some((_, is_decision)) = http.next(now).unwrap() {
-                    seen.push(is_decision);
+                while let Some(answer) = http.next(now).unwrap() {
+                    seen.push(answer.is_right);
                 }
             }
             assert_eq!((seen, http.in_flight()), (vec![true, false, true], 0));

@@ -1,7 +1,10 @@
 //! Asks when the time has come, listens, and notes how long each answer took.
+//!
+//! Connections are in lanes, each of which is asked by a schedule of its own: one can be flooded while another goes on.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
@@ -9,7 +12,7 @@ use hdrhistogram::Histogram;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-use super::{Plan, ServerBenchError};
+use super::ServerBenchError;
 
 /// How long answers are waited for when nothing more is asked.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(5);
@@ -23,8 +26,25 @@ const READ_BYTES: usize = 64 * 1024;
 /// The longest wait that is told apart from longer ones: a minute.
 const WAIT_NS_MAX: u64 = 60_000_000_000;
 
+/// The longest sleep of a generator that may sleep.
+const SLEEP_TIME_MAX: Duration = Duration::from_millis(100);
+
+/// An answer that came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// When its question was due.
+    pub(crate) due: Instant,
+    /// What was asked, below [`Connection::KINDS`].
+    pub(crate) kind: usize,
+    /// Whether it is what a server that works says.
+    pub(crate) is_right: bool,
+}
+
 /// One connection of a protocol, without its socket.
-pub(super) trait Connection {
+pub(crate) trait Connection {
+    /// How many kinds of questions are told apart.
+    const KINDS: usize = 1;
+
     /// Appends the question of this number, whose time has come at `due`.
     fn ask(&mut self, number: usize, due: Instant);
 
@@ -37,35 +57,53 @@ pub(super) trait Connection {
     /// Where to put bytes received.
     fn input(&mut self) -> &mut BytesMut;
 
-    /// The next answer: when its question was due, and whether it is a decision.
+    /// The next answer.
     ///
     /// # Errors
     /// What is no answer of this protocol.
-    fn next(&mut self, now: Instant) -> Result<Option<(Instant, bool)>, String>;
+    fn next(&mut self, now: Instant) -> Result<Option<Answer>, String>;
 }
 
 /// When questions are asked.
 #[derive(Clone, Copy)]
-pub(super) enum Schedule {
+pub(crate) enum Schedule {
+    /// Never.
+    Silent,
     /// Whenever there is room.
     Full,
+    /// Whenever there is room, so often in all.
+    Times(u64),
     /// So many a second, evenly.
     Rate(f64),
 }
 
-/// What became of the questions of one run.
-pub(super) struct Run {
-    pub(super) answered: u64,
-    pub(super) failed: u64,
-    pub(super) unanswered: u64,
-    /// From the first question to the last answer.
-    pub(super) time: Duration,
-    pub(super) waited: Histogram<u64>,
+/// What is done while there is nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Looks again at once: with a core of its own.
+    Never,
+    /// Leaves the core to others until an answer has come or a question is due.
+    Sleep,
 }
 
-/// All connections.
-pub(super) struct Generator<C> {
-    poll: Poll,
+/// What became of the questions of one kind.
+pub(crate) struct Tally {
+    pub(crate) answered: u64,
+    pub(crate) failed: u64,
+    pub(crate) waited: Histogram<u64>,
+}
+
+/// What became of the questions of one lane in one run.
+pub(crate) struct Run {
+    pub(crate) unanswered: u64,
+    /// From the first question to the last answer.
+    pub(crate) time: Duration,
+    /// By kind.
+    pub(crate) kinds: Vec<Tally>,
+}
+
+/// Connections that are asked by one schedule.
+struct Lane<C> {
     connections: Vec<(TcpStream, C)>,
     in_flight_max: usize,
     question_count: usize,
@@ -74,76 +112,176 @@ pub(super) struct Generator<C> {
     /// The connection that is asked next, so that all have their turn.
     turn: usize,
     backlog: VecDeque<Instant>,
+    /// How many were asked or put off in this run.
+    asked: u64,
+}
+
+/// What a lane is to be.
+pub(crate) struct LanePlan<'a> {
+    /// Where to: connections go to each in turn.
+    pub(crate) addresses: &'a [SocketAddr],
+    pub(crate) connections: usize,
+    /// How many questions each has under way at most.
+    pub(crate) in_flight: usize,
+    /// How many different questions there are.
+    pub(crate) questions: usize,
+}
+
+/// All connections.
+pub(crate) struct Generator<C> {
+    poll: Poll,
+    rest: Rest,
+    lanes: Vec<Lane<C>>,
+    /// By token: the lane, and the connection in it.
+    places: Vec<(usize, usize)>,
+    scratch: Box<[u8]>,
 }
 
 impl<C: Connection> Generator<C> {
-    /// Opens all connections.
-    pub(super) fn connect(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Generator<C>, ServerBenchError> {
-        let poll = Poll::new()?;
+    /// Without connections.
+    pub(crate) fn new(rest: Rest) -> io::Result<Generator<C>> {
+        let scratch = vec![0; READ_BYTES].into_boxed_slice();
+        Ok(Generator { poll: Poll::new()?, rest, lanes: Vec::new(), places: Vec::new(), scratch })
+    }
+
+    /// Opens the connections of one more lane.
+    pub(crate) fn add(&mut self, plan: &LanePlan<'_>, open: impl Fn() -> C) -> Result<(), ServerBenchError> {
         let mut connections = Vec::new();
-        for number in 0..plan.connections.max(1) {
-            let stream = std::net::TcpStream::connect_timeout(&plan.address, DRAIN_TIME_MAX)?;
+        let addresses = plan.addresses.iter().cycle();
+        for (number, address) in (0..plan.connections.max(1)).zip(addresses) {
+            let stream = std::net::TcpStream::connect_timeout(address, DRAIN_TIME_MAX)?;
             stream.set_nodelay(true)?;
             stream.set_nonblocking(true)?;
             let mut stream = TcpStream::from_std(stream);
-            poll.registry().register(&mut stream, Token(number), Interest::READABLE)?;
+            self.poll.registry().register(&mut stream, Token(self.places.len()), Interest::READABLE)?;
+            self.places.push((self.lanes.len(), number));
             connections.push((stream, open()));
         }
-        Ok(Generator {
-            poll,
+        self.lanes.push(Lane {
             connections,
             in_flight_max: plan.in_flight.max(1),
-            question_count: plan.questions.len(),
+            question_count: plan.questions.max(1),
             question: 0,
             turn: 0,
             backlog: VecDeque::new(),
-        })
+            asked: 0,
+        });
+        Ok(())
     }
 
-    /// Asks for so long, and waits for the answers.
-    pub(super) fn run(&mut self, schedule: Schedule, duration: Duration) -> Result<Run, ServerBenchError> {
+    /// Asks for so long, each lane by its schedule, and waits for the answers. What became of it, by lane.
+    pub(crate) fn run(
+        &mut self,
+        schedules: &[Schedule],
+        duration: Duration,
+    ) -> Result<Vec<Run>, ServerBenchError> {
         let start = Instant::now();
-        let mut run = Run::new();
-        let mut asked = 0u64;
-        let mut events = Events::with_capacity(self.connections.len());
+        let mut runs: Vec<Run> = self.lanes.iter_mut().map(Lane::begin).collect();
+        let mut events = Events::with_capacity(self.places.len().max(1));
         loop {
             let now = Instant::now();
-            let elapsed = now.saturating_duration_since(start);
-            if elapsed < duration {
-                match schedule {
-                    Schedule::Full => self.fill(now),
-                    Schedule::Rate(rate) => {
-                        let due = (elapsed.as_secs_f64() * rate) as u64 + 1;
-                        while asked < due {
-                            self.put_off(start + Duration::from_secs_f64(asked as f64 / rate), &mut run);
-                            asked += 1;
-                        }
-                    }
-                }
-            } else if self.is_quiet() || elapsed > duration + DRAIN_TIME_MAX {
-                run.time = elapsed;
-                run.give_up(&mut self.backlog, now, self.connections.iter().map(|(_, one)| one.in_flight()));
-                return Ok(run);
+            let is_over = now.saturating_duration_since(start) >= duration;
+            let mut is_asked = true;
+            for ((lane, run), schedule) in self.lanes.iter_mut().zip(&mut runs).zip(schedules) {
+                is_asked &= is_over || lane.make_due(*schedule, start, now, run);
+                lane.ask_due();
+                lane.write()?;
             }
-            self.ask_due();
-            self.write()?;
-            self.poll.poll(&mut events, Some(Duration::ZERO))?;
+            let is_given_up = now.saturating_duration_since(start) > duration + DRAIN_TIME_MAX;
+            if is_asked && self.lanes.iter().all(Lane::is_quiet) || is_given_up {
+                for (lane, run) in self.lanes.iter_mut().zip(&mut runs) {
+                    lane.give_up(run, start, now);
+                }
+                return Ok(runs);
+            }
+            self.poll.poll(&mut events, Some(self.pause(schedules, start, now)))?;
             for event in &events {
-                self.listen(event.token(), &mut run)?;
+                self.listen(event.token(), start, &mut runs)?;
             }
         }
+    }
+
+    /// How long nothing has to be done unless an answer comes.
+    fn pause(&self, schedules: &[Schedule], start: Instant, now: Instant) -> Duration {
+        if self.rest == Rest::Never {
+            return Duration::ZERO;
+        }
+        let until_due = |(lane, schedule): (&Lane<C>, &Schedule)| match schedule {
+            Schedule::Silent | Schedule::Full | Schedule::Times(_) => SLEEP_TIME_MAX,
+            Schedule::Rate(rate) => {
+                (start + Duration::from_secs_f64(lane.asked as f64 / rate)).saturating_duration_since(now)
+            }
+        };
+        let pauses = self.lanes.iter().zip(schedules).map(until_due);
+        pauses.min().unwrap_or(SLEEP_TIME_MAX).min(SLEEP_TIME_MAX)
+    }
+
+    fn listen(&mut self, token: Token, start: Instant, runs: &mut [Run]) -> Result<(), ServerBenchError> {
+        let Some(&(lane, number)) = self.places.get(token.0) else { return Ok(()) };
+        let Some(run) = runs.get_mut(lane) else { return Ok(()) };
+        let connections = self.lanes.get_mut(lane).map(|lane| &mut lane.connections);
+        let Some((stream, connection)) = connections.and_then(|all| all.get_mut(number)) else {
+            return Ok(());
+        };
+        loop {
+            let count = match stream.read(&mut self.scratch) {
+                Ok(0) => return Err(io::Error::from(ErrorKind::UnexpectedEof).into()),
+                Ok(count) => count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            connection.input().extend_from_slice(self.scratch.get(..count).unwrap_or_default());
+            let now = Instant::now();
+            while let Some(answer) = connection.next(now).map_err(ServerBenchError::Nonsense)? {
+                run.note(answer, now);
+                run.time = now.saturating_duration_since(start);
+            }
+            // What comes after a read that did not fill the room is a new event.
+            if count < READ_BYTES {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl<C: Connection> Lane<C> {
+    fn begin(&mut self) -> Run {
+        self.asked = 0;
+        Run { unanswered: 0, time: Duration::ZERO, kinds: (0..C::KINDS).map(|_| Tally::new()).collect() }
     }
 
     fn is_quiet(&self) -> bool {
         self.backlog.is_empty() && self.connections.iter().all(|(_, one)| one.in_flight() == 0)
     }
 
-    /// Every connection gets as many questions as it takes.
-    fn fill(&mut self, now: Instant) {
+    /// Asks, or puts off, what is due by now. Whether that was all that this run is to ask before its time is over.
+    fn make_due(&mut self, schedule: Schedule, start: Instant, now: Instant, run: &mut Run) -> bool {
+        match schedule {
+            Schedule::Silent => return true,
+            Schedule::Full => self.fill(now, u64::MAX),
+            Schedule::Times(times) => {
+                self.fill(now, times);
+                return self.asked >= times;
+            }
+            Schedule::Rate(rate) => {
+                let due = (now.saturating_duration_since(start).as_secs_f64() * rate) as u64 + 1;
+                while self.asked < due {
+                    self.put_off(start + Duration::from_secs_f64(self.asked as f64 / rate), run);
+                    self.asked += 1;
+                }
+            }
+        }
+        false
+    }
+
+    /// Every connection gets as many questions as it takes, up to so many in all.
+    fn fill(&mut self, now: Instant, times: u64) {
         for (_, connection) in &mut self.connections {
-            while connection.in_flight() < self.in_flight_max {
+            while connection.in_flight() < self.in_flight_max && self.asked < times {
                 connection.ask(self.question, now);
                 self.question = (self.question + 1) % self.question_count;
+                self.asked += 1;
             }
         }
     }
@@ -192,68 +330,68 @@ impl<C: Connection> Generator<C> {
         Ok(())
     }
 
-    fn listen(&mut self, token: Token, run: &mut Run) -> Result<(), ServerBenchError> {
-        let Some((stream, connection)) = self.connections.get_mut(token.0) else { return Ok(()) };
-        loop {
-            let input = connection.input();
-            let before = input.len();
-            input.resize(before + READ_BYTES, 0);
-            let read = stream.read(input.get_mut(before..).unwrap_or_default());
-            input.truncate(before + read.as_ref().copied().unwrap_or(0));
-            let count = match read {
-                Ok(0) => return Err(io::Error::from(ErrorKind::UnexpectedEof).into()),
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
-            };
-            let now = Instant::now();
-            while let Some((due, is_decision)) = connection.next(now).map_err(ServerBenchError::Nonsense)? {
-                run.note(due, is_decision, now);
-            }
-            // What comes after a read that did not fill the room is a new event.
-            if count < READ_BYTES {
-                return Ok(());
-            }
+    /// What was not answered waited at least until now.
+    fn give_up(&mut self, run: &mut Run, start: Instant, now: Instant) {
+        let in_flight: usize = self.connections.iter().map(|(_, one)| one.in_flight()).sum();
+        if in_flight + self.backlog.len() > 0 {
+            run.time = now.saturating_duration_since(start);
+        }
+        let Some(tally) = run.kinds.first_mut() else { return };
+        for due in self.backlog.drain(..) {
+            run.unanswered += 1;
+            tally.wait(now.saturating_duration_since(due));
+        }
+        for _ in 0..in_flight {
+            run.unanswered += 1;
+            tally.wait(DRAIN_TIME_MAX);
         }
     }
 }
 
 impl Run {
-    fn new() -> Run {
+    fn note(&mut self, answer: Answer, now: Instant) {
+        let Some(tally) = self.kinds.get_mut(answer.kind) else { return };
+        if answer.is_right {
+            tally.answered += 1;
+        } else {
+            tally.failed += 1;
+        }
+        tally.wait(now.saturating_duration_since(answer.due));
+    }
+
+    /// How many were answered rightly.
+    pub(crate) fn answered(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.answered).sum()
+    }
+
+    /// How many were answered with something else.
+    pub(crate) fn failed(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.failed).sum()
+    }
+
+    /// Right answers a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.answered() as f64 / self.time.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
         // Three digits; saturating, so that no wait is too long to be noted.
         let waited = Histogram::new_with_bounds(1, WAIT_NS_MAX, 3);
         let waited = waited.unwrap_or_else(|_| unreachable!("bounds that are constants"));
-        Run { answered: 0, failed: 0, unanswered: 0, time: Duration::ZERO, waited }
+        Tally { answered: 0, failed: 0, waited }
     }
 
-    fn note(&mut self, due: Instant, is_decision: bool, now: Instant) {
-        if is_decision {
-            self.answered += 1;
-        } else {
-            self.failed += 1;
-        }
-        self.wait(now.saturating_duration_since(due));
+    /// Adds what became of others.
+    pub(crate) fn add(&mut self, other: &Tally) {
+        self.answered += other.answered;
+        self.failed += other.failed;
+        // The bounds are the same.
+        let _ = self.waited.add(&other.waited);
     }
 
     fn wait(&mut self, wait: Duration) {
         self.waited.saturating_record(u64::try_from(wait.as_nanos()).unwrap_or(WAIT_NS_MAX));
-    }
-
-    /// What was not answered waited at least until now.
-    fn give_up(
-        &mut self,
-        backlog: &mut VecDeque<Instant>,
-        now: Instant,
-        in_flight: impl Iterator<Item = usize>,
-    ) {
-        for due in backlog.drain(..) {
-            self.unanswered += 1;
-            self.wait(now.saturating_duration_since(due));
-        }
-        for _ in 0..in_flight.sum::<usize>() {
-            self.unanswered += 1;
-            self.wait(DRAIN_TIME_MAX);
-        }
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! One thread asks and listens, without ever sleeping: it is to have a core of its own.
 
-mod http;
-mod load;
+pub(crate) mod http;
+pub(crate) mod load;
 mod rsocket;
 
 use std::fmt;
@@ -20,7 +20,7 @@ use durward_server::sapl::Subscription;
 
 use crate::Spread;
 use crate::process::{Usage, usage};
-use load::{Connection, Generator, Schedule};
+use load::{Connection, Generator, LanePlan, Rest, Run, Schedule};
 
 /// What to speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,9 +147,19 @@ pub fn measure(plan: &Plan<'_>) -> Result<Measurement, ServerBenchError> {
 }
 
 fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measurement, ServerBenchError> {
-    let mut generator = Generator::connect(plan, open)?;
-    let warm = generator.run(Schedule::Full, plan.duration / ROUNDS)?;
-    if warm.answered == 0 {
+    let mut generator = Generator::new(Rest::Never)?;
+    let lane = LanePlan {
+        addresses: &[plan.address],
+        connections: plan.connections,
+        in_flight: plan.in_flight,
+        questions: plan.questions.len(),
+    };
+    generator.add(&lane, open)?;
+    let mut run = |schedule, duration| -> Result<Run, ServerBenchError> {
+        generator.run(&[schedule], duration)?.pop().ok_or(ServerBenchError::NoAnswers)
+    };
+    let warm = run(Schedule::Full, plan.duration / ROUNDS)?;
+    if warm.answered() == 0 {
         return Err(ServerBenchError::NoAnswers);
     }
     let (mut saturation, mut cpu_ns, mut busy) = (None, None, None);
@@ -157,9 +167,9 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
         let before = plan.process.and_then(usage);
         let (mut rates, mut answered, mut time) = (Vec::new(), 0, Duration::ZERO);
         for _ in 0..ROUNDS {
-            let round = generator.run(Schedule::Full, plan.duration / ROUNDS)?;
-            rates.push(round.answered as f64 / round.time.as_secs_f64());
-            answered += round.answered;
+            let round = run(Schedule::Full, plan.duration / ROUNDS)?;
+            rates.push(round.rate());
+            answered += round.answered();
             time += round.time;
         }
         if let Some((before, after)) = before.zip(plan.process.and_then(usage)) {
@@ -170,9 +180,10 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
         saturation = Spread::of(&rates);
     }
     let rate = plan.rate.or(saturation.map(|spread| spread.median / 10.0)).unwrap_or(1.0).max(1.0);
-    let load = generator.run(Schedule::Rate(rate), plan.duration)?;
+    let load = run(Schedule::Rate(rate), plan.duration)?;
     let resident_bytes = plan.process.and_then(usage).and_then(|Usage { resident_bytes, .. }| resident_bytes);
-    let quantile = |q| load.waited.value_at_quantile(q);
+    let waited = load.kinds.first().map(|kind| &kind.waited).ok_or(ServerBenchError::NoAnswers)?;
+    let quantile = |q| waited.value_at_quantile(q);
     Ok(Measurement {
         saturation,
         cpu_ns,
@@ -180,13 +191,13 @@ fn run<C: Connection>(plan: &Plan<'_>, open: impl Fn() -> C) -> Result<Measureme
         resident_bytes,
         load: Load {
             rate,
-            answered: load.answered,
-            failed: load.failed,
+            answered: load.answered(),
+            failed: load.failed(),
             unanswered: load.unanswered,
             p50_ns: quantile(0.5),
             p99_ns: quantile(0.99),
             p999_ns: quantile(0.999),
-            max_ns: load.waited.max(),
+            max_ns: waited.max(),
         },
     })
 }

@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use durward_server::rsocket::requester::{Event, Limits, Requester};
 use durward_server::rsocket::{Credentials, protobuf};
 
-use super::load::Connection;
+use super::load::{Answer, Connection};
 use super::{Plan, ServerBenchError};
 
 const LIMITS: Limits = Limits {
@@ -66,16 +66,16 @@ impl Connection for Rsocket<'_> {
         self.requester.input()
     }
 
-    fn next(&mut self, now: Instant) -> Result<Option<(Instant, bool)>, String> {
+    fn next(&mut self, now: Instant) -> Result<Option<Answer>, String> {
         while let Some(event) = self.requester.next_event(now) {
-            let (stream, is_decision) = match event {
+            let (stream, is_right) = match event {
                 Event::Answer { stream, data, .. } => {
                     (stream, protobuf::read_decision(&data, VALUES_MAX).is_ok())
                 }
                 Event::Completed { stream } | Event::Failed { stream, .. } => (stream, false),
             };
             if let Some(due) = self.due.remove(&stream) {
-                return Ok(Some((due, is_decision)));
+                return Ok(Some(Answer { due, kind: 0, is_right }));
             }
         }
         match self.requester.closed() {

@@ -42,6 +42,7 @@ pub(crate) fn start(
     if let Some(nats) = &settings.nats {
         builder = builder.store(Nats::new(nats.store()?, retention, moments(clock))?);
     } else if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
+        make_folder(data)?;
         builder = builder.store(Journal::open(&data.join(SESSIONS))?);
     }
     if let Some(path) = &settings.audit {
@@ -92,15 +93,20 @@ fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, Ident
         return read_secret(path).map(Some);
     }
     let Some(data) = &settings.data else { return Ok(None) };
-    let failed = |what: &str, error: std::io::Error| {
-        IdentityError::new(format!("cannot {what} `{}`: {error}", data.display()))
-    };
-    fs::create_dir_all(data).map_err(|error| failed("make", error))?;
+    make_folder(data)?;
     let path = data.join(CLUSTER_KEY);
     if !path.exists() {
-        make_secret(&path).map_err(|error| failed("write a key in", error))?;
+        make_secret(&path).map_err(|error| {
+            IdentityError::new(format!("cannot write a key in `{}`: {error}", data.display()))
+        })?;
     }
     read_secret(&path).map(Some)
+}
+
+/// Makes the directory of `identity.data` where there is none.
+fn make_folder(data: &Path) -> Result<(), IdentityError> {
+    fs::create_dir_all(data)
+        .map_err(|error| IdentityError::new(format!("cannot make `{}`: {error}", data.display())))
 }
 
 fn read_secret(path: &Path) -> Result<[u8; 32], IdentityError> {

@@ -3,11 +3,12 @@
 use durward_pdp::Value;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
+use durward_session::Purpose;
 use smol_str::SmolStr;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use super::{NotTaken, Shown, Subjects, document};
+use super::{NotTaken, Shown, Subjects, Turn, document};
 
 /// The attributes `session.subject` and `session.valid` of a token.
 pub(crate) struct SessionFinder {
@@ -66,15 +67,22 @@ fn shown(entity: &Value) -> Option<Shown> {
 }
 
 async fn tell(subjects: Subjects, shown: Shown, attribute: Attribute, publisher: Publisher) {
-    let told = match subjects.follow(shown).await {
-        Ok((subject, over)) => {
-            publisher.publish(Ok(match attribute {
-                Attribute::Subject => document::of(&subject),
-                Attribute::Valid => Value::Boolean(true),
-            }));
-            over.await
+    let mut purpose = Purpose::Use;
+    let told = loop {
+        let (subject, turn) = match subjects.clone().follow(shown.clone(), purpose).await {
+            Ok(found) => found,
+            Err(told) => break told,
+        };
+        publisher.publish(Ok(match attribute {
+            Attribute::Subject => document::of(&subject),
+            Attribute::Valid => Value::Boolean(true),
+        }));
+        match turn.await {
+            // That somebody goes on listening is no use of the session.
+            Turn::Changed => purpose = Purpose::Look,
+            Turn::Over(told) => break told,
+            Turn::Stopped => break NotTaken::Unknown,
         }
-        Err(told) => told,
     };
     match told {
         NotTaken::Refused => {

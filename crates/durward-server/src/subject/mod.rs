@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use durward_session::identity::Moment;
 use durward_session::identity::session::{Level, Refusal, Session};
 use durward_session::identity::user::Account;
-use durward_session::{EndedSessions, Failed, Purpose, Service, Who};
+use durward_session::{Failed, Purpose, Service, SessionNews, Who};
 use smol_str::SmolStr;
 
 use crate::Clock;
@@ -67,8 +67,19 @@ pub(crate) struct Subjects {
     clock: Clock,
 }
 
-/// Ready when what was shown is not accepted any more.
-pub(crate) type Over = Pin<Box<dyn Future<Output = NotTaken> + Send>>;
+/// What has become of what was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It is not accepted any more, or this node cannot say.
+    Over(NotTaken),
+    /// It is; what is known of it may be something else now.
+    Changed,
+    /// The node has stopped.
+    Stopped,
+}
+
+/// Ready when something has become of what was shown.
+pub(crate) type Turning = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 impl From<Failed> for NotTaken {
     fn from(failed: Failed) -> NotTaken {
@@ -118,10 +129,14 @@ impl Subjects {
 
     /// Who shows this. To show a session's token counts as using the session; to show a JWT does not.
     pub(crate) async fn find(&self, shown: &Shown) -> Result<Subject, NotTaken> {
+        self.find_for(shown, Purpose::Use).await
+    }
+
+    async fn find_for(&self, shown: &Shown, purpose: Purpose) -> Result<Subject, NotTaken> {
         match shown {
             Shown::Session(token) => {
                 let service = self.service.as_ref().ok_or(NotTaken::Refused)?;
-                let (who, session) = service.session(token, Purpose::Use).await?;
+                let (who, session) = service.session(token, purpose).await?;
                 // Whoever has a token from before a second step has not taken that step.
                 let level = session.level.min(who.level);
                 Ok(Subject { user: Some(with_account(service, who, session, level).await?), good: None })
@@ -142,31 +157,40 @@ impl Subjects {
         }
     }
 
-    /// The same, and what tells of the end.
-    pub(crate) async fn follow(self, shown: Shown) -> Result<(Subject, Over), NotTaken> {
-        // Before looking: what ends in between is heard.
-        let ended = self.service.as_ref().map(Service::ended);
-        let subject = self.find(&shown).await?;
-        let who = subject.user.as_ref().map(|user| user.who.clone());
-        Ok((subject, Box::pin(self.until_over(shown, who, ended))))
+    /// The same, and what tells what becomes of it. `purpose` says whether a session's token counts as used.
+    pub(crate) async fn follow(self, shown: Shown, purpose: Purpose) -> Result<(Subject, Turning), NotTaken> {
+        let subject = self.find_for(&shown, purpose).await?;
+        let mut news = None;
+        if let (Some(service), Some(user)) = (&self.service, &subject.user) {
+            news = Some(service.news_of(&user.who));
+            // What came before somebody listened shows at a second look.
+            if service.has_ended(&user.who) {
+                return Err(NotTaken::Refused);
+            }
+        }
+        Ok((subject, Box::pin(self.turn(shown, news))))
     }
 
-    async fn until_over(self, shown: Shown, who: Option<Who>, mut ended: Option<EndedSessions>) -> NotTaken {
+    async fn turn(self, shown: Shown, mut news: Option<SessionNews>) -> Turn {
         loop {
-            match (&mut ended, &who) {
-                (Some(ended), Some(who)) => tokio::select! {
-                    told = ended.next() => match told {
-                        // The node has stopped.
-                        None => return NotTaken::Unknown,
-                        Some(told) if told.concerns(who) => {}
-                        Some(_) => continue,
-                    },
+            let mut is_told = false;
+            match &mut news {
+                Some(news) => tokio::select! {
+                    is_there = news.next() => {
+                        if !is_there {
+                            return Turn::Stopped;
+                        }
+                        is_told = true;
+                    }
                     () = tokio::time::sleep(LOOK_EVERY) => {}
                 },
-                (None, _) | (_, None) => tokio::time::sleep(LOOK_EVERY).await,
+                None => tokio::time::sleep(LOOK_EVERY).await,
             }
             if let Err(over) = self.is_still(&shown).await {
-                return over;
+                return Turn::Over(over);
+            }
+            if is_told {
+                return Turn::Changed;
             }
         }
     }

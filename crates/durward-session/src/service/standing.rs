@@ -3,8 +3,14 @@
 use durward_identity::session::{Gate, Refusal, Session, SessionId, User};
 
 use super::Service;
+use crate::outcome::Who;
 
 impl Service {
+    /// Whether a session was ended before its time, as far as this node knows at this moment.
+    pub fn has_ended(&self, who: &Who) -> bool {
+        self.0.parts.sessions.is_revoked(&who.user, who.id, who.stamp)
+    }
+
     /// Whether a session lives, by its name, in every mode: waits only where the mode asks for it. It does not count as used by that.
     ///
     /// A session that this node has not heard of does not live here: of those that another node began in the mode `none`, it hears at

@@ -2,9 +2,11 @@
 
 mod embedded;
 mod generate;
+mod node;
 mod report;
 mod row;
 mod server;
+mod sessions;
 mod streams;
 mod table;
 
@@ -22,6 +24,7 @@ pub(crate) struct Arguments {
 enum What {
     Embedded(embedded::Arguments),
     Server(server::Arguments),
+    Sessions(Box<sessions::Arguments>),
     Streams(streams::Arguments),
     Generate(generate::Arguments),
     Report(report::Arguments),
@@ -41,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.what {
         What::Embedded(arguments) => embedded::run(arguments),
         What::Server(arguments) => server::run(arguments),
+        What::Sessions(arguments) => sessions::run(arguments),
         What::Streams(arguments) => streams::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Report(arguments) => report::run(arguments),

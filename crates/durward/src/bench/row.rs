@@ -15,7 +15,6 @@ pub(super) fn all(session: &Session) -> String {
 
 fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
     let rate = &measured.decisions_per_s;
-    let machine = Machine::this();
     let mut row = json!({
         "scenario": session.name,
         "language": session.language,
@@ -43,12 +42,7 @@ fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
         "policies": measured.policies,
         "requests": session.requests,
         "version": env!("CARGO_PKG_VERSION"),
-        "machine": {
-            "processor": machine.processor,
-            "cores": machine.cores,
-            "memory_bytes": machine.memory_bytes,
-            "system": machine.system,
-        },
+        "machine": machine(),
         "command": command(),
     });
     if session.has_statistics
@@ -59,13 +53,24 @@ fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
     row
 }
 
+/// This machine.
+pub(super) fn machine() -> Json {
+    let machine = Machine::this();
+    json!({
+        "processor": machine.processor,
+        "cores": machine.cores,
+        "memory_bytes": machine.memory_bytes,
+        "system": machine.system,
+    })
+}
+
 /// Three digits after the point.
-fn rounded(number: f64) -> f64 {
+pub(super) fn rounded(number: f64) -> f64 {
     (number * 1_000.0).round() / 1_000.0
 }
 
 /// How this was called, as it could be typed again.
-fn command() -> String {
+pub(super) fn command() -> String {
     let word = |word: String| {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=,+".contains(it);
         if !word.is_empty() && word.chars().all(is_plain) {

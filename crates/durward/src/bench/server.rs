@@ -1,20 +1,20 @@
 //! `durward bench server`: a server over the network, on a core of its own.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
-use std::{env, fs, io, process, thread};
 
 use durward_lab::embedded::Form;
 use durward_lab::server::{Measurement, Plan, ServerBenchError, Transport, measure};
 use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
+use super::node::{Cores, HTTP_MARK, Started, cores, resolve};
 use super::{counted, grouped, seconds};
 use crate::decide::read_request_texts;
-use crate::failure::{Failure, Outcome, complain};
+use crate::failure::{Failure, Outcome};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -74,42 +74,32 @@ enum TransportName {
     Rsocket,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Cores {
-    Any,
-    Of { server: u16, load: u16 },
-}
-
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "a number".to_owned())?;
     if (1.0..=100_000_000.0).contains(&rate) { Ok(rate) } else { Err("between 1 and 100000000".to_owned()) }
-}
-
-fn cores(text: &str) -> Result<Cores, String> {
-    if text == "none" {
-        return Ok(Cores::Any);
-    }
-    let pair =
-        text.split_once(',').and_then(|(server, load)| Some((server.parse().ok()?, load.parse().ok()?)));
-    let (server, load) = pair.ok_or("`none`, or two numbers of cores such as 0,1")?;
-    Ok(Cores::Of { server, load })
 }
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let questions = read_questions(&arguments.subscriptions)?;
     let server = match (&arguments.policies, &arguments.url) {
-        (Some(policies), _) => Some(Started::start(policies, arguments)?),
+        (Some(policies), _) => {
+            let policies =
+                fs::canonicalize(policies).map_err(|error| Failure::unreadable(policies, &error))?;
+            let mark = match arguments.transport {
+                TransportName::Http => HTTP_MARK,
+                TransportName::Rsocket => "serving RSocket address=",
+            };
+            Some(Started::start(arguments.cores, mark, |_| settings(&policies))?)
+        }
         (None, _) => None,
     };
     let address = match (&server, &arguments.url) {
-        (Some(server), _) => server.address,
+        (Some(server), _) => server.address(),
         (None, Some(url)) => resolve(url)?,
         (None, None) => return Err(Failure::new("neither `--policies` nor `--url` is given")),
     };
-    if let Cores::Of { load, .. } = arguments.cores {
-        pin(load);
-    }
+    arguments.cores.pin_load();
     let (transport, connections, in_flight) = match arguments.transport {
         TransportName::Http => (Transport::Http, 64, 1),
         TransportName::Rsocket => (Transport::Rsocket, 8, 64),
@@ -122,7 +112,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         in_flight: arguments.in_flight.map_or(in_flight, usize::from),
         duration: Duration::from_secs_f64(arguments.seconds),
         rate: arguments.rate,
-        process: server.as_ref().map(|server| server.child.id()),
+        process: server.as_ref().map(Started::process),
     };
     let measured = measure(&plan).map_err(failure)?;
     to_stdout(&if arguments.json { row(&plan, &measured) } else { table(&plan, &measured) })?;
@@ -150,81 +140,6 @@ fn read_questions(path: &Path) -> Result<Vec<Subscription>, Failure> {
         questions.push(read.map_err(|error| Failure::new(format!("{}: {error}", text.name)))?);
     }
     Ok(questions)
-}
-
-fn resolve(url: &str) -> Result<SocketAddr, Failure> {
-    let host = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
-    let unclear = || Failure::new(format!("`{url}` is no `http://host:port` and no `host:port`"));
-    host.to_socket_addrs().map_err(|_| unclear())?.next().ok_or_else(unclear)
-}
-
-/// Keeps this process, and those it starts from now on, on one core. Where that does not work, it is said.
-fn pin(core: u16) {
-    let words = ["-cp".to_owned(), core.to_string(), process::id().to_string()];
-    let pinned = Command::new("taskset").args(words).stdin(Stdio::null()).output();
-    if !pinned.is_ok_and(|output| output.status.success()) {
-        complain(format_args!("`taskset` did not keep the measurement on core {core}; see `--cores`"));
-    }
-}
-
-/// A server that was started for the measurement; it ends with it.
-struct Started {
-    child: Child,
-    address: SocketAddr,
-    folder: PathBuf,
-}
-
-impl Started {
-    fn start(policies: &Path, arguments: &Arguments) -> Result<Started, Failure> {
-        if let Cores::Of { server, .. } = arguments.cores {
-            pin(server);
-        }
-        let folder = env::temp_dir().join(format!("durward-bench-{}", process::id()));
-        fs::create_dir_all(&folder)?;
-        let config = folder.join("durward.toml");
-        let policies = fs::canonicalize(policies).map_err(|error| Failure::unreadable(policies, &error))?;
-        fs::write(&config, settings(&policies)?)?;
-        let mut command = Command::new(env::current_exe()?);
-        command.arg("serve").arg("--config").arg(&config);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut started = Started { child: child?, address, folder };
-        let mark = match arguments.transport {
-            TransportName::Http => "serving address=",
-            TransportName::Rsocket => "serving RSocket address=",
-        };
-        started.address = started.wait(mark)?;
-        Ok(started)
-    }
-
-    /// Reads the log until it says where the server listens, and then for as long as it says anything.
-    fn wait(&mut self, mark: &str) -> Result<SocketAddr, Failure> {
-        let log = self.child.stderr.take().ok_or_else(|| Failure::new("the server has no log"))?;
-        let mut log = BufReader::new(log);
-        let mut said = String::new();
-        loop {
-            let start = said.len();
-            if log.read_line(&mut said)? == 0 {
-                return Err(Failure::new(format!("the server did not start: {}", said.trim())));
-            }
-            let line = said.get(start..).unwrap_or_default();
-            let address =
-                line.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok());
-            if let Some(address) = address {
-                thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-                return Ok(address);
-            }
-        }
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
 }
 
 /// A server that anybody on this machine may ask.

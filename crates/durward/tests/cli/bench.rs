@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 
-use crate::durward;
+use crate::serve::Running;
+use crate::{data, durward};
 
 const BENCH: [&str; 8] =
     ["bench", "embedded", "--policies", "hospital", "--requests", "asks.jsonl", "--seconds", "0.05"];
@@ -247,4 +248,83 @@ fn what_is_no_measurement_is_not_drawn() {
     assert!(report("hierarchy.json").contains("hierarchy.json: not an array of measurements"));
     assert!(report("missing.json").contains("missing.json"));
     assert!(!std::path::Path::new("nowhere").exists());
+}
+
+const SESSIONS: [&str; 8] = ["bench", "sessions", "--cores", "none", "--users", "3", "--seconds", "0.2"];
+
+/// Every figure of a node that is started for it; nothing is answered wrongly, and no more is counted than was asked.
+#[test]
+fn sessions_are_measured_on_a_node_of_ones_own() {
+    let what = ["--measure", "validate,mix,memory", "--sessions", "300", "--logout-percent", "50", "--json"];
+    let ran = durward(&[&SESSIONS[..], &what].concat()).exits(0);
+    let row: Json = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&row["nodes"], &row["mode"]), (&1.into(), &"none".into()));
+    let validate = &row["validate"][0];
+    for (name, measured) in [("validate", validate), ("bare", &validate["bare"]), ("mix", &row["mix"][0])] {
+        assert!(measured["per_s"].as_f64().unwrap() > 0.0, "{name}: {row}");
+        assert_eq!(measured["failed"], 0, "{name}: {row}");
+        let waits = &measured["validate"];
+        assert!(waits["p50_ns"].as_u64().unwrap() <= waits["p99_ns"].as_u64().unwrap(), "{name}: {row}");
+    }
+    let count = |act: &str| row["mix"][0][act]["answered"].as_u64().unwrap();
+    assert!(count("login") <= count("logout") + 3, "{row}");
+    let memory = &row["memory"];
+    assert_eq!((&memory["sessions"], &memory["checked"]), (&300.into(), &300.into()));
+    let node = &memory["nodes"][0];
+    assert!(node["before_bytes"].as_u64().unwrap() > 0 && node["after_bytes"].as_u64().unwrap() > 0, "{row}");
+    assert!(row["command"].as_str().unwrap().starts_with("durward bench sessions --cores none "), "{row}");
+}
+
+#[test]
+fn a_flood_of_logins_is_counted_by_how_it_was_answered() {
+    let ran = durward(&[&SESSIONS[..], &["--measure", "flood", "--json"]].concat()).exits(0);
+    let flood = &serde_json::from_str::<Json>(&ran.stdout).unwrap()["flood"];
+    assert!(flood["offered_per_s"].as_f64().unwrap() > 9.0 * flood["capacity_per_s"].as_f64().unwrap());
+    assert!(flood["flooded"]["per_s"].as_f64().unwrap() > 0.0, "{flood}");
+    let answers = flood["logins"].as_object().unwrap();
+    assert!(answers.keys().all(|status| ["200", "429", "503"].contains(&status.as_str())), "{flood}");
+    assert!(answers["200"].as_u64().unwrap() > 0 && flood["logins_failed"] == 0, "{flood}");
+}
+
+#[test]
+fn sessions_are_measured_on_a_node_that_runs() {
+    let folder = std::env::temp_dir().join(format!("durward-bench-at-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (config, logins) = (at("durward.toml"), at("logins.jsonl"));
+    let hash = "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\n";
+    let policies = format!("policies.path = {:?}\n", data("hospital").to_str().unwrap());
+    std::fs::write(&config, format!("{policies}{hash}identity.users = {:?}\n", at("users"))).unwrap();
+    crate::durward_fed(&["users", "add", "anna", "--config", &config], "secret\n").exits(0);
+    std::fs::write(&logins, "{\"user\":\"anna\",\"password\":\"secret\"}\n").unwrap();
+    let running =
+        Running::start(&["serve", "--config", &config, "--listen", "127.0.0.1:0"], "serving address=");
+    let url = format!("http://{}", running.address());
+    let bench = |logins: &str, what: &str| {
+        durward(&[&SESSIONS[..], &["--at", &url, "--logins", logins, "--measure", what]].concat())
+    };
+    let ran = bench(&logins, "validate,login").exits(0);
+    assert!(ran.stdout.starts_with("1 node that was running\n"), "{}", ran.stdout);
+    for name in ["\nvalidate ", "\n  a bare server ", "\nlogin "] {
+        assert!(ran.stdout.contains(name), "{}", ran.stdout);
+    }
+    // What has no other node, and what is not there to be looked at.
+    assert!(bench(&logins, "logout").exits(2).stderr.contains("needs several nodes"));
+    assert!(bench(&logins, "memory").exits(2).stderr.contains("--pid"));
+    std::fs::write(&logins, "{\"user\":\"anna\",\"password\":\"other\"}\n").unwrap();
+    let ran = bench(&logins, "validate").exits(2);
+    assert!(ran.stderr.contains("login was answered 401 "), "{}", ran.stderr);
+    std::fs::write(&logins, "anna\n").unwrap();
+    let ran = bench(&logins, "validate").exits(2);
+    assert!(ran.stderr.contains("logins.jsonl:1: "), "{}", ran.stderr);
+    drop(running);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn sessions_that_cannot_be_measured_are_said_so() {
+    let ran = durward(&[&SESSIONS[..], &["--nodes", "2"]].concat()).exits(2);
+    assert!(ran.stderr.contains("several nodes need a store that they share"), "{}", ran.stderr);
+    durward(&[&SESSIONS[..], &["--at", "http://127.0.0.1:1"]].concat()).exits(2);
+    durward(&[&SESSIONS[..], &["--measure", "nothing"]].concat()).exits(2);
 }

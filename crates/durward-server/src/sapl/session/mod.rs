@@ -2,11 +2,12 @@
 //!
 //! The subject that policies see says whose session it is: name, realm, level, groups, attributes, properties. Whoever shows a token
 //! that is not accepted is denied, whatever policies say; a live decision turns to deny in the moment the session ends, for good.
-//! Where this node cannot say, the decision is indeterminate. Asking counts as a use of the session; that a stream stays open does not.
+//! Where this node cannot say, the decision is indeterminate until it can. Asking counts as a use of the session;
+//! that a stream stays open does not.
+
+mod follow;
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -14,10 +15,13 @@ use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
 use smol_str::SmolStr;
 
+use follow::{Follow, HowOften};
+
 use super::{
-    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Outcome, Subscription,
+    Decider, Decision, Decisions, Full, MultiDecisions, MultiSubscription, Named, Once, Subscription,
 };
-use crate::subject::{NotTaken, Over, Shown, Subjects, document};
+
+use crate::subject::{Shown, Subjects, document};
 
 /// Puts sessions in the place of tokens, before another one decides.
 pub(crate) struct OfSessions {
@@ -30,12 +34,8 @@ impl OfSessions {
         OfSessions { inner, subjects }
     }
 
-    fn follow(&self, tenant: &str, subscription: Subscription, shown: Shown) -> Follow {
-        Follow {
-            state: State::Finding(find(self.subjects.clone(), shown), Box::new(subscription)),
-            inner: Arc::clone(&self.inner),
-            tenant: tenant.into(),
-        }
+    fn follow(&self, tenant: &str, subscription: Subscription, shown: Shown, often: HowOften) -> Follow {
+        Follow::new(self.subjects.clone(), Arc::clone(&self.inner), tenant, subscription, shown, often)
     }
 
     /// What is shown, where the subject is one.
@@ -52,83 +52,21 @@ fn with_subject(subscription: &Subscription, subject: Value) -> Subscription {
     made.with_secrets(subscription.secrets().clone())
 }
 
-type Finding = Pin<Box<dyn Future<Output = Result<(Value, Over), NotTaken>> + Send>>;
-
-fn find(subjects: Subjects, shown: Shown) -> Finding {
-    Box::pin(async move {
-        let (subject, over) = subjects.follow(shown).await?;
-        Ok((document::of(&subject), over))
-    })
-}
-
-fn outcome(not_taken: NotTaken) -> Outcome {
-    match not_taken {
-        NotTaken::Refused => Outcome::Deny,
-        NotTaken::Unknown => Outcome::Indeterminate,
-    }
-}
-
-/// One subscription, through its states.
-struct Follow {
-    state: State,
-    inner: Arc<dyn Decider>,
-    tenant: SmolStr,
-}
-
-enum State {
-    Finding(Finding, Box<Subscription>),
-    Deciding(Box<dyn Decisions>, Over),
-    /// It was said; nothing changes any more.
-    Over,
-}
-
-impl Follow {
-    fn say(&mut self, outcome: Outcome) -> Poll<Arc<Decision>> {
-        self.state = State::Over;
-        Poll::Ready(Arc::new(Decision::plain(outcome)))
-    }
-}
-
-impl Decisions for Follow {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Arc<Decision>> {
-        loop {
-            match &mut self.state {
-                State::Over => return Poll::Pending,
-                State::Finding(finding, subscription) => match finding.as_mut().poll(task) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(why)) => return self.say(outcome(why)),
-                    Poll::Ready(Ok((subject, over))) => {
-                        let subscription = with_subject(subscription, subject);
-                        match self.inner.subscribe(&self.tenant, subscription) {
-                            Ok(decisions) => self.state = State::Deciding(decisions, over),
-                            Err(Full) => return self.say(Outcome::Indeterminate),
-                        }
-                    }
-                },
-                State::Deciding(decisions, over) => {
-                    // The end first: once it is known, no other decision is told.
-                    if let Poll::Ready(why) = over.as_mut().poll(task) {
-                        return self.say(outcome(why));
-                    }
-                    return decisions.poll_next(task);
-                }
-            }
-        }
-    }
-}
-
 impl Decider for OfSessions {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
         match self.shown(&subscription) {
             None => self.inner.decide_once(tenant, subscription),
-            Some(shown) => Ok(Once::Waiting(Box::new(self.follow(tenant, subscription, shown)))),
+            Some(shown) => {
+                let follow = self.follow(tenant, subscription, shown, HowOften::Once);
+                Ok(Once::Waiting(Box::new(follow)))
+            }
         }
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
         match self.shown(&subscription) {
             None => self.inner.subscribe(tenant, subscription),
-            Some(shown) => Ok(Box::new(self.follow(tenant, subscription, shown))),
+            Some(shown) => Ok(Box::new(self.follow(tenant, subscription, shown, HowOften::Always))),
         }
     }
 
@@ -143,7 +81,7 @@ impl Decider for OfSessions {
         let mut members = Vec::new();
         for (id, subscription) in subscriptions.subscriptions {
             let decisions: Box<dyn Decisions> = match self.shown(&subscription) {
-                Some(shown) => Box::new(self.follow(tenant, subscription, shown)),
+                Some(shown) => Box::new(self.follow(tenant, subscription, shown, HowOften::Always)),
                 None => self.inner.subscribe(tenant, subscription)?,
             };
             members.push((id, decisions));
