@@ -27,6 +27,9 @@ pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 /// Length (4) and digest (8) before each entry.
 const BEFORE: usize = 12;
 
+/// How much is read at once.
+const WINDOW: usize = 4 * (BEFORE + ENTRY_BYTES_MAX);
+
 /// How long a file that another process has is waited for, in steps.
 const LOCK_PATIENCE: (u32, Duration) = (100, Duration::from_millis(20));
 
@@ -60,40 +63,87 @@ impl Journal {
     /// Opens a journal, or begins one, and gives its entries.
     ///
     /// # Errors
-    /// The file cannot be read or written, another process has it, or it is damaged before its end.
+    /// As [`Journal::scan`].
     pub fn open(path: &Path) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+        let mut entries = Vec::new();
+        let journal = Journal::scan(path, collecting(&mut entries))?;
+        Ok((journal, entries))
+    }
+
+    /// Opens a journal, or begins one, and shows each entry while it reads: none of them is held.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, another process has it, it is damaged before its end, or `show` does not accept an entry.
+    pub fn scan(
+        path: &Path,
+        show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
+    ) -> Result<Journal, IdentityError> {
         let file = open_file(path, true)?;
         lock(&file).map_err(|error| {
             IdentityError::new(format!("another process has `{}` ({error}): stop it first", path.display()))
         })?;
-        Journal::begin(path, file)
+        Journal::begin(path, file, show)
     }
 
-    /// The same for one that others have open as well; the caller sees to it that nobody writes meanwhile. `may_begin` says whether one
-    /// is begun where there is none.
+    /// The same as [`Journal::open`] for one that others have open as well; the caller sees to it that nobody writes meanwhile.
+    /// `may_begin` says whether one is begun where there is none.
     pub(super) fn open_shared(
         path: &Path,
         may_begin: bool,
     ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
-        Journal::begin(path, open_file(path, may_begin)?)
+        let mut entries = Vec::new();
+        let journal = Journal::begin(path, open_file(path, may_begin)?, collecting(&mut entries))?;
+        Ok((journal, entries))
     }
 
-    fn begin(path: &Path, mut file: File) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
+    fn begin(
+        path: &Path,
+        mut file: File,
+        show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
+    ) -> Result<Journal, IdentityError> {
         let failed = |what: &str, error: std::io::Error| {
             IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
         };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| failed("read", error))?;
-        if bytes.len() < HEAD.len() && HEAD.starts_with(&bytes) {
+        let mut head = Vec::new();
+        let beginning = (&mut file).take(HEAD.len() as u64).read_to_end(&mut head);
+        beginning.map_err(|error| failed("read", error))?;
+        if head.len() < HEAD.len() && HEAD.starts_with(&head) {
             // New, or a crash came before the first entry.
-            bytes = HEAD.to_vec();
             file.seek(SeekFrom::Start(0)).map_err(|error| failed("write", error))?;
             file.write_all(HEAD).and_then(|()| file.sync_all()).map_err(|error| failed("write", error))?;
+        } else if head != HEAD {
+            let error = IdentityError::new("it is no journal of durward's, or of a version to come");
+            return Err(error.of(path.display()));
         }
-        let (entries, length) = read_entries(&bytes).map_err(|error| error.of(path.display()))?;
+        let (length, entries) =
+            read(&mut file, Journal::START, show).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
-        let journal = Journal { path: path.to_owned(), file, length, entries: entries.len() };
-        Ok((journal, entries))
+        Ok(Journal { path: path.to_owned(), file, length, entries })
+    }
+
+    /// Where the first entry stands, for [`Journal::entries_from`].
+    pub const START: u64 = HEAD.len() as u64;
+
+    /// Entries from a place on, some of about so many bytes but at least one, and the place behind them. None at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds something else than it did.
+    pub fn entries_from(&mut self, at: u64, bytes: usize) -> Result<(Vec<Vec<u8>>, u64), IdentityError> {
+        let wanted = bytes.max(BEFORE + ENTRY_BYTES_MAX) as u64;
+        let mut part = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(at)).and_then(|_| {
+            (&mut self.file).take(wanted.min(self.length.saturating_sub(at))).read_to_end(&mut part)
+        });
+        read.map_err(|error| self.failed("read", &error))?;
+        let (mut entries, mut rest) = (Vec::new(), part.as_slice());
+        while let Some((entry, after)) = one(rest) {
+            entries.push(entry.to_vec());
+            rest = after;
+        }
+        if entries.is_empty() && !part.is_empty() {
+            return failed(format!("`{}` was changed at byte {at}", self.path.display()));
+        }
+        Ok((entries, at + (part.len() - rest.len()) as u64))
     }
 
     /// Whether the file is the one that is open, and nothing was written to it by others.
@@ -121,15 +171,12 @@ impl Journal {
 
     /// Reads what others have written after what is known. What is not whole of it is cut off, as in [`Journal::open`].
     pub(super) fn read_more(&mut self) -> Result<Vec<Vec<u8>>, IdentityError> {
-        let mut bytes = HEAD.to_vec();
-        let read =
-            self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.read_to_end(&mut bytes));
-        read.map_err(|error| self.failed("read", &error))?;
-        let (entries, length) = read_entries(&bytes).map_err(|error| error.of(self.path.display()))?;
-        let length = self.length + length - HEAD.len() as u64;
+        let mut entries = Vec::new();
+        let read = read(&mut self.file, self.length, collecting(&mut entries));
+        let (length, count) = read.map_err(|error| error.of(self.path.display()))?;
         self.file.set_len(length).map_err(|error| self.failed("write", &error))?;
         self.length = length;
-        self.entries += entries.len();
+        self.entries += count;
         Ok(entries)
     }
 
@@ -296,23 +343,67 @@ fn digest_of(entry: &[u8]) -> [u8; 8] {
     digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-/// The entries, and where they end.
-fn read_entries(bytes: &[u8]) -> Result<(Vec<Vec<u8>>, u64), IdentityError> {
-    let Some(mut rest) = bytes.strip_prefix(HEAD) else {
-        return failed("it is no journal of durward's, or of a version to come");
-    };
-    let mut entries = Vec::new();
-    while let Some((entry, after)) = one(rest) {
+/// Keeps what is shown.
+fn collecting(entries: &mut Vec<Vec<u8>>) -> impl FnMut(&[u8]) -> Result<(), IdentityError> {
+    |entry| {
         entries.push(entry.to_vec());
-        rest = after;
+        Ok(())
     }
-    let at = bytes.len() - rest.len();
-    if !is_torn(rest) {
-        return failed(format!(
-            "it is damaged at byte {at}: restore it from a copy; entries before that are whole"
-        ));
+}
+
+/// Shows the entries of a file from a place on. Where they end, and how many there are.
+fn read(
+    file: &mut File,
+    mut at: u64,
+    mut show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
+) -> Result<(u64, usize), IdentityError> {
+    let unreadable = |error: std::io::Error| IdentityError::new(format!("cannot be read: {error}"));
+    let mut count = 0;
+    file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
+    let mut window = Vec::new();
+    loop {
+        let room = (WINDOW - window.len()) as u64;
+        let is_end = file.take(room).read_to_end(&mut window).map_err(unreadable)? < room as usize;
+        let mut rest = window.as_slice();
+        // Short of the end, what is not whole may go on behind the window.
+        while let Some((entry, after)) =
+            one(rest).filter(|_| is_end || rest.len() >= BEFORE + ENTRY_BYTES_MAX)
+        {
+            show(entry)?;
+            count += 1;
+            rest = after;
+        }
+        at += (window.len() - rest.len()) as u64;
+        if is_end || rest.len() >= BEFORE + ENTRY_BYTES_MAX {
+            let is_whole = rest.is_empty()
+                || if is_end { is_torn(rest) } else { is_zeros(rest, file).map_err(unreadable)? };
+            if is_whole {
+                return Ok((at, count));
+            }
+            return failed(format!(
+                "it is damaged at byte {at}: restore it from a copy; entries before that are whole"
+            ));
+        }
+        let read = window.len() - rest.len();
+        window.drain(..read);
     }
-    Ok((entries, at as u64))
+}
+
+/// Whether nothing but zeros is left.
+fn is_zeros(rest: &[u8], file: &mut File) -> std::io::Result<bool> {
+    if rest.iter().any(|byte| *byte != 0) {
+        return Ok(false);
+    }
+    let mut window = vec![0; 1 << 16];
+    loop {
+        let count = file.read(&mut window)?;
+        if count == 0 {
+            return Ok(true);
+        }
+        if window.iter().take(count).any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+    }
 }
 
 fn one(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -384,6 +475,39 @@ mod tests {
             std::fs::write(&path, &damaged).unwrap();
             assert!(Journal::open(&path).is_err(), "{at}");
         }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Entries that reach over the edges of what is read at once, and zeros behind them that are longer than that.
+    #[test]
+    fn a_long_journal_is_read_as_a_short_one() {
+        let folder = folder("long");
+        let path = folder.join("users");
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        let lengths = [ENTRY_BYTES_MAX, 1, 0, 700_000, ENTRY_BYTES_MAX - 1, 300_000];
+        let entry = |number: usize| vec![u8::try_from(number).unwrap(); lengths[number % lengths.len()]];
+        let all: Vec<Vec<u8>> = (0..24).map(entry).collect();
+        journal.append(&all.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
+        let (mut found, mut at) = (Vec::new(), Journal::START);
+        loop {
+            let (some, next) = journal.entries_from(at, 1).unwrap();
+            if some.is_empty() {
+                break;
+            }
+            found.extend(some);
+            at = next;
+        }
+        assert_eq!((found == all, at), (true, journal.length()));
+        let length = journal.length();
+        journal.file.set_len(length + 3 * WINDOW as u64).unwrap();
+        drop(journal);
+        let (journal, found) = Journal::open(&path).unwrap();
+        assert_eq!((found == all, journal.length()), (true, length));
+        journal.file.set_len(length + 3 * WINDOW as u64).unwrap();
+        drop(journal);
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"x").unwrap();
+        assert!(Journal::open(&path).unwrap_err().to_string().contains("damaged at byte"));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
