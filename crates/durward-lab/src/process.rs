@@ -21,12 +21,11 @@ pub(crate) struct Usage {
 
 /// What another process took so far; `None` where the system does not tell. Threads that have ended do not count.
 pub(crate) fn usage(process: u32) -> Option<Usage> {
-    let mut ran = Duration::ZERO;
-    for thread in fs::read_dir(format!("/proc/{process}/task")).ok()? {
-        ran += ran_of(&thread.ok()?.path().join("schedstat"))?;
-    }
+    // Threads come and go meanwhile; one that has just come has not run.
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let ran: Duration = threads.filter_map(|thread| ran_of(&thread.path().join("schedstat"))).sum();
     let resident_bytes = read(&format!("/proc/{process}/smaps_rollup"), "Rss:");
-    Some(Usage { ran, resident_bytes })
+    (ran > Duration::ZERO).then_some(Usage { ran, resident_bytes })
 }
 
 /// How long this thread has run on a core so far; `None` where the system does not tell (it does on Linux).
