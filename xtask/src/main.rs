@@ -7,6 +7,7 @@ mod check;
 mod clients;
 mod demo;
 mod differential;
+mod faults;
 mod fuzz;
 mod generate;
 mod instructions;
@@ -34,6 +35,8 @@ cargo xtask <command>
   clients [WORD]         ask `durward serve` with the client packages of others, or those with WORD in their name
   differential           every index against the plain evaluator, a million questions or more
                          --questions N   how many at least      --seed S   draw others
+  faults                 kill nodes and servers of the session store under load, and look whether all that was promised holds
+                         --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
   instructions           count the instructions of decisions  --bless       keep what is counted now
@@ -66,6 +69,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["clients"] => Ok(clients::run_alone("")),
         ["clients", word] => Ok(clients::run_alone(word)),
         ["differential", rest @ ..] => differential::run_alone(rest),
+        ["faults", rest @ ..] => faults::run_alone(rest),
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),

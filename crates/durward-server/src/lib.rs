@@ -30,6 +30,7 @@ mod server;
 mod settings;
 pub mod sources;
 mod state;
+mod subject;
 mod tls;
 mod wire;
 
@@ -43,12 +44,12 @@ pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
-    ClientGrant, ConfigError, DecisionLogSettings, IdentitySettings, JwtSettings, LdapDepth, LdapFollow,
-    LdapMemberIs, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
-    OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
-    SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
-    WithoutStore,
+    ClientGrant, ConfigError, DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth,
+    LdapFollow, LdapMemberIs, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
+    NatsStoreSettings, Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings,
+    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt,
+    ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
+    WORKERS_AUTOMATIC_MAX, WithoutStore,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -290,7 +290,10 @@ fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
     if !is_asked || shared.sapl.decider.get().is_some() {
         return Ok(());
     }
-    let sources = Sources::start(&shared.settings.sources, &shared.clock)?;
+    let mut sources = Sources::start(&shared.settings.sources, &shared.clock)?;
+    if let Some(subjects) = &shared.subjects {
+        sources.add_sessions(subjects.clone());
+    }
     let finders = sources.all_finders();
     let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
     // Only this place fills them, once.
@@ -303,8 +306,8 @@ fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
 
 /// Lets subjects be sessions, where there are any.
 fn of_sessions(shared: &Shared, decider: Arc<dyn Decider>) -> Arc<dyn Decider> {
-    match &shared.service {
-        Some(service) => Arc::new(OfSessions::new(decider, service.clone())),
+    match &shared.subjects {
+        Some(subjects) => Arc::new(OfSessions::new(decider, subjects.clone())),
         None => decider,
     }
 }

@@ -19,6 +19,7 @@ use crate::openam;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
 use crate::settings::{ConfigError, Settings};
+use crate::subject::Subjects;
 
 /// Shared by all workers, connections and the watcher of policies.
 pub(crate) struct Shared {
@@ -49,7 +50,9 @@ pub(crate) struct Shared {
     /// Empty until there are sessions.
     pub(crate) openam: OnceLock<openam::Surface>,
     /// Tokens for other services, where they are given.
-    pub(crate) oauth: Option<oauth::Surface>,
+    pub(crate) oauth: Option<Arc<oauth::Surface>>,
+    /// Who shows tokens, where there are any.
+    pub(crate) subjects: Option<Subjects>,
     requests: AtomicU64,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
@@ -121,7 +124,8 @@ impl Shared {
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
         let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
-        let oauth = oauth::Surface::new(&settings.oauth, clock(), service.as_ref())?;
+        let oauth = oauth::Surface::new(&settings.oauth, clock(), service.as_ref())?.map(Arc::new);
+        let subjects = Subjects::new(service.as_ref(), oauth.as_ref(), &clock);
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
             weaknesses: settings.weaknesses(),
@@ -142,6 +146,7 @@ impl Shared {
             service,
             openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             oauth,
+            subjects,
             requests: AtomicU64::new(0),
             run: base_36(milliseconds),
         })

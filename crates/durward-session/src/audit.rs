@@ -9,11 +9,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use durward_identity::audit::{AuditEvent, Chain, Kind, LINE_BYTES_MAX};
 use durward_identity::{IdentityError, Moment, user};
+use tokio::runtime;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use crate::counters::{Counter, Counters};
 
@@ -22,6 +24,9 @@ const EVENTS_MAX: usize = 8192;
 
 /// How many events are written at once.
 const BATCH: usize = 512;
+
+/// How long lines wait for the disk in [`AuditSync::EverySecond`].
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The file that is written to.
 const CURRENT: &str = "audit.jsonl";
@@ -79,10 +84,13 @@ impl AuditLog {
         writer.write(now, AuditEvent::new(Kind::Started)).map_err(|error| error.of(place.display()))?;
         let (events, queue) = mpsc::channel(EVENTS_MAX);
         let counted = Arc::clone(&counters);
+        let thread_failed =
+            |error: io::Error| IdentityError::new(format!("cannot start a thread for the audit: {error}"));
+        let time = runtime::Builder::new_current_thread().enable_time().build().map_err(thread_failed)?;
         thread::Builder::new()
             .name("audit".to_owned())
-            .spawn(move || writer.work(queue, &counted))
-            .map_err(|error| IdentityError::new(format!("cannot start a thread for the audit: {error}")))?;
+            .spawn(move || time.block_on(writer.work(queue, &counted)))
+            .map_err(thread_failed)?;
         Ok(AuditLog { events, counters })
     }
 
@@ -140,15 +148,26 @@ impl Writer {
         Ok(Writer { settings, file, bytes, chain, is_dirty: false })
     }
 
-    fn work(mut self, mut queue: mpsc::Receiver<Entry>, counters: &Counters) {
+    /// Writes what comes, on a thread of its own, which may block.
+    async fn work(mut self, mut queue: mpsc::Receiver<Entry>, counters: &Counters) {
         let mut synced = Instant::now();
         let mut batch = Vec::new();
-        while queue.blocking_recv_many(&mut batch, BATCH) > 0 {
+        loop {
+            let due = synced + SYNC_EVERY;
+            // The last lines of a while go to the disk as well when no other follows.
+            let is_waited_for = self.is_dirty && self.settings.sync == AuditSync::EverySecond;
+            tokio::select! {
+                biased;
+                () = sleep_until(due), if is_waited_for => {}
+                count = queue.recv_many(&mut batch, BATCH) => if count == 0 {
+                    break;
+                },
+            }
             for entry in batch.drain(..) {
                 match entry {
                     Entry::Event(at, event) => self.write_or_count(at, *event, counters),
                     Entry::Close(done) => {
-                        self.sync();
+                        self.sync_and_count(counters);
                         drop(self);
                         // Whoever waited may have gone.
                         let _ = done.send(());
@@ -158,15 +177,15 @@ impl Writer {
             }
             let is_due = match self.settings.sync {
                 AuditSync::Never => false,
-                AuditSync::EverySecond => synced.elapsed() >= Duration::from_secs(1),
+                AuditSync::EverySecond => self.is_dirty && Instant::now() >= due,
                 AuditSync::Always => true,
             };
             if is_due {
-                self.sync();
+                self.sync_and_count(counters);
                 synced = Instant::now();
             }
         }
-        self.sync();
+        self.sync_and_count(counters);
     }
 
     fn write_or_count(&mut self, at: Moment, event: AuditEvent, counters: &Counters) {
@@ -176,13 +195,22 @@ impl Writer {
         }
     }
 
-    fn sync(&mut self) {
-        if self.is_dirty
-            && let Err(error) = self.file.sync_data()
-        {
+    fn sync_and_count(&mut self, counters: &Counters) {
+        if self.sync() {
+            counters.count(Counter::AuditSynced);
+        }
+    }
+
+    /// Waits for the disk where there is something for it. Whether it took that.
+    fn sync(&mut self) -> bool {
+        if !std::mem::take(&mut self.is_dirty) {
+            return false;
+        }
+        let synced = self.file.sync_data();
+        if let Err(error) = &synced {
             tracing::error!(%error, "the disk does not take the audit record");
         }
-        self.is_dirty = false;
+        synced.is_ok()
     }
 
     fn write(&mut self, at: Moment, event: AuditEvent) -> Result<(), IdentityError> {

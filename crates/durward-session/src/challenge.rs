@@ -44,8 +44,8 @@ impl Challenges {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Whose password was right, if this was made here and is not over.
-    pub(crate) fn open(&self, text: &str, now: Moment) -> Option<User> {
+    /// Whose password was right and until when that counts, if this was made here and is not over.
+    pub(crate) fn open(&self, text: &str, now: Moment) -> Option<(User, Moment)> {
         if text.len() > LENGTH_MAX {
             return None;
         }
@@ -59,7 +59,7 @@ impl Challenges {
         if version != VERSION || until <= now {
             return None;
         }
-        User::new(realm, subject).ok()
+        Some((User::new(realm, subject).ok()?, until))
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
         let anna = User::new("/sales", "anna").unwrap();
         let at = Moment::from_ms;
         let text = challenges.make(&anna, at(100));
-        assert_eq!(challenges.open(&text, at(99)), Some(anna));
+        assert_eq!(challenges.open(&text, at(99)), Some((anna, at(100))));
         assert_eq!(challenges.open(&text, at(100)), None, "over");
         assert_eq!(Challenges::new(&[2; 32]).open(&text, at(99)), None, "another cluster's");
         for place in 0..text.len() {

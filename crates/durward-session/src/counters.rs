@@ -33,10 +33,14 @@ pub enum Counter {
     OrderDropped,
     /// Lines of the audit that could not be written.
     AuditLost,
+    /// Live decisions that were woken because their session may have ended.
+    ListenerWoken,
+    /// How often the disk was waited for with lines of the audit.
+    AuditSynced,
 }
 
 /// All there are, with the names they have in metrics.
-const NAMES: [(Counter, &str); 12] = [
+const NAMES: [(Counter, &str); 14] = [
     (Counter::Validated, "validated"),
     (Counter::ValidationRefused, "validation_refused"),
     (Counter::ValidationUnavailable, "validation_unavailable"),
@@ -49,6 +53,8 @@ const NAMES: [(Counter, &str); 12] = [
     (Counter::Revoked, "revoked"),
     (Counter::OrderDropped, "order_dropped"),
     (Counter::AuditLost, "audit_lost"),
+    (Counter::ListenerWoken, "listener_woken"),
+    (Counter::AuditSynced, "audit_synced"),
 ];
 
 /// Alone on its cache lines: validation on one core must not wait for another's count.
@@ -77,8 +83,13 @@ fn lane() -> usize {
 impl Counters {
     /// One more.
     pub(crate) fn count(&self, counter: Counter) {
+        self.count_many(counter, 1);
+    }
+
+    /// So many more.
+    pub(crate) fn count_many(&self, counter: Counter, many: usize) {
         if let Some(cell) = self.0.get(lane()).and_then(|lane| lane.0.get(counter as usize)) {
-            cell.fetch_add(1, Ordering::Relaxed);
+            cell.fetch_add(many as u64, Ordering::Relaxed);
         }
     }
 

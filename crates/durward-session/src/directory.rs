@@ -50,6 +50,18 @@ pub trait UserDirectory: Send + Sync {
     /// then no account of its has one.
     fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool>;
 
+    /// The store behind it, where that is on this machine, so that others may change it there: [`UserStore::catch_up`].
+    fn store(&self) -> Option<Arc<dyn UserStore>> {
+        None
+    }
+
+    /// How the directory compares names: those that it may take for one user are one text here. `None` where every text is a name of
+    /// its own. Failures are counted by it, so that nobody has more guesses by writing a name in more ways.
+    fn folded(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
     /// How many wait and how many are being served, for metrics.
     fn load(&self) -> (usize, usize) {
         (0, 0)
@@ -107,6 +119,10 @@ impl UserDirectory for Embedded {
             let (user, code) = (user.clone(), code.to_owned());
             self.run(move |store| store.check_code(now, &user, &code)).await
         })
+    }
+
+    fn store(&self) -> Option<Arc<dyn UserStore>> {
+        Some(Arc::clone(&self.store))
     }
 
     fn load(&self) -> (usize, usize) {

@@ -7,20 +7,17 @@ use std::time::Duration;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, Outlook};
 use durward_identity::session::Record;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::Clock;
 use crate::audit::AuditLog;
 use crate::counters::{Counter, Counters};
-use crate::outcome::Ended;
+use crate::listeners::Telling;
 use crate::store::{Knowledge, Order, Told};
 
 /// How many questions may wait for the driver; who comes then waits for a place.
 pub(crate) const QUESTIONS_MAX: usize = 4096;
-
-/// How many notices of ended sessions a listener may be behind before he is told that he missed some.
-pub(crate) const ENDED_BEHIND_MAX: usize = 4096;
 
 /// How much is taken from a queue at once.
 const BATCH: usize = 256;
@@ -42,7 +39,7 @@ pub(crate) struct Driver {
     pub(crate) questions: mpsc::Receiver<Question>,
     pub(crate) told: mpsc::Receiver<Told>,
     pub(crate) orders: mpsc::Sender<Order>,
-    pub(crate) ended: broadcast::Sender<Ended>,
+    pub(crate) listeners: Telling,
     pub(crate) outlook: watch::Sender<Outlook>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<AuditLog>,
@@ -111,6 +108,11 @@ impl Driver {
                 Ok(records) => drop(to.send(Knowledge { applied: self.node.outlook().applied, records })),
                 Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
             },
+            Told::Part(turn, to) => match self.node.knowledge_part(turn) {
+                // The same.
+                Ok(part) => drop(to.send(part)),
+                Err(error) => tracing::error!(%error, "what this node knows cannot be told"),
+            },
         }
     }
 
@@ -129,8 +131,10 @@ impl Driver {
                     let _ = to.send(answer);
                 }
             }
-            // Nobody need be listening.
-            Err(Effect::Ended(revocation)) => drop(self.ended.send(Ended::These(revocation))),
+            Err(Effect::Ended(revocation)) => {
+                let woken = self.listeners.0.tell(&revocation);
+                self.counters.count_many(Counter::ListenerWoken, woken);
+            }
             Err(Effect::Trouble(error)) => tracing::error!(%error, "sessions"),
             Err(
                 Effect::Store { .. }

@@ -31,6 +31,7 @@ mod driver;
 mod hashing;
 #[cfg(feature = "ldap")]
 pub mod ldap;
+mod listeners;
 #[cfg(feature = "nats")]
 pub mod nats;
 mod outcome;
@@ -45,8 +46,9 @@ pub use audit::{AuditLog, AuditSettings, AuditSync};
 pub use counters::{Counter, Counters};
 pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
 pub use durward_identity as identity;
-pub use outcome::{Administrator, Ended, Failed, Granted, Login, Refused, Who};
-pub use service::{EndedSessions, LoginRequest, Purpose, Service, Wanted};
+pub use listeners::SessionNews;
+pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
+pub use service::{LoginRequest, Purpose, Service, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
 pub use store::{NodeLink, Order, Store};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use durward_identity::protocol::Lack;
-use durward_identity::session::{Claims, Level, Refusal, Revocation, SessionId, User};
+use durward_identity::session::{Claims, Level, Refusal, SessionId, User};
 use durward_identity::user::Account;
 use durward_identity::{IdentityError, Moment, Stamp};
 
@@ -219,27 +219,5 @@ impl Administrator {
     /// Whether he may administer every realm.
     pub fn may_all(&self) -> bool {
         self.realm.is_none()
-    }
-}
-
-/// Sessions have ended before their time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// These.
-    These(Revocation),
-    /// Some, and the listener was too slow to hear which: he must look at all of his.
-    Missed,
-}
-
-impl Ended {
-    /// Whether a session may be among them.
-    pub fn concerns(&self, who: &Who) -> bool {
-        match self {
-            Ended::Missed => true,
-            Ended::These(Revocation::Session { id, .. }) => *id == who.id,
-            Ended::These(Revocation::Ended { sessions }) => sessions.iter().any(|(id, _)| *id == who.id),
-            Ended::These(Revocation::User { user, .. }) => *user == who.user,
-            Ended::These(Revocation::All { .. }) => true,
-        }
     }
 }

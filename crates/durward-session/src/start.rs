@@ -11,13 +11,14 @@ use durward_identity::protocol::Node;
 use durward_identity::session::{ClusterKey, Sessions, User};
 use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::runtime;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Clock;
 use crate::audit::{AuditLog, AuditSettings};
 use crate::counters::Counters;
 use crate::directory::UserDirectory;
-use crate::driver::{Driver, ENDED_BEHIND_MAX, QUESTIONS_MAX};
+use crate::driver::{Driver, QUESTIONS_MAX};
+use crate::listeners::{Listeners, Telling};
 use crate::service::Service;
 use crate::settings::ServiceSettings;
 use crate::store::memory::Memory;
@@ -114,14 +115,14 @@ impl Builder {
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
         let (link, told) = NodeLink::new();
         let (outlook, seen) = watch::channel(node.outlook());
-        let ended = broadcast::Sender::new(ENDED_BEHIND_MAX);
+        let listeners = Listeners::new();
         let driver = Driver {
             node,
             clock: Arc::clone(&clock),
             questions: asked,
             told,
             orders,
-            ended: ended.clone(),
+            listeners: Telling(Arc::clone(&listeners)),
             outlook,
             counters: Arc::clone(&counters),
             audit: audit.clone(),
@@ -150,7 +151,7 @@ impl Builder {
             secret,
             realms,
             questions,
-            ended,
+            listeners,
             outlook: seen,
             counters,
             audit,

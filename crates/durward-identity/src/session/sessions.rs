@@ -256,8 +256,16 @@ impl Sessions {
         self.part(user.key()).read().get(id).filter(|session| session.stamp > self.all_before())
     }
 
-    /// Some sessions of users that are wanted, at most so many. Takes the locks of the table's parts one after the other.
-    pub fn some(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<(User, Session)> {
+    /// Whether a session was ended before its time, as far as is known here.
+    pub fn is_revoked(&self, user: &User, id: SessionId, stamp: Stamp) -> bool {
+        let part = self.part(user.key()).read();
+        stamp <= self.all_before()
+            || self.ended.contains(id)
+            || part.get(id).is_none() && part.is_revoked(user.key(), stamp)
+    }
+
+    /// Some sessions that are wanted, at most so many. Takes the locks of the table's parts one after the other.
+    pub fn some(&self, max: usize, wanted: impl Fn(&User, &Session) -> bool) -> Vec<(User, Session)> {
         let mut found = Vec::new();
         for part in &self.parts {
             let part = part.read();
@@ -265,12 +273,23 @@ impl Sessions {
                 let Live { user, id, stamp, ends, idle, level, properties } = live;
                 (user, Session { id, stamp, ends, used, idle, level, properties })
             });
-            let is_there =
-                |(user, session): &(User, Session)| session.stamp > self.all_before() && wanted(user);
+            let is_there = |(user, session): &(User, Session)| {
+                session.stamp > self.all_before() && wanted(user, session)
+            };
             found.extend(live.filter(is_there).take(max - found.len()));
             if found.len() >= max {
                 break;
             }
+        }
+        found
+    }
+
+    /// Some of the users who have sessions here, at most so many. Looks at all users, a part at a time.
+    pub fn users(&self, max: usize, wanted: impl Fn(&User) -> bool) -> Vec<User> {
+        let mut found: Vec<User> = Vec::new();
+        for part in &self.parts {
+            let part = part.read();
+            found.extend(part.users().filter(|user| wanted(user)).take(max - found.len()));
         }
         found
     }
@@ -464,18 +483,22 @@ impl Sessions {
         SHARDS
     }
 
-    /// All sessions with their last use; then what is revoked. For a node that asks another what it knows.
-    pub(crate) fn snapshot(&self) -> (Vec<(Live, Moment)>, Vec<Revocation>) {
+    /// What has ended, beside what [`Sessions::snapshot_of_part`] tells.
+    pub(crate) fn snapshot_of_ended(&self) -> Vec<Revocation> {
         let mut revocations = vec![Revocation::All { before: self.all_before() }];
         let ended = self.ended.all();
         revocations.extend(ended.chunks(ENDED_MAX).map(|some| Revocation::Ended { sessions: some.to_vec() }));
-        let mut live = Vec::new();
-        for part in &self.parts {
-            let part = part.read();
-            live.extend(part.live());
-            revocations.extend(part.revoked_users().map(|(user, before)| Revocation::User { user, before }));
-        }
-        (live, revocations)
+        revocations
+    }
+
+    /// The sessions of a part of the table with their last use, and which users' were ended up to when. Nothing where there are no
+    /// more parts. For a node that asks another what it knows.
+    #[expect(clippy::type_complexity, reason = "two lists for one caller")]
+    pub(crate) fn snapshot_of_part(&self, number: usize) -> Option<(Vec<(Live, Moment)>, Vec<Revocation>)> {
+        let part = self.parts.get(number)?.read();
+        let users = part.revoked_users();
+        let revocations = users.map(|(user, before)| Revocation::User { user, before }).collect();
+        Some((part.live().collect(), revocations))
     }
 
     fn all_before(&self) -> Stamp {

@@ -146,7 +146,7 @@ impl Shard {
         Verdict::Unknown
     }
 
-    fn is_revoked(&self, key: &str, stamp: Stamp) -> bool {
+    pub(super) fn is_revoked(&self, key: &str, stamp: Stamp) -> bool {
         self.revoked_up_to(key).is_some_and(|before| stamp <= before)
     }
 
@@ -380,6 +380,11 @@ impl Shard {
             let Session { id, stamp, ends, idle, used, level, properties } = kept.session();
             Some((Live { user, id, stamp, ends, idle, level, properties }, used))
         })
+    }
+
+    /// Those who have sessions.
+    pub(super) fn users(&self) -> impl Iterator<Item = User> {
+        self.users.iter().filter_map(|(_, user)| User::of_key(&user.key))
     }
 
     /// The users whose sessions were ended, up to which stamp.

@@ -20,6 +20,9 @@ pub struct Account {
     /// The hash of the password; without one, nobody can log in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<StoredPassword>,
+    /// When the user was given this password, in milliseconds since 1970: sessions that began before are over. 0 is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub password_since_ms: u64,
     /// Whether the user may not log in.
     #[serde(default)]
     pub disabled: bool,
@@ -41,6 +44,7 @@ impl Account {
             realm: user.realm().to_owned(),
             subject: user.subject().to_owned(),
             password: None,
+            password_since_ms: 0,
             disabled: false,
             attributes: BTreeMap::new(),
             groups: Vec::new(),
@@ -55,6 +59,11 @@ impl Account {
     pub fn user(&self) -> Result<User, IdentityError> {
         User::new(&self.realm, &self.subject)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Codes that a device shows, and some on paper for when it is lost.

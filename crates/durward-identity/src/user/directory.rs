@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde::{Deserialize, Serialize};
 
 use super::account::{Account, SecondStep};
-use super::journal::Journal;
 use super::password::{Compared, HashCosts, Password, StoredPassword};
-use super::{Checked, UserStore, Why};
+use super::shared::{Held, News, Shared};
+use super::{Change, Checked, UserStore, Why};
 use crate::entropy::Entropy;
 use crate::error::failed;
 use crate::session::User;
@@ -24,7 +24,13 @@ const WASTE_MAX: usize = 4;
 #[serde(rename_all = "lowercase")]
 enum Entry {
     Put(Account),
-    Remove { realm: String, subject: String },
+    Remove {
+        realm: String,
+        subject: String,
+        /// When, in milliseconds since 1970.
+        #[serde(default)]
+        at_ms: u64,
+    },
 }
 
 /// An account that cannot be taken in, and which it is.
@@ -44,15 +50,85 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// Users, in memory and in a journal.
+/// Users, in memory and in a journal, which other processes may change meanwhile: see [`UserStore::catch_up`].
 pub struct Directory {
     costs: HashCosts,
     entropy: Arc<dyn Entropy>,
     /// What is compared in the place of users that do not exist.
     nobody: StoredPassword,
-    users: RwLock<HashMap<User, Account>>,
+    table: RwLock<Table>,
     /// Held while a change is decided on and written: changes come one after the other.
-    journal: Mutex<Option<Journal>>,
+    journal: Mutex<Option<Shared>>,
+    /// What others have changed and nobody has heard of.
+    changes: Mutex<Vec<Change>>,
+}
+
+/// Who there is.
+#[derive(Default)]
+struct Table {
+    users: HashMap<User, Account>,
+    /// Who was removed, and when: sessions that he began before are over, also where that is heard of later.
+    removed: HashMap<User, u64>,
+}
+
+impl Table {
+    /// Takes in what a journal holds.
+    fn apply(&mut self, user: User, entry: Entry) {
+        match entry {
+            Entry::Put(account) => {
+                self.users.insert(user, account);
+            }
+            Entry::Remove { at_ms, .. } => {
+                self.users.remove(&user);
+                self.removed.insert(user, at_ms);
+            }
+        }
+    }
+
+    /// What is to be kept of it, as a journal holds it.
+    fn entries(&self) -> Vec<Entry> {
+        let removed = self.removed.iter().map(|(user, at_ms)| Entry::Remove {
+            realm: user.realm().to_owned(),
+            subject: user.subject().to_owned(),
+            at_ms: *at_ms,
+        });
+        // Who was removed and came back is there again.
+        removed.chain(self.users.values().cloned().map(Entry::Put)).collect()
+    }
+
+    fn change(&self, user: &User, before: Option<&Account>) -> Option<Change> {
+        let after = self.users.get(user);
+        let ends_sessions = match (before, after) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(before), Some(after)) => {
+                after.disabled && !before.disabled || after.password_since_ms != before.password_since_ms
+            }
+        };
+        (before != after).then(|| Change { user: user.clone(), ends_sessions })
+    }
+}
+
+impl Entry {
+    fn read(bytes: &[u8]) -> Result<(User, Entry), IdentityError> {
+        let entry: Entry =
+            serde_json::from_slice(bytes).map_err(|error| IdentityError::new(error.to_string()))?;
+        let user = match &entry {
+            Entry::Put(account) => account.user()?,
+            Entry::Remove { realm, subject, .. } => User::new(realm, subject)?,
+        };
+        Ok((user, entry))
+    }
+
+    /// Reads all of them. `first` is the number of the first, for who has to find one that is wrong.
+    fn read_all(entries: &[Vec<u8>], path: &Path, first: usize) -> Result<Vec<(User, Entry)>, IdentityError> {
+        let numbered = (first..).zip(entries);
+        numbered
+            .map(|(number, entry)| {
+                Entry::read(entry).map_err(|error| error.of(format!("{}: entry {number}", path.display())))
+            })
+            .collect()
+    }
 }
 
 impl Directory {
@@ -64,7 +140,8 @@ impl Directory {
         let nobody: [u8; 32] = crate::entropy::bytes(&*entropy)?;
         let text: String = nobody.iter().map(|byte| format!("{byte:02x}")).collect();
         let nobody = StoredPassword::hash(&Password::new(&text)?, costs, &*entropy)?;
-        Ok(Directory { costs, entropy, nobody, users: RwLock::default(), journal: Mutex::new(None) })
+        let (table, changes) = (RwLock::default(), Mutex::default());
+        Ok(Directory { costs, entropy, nobody, table, journal: Mutex::new(None), changes })
     }
 
     /// A directory with a journal, which is begun where there is none.
@@ -77,29 +154,16 @@ impl Directory {
         entropy: Arc<dyn Entropy>,
     ) -> Result<Directory, IdentityError> {
         let directory = Directory::in_memory(costs, entropy)?;
-        let (journal, entries) = Journal::open(path)?;
-        let mut users = HashMap::new();
-        for (number, entry) in (1..).zip(entries) {
-            let place = || format!("{}: entry {number}", path.display());
-            let entry: Entry = serde_json::from_slice(&entry)
-                .map_err(|error| IdentityError::new(error.to_string()).of(place()))?;
-            match entry {
-                Entry::Put(account) => {
-                    users.insert(account.user().map_err(|error| error.of(place()))?, account);
-                }
-                Entry::Remove { realm, subject } => {
-                    users.remove(&User::new(&realm, &subject).map_err(|error| error.of(place()))?);
-                }
-            }
-        }
-        *directory.users.write().unwrap_or_else(PoisonError::into_inner) = users;
+        let (journal, entries) = Shared::open(path)?;
+        let entries = Entry::read_all(&entries, path, 1)?;
+        entries.into_iter().for_each(|(user, entry)| directory.table_mut().apply(user, entry));
         *directory.journal() = Some(journal);
         Ok(directory)
     }
 
     /// All users, by realm and name.
     pub fn list(&self) -> Vec<Account> {
-        let mut all: Vec<Account> = self.read().values().cloned().collect();
+        let mut all: Vec<Account> = self.table().users.values().cloned().collect();
         all.sort_by(|a, b| (&a.realm, &a.subject).cmp(&(&b.realm, &b.subject)));
         all
     }
@@ -123,35 +187,47 @@ impl Directory {
             named.push((user, account));
         }
         let count = named.len();
+        let failed = |error| ImportError { at: 0, error };
         let mut journal = self.journal();
+        let held = self.hold(&mut journal).map_err(failed)?;
         let entries: Vec<Entry> = named.iter().map(|(_, account)| Entry::Put(account.clone())).collect();
-        self.write(&mut journal, &entries).map_err(|error| ImportError { at: 0, error })?;
-        self.users.write().unwrap_or_else(PoisonError::into_inner).extend(named);
+        self.write(&mut journal, held.as_ref(), &entries).map_err(failed)?;
+        self.table_mut().users.extend(named);
         Ok(count)
     }
 
-    /// Takes a user out. Whether there was one.
+    /// Takes a user out. Whether there was one. Sessions that he began before `now` are over.
     ///
     /// # Errors
     /// The journal cannot be written: then nothing has changed.
-    pub fn remove(&self, user: &User) -> Result<bool, IdentityError> {
+    pub fn remove(&self, now: Moment, user: &User) -> Result<bool, IdentityError> {
         let mut journal = self.journal();
-        if !self.read().contains_key(user) {
+        let held = self.hold(&mut journal)?;
+        if !self.table().users.contains_key(user) {
             return Ok(false);
         }
         let (realm, subject) = (user.realm().to_owned(), user.subject().to_owned());
-        self.write(&mut journal, &[Entry::Remove { realm, subject }])?;
-        self.users.write().unwrap_or_else(PoisonError::into_inner).remove(user);
+        let entry = Entry::Remove { realm, subject, at_ms: now.ms() };
+        self.write(&mut journal, held.as_ref(), std::slice::from_ref(&entry))?;
+        self.table_mut().apply(user.clone(), entry);
         Ok(true)
     }
 
-    /// Gives a user another password.
+    /// Gives a user another password. Sessions that he began before `now` are over.
     ///
     /// # Errors
     /// There is no such user, the password cannot be hashed, or the journal cannot be written.
-    pub fn set_password(&self, user: &User, password: &Password<'_>) -> Result<(), IdentityError> {
+    pub fn set_password(
+        &self,
+        now: Moment,
+        user: &User,
+        password: &Password<'_>,
+    ) -> Result<(), IdentityError> {
         let stored = StoredPassword::hash(password, self.costs, &*self.entropy)?;
-        let set = |account: &mut Account| account.password = Some(stored.clone());
+        let set = |account: &mut Account| {
+            account.password = Some(stored.clone());
+            account.password_since_ms = now.ms();
+        };
         if self.change(user, |_| true, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
     }
 
@@ -163,28 +239,72 @@ impl Directory {
         change: impl Fn(&mut Account),
     ) -> Result<bool, IdentityError> {
         let mut journal = self.journal();
-        let found = self.read().get(user).filter(|account| is_expected(account)).cloned();
+        let held = self.hold(&mut journal)?;
+        let found = self.table().users.get(user).filter(|account| is_expected(account)).cloned();
         let Some(mut account) = found else { return Ok(false) };
         change(&mut account);
-        self.write(&mut journal, &[Entry::Put(account.clone())])?;
-        self.users.write().unwrap_or_else(PoisonError::into_inner).insert(user.clone(), account);
+        self.write(&mut journal, held.as_ref(), &[Entry::Put(account.clone())])?;
+        self.table_mut().users.insert(user.clone(), account);
         Ok(true)
     }
 
-    fn write(&self, journal: &mut Option<Journal>, entries: &[Entry]) -> Result<(), IdentityError> {
-        let Some(journal) = journal else { return Ok(()) };
-        if journal.entries() > 1024 && journal.entries() / WASTE_MAX > self.read().len() {
-            let all: Vec<Entry> = self.list().into_iter().map(Entry::Put).collect();
-            journal.replace(&slices(&texts(&all)?))?;
+    /// Keeps other processes from writing until what comes is dropped, and takes in what they have written.
+    fn hold(&self, journal: &mut Option<Shared>) -> Result<Option<Held>, IdentityError> {
+        let Some(journal) = journal else { return Ok(None) };
+        let (held, news) = journal.hold()?;
+        self.take_in(news, journal.path()).inspect_err(|_| journal.forget())?;
+        Ok(Some(held))
+    }
+
+    fn take_in(&self, news: News, path: &Path) -> Result<(), IdentityError> {
+        let (entries, is_all) = match news {
+            News::More(entries) => (entries, false),
+            News::All(entries) => (entries, true),
+        };
+        let entries = Entry::read_all(&entries, path, 1)?;
+        let mut table = self.table_mut();
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_all {
+            let mut all = Table::default();
+            entries.into_iter().for_each(|(user, entry)| all.apply(user, entry));
+            let before = std::mem::replace(&mut *table, all);
+            changes
+                .extend(before.users.iter().filter_map(|(user, account)| table.change(user, Some(account))));
+            return Ok(());
+        }
+        for (user, entry) in entries {
+            let before = table.users.get(&user).cloned();
+            table.apply(user.clone(), entry);
+            changes.extend(table.change(&user, before.as_ref()));
+        }
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        journal: &mut Option<Shared>,
+        held: Option<&Held>,
+        entries: &[Entry],
+    ) -> Result<(), IdentityError> {
+        let (Some(journal), Some(held)) = (journal, held) else { return Ok(()) };
+        let journal = journal.journal(held);
+        let table = self.table();
+        let wanted = table.users.len() + table.removed.len();
+        if journal.entries() > 1024 && journal.entries() / WASTE_MAX > wanted {
+            journal.replace(&slices(&texts(&table.entries())?))?;
         }
         journal.append(&slices(&texts(entries)?))
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<User, Account>> {
-        self.users.read().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn journal(&self) -> MutexGuard<'_, Option<Journal>> {
+    fn table_mut(&self) -> RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn journal(&self) -> MutexGuard<'_, Option<Shared>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -225,7 +345,7 @@ impl UserStore for Directory {
     }
 
     fn account(&self, user: &User) -> Result<Option<Account>, IdentityError> {
-        Ok(self.read().get(user).cloned())
+        Ok(self.table().users.get(user).cloned())
     }
 
     fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<bool, IdentityError> {
@@ -243,11 +363,44 @@ impl UserStore for Directory {
         let is_same = |account: &Account| account.second_step.as_ref() == Some(&second);
         self.change(user, is_same, |account| account.second_step = Some(after.clone()))
     }
+
+    fn is_behind(&self) -> bool {
+        let is_told = self.changes.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        // Whoever writes at this moment takes in what others have written, and may wait for the disk.
+        let journal = self.journal.try_lock().ok();
+        !is_told || journal.is_some_and(|journal| journal.as_ref().is_some_and(Shared::is_behind))
+    }
+
+    fn catch_up(&self) -> Result<Vec<Change>, IdentityError> {
+        let mut journal = self.journal();
+        let caught_up = self.hold(&mut journal);
+        let changes = std::mem::take(&mut *self.changes.lock().unwrap_or_else(PoisonError::into_inner));
+        match caught_up {
+            Err(error) if changes.is_empty() => Err(error),
+            // What was taken in before is told first; the error comes again.
+            Ok(_) | Err(_) => Ok(changes),
+        }
+    }
+
+    fn still_holds(&self, account: &Account) -> bool {
+        let Ok(user) = account.user() else { return false };
+        let table = self.table();
+        let now = table.users.get(&user);
+        now.is_some_and(|now| !now.disabled && now.password_since_ms == account.password_since_ms)
+    }
+
+    fn must_be_over(&self, user: &User, began: Moment) -> bool {
+        let table = self.table();
+        let account = table.users.get(user);
+        let since = account.map_or(0, |account| account.password_since_ms);
+        let removed = table.removed.get(user).copied().unwrap_or(0);
+        account.is_some_and(|account| account.disabled) || began.ms() < since.max(removed)
+    }
 }
 
 impl fmt::Debug for Directory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Directory({} users)", self.read().len())
+        write!(f, "Directory({} users)", self.table().users.len())
     }
 }
 

@@ -7,11 +7,12 @@ mod account;
 mod directory;
 mod journal;
 mod password;
+mod shared;
 mod totp;
 
 pub use account::{Account, SecondStep};
 pub use directory::{Directory, ImportError};
-pub use journal::{ENTRY_BYTES_MAX, Journal, lock};
+pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 
@@ -64,4 +65,38 @@ pub trait UserStore: Send + Sync {
     /// # Errors
     /// The store cannot say at the moment, or cannot write down that the code is used. Nobody gets in then.
     fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<bool, IdentityError>;
+
+    /// Whether others may have changed something since [`UserStore::catch_up`]. It is quick, and asks no network. A store that is asked
+    /// for everything anew each time has nothing to catch up with.
+    fn is_behind(&self) -> bool {
+        false
+    }
+
+    /// Takes in what others have changed, and says of which users something did.
+    ///
+    /// # Errors
+    /// What others have written cannot be read: all is as it was.
+    fn catch_up(&self) -> Result<Vec<Change>, IdentityError> {
+        Ok(Vec::new())
+    }
+
+    /// Whether an account that let a user in a moment ago still does: he has not been disabled or given another password since.
+    fn still_holds(&self, account: &Account) -> bool {
+        !account.disabled
+    }
+
+    /// Whether a session that this user began at this moment must be over: he was disabled, removed or given another password since.
+    fn must_be_over(&self, user: &User, began: Moment) -> bool {
+        let _ = (user, began);
+        false
+    }
+}
+
+/// Something that others have changed about a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Who.
+    pub user: User,
+    /// Whether his sessions must end: he was disabled, removed or given another password.
+    pub ends_sessions: bool,
 }

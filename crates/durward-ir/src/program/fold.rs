@@ -202,13 +202,22 @@ impl Builder {
                 Some(Value::Boolean(_)) => {}
                 Some(_) => error = error.or(Some(part)),
                 None if self.fault_of(part).is_some() => error = error.or(Some(part)),
+                None if self.is_never(part) && !decisive => return Junction::Known(part),
                 None => rest.push(part),
             }
         }
         let mut rest = match self.merged(rest, decisive) {
-            Some(rest) => rest,
-            None => return Junction::Known(self.constant(Value::Boolean(decisive))),
+            Ok(rest) => rest,
+            Err(never) => return Junction::Known(never),
         };
+        if decisive && rest.len() > 1 {
+            let never = rest.first().copied();
+            rest.retain(|part| !self.is_never(*part));
+            // One is kept where there is nothing else: what was written depends on what is asked.
+            if rest.is_empty() {
+                rest.extend(never);
+            }
+        }
         rest.sort_by_key(|part| self.facts(*part).streams);
         let mut facts = Facts { depth: 1, size: 1, ..Facts::default() };
         for part in &rest {
@@ -231,10 +240,10 @@ impl Builder {
         Junction::Known(self.finish_expr(junction_of(rest.into(), decisive), facts))
     }
 
-    /// Comparisons of one part with constants as one comparison; `None` where none of them can hold.
-    fn merged(&mut self, parts: Vec<ExprId>, decisive: bool) -> Option<Vec<ExprId>> {
+    /// Comparisons of one part with constants as one comparison; one that never holds where they cannot all hold.
+    fn merged(&mut self, parts: Vec<ExprId>, decisive: bool) -> Result<Vec<ExprId>, ExprId> {
         if self.are_apart(&parts) {
-            return Some(parts);
+            return Ok(parts);
         }
         let mut merged: Vec<ExprId> = Vec::with_capacity(parts.len());
         let mut places: Map<SlotId, usize> = Map::default();
@@ -256,12 +265,15 @@ impl Builder {
                 others.iter().copied().filter(|atom| atoms.contains(atom)).collect()
             };
             let Some(place) = places.get(&slot).copied() else { continue };
-            let both = self.one_of(slot, both)?;
+            let both = self.one_of(slot, both);
+            if !decisive && self.is_never(both) {
+                return Err(both);
+            }
             if let Some(known) = merged.get_mut(place) {
                 *known = both;
             }
         }
-        Some(merged)
+        Ok(merged)
     }
 
     /// Whether no two of these compare the same part with constants.
@@ -463,21 +475,21 @@ impl Builder {
         }
         let atoms: Vec<Atom> =
             values.iter().map(|value| self.slots.atom_for(slot, value)).collect::<Option<_>>()?;
-        match self.one_of(slot, atoms) {
-            Some(id) => Some(id),
-            None => Some(self.constant(Value::Boolean(false))),
-        }
+        Some(self.one_of(slot, atoms))
     }
 
-    /// `None` where there is no value to be.
-    fn one_of(&mut self, slot: SlotId, mut atoms: Vec<Atom>) -> Option<ExprId> {
+    /// Of no atoms, it never holds, but is no constant: what is a constant votes before what depends on what is asked, and
+    /// that is to be told from what was written.
+    fn one_of(&mut self, slot: SlotId, mut atoms: Vec<Atom>) -> ExprId {
         atoms.sort_unstable();
         atoms.dedup();
-        if atoms.is_empty() {
-            return None;
-        }
         let id = self.expr(Expr::IsOneOf(slot, atoms.into()));
         self.note(id, Facts { depends: true, depth: 1, size: 1, ..Facts::default() });
-        Some(id)
+        id
+    }
+
+    /// Whether an expression compares a part of the subscription with what it cannot be, though it is no constant.
+    pub fn is_never(&self, id: ExprId) -> bool {
+        matches!(self.get(id), Some(Expr::IsOneOf(_, atoms)) if atoms.is_empty())
     }
 }

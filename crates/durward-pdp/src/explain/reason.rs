@@ -155,6 +155,7 @@ fn none_of_these(program: &Program, question: &Question<'_>, slot: SlotId, atoms
     let wanted: Vec<String> = atoms.iter().map(|atom| quoted(&shown(program.slots.atom(*atom).1))).collect();
     let held = attribute(program, question, slot);
     match wanted.as_slice() {
+        [] => format!("{held}, and no value will do"),
         [only] => format!("{held}, not {only}"),
         _ => format!("{held}, none of {}", list(wanted)),
     }

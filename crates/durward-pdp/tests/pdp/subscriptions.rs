@@ -182,3 +182,30 @@ fn no_index_changes_the_order_of_obligations() {
     assert!(found[0].contains("[0,3,6,9,12,"), "{}", found[0]);
     assert!(found.iter().all(|one| *one == found[0]), "{found:#?}");
 }
+
+/// What cannot hold is left out, and yet a set with it is no constant, which would vote before all others.
+#[test]
+fn what_is_left_out_does_not_change_the_order_of_obligations() {
+    for never in [
+        r#"(action == "write" & action in ["read", "write"]); action == "read";"#,
+        r#"action in [];"#,
+        r#"action in [] || action in {};"#,
+        r#"!(action != "read") & (action == "write" || action in []);"#,
+    ] {
+        let policies = [
+            r#"policy "first" permit action == "read"; obligation 1"#.to_owned(),
+            format!(
+                r#"set "second" unanimous or abstain policy "a" permit obligation 2 policy "b" deny {never}"#
+            ),
+            r#"policy "third" permit obligation 3"#.to_owned(),
+        ];
+        for index in IndexKind::ALL {
+            let mut builder = Pdp::builder().index(index);
+            for (number, text) in policies.iter().enumerate() {
+                builder = builder.policy(&format!("{number}.sapl"), text.as_str());
+            }
+            let decided = builder.build().unwrap().decide_once(&asked(READ)).to_json();
+            assert_eq!(decided, r#"{"decision":"PERMIT","obligations":[3,1,2]}"#, "{never} {index}");
+        }
+    }
+}

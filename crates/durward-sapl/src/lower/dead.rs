@@ -2,7 +2,7 @@
 //!
 //! Only what is certain whatever is asked. A condition that always fails is none of these: an error counts.
 
-use durward_ir::program::{Dead, ExprId};
+use durward_ir::program::{Dead, ExprId, Junction};
 use durward_ir::value::Value;
 
 use super::{Condition, Lowering, Votes};
@@ -17,7 +17,7 @@ impl Lowering<'_, '_, '_> {
 
     /// Notes a policy or set that never applies.
     pub(super) fn note_false(&mut self, kind: &str, name: &Text, conditions: &[Condition]) {
-        let culprit = conditions.iter().find(|condition| self.is_always(condition.id, false));
+        let culprit = conditions.iter().find(|condition| self.is_false(&Junction::Known(condition.id)));
         let (span, why) = match culprit {
             Some(condition) => (condition.span, "this is false whatever is asked"),
             None => (name.span, "its conditions contradict one another"),

@@ -146,6 +146,8 @@ struct Votes {
     effects: Vec<Effects>,
     /// Whether the first vote counts.
     is_first: bool,
+    /// Whether one was left out that depends on what is asked.
+    has_left_out: bool,
     /// The name and the line of a policy that always votes, after which none is asked where the first vote counts.
     decided: Option<(SmolStr, u32)>,
 }
@@ -237,6 +239,7 @@ impl<'t> Lowering<'t, '_, '_> {
                 set.policies.extend(policy);
             }
             inner.effects.append(&mut one.effects);
+            inner.has_left_out |= one.has_left_out;
             if is_first {
                 inner.other.extend(one.in_order());
             } else {
@@ -248,7 +251,7 @@ impl<'t> Lowering<'t, '_, '_> {
         let effects = inner.effects.iter().copied().fold(Effects::NONE, Effects::union);
         votes.effects.push(effects);
         let Some(target) = target else { return written };
-        let is_constant = target.is_none() && inner.other.is_empty();
+        let is_constant = target.is_none() && inner.other.is_empty() && !inner.has_left_out;
         let node = self.builder.set(Set {
             id: set.name.text.clone(),
             version: SmolStr::default(),
@@ -304,6 +307,7 @@ impl<'t> Lowering<'t, '_, '_> {
         match self.builder.value_of(target) {
             Some(Value::Boolean(true)) => Some(None),
             Some(_) => None,
+            None if self.builder.is_never(target) => None,
             None => Some(Some(target)),
         }
     }
@@ -344,6 +348,7 @@ impl<'t> Lowering<'t, '_, '_> {
             self.note_false("policy", &policy.name, &conditions);
         }
         let written = self.written(&policy.name, policy.span, Some(effect), conditions);
+        votes.has_left_out |= is_false && self.junction_depends(&body);
         if is_false || !self.is_asked(policy, votes) {
             return written;
         }
@@ -414,7 +419,7 @@ impl<'t> Lowering<'t, '_, '_> {
 
     fn is_false(&self, body: &Junction) -> bool {
         let Junction::Known(id) = body else { return false };
-        matches!(self.builder.value_of(*id), Some(Value::Boolean(false)))
+        self.builder.is_never(*id) || self.is_always(*id, false)
     }
 
     fn junction_depends(&self, body: &Junction) -> bool {

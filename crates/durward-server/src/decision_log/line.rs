@@ -82,7 +82,10 @@ impl Style {
         let line = Line {
             time: Timestamp::try_from(entry.time).map_or_else(|_| String::new(), |time| time.to_string()),
             request_id: &entry.request_id,
-            client: entry.client.to_string(),
+            client: match entry.client.port() {
+                0 => entry.client.ip().to_string(),
+                _ => entry.client.to_string(),
+            },
             decision: overall(&entry.response),
             snapshot: entry.snapshot,
             duration_us: (entry.duration.as_secs_f64() * 1e7).round() / 10.0,

@@ -2,9 +2,10 @@
 
 pub(crate) mod body;
 pub(crate) mod events;
+mod forwarded;
 mod health;
 mod home;
-mod identity;
+pub(crate) mod identity;
 mod negotiate;
 mod pdp;
 mod problem;
@@ -40,6 +41,7 @@ const REQUEST_ID_LENGTH_MAX: usize = 128;
 /// What goes along with one request.
 struct Call<'s> {
     shared: &'s Shared,
+    /// Who calls; without a port where a proxy said it.
     client: SocketAddr,
     id: String,
 }
@@ -62,6 +64,7 @@ pub(crate) async fn answer(
     let begun = Instant::now();
     shared.metrics.requests_in_flight.inc();
     let _in_flight = InFlight(shared);
+    let client = forwarded::client(&shared.settings.server, client, request.headers());
     let call = Call { shared, client, id: request_id(shared, request.headers()) };
     let (route, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
         _ if !names_one_host(&request) => {

@@ -20,6 +20,7 @@ use super::problem::{Problem, form_of_problems};
 use super::{Answer, Call, body::receive, text_of};
 use crate::decision_log::Entry;
 use crate::state::Shared;
+use crate::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::wire::{Form, read_request, write_response};
 
 const XACML_XML: &str = "xacml+xml";
@@ -58,14 +59,25 @@ pub(crate) async fn answer(call: &Call<'_>, request: hyper::Request<Incoming>) -
         Err(problem) => return problem.into_answer(problem_form),
     };
     let Some(pdp) = call.shared.pdp.load_full() else { return none().into_answer(problem_form) };
-    // A panic is a mistake of ours; it must cost one request, not the process and not the connection.
-    catch_unwind(AssertUnwindSafe(|| decide(call, &pdp, declared.form, offer, &bytes)))
-        .unwrap_or_else(|_| {
-            call.shared.metrics.panics.inc();
-            tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");
-            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided"))
-        })
-        .unwrap_or_else(|problem| problem.into_answer(problem_form))
+    let answered = match guarded(call, || read(call, declared.form, &bytes)) {
+        Ok(Asked::Whole(request)) => guarded(call, || decide(call, &pdp, request, offer, &bytes)),
+        Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), offer, &bytes)),
+        Ok(Asked::WithTokens(request, tokens)) => match name(call, request, tokens).await {
+            Ok(named) => guarded(call, || decide_named(call, &pdp, named, offer, &bytes)),
+            Err(problem) => Err(problem),
+        },
+        Err(problem) => Err(problem),
+    };
+    answered.unwrap_or_else(|problem| problem.into_answer(problem_form))
+}
+
+/// A panic is a mistake of ours; it must cost one request, not the process and not the connection.
+fn guarded<T>(call: &Call<'_>, work: impl FnOnce() -> Result<T, Problem>) -> Result<T, Problem> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        call.shared.metrics.panics.inc();
+        tracing::error!(request_id = %call.id, "a request ended in a panic; please report it");
+        Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "a mistake in durward; nothing was decided"))
+    })
 }
 
 /// A small body is taken first, so that the connection can go on.
@@ -76,16 +88,60 @@ async fn refuse_unread(call: &Call<'_>, body: Incoming, problem: Problem, form: 
     }
 }
 
-/// Reads, decides, writes, and hands the decision log its entry.
-fn decide(call: &Call<'_>, pdp: &Pdp, form: Form, offer: Offer, bytes: &[u8]) -> Result<Answer, Problem> {
-    let (request, unreadable) = match read_request(form, bytes, &call.shared.request_limits) {
-        Ok(request) => (request, None),
-        Err(error) => (Request::builder().build(), Some(status_of_unreadable(call, &error)?)),
-    };
-    let decided = match unreadable {
-        None => Decided::by(pdp, request, call.shared),
-        Some(status) => Decided::nothing(request, status),
-    };
+/// What a body asks.
+enum Asked {
+    Whole(Request),
+    /// Subjects are named by tokens.
+    WithTokens(Request, WithTokens),
+    /// It is Indeterminate for this.
+    Unreadable(Status),
+}
+
+fn read(call: &Call<'_>, form: Form, bytes: &[u8]) -> Result<Asked, Problem> {
+    match read_request(form, bytes, &call.shared.request_limits) {
+        Err(error) => status_of_unreadable(call, &error).map(Asked::Unreadable),
+        Ok(request) => match attributes::looked_at(&request).map_err(wrong_subject)? {
+            None => Ok(Asked::Whole(request)),
+            Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
+        },
+    }
+}
+
+/// What is wrong with how a subject is named is the caller's mistake, and nothing is decided.
+fn wrong_subject(why: String) -> Problem {
+    Problem::new(StatusCode::BAD_REQUEST, why)
+}
+
+async fn name(call: &Call<'_>, request: Request, tokens: WithTokens) -> Result<Named, Problem> {
+    let subjects = call.shared.subjects.as_ref().ok_or_else(|| wrong_subject(NO_SESSIONS.to_owned()))?;
+    tokens.named(request, subjects).await.map_err(wrong_subject)
+}
+
+fn decide(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    request: Request,
+    offer: Offer,
+    bytes: &[u8],
+) -> Result<Answer, Problem> {
+    Ok(told(call, pdp, Decided::by(pdp, request, call.shared), offer, bytes))
+}
+
+fn decide_named(
+    call: &Call<'_>,
+    pdp: &Pdp,
+    mut named: Named,
+    offer: Offer,
+    bytes: &[u8],
+) -> Result<Answer, Problem> {
+    let request = std::mem::replace(&mut named.request, Request::builder().build());
+    let mut decided = Decided::by(pdp, request, call.shared);
+    named.settle(&mut decided.request, &mut decided.response);
+    Ok(told(call, pdp, decided, offer, bytes))
+}
+
+/// Writes, counts, and hands the decision log its entry.
+fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, offer: Offer, bytes: &[u8]) -> Answer {
     let decisions = decided.response.results.iter().map(|result| result.decision);
     call.shared.metrics.decided(decisions, decided.duration);
     let answer = written(&decided.request, &decided.response, offer);
@@ -102,7 +158,7 @@ fn decide(call: &Call<'_>, pdp: &Pdp, form: Form, offer: Offer, bytes: &[u8]) ->
             bytes: bytes.len(),
         });
     }
-    Ok(answer)
+    answer
 }
 
 /// A request with its response.
@@ -135,7 +191,8 @@ impl Decided {
     }
 
     /// Indeterminate, because the request cannot be read.
-    fn nothing(request: Request, status: Status) -> Decided {
+    fn nothing(status: Status) -> Decided {
+        let request = Request::builder().build();
         let response = Response::indeterminate(status);
         Decided { request, response, policies: Vec::new(), duration: Duration::ZERO }
     }

@@ -39,14 +39,14 @@ const WHO_CONNECTS: &str = "whoever may connect";
 /// Whoever `[auth]` lets in. Not there unless `sapl.http` is set.
 const WHO_AUTHENTICATES: &str = "whoever `[auth]` lets in, where `sapl.http` is set";
 
-/// Whoever knows a password. Not there unless `identity.users` is set.
-const WHO_LOGS_IN: &str = "who logs in, where `identity.users` is set";
+/// Whoever knows a password. Not there unless `identity.users` or `identity.ldap` is set.
+const WHO_LOGS_IN: &str = "who logs in, where there are users (`[identity]`)";
 
 /// Whoever shows the token of a session.
-const WHO_HOLDS: &str = "whoever holds a session's token, where `identity.users` is set";
+const WHO_HOLDS: &str = "whoever holds a session's token, where there are users (`[identity]`)";
 
 /// Whoever shows the token of a session of a user in the group of administrators.
-const WHO_ADMINISTERS: &str = "an administrator's session, where `identity.users` is set";
+const WHO_ADMINISTERS: &str = "an administrator's session, where there are users (`[identity]`)";
 
 /// Whoever shows the secret of a client. Not there unless `oauth.issuer` is set.
 const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`, where `oauth.issuer` is set";

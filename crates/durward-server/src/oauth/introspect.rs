@@ -23,12 +23,10 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
 /// What a token says, if it is good and the client may know.
 async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
     let surface = asked.surface;
-    let Some(claims) = surface.keys.verify(token, &surface.issuer, asked.now) else { return Ok(None) };
-    let giver = claims.client_id.as_deref().and_then(|id| surface.clients.find(id));
-    let is_own = giver.is_some_and(|giver| giver.id == asked.client.id);
+    let Some(claims) = surface.good(token, asked.now) else { return Ok(None) };
+    let is_own = claims.client_id.as_deref() == Some(&asked.client.id);
     let is_for_it = claims.aud.iter().any(|audience| asked.client.serves.contains(audience));
-    // What a client was given that is no more is worth nothing either.
-    if giver.is_none() || !(is_own || is_for_it) || surface.revoked.contains(&claims.jti) {
+    if !(is_own || is_for_it) {
         return Ok(None);
     }
     let Some(session) = &claims.sid else { return Ok(Some(claims)) };

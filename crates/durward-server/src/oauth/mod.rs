@@ -8,6 +8,7 @@
 //! another token shows it again.
 
 mod clients;
+mod decision;
 mod form;
 mod grants;
 mod introspect;
@@ -35,6 +36,7 @@ use crate::http::{self, Answer};
 use crate::settings::{ConfigError, OauthClientSettings, OauthSettings};
 use crate::state::Shared;
 use clients::Clients;
+pub(crate) use decision::Good;
 use form::Form;
 use keys::Keys;
 use refusal::Refusal;

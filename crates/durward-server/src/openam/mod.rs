@@ -23,6 +23,7 @@ use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
+use crate::http::identity::{Cookies, is_of_other_site};
 use crate::http::{self, Answer};
 use crate::settings::OpenamSettings;
 use crate::state::Shared;
@@ -116,18 +117,31 @@ impl Call<'_> {
         received.map_err(|problem| Refusal::closing(problem.status()))
     }
 
-    /// The token in the cookie, else in the header of the same name.
+    /// The token in the cookie, else in the header of the same name. What is there twice, with different values, is not there: which
+    /// of them counts must not depend on who looks.
     fn token(&self) -> Option<&str> {
-        self.token_in_cookie().or_else(|| text_of(&self.head.headers, &self.settings.cookie_name))
+        match self.cookies() {
+            Cookies::One(_) => self.token_in_cookie(),
+            Cookies::Several => None,
+            Cookies::None => {
+                let mut fields = self.head.headers.get_all(self.settings.cookie_name.as_str()).iter();
+                let token = fields.next()?.to_str().ok();
+                token.filter(|_| fields.next().is_none())
+            }
+        }
     }
 
+    /// No token where a page of another site has the browser send the cookie: it must not log somebody out, or ask in his name.
     fn token_in_cookie(&self) -> Option<&str> {
-        let cookies = self.head.headers.get_all(hyper::header::COOKIE).iter();
-        let pairs = cookies.filter_map(|cookies| cookies.to_str().ok()).flat_map(|text| text.split(';'));
-        let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
-        named
-            .find(|(name, _)| name.eq_ignore_ascii_case(&self.settings.cookie_name))
-            .map(|(_, value)| value.trim_matches('"'))
+        match self.cookies() {
+            Cookies::One(_) if is_of_other_site(&self.head.headers, &["cross-site"]) => None,
+            Cookies::One(token) => Some(token.trim_matches('"')),
+            Cookies::None | Cookies::Several => None,
+        }
+    }
+
+    fn cookies(&self) -> Cookies<'_> {
+        Cookies::named(&self.head.headers, |name| name.eq_ignore_ascii_case(&self.settings.cookie_name))
     }
 
     /// Whether there is such a realm.

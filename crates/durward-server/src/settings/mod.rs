@@ -11,6 +11,7 @@ mod ldap;
 mod log;
 mod names;
 mod nats;
+mod network;
 mod oauth;
 mod openam;
 mod policies;
@@ -30,13 +31,14 @@ pub use ldap::{LdapDepth, LdapFollow, LdapMemberIs, LdapUserSettings};
 pub(crate) use log::LogTarget;
 pub use log::{DecisionLogSettings, LogFormat, LogLevel, LogSettings, Redaction};
 pub use nats::NatsStoreSettings;
+pub use network::Network;
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
-pub use server::{ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
+pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
 pub use sources::{AttributeSourceSettings, SourceSettings};
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.

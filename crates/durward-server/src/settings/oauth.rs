@@ -67,6 +67,8 @@ pub struct OauthSettings {
     pub key_overlap_s: u64,
     /// How long a token lives. Default: 5 minutes.
     pub token_lifetime_s: u64,
+    /// Tokens for one of these, or for the issuer itself, may name the subject of a decision. Default: none.
+    pub decision_audiences: Vec<String>,
     /// Who may ask for tokens, and about tokens.
     pub clients: Vec<OauthClientSettings>,
 }
@@ -106,6 +108,7 @@ impl Default for OauthSettings {
             key_period_s: 30 * 86_400,
             key_overlap_s: 86_400,
             token_lifetime_s: 300,
+            decision_audiences: Vec::new(),
             clients: Vec::new(),
         }
     }
@@ -156,6 +159,9 @@ impl OauthSettings {
             let message = "and `RS256` among `oauth.algorithms` need each other: keys for it are brought, not made \
                            (`openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072`)";
             return wrong("oauth.rs256_key_paths", message.to_owned());
+        }
+        if self.decision_audiences.iter().any(String::is_empty) {
+            return wrong("oauth.decision_audiences", "has an empty audience".to_owned());
         }
         self.check_times()?;
         let mut ids = BTreeSet::new();

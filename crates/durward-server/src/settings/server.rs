@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
+use super::network::Network;
 
 /// How many workers `workers = 0` starts at most: four answer more requests than most networks bring, and each
 /// costs memory.
@@ -42,9 +43,24 @@ pub struct ServerSettings {
     pub idle_time_ms_max: u64,
     /// How long requests under way may take after the end was asked for. Default: 10 seconds.
     pub shutdown_time_ms_max: u64,
+    /// The proxies that are believed about who calls: addresses or networks. Default: none.
+    pub trusted_proxies: Vec<Network>,
+    /// The field in which they say it. Default: `x-forwarded-for`.
+    pub forwarded_by: ForwardedBy,
     /// The certificate to show, where durward itself ends TLS. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSettings>,
+}
+
+/// How proxies say who calls. No other field is looked at: what a proxy does not write, callers can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardedBy {
+    /// `X-Forwarded-For`: addresses, the last one the proxy's own word.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded`, as RFC 7239 has it.
+    Forwarded,
 }
 
 /// `[server.tls]`: the certificate and who may call.
@@ -74,6 +90,8 @@ impl Default for ServerSettings {
             request_time_ms_max: 10_000,
             idle_time_ms_max: 60_000,
             shutdown_time_ms_max: 10_000,
+            trusted_proxies: Vec::new(),
+            forwarded_by: ForwardedBy::XForwardedFor,
             tls: None,
         }
     }
@@ -89,6 +107,10 @@ impl ServerSettings {
     }
 
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        if let Some(network) = self.trusted_proxies.iter().find(|network| network.is_everybody()) {
+            let message = format!("has `{network}`: whoever calls could say to be anybody; name the proxies");
+            return Err(ConfigError::of_setting("server.trusted_proxies", message));
+        }
         let at_least = [
             ("server.connections_max", self.connections_max, 1),
             ("server.header_bytes_max", self.header_bytes_max, HEADER_BYTES_LEAST),

@@ -32,6 +32,8 @@ pub(crate) use custom::check;
 
 use crate::Clock;
 use crate::settings::{ConfigError, SourceSettings};
+use crate::subject::Subjects;
+use crate::subject::finder::SessionFinder;
 pub(crate) use connect::Connector;
 use custom::CustomFinder;
 pub(crate) use http::told;
@@ -45,6 +47,7 @@ use published::PublishedFile;
 /// Tenants share them: what differs between tenants, variables and secrets, comes with every question.
 pub struct Sources {
     finders: Vec<Finder>,
+    runtime: Handle,
     /// Where attributes are published, if anywhere.
     _published: Option<PublishedFile>,
     /// Ends the thread, if there is one of ours, when it is dropped.
@@ -82,7 +85,7 @@ impl Sources {
         let published = published.map(|path| PublishedFile::start(path, poll, clock)).transpose()?;
         // It serves everything: what others do not.
         finders.extend(published.as_ref().map(PublishedFile::finder));
-        Ok(Sources { finders, _published: published, _thread: None })
+        Ok(Sources { finders, runtime: runtime.clone(), _published: published, _thread: None })
     }
 
     /// The same on a thread of their own, so that no slow service and no large answer keeps callers waiting. It ends when
@@ -110,6 +113,13 @@ impl Sources {
         };
         thread::Builder::new().name("sources".into()).spawn(run).map_err(failed)?;
         Ok(Sources { _thread: Some(handle), ..sources })
+    }
+
+    /// Adds the attributes of tokens.
+    pub(crate) fn add_sessions(&mut self, subjects: Subjects) {
+        let finder = SessionFinder::new(subjects, self.runtime.clone());
+        // What a file publishes is asked last: it serves everything.
+        self.finders.insert(0, Finder::outside(finder));
     }
 
     /// The finders, to be given to streams beside those that need nothing but the time.

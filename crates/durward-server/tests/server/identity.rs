@@ -246,6 +246,62 @@ fn a_live_decision_turns_to_deny_when_its_session_is_ended() {
     assert_eq!(second.next()["decision"], "DENY");
 }
 
+/// How often live decisions were woken, and how many decisions were made.
+fn woken_and_decided(server: &TestServer) -> (f64, f64) {
+    let decided = ["Permit", "Deny", "NotApplicable", "Indeterminate", "Suspend"];
+    let decided =
+        decided.map(|word| server.metric(&format!("durward_decisions_total{{decision=\"{word}\"}}")));
+    (server.metric("durward_identity_total{event=\"listener_woken\"}"), decided.iter().sum())
+}
+
+#[test]
+fn a_logout_wakes_the_live_decisions_of_its_session_and_no_others() {
+    let server = start("");
+    let tokens: Vec<String> = (0..12).map(|_| token(&server, "anna")).collect();
+    let mut streams: Vec<Stream> =
+        tokens.iter().map(|token| Stream::open(&server, "/api/pdp/decide", &ask(token))).collect();
+    let mut second = Stream::open(&server, "/api/pdp/decide", &ask(&tokens[0]));
+    for stream in streams.iter_mut().chain([&mut second]) {
+        assert_eq!(stream.next()["decision"], "PERMIT");
+    }
+    let unheard = token(&server, "berta");
+    let (woken, decided) = woken_and_decided(&server);
+    for ended in [&tokens[0], &tokens[7], &unheard] {
+        assert_eq!(post(&server, "/v1/sessions/logout", Some(ended), &json!({})).status, 200);
+    }
+    for stream in [0, 7] {
+        assert_eq!(streams[stream].next()["decision"], "DENY");
+    }
+    assert_eq!(second.next()["decision"], "DENY");
+    let after = woken_and_decided(&server);
+    assert_eq!(after.0 - woken, 3.0, "two of the first session, one of the other, and none of ten more");
+    assert!(after.1 - decided <= 3.0, "{} decisions for three streams that turned", after.1 - decided);
+}
+
+#[test]
+fn what_others_change_about_a_user_is_decided_anew_and_ends_his_sessions_where_it_must() {
+    let server = start("");
+    let (anna, berta) = (token(&server, "anna"), token(&server, "berta"));
+    let mut of_anna = Stream::open(&server, "/api/pdp/decide", &ask(&anna));
+    let mut of_berta = Stream::open(&server, "/api/pdp/decide", &ask(&berta));
+    assert_eq!(
+        (&of_anna.next()["decision"], &of_berta.next()["decision"]),
+        (&json!("PERMIT"), &json!("DENY"))
+    );
+    // As `durward users` does it, from another process.
+    let users = Users::open(&server.directory.path("users"), CHEAP, Arc::new(SystemEntropy)).unwrap();
+    let account = |name: &str| users.list().into_iter().find(|account| account.subject == name).unwrap();
+    users.put(Account { groups: vec!["staff".to_owned()], ..account("berta") }).unwrap();
+    assert_eq!(of_berta.next()["decision"], "PERMIT");
+    assert!(is_valid(&server, &berta), "another group ends no session");
+    users.put(Account { disabled: true, ..account("anna") }).unwrap();
+    assert_eq!(of_anna.next()["decision"], "DENY");
+    server.eventually("her session ends", |server| !is_valid(server, &anna));
+    let refused = post(&server, "/v1/login", None, &json!({ "user": "anna", "password": "secret" }));
+    assert_eq!(refused.status, 401);
+    assert!(is_valid(&server, &berta));
+}
+
 #[test]
 fn of_several_live_decisions_only_those_of_the_session_turn() {
     let server = start("");

@@ -23,13 +23,16 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod proxies;
 mod recorded;
 mod remote_bundles;
 mod routes;
 mod rsocket;
 mod sapl;
 mod sapl_policies;
+mod session_attacks;
 mod settings;
+mod subjects;
 mod support;
 mod tenants;
 #[cfg(feature = "tls")]

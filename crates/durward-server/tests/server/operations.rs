@@ -1,8 +1,5 @@
 //! Starting and stopping.
 
-use std::thread;
-use std::time::Duration;
-
 use crate::support::{Directory, TestServer, request_xml, settings};
 
 #[test]
@@ -33,7 +30,8 @@ fn a_request_that_does_not_end_cannot_hold_up_the_stop() {
     let mut connection = server.connect();
     connection
         .send("POST /pdp HTTP/1.1\r\nHost: x\r\nContent-Type: application/xml\r\nContent-Length: 10\r\n\r\n");
-    thread::sleep(Duration::from_millis(50));
+    // Besides the one that asks for this.
+    server.eventually("it is under way", |server| server.metric("durward_requests_in_flight") == 2.0);
     assert_eq!(server.stop().connections_cut, 1);
 }
 

@@ -100,9 +100,17 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// The data of the next payload.
+    /// The data of the next payload. The server may ask meanwhile whether anybody is there.
     fn payload(&mut self, stream: u32, is_last: bool) -> Bytes {
-        match self.next() {
+        let next = loop {
+            match self.next() {
+                Some(Frame::KeepAlive { respond: true, data }) => {
+                    self.say(|out| write::keep_alive(out, false, &data));
+                }
+                other => break other,
+            }
+        };
+        match next {
             Some(Frame::Payload { stream: of, complete, next: true, payload, .. })
                 if of == stream && complete == is_last =>
             {

@@ -29,7 +29,7 @@ pub(super) fn values(entry: &SearchEntry, attribute: &str) -> Vec<String> {
 }
 
 /// A name as directories compare it: without case, and spaces count once.
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase()
 }
 
@@ -131,6 +131,19 @@ mod tests {
         let account = wanted.account(&typed, &entry).unwrap();
         assert_eq!((account.realm.as_str(), account.subject.as_str()), ("/", "anna"));
         assert_eq!(account.attributes.keys().collect::<Vec<_>>(), ["mail"]);
+    }
+
+    /// Failures are counted by the folded name: whatever is taken for a name must fold to the same.
+    #[test]
+    fn whatever_is_taken_for_a_name_is_folded_alike() {
+        let settings = LdapSettings::new(vec!["ldaps://a".to_owned()], "dc=x");
+        let wanted = Wanted::of(&settings);
+        let entry = entry(&[("uid", &["Anna  van Ek"])]);
+        for typed in ["anna van ek", " ANNA van  EK ", "Anna\tVan Ek", "anna vanek", "annavan ek", "anna"] {
+            let is_alike = folded(typed) == folded("Anna  van Ek");
+            assert_eq!(wanted.has_name(&entry, typed), is_alike, "{typed:?}");
+        }
+        assert!(wanted.has_name(&entry, " ANNA van  EK "));
     }
 
     #[test]

@@ -108,6 +108,10 @@ impl UserDirectory for LdapDirectory {
         Box::pin(async { Ok(false) })
     }
 
+    fn folded(&self, name: &str) -> Option<String> {
+        Some(entry::folded(name))
+    }
+
     fn load(&self) -> (usize, usize) {
         self.0.pool.load()
     }

@@ -1,9 +1,11 @@
 //! The connection: made again when it is lost, with growing pauses.
 
+use std::io::Read;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, Server};
 use durward_identity::IdentityError;
 use tokio::sync::watch;
 
@@ -11,6 +13,9 @@ use super::settings::{NatsLogin, NatsSettings};
 
 /// A file with a password, a token or credentials is no longer than that.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
+
+/// What is looked at of a file with certificates.
+const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// How often the server is asked whether it is there; after three questions without an answer, another one is tried.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -45,7 +50,8 @@ impl Options {
         options = match &settings.login {
             NatsLogin::Nobody => options,
             NatsLogin::Credentials(path) => options
-                .credentials(&secret(path)?)
+                // Its last line must end, or it is not found.
+                .credentials(&(secret(path)? + "\n"))
                 .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))?,
             NatsLogin::Password(user, path) => options.user_and_password(user.clone(), secret(path)?),
             NatsLogin::Token(path) => options.token(secret(path)?),
@@ -53,12 +59,12 @@ impl Options {
         let is_tls = settings.tls || settings.servers.iter().any(|server| server.starts_with("tls://"));
         options = options.require_tls(is_tls);
         if let Some(ca) = &settings.ca_file {
-            readable(ca)?;
+            pem(ca)?;
             options = options.add_root_certificates(ca.clone());
         }
         if let Some((certificate, key)) = &settings.certificate {
-            readable(certificate)?;
-            readable(key)?;
+            pem(certificate)?;
+            pem(key)?;
             options = options.add_client_certificate(certificate.clone(), key.clone());
         }
         Ok(Options(options))
@@ -73,10 +79,18 @@ impl Options {
         settings: &NatsSettings,
     ) -> Result<(Client, watch::Receiver<Connection>), String> {
         let (sender, receiver) = watch::channel(Connection::default());
-        let options = self.0.event_callback(move |event| {
-            see(&sender, &event);
-            std::future::ready(())
-        });
+        let complaint = Arc::new(Mutex::new(String::new()));
+        let options = self
+            .0
+            .event_callback(move |event| {
+                see(&sender, &event);
+                std::future::ready(())
+            })
+            // It chooses nothing: before each attempt, it is told how the last ones ended.
+            .reconnect_to_server_callback(move |servers, _| {
+                complain(&complaint, &servers);
+                std::future::ready(None)
+            });
         let client = options.connect(&settings.servers).await.map_err(|error| error.to_string())?;
         Ok((client, receiver))
     }
@@ -88,10 +102,30 @@ fn see(connection: &watch::Sender<Connection>, event: &Event) {
             connection.send_modify(|it| *it = Connection { is_up: true, count: it.count + 1 })
         }
         Event::Disconnected | Event::Closed => connection.send_modify(|it| it.is_up = false),
-        Event::ServerError(_) | Event::ClientError(_) => tracing::warn!("session store: {event}"),
+        Event::ServerError(_) => tracing::warn!("session store: {event}"),
+        // An attempt that failed, without the reason: see `complain`.
+        Event::ClientError(_) => tracing::debug!("session store: {event}"),
         Event::LameDuckMode | Event::Draining | Event::SlowConsumer(_) => {
             tracing::info!("session store: {event}")
         }
+    }
+}
+
+/// Says why servers cannot be reached, once for each reason.
+fn complain(said: &Mutex<String>, servers: &[Server]) {
+    let reason = |server: &Server| {
+        let error = server.last_error.as_deref().filter(|_| server.failed_attempts > 0)?;
+        Some(format!("{}: {error}", server.addr.as_url_str()))
+    };
+    let mut reasons: Vec<String> = servers.iter().filter_map(reason).collect();
+    reasons.sort();
+    let reasons = reasons.join("; ");
+    let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    if *said != reasons {
+        if !reasons.is_empty() {
+            tracing::warn!("cannot connect to the session store: {reasons}");
+        }
+        *said = reasons;
     }
 }
 
@@ -101,10 +135,17 @@ fn pause(attempts: usize) -> Duration {
     (Duration::from_millis(50) * 2_u32.pow(doublings)).min(PAUSE_MAX)
 }
 
-fn readable(path: &Path) -> Result<(), IdentityError> {
-    std::fs::File::open(path)
-        .map(drop)
-        .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))
+/// That a file holds what looks like certificates or a key: the client finds out only when it connects, and tries for ever.
+fn pem(path: &Path) -> Result<(), IdentityError> {
+    let failed = |message: String| IdentityError::new(message).of(path.display());
+    let mut text = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(PEM_BYTES_MAX).read_to_end(&mut text));
+    read.map_err(|error| failed(error.to_string()))?;
+    let begins = b"-----BEGIN ";
+    if text.windows(begins.len()).any(|window| window == begins) {
+        return Ok(());
+    }
+    Err(failed("holds neither certificates nor a key in PEM".to_owned()))
 }
 
 /// What a file holds, without the end of its last line.

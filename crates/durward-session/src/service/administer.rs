@@ -13,9 +13,23 @@ impl Service {
     ///
     /// # Errors
     /// Another realm's administrator asks.
-    pub fn sessions_of(&self, by: &Administrator, user: &User) -> Result<Vec<Session>, Failed> {
+    pub async fn sessions_of(&self, by: &Administrator, user: &User) -> Result<Vec<Session>, Failed> {
         of_realm(by, user)?;
-        Ok(self.0.parts.sessions.list(user))
+        let names = self.names_of(user).await;
+        let mut sessions: Vec<Session> =
+            names.iter().flat_map(|name| self.0.parts.sessions.list(name)).collect();
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.stamp));
+        Ok(sessions)
+    }
+
+    /// A session of a user, with the name it is under.
+    async fn session_of(&self, user: &User, id: SessionId) -> Result<(User, Session), Failed> {
+        let names = self.names_of(user).await;
+        let mut found = names.into_iter().filter_map(|name| {
+            let session = self.0.parts.sessions.get(&name, id)?;
+            Some((name, session))
+        });
+        found.next().ok_or(Failed::NoSession)
     }
 
     /// Ends a session of a user.
@@ -24,10 +38,10 @@ impl Service {
     /// Another realm's administrator asks, there is no such session, or it cannot be done.
     pub async fn revoke(&self, by: &Administrator, user: &User, id: SessionId) -> Result<(), Failed> {
         of_realm(by, user)?;
-        let session = self.0.parts.sessions.get(user, id).ok_or(Failed::NoSession)?;
-        let (whose, ends) = (user.clone(), session.ends);
-        let done = self.done(|ask| Event::Logout { ask, user: whose, id, ends }).await;
-        self.revoked(done, of_session(AuditEvent::new(Kind::Revoked), user, id), by).await
+        let (whose, session) = self.session_of(user, id).await?;
+        let (user, ends) = (whose.clone(), session.ends);
+        let done = self.done(|ask| Event::Logout { ask, user, id, ends }).await;
+        self.revoked(done, of_session(AuditEvent::new(Kind::Revoked), &whose, id), by).await
     }
 
     /// Ends all sessions of a user, on all nodes; also those of which this node does not know.
@@ -36,10 +50,14 @@ impl Service {
     /// Another realm's administrator asks, or it cannot be done.
     pub async fn revoke_user(&self, by: &Administrator, user: &User) -> Result<(), Failed> {
         of_realm(by, user)?;
-        let whose = user.clone();
-        let done = self.done(|ask| Event::RevokeUser { ask, user: whose }).await;
-        let event = AuditEvent::new(Kind::Revoked).of(user).detail("all sessions of the user");
-        self.revoked(done, event, by).await
+        let mut all = Ok(());
+        for whose in self.names_of(user).await {
+            let event = AuditEvent::new(Kind::Revoked).of(&whose).detail("all sessions of the user");
+            let done = self.done(|ask| Event::RevokeUser { ask, user: whose }).await;
+            // The others are ended all the same.
+            all = all.and(self.revoked(done, event, by).await);
+        }
+        all
     }
 
     /// Ends all sessions of everybody, in all realms.
@@ -88,9 +106,9 @@ impl Service {
         changes: &[(&str, Option<&str>)],
     ) -> Result<(), Failed> {
         of_realm(by, user)?;
-        let session = self.0.parts.sessions.get(user, id).ok_or(Failed::NoSession)?;
+        let (user, session) = self.session_of(user, id).await?;
         let Session { id, stamp, ends, idle, level, .. } = session;
-        let who = Who { user: user.clone(), id, level, stamp, ends, idle };
+        let who = Who { user, id, level, stamp, ends, idle };
         self.change_properties(&who, changes).await.map(|_| ())
     }
 
@@ -100,7 +118,7 @@ impl Service {
     /// Another realm's administrator asks.
     pub async fn forgive(&self, by: &Administrator, user: &User) -> Result<(), Failed> {
         of_realm(by, user)?;
-        self.throttle().forgive(user);
+        self.throttle().forgive(&self.counted_as(user));
         let event = AuditEvent::new(Kind::UserChanged).of(user).by(&by.name);
         self.record(event.detail("may try again at once")).await;
         Ok(())

@@ -8,6 +8,6 @@ use crate::outcome::Administrator;
 impl Service {
     /// Some of the sessions that this node knows of and the administrator may see, at most so many.
     pub fn some_sessions(&self, by: &Administrator, max: usize) -> Vec<(User, Session)> {
-        self.0.parts.sessions.some(max, |user| by.may(user.realm()))
+        self.0.parts.sessions.some(max, |user, _| by.may(user.realm()))
     }
 }

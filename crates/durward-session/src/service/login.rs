@@ -71,8 +71,10 @@ impl fmt::Debug for LoginRequest {
 }
 
 /// What a session is to be.
-struct Begin {
+struct Begin<'a> {
     user: User,
+    /// What let him in.
+    account: &'a Account,
     level: Level,
     properties: Properties,
     address: IpAddr,
@@ -142,6 +144,7 @@ impl Service {
             return Err(Refused::Wrong);
         };
         let attempt = self.attempt(&user, address).await?;
+        self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             self.note_failure(Some(&user), address, "no password, or one too long").await;
             return Err(Refused::Wrong);
@@ -177,7 +180,8 @@ impl Service {
                 Ok(Login::Recognized(account))
             }
             Wanted::Session => {
-                let granted = self.begin(Begin { user, level, properties, address }).await?;
+                let begin = Begin { user, account: &account, level, properties, address };
+                let granted = self.begin(begin).await?;
                 Ok(Login::Granted(granted, account))
             }
         }
@@ -190,7 +194,8 @@ impl Service {
         address: IpAddr,
         properties: Properties,
     ) -> Result<Login, Refused> {
-        let Some(user) = self.0.challenges.open(challenge, self.now()) else {
+        self.follow_users().await;
+        let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_failure(None, address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
@@ -198,21 +203,24 @@ impl Service {
         let attempt = self.attempt(&user, address).await?;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &attempt).await?;
-        // In the meantime he may have been disabled or removed.
-        let Some(account) = account.filter(|account| !account.disabled) else {
+        // In the meantime he may have been disabled or removed, or given another password than the one that was shown.
+        let shown = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
+        let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
+        let Some(account) = account.filter(is_let_in) else {
             self.note_failure(Some(&user), address, words(Why::Disabled)).await;
             return Err(Refused::Wrong);
         };
         self.check_code(&*users, &user, code, address, &attempt).await?;
         self.throttle().succeeded(self.now(), &attempt);
         let level = self.settings().second_step_level;
-        let granted = self.begin(Begin { user, level, properties, address }).await?;
+        let begin = Begin { user, account: &account, level, properties, address };
+        let granted = self.begin(begin).await?;
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
     /// Whether he may try now.
     pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Attempt, Refused> {
-        let attempt = self.throttle().attempt(self.now(), user, address);
+        let attempt = self.throttle().attempt(self.now(), &self.counted_as(user), address);
         match attempt {
             Ok(attempt) => Ok(attempt),
             Err(delay) => {
@@ -265,8 +273,13 @@ impl Service {
         Err(Refused::Wrong)
     }
 
-    async fn begin(&self, begin: Begin) -> Result<Granted, Refused> {
-        let Begin { user, level, properties, address } = begin;
+    async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
+        let Begin { user, account, level, properties, address } = begin;
+        let _users_stay = self.0.beginning.read().await;
+        if !self.still_holds(account) {
+            self.note_failure(Some(&user), address, "changed in this moment").await;
+            return Err(Refused::Wrong);
+        }
         let whose = user.clone();
         let answer = self.ask(|ask| Event::Login { ask, user: whose, level, properties }).await;
         let refused = match answer {
@@ -301,6 +314,10 @@ impl Service {
     async fn note_login(&self, user: &User, address: IpAddr, event: AuditEvent) {
         self.record(event.of(user).address(&address.to_string())).await;
     }
+}
+
+fn millis(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn words(why: Why) -> &'static str {

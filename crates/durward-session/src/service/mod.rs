@@ -1,9 +1,11 @@
 //! The service: what surfaces ask.
 
 mod administer;
+mod follow;
 mod holder;
 mod listing;
 mod login;
+mod names;
 mod standing;
 
 use std::collections::HashMap;
@@ -20,9 +22,9 @@ use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
     Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
 };
-use durward_identity::user::Account;
+use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{RwLock, mpsc, oneshot, watch};
 
 use crate::Clock;
 use crate::audit::AuditLog;
@@ -30,7 +32,8 @@ use crate::challenge::{Challenges, derive};
 use crate::counters::{Counter, Counters};
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::Question;
-use crate::outcome::{Ended, Failed, Granted, Who};
+use crate::listeners::{Listeners, SessionNews};
+use crate::outcome::{Failed, Granted, Who};
 use crate::settings::ServiceSettings;
 
 /// How often it is looked whether there is a key yet.
@@ -48,6 +51,11 @@ struct Inner {
     challenges: Challenges,
     throttle: Mutex<Throttle>,
     asks: AtomicU64,
+    /// The users that others may change.
+    stores: Vec<Arc<dyn UserStore>>,
+    due: Mutex<follow::Due>,
+    /// Held for reading while a session begins, and for writing while changes of users are taken in.
+    beginning: RwLock<()>,
 }
 
 /// What a service is made of.
@@ -58,7 +66,7 @@ pub(crate) struct Parts {
     pub(crate) secret: [u8; 32],
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
     pub(crate) questions: mpsc::Sender<Question>,
-    pub(crate) ended: broadcast::Sender<Ended>,
+    pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<AuditLog>,
@@ -69,7 +77,13 @@ impl Service {
     pub(crate) fn new(parts: Parts) -> Service {
         let challenges = Challenges::new(&parts.secret);
         let throttle = Mutex::new(Throttle::new(parts.settings.throttle));
-        Service(Arc::new(Inner { parts, challenges, throttle, asks: AtomicU64::new(0) }))
+        let stores = follow::stores_of(parts.realms.values());
+        let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
+        let runtime = parts.runtime.clone();
+        let service = Service(Arc::new(Inner { parts, challenges, throttle, asks, stores, due, beginning }));
+        // It ends with the runtime, or with the last of those who have the service.
+        runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
+        service
     }
 
     /// How the node works.
@@ -129,9 +143,10 @@ impl Service {
         is_up
     }
 
-    /// Hears of sessions that end before their time, on any node, from now on. What ends of itself (its time, lying unused) is not told.
-    pub fn ended(&self) -> EndedSessions {
-        EndedSessions(self.0.parts.ended.subscribe())
+    /// Hears from now on when a session ends before its time, on any node. What ends of itself (its time, lying unused) is not told, and
+    /// neither is what was there before: look at the session once more after this.
+    pub fn news_of(&self, who: &Who) -> SessionNews {
+        self.0.parts.listeners.listen(who)
     }
 
     /// A key for a purpose of a surface's own, made of the cluster's secret: the same on all nodes, different for each purpose.
@@ -346,19 +361,4 @@ fn from(event: AuditEvent, address: Option<IpAddr>) -> AuditEvent {
 /// Names a session in text that came from outside.
 pub(crate) fn of_session(event: AuditEvent, user: &User, id: SessionId) -> AuditEvent {
     event.of(user).session(id)
-}
-
-/// Hears of sessions that end.
-#[derive(Debug)]
-pub struct EndedSessions(broadcast::Receiver<Ended>);
-
-impl EndedSessions {
-    /// The next that end. `None` when the node has stopped.
-    pub async fn next(&mut self) -> Option<Ended> {
-        match self.0.recv().await {
-            Ok(ended) => Some(ended),
-            Err(broadcast::error::RecvError::Lagged(_)) => Some(Ended::Missed),
-            Err(broadcast::error::RecvError::Closed) => None,
-        }
-    }
 }

@@ -30,6 +30,9 @@ const BATCH: usize = 1024;
 /// How many records are remembered to be there when they are sent again: those of far more than two minutes without an answer.
 const SEEN_MAX: usize = 1 << 16;
 
+/// How much of the file is read at once.
+const READ_BYTES: usize = 1 << 20;
+
 /// A shorter file is not replaced.
 const REPLACED_BYTES_MIN: u64 = 16 << 20;
 
@@ -40,7 +43,8 @@ const GROWTH_MAX: u64 = 4;
 #[derive(Debug)]
 pub struct Journal {
     file: File,
-    records: Vec<Record>,
+    /// How many records it holds.
+    count: u64,
     replaced_bytes_min: u64,
 }
 
@@ -50,13 +54,14 @@ impl Journal {
     /// # Errors
     /// It cannot be read or written, another process has it, it is damaged before its end, or of a version to come.
     pub fn open(path: &Path) -> Result<Journal, IdentityError> {
-        let (file, entries) = File::open(path)?;
-        let place = |number| format!("{}: record {number}", path.display());
-        let read = |(number, entry): (u64, Vec<u8>)| {
-            Record::from_bytes(&entry).map_err(|error| error.of(place(number)))
-        };
-        let records = (1..).zip(entries).map(read).collect::<Result<_, _>>()?;
-        Ok(Journal { file, records, replaced_bytes_min: REPLACED_BYTES_MIN })
+        let mut count = 0;
+        // They are read once more when the node asks for them: a million sessions need not be held for that.
+        let file = File::scan(path, |entry| {
+            count += 1;
+            let place = || format!("{}: record {count}", path.display());
+            Record::from_bytes(entry).map(drop).map_err(|error| error.of(place()))
+        })?;
+        Ok(Journal { file, count, replaced_bytes_min: REPLACED_BYTES_MIN })
     }
 
     /// Replaces the file from this length on; for tests.
@@ -73,13 +78,12 @@ impl Store for Journal {
     }
 
     fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
-        let Journal { file, records, replaced_bytes_min } = *self;
-        let last = records.len() as u64;
+        let Journal { file, count, replaced_bytes_min } = *self;
         let work = Work {
             file: Some(file),
-            records,
+            at_start: count,
             node,
-            last,
+            last: count,
             seen: Seen::default(),
             is_lost: false,
             replaced_bytes_min,
@@ -111,8 +115,8 @@ impl Seen {
 struct Work {
     /// INVARIANT: `None` only while a thread has it, and after one panicked with it.
     file: Option<File>,
-    /// What was in the file at the start, until the node has asked for it.
-    records: Vec<Record>,
+    /// How many records were in the file at the start; 0 once the node has been told them.
+    at_start: u64,
     node: NodeLink,
     last: u64,
     seen: Seen,
@@ -214,14 +218,12 @@ impl Work {
         match question {
             Order::CatchUp { after } => {
                 // What is asked for later than at the start is on its way already: events keep their order.
-                if after < self.records.len() as u64 {
-                    let skipped = usize::try_from(after).unwrap_or(usize::MAX);
-                    let records = std::mem::take(&mut self.records);
-                    for (number, record) in (1u64..).zip(records).skip(skipped) {
-                        // Nobody of this run sent it.
-                        let id = RecordId { node: 0, count: number };
-                        self.tell(Event::Delivered { number, after: number - 1, id, record }).await;
-                    }
+                if after < self.at_start
+                    && let Err(error) = self.tell_from(after).await
+                {
+                    tracing::error!(%error, "the sessions of before cannot be read; it is tried again");
+                    self.is_lost = true;
+                    return self.tell(Event::Lost).await;
                 }
                 self.tell(Event::Idle { last: self.last, after: self.last }).await
             }
@@ -229,6 +231,29 @@ impl Work {
             Order::AskPeers => self.tell(Event::Knows { records: Vec::new() }).await,
             Order::Store { .. } | Order::Tell { .. } => {}
         }
+    }
+
+    /// Tells the node the records that were in the file at the start, from after a number on, some at a time.
+    async fn tell_from(&mut self, after: u64) -> Result<(), IdentityError> {
+        let (mut number, mut at) = (0, File::START);
+        while number < self.at_start {
+            let (entries, next) = self.with_file(move |file| file.entries_from(at, READ_BYTES)).await?;
+            if entries.is_empty() {
+                return Err(IdentityError::new("the journal has become shorter"));
+            }
+            at = next;
+            for entry in entries {
+                number += 1;
+                if number > after && number <= self.at_start {
+                    let record = Record::from_bytes(&entry)?;
+                    // Nobody of this run sent it.
+                    let id = RecordId { node: 0, count: number };
+                    self.tell(Event::Delivered { number, after: number - 1, id, record }).await;
+                }
+            }
+        }
+        self.at_start = 0;
+        Ok(())
     }
 
     async fn append(&mut self, entries: Vec<Vec<u8>>) -> Result<(), IdentityError> {
@@ -241,21 +266,12 @@ impl Work {
 
     async fn replace_when_long(&mut self) {
         let length = self.file.as_ref().map_or(0, File::length);
-        let is_long = length > self.replaced_bytes_min
-            && length / GROWTH_MAX > self.replaced_to
-            && self.records.is_empty();
+        let is_long =
+            length > self.replaced_bytes_min && length / GROWTH_MAX > self.replaced_to && self.at_start == 0;
         if !is_long || self.is_lost {
             return;
         }
-        let Some(knowledge) = self.node.knowledge().await else { return };
-        let replaced = self
-            .with_file(move |file| {
-                let entries: Vec<Vec<u8>> = knowledge.records.iter().map(Record::to_bytes).collect();
-                let entries: Vec<&[u8]> = entries.iter().map(Vec::as_slice).collect();
-                file.replace(&entries)
-            })
-            .await;
-        match replaced {
+        match self.replace().await {
             Ok(()) => {
                 tracing::debug!(from = length, to = self.length(), "the journal of sessions was shortened")
             }
@@ -265,15 +281,45 @@ impl Work {
         self.replaced_to = self.length();
     }
 
+    /// Puts what the node knows in the place of all records, a part at a time: a million sessions are not held a second time for it,
+    /// and the node goes on between two parts. What it does meanwhile is written behind.
+    async fn replace(&mut self) -> Result<(), IdentityError> {
+        let mut replacement = None;
+        for turn in 0.. {
+            let Ok(part) = self.node.knowledge_part(turn).await else {
+                return Err(IdentityError::new("the node does not say what it knows"));
+            };
+            let Some(records) = part else { break };
+            if records.is_empty() {
+                continue;
+            }
+            let begun = replacement.take();
+            let add = move |file: &mut File| {
+                let mut replacement = match begun {
+                    Some(begun) => begun,
+                    None => file.replacement()?,
+                };
+                let entries: Vec<Vec<u8>> = records.iter().map(Record::to_bytes).collect();
+                replacement.add(&entries.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+                Ok(replacement)
+            };
+            replacement = Some(self.with_file(add).await?);
+        }
+        match replacement {
+            Some(replacement) => self.with_file(move |file| file.put(replacement)).await,
+            None => Ok(()),
+        }
+    }
+
     fn length(&self) -> u64 {
         self.file.as_ref().map_or(0, File::length)
     }
 
     /// Works with the file on a thread that may block.
-    async fn with_file(
+    async fn with_file<T: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut File) -> Result<(), IdentityError> + Send + 'static,
-    ) -> Result<(), IdentityError> {
+        work: impl FnOnce(&mut File) -> Result<T, IdentityError> + Send + 'static,
+    ) -> Result<T, IdentityError> {
         let Some(mut file) = self.file.take() else {
             return Err(IdentityError::new("the journal is lost: restart the node"));
         };

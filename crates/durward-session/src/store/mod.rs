@@ -107,6 +107,8 @@ pub trait Store: Send + 'static {
 pub(crate) enum Told {
     Happened(Event),
     Knowledge(oneshot::Sender<Knowledge>),
+    /// A part of it; nothing where there are no more.
+    Part(usize, oneshot::Sender<Option<Vec<Record>>>),
 }
 
 /// What a node knows, as records that make another node know the same.
@@ -117,6 +119,10 @@ pub struct Knowledge {
     /// The records, to be applied in this order.
     pub records: Vec<Record>,
 }
+
+/// A node could not say what it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoKnowledge;
 
 /// The way from a store to its node.
 #[derive(Clone, Debug)]
@@ -144,6 +150,16 @@ impl NodeLink {
         let (sender, receiver) = oneshot::channel();
         self.0.send(Told::Knowledge(sender)).await.ok()?;
         receiver.await.ok()
+    }
+
+    /// The same in parts, so that nobody need hold all of it; see [`durward_identity::protocol::Node::knowledge_part`].
+    ///
+    /// # Errors
+    /// The node is gone or has no randomness.
+    pub async fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<Record>>, NoKnowledge> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.send(Told::Part(turn, sender)).await.map_err(|_| NoKnowledge)?;
+        receiver.await.map_err(|_| NoKnowledge)
     }
 
     /// The same for a thread that may block.

@@ -12,6 +12,11 @@
 mod load;
 mod nodes;
 mod one;
+
+#[path = "../support/certificates.rs"]
+mod certificates;
+#[path = "../support/nats_servers.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
 mod servers;
 
 use std::sync::Arc;
@@ -20,16 +25,17 @@ use std::time::Duration;
 use durward_identity::protocol::{Mode, OnLost};
 use durward_identity::session::Refusal;
 use durward_session::Failed;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{sleep, timeout};
 
 use nodes::{Node, PATIENCE, Plan};
 use servers::Servers;
 
-/// One test at a time: three servers and three nodes are enough for two cores.
-async fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::const_new(());
-    ALONE.lock().await
+/// Two tests at a time: most of the time they wait for servers to find a leader, and six servers and six nodes are enough for two
+/// cores.
+async fn turn() -> SemaphorePermit<'static> {
+    static PLACES: Semaphore = Semaphore::const_new(2);
+    PLACES.acquire().await.unwrap()
 }
 
 fn is_refused(validated: &Result<(), Failed>) -> bool {
@@ -50,7 +56,7 @@ async fn three(plan: &Plan) -> [Node; 3] {
 
 #[tokio::test]
 async fn what_one_node_does_all_nodes_know_at_once_with_a_clock_that_is_wrong() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("know").await else { return };
     let plan = Plan::new(servers.addresses(), "know", Mode::AssuredRead);
     let [a, b, c] = three(&plan).await;
@@ -69,7 +75,7 @@ async fn what_one_node_does_all_nodes_know_at_once_with_a_clock_that_is_wrong() 
 
 #[tokio::test]
 async fn a_node_that_starts_knows_everything_before_it_is_ready() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("start").await else { return };
     let plan = Plan::new(servers.addresses(), "start", Mode::AssuredWrite);
     let first = plan.ready().await;
@@ -98,7 +104,7 @@ async fn a_node_that_starts_knows_everything_before_it_is_ready() {
 
 #[tokio::test]
 async fn nothing_that_was_acknowledged_is_lost_when_the_leader_is_killed_under_load() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(mut servers) = Servers::start("kill").await else { return };
     let plan = Plan::new(servers.addresses(), "kill", Mode::AssuredRead);
     let nodes = Arc::new(three(&plan).await);
@@ -128,7 +134,7 @@ async fn nothing_that_was_acknowledged_is_lost_when_the_leader_is_killed_under_l
 
 #[tokio::test]
 async fn without_the_store_a_node_refuses_or_serves_what_it_knew_as_it_was_told() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("lost").await else { return };
     let plan = Plan::new(servers.addresses(), "lost", Mode::AssuredRead);
     let refuses = plan.ready().await;
@@ -151,7 +157,7 @@ async fn without_the_store_a_node_refuses_or_serves_what_it_knew_as_it_was_told(
 
 #[tokio::test]
 async fn a_node_whose_server_is_cut_off_does_not_go_on_believing_it() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("cut").await else { return };
     let whole = Plan::new(servers.addresses(), "cut", Mode::AssuredRead);
     let (a, b) = (whole.ready().await, whole.ready().await);
@@ -184,7 +190,7 @@ async fn logout(nodes: &[&Node], token: &str) {
 
 #[tokio::test]
 async fn in_best_effort_a_node_goes_on_alone_and_tells_what_happened_later() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("best").await else { return };
     let plan = Plan::new(servers.addresses(), "best", Mode::BestEffort);
     let (a, b) = (plan.ready().await, plan.ready().await);
@@ -200,7 +206,7 @@ async fn in_best_effort_a_node_goes_on_alone_and_tells_what_happened_later() {
 
 #[tokio::test]
 async fn without_a_store_nodes_tell_each_other_and_a_new_one_asks() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start("none").await else { return };
     let plan = Plan::new(servers.addresses(), "none", Mode::None);
     let a = plan.ready().await;

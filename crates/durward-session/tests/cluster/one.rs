@@ -1,7 +1,6 @@
 //! A store of one server: what is refused, and how it is reached.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Config;
@@ -11,11 +10,11 @@ use tokio::time::sleep;
 
 use crate::nodes::Plan;
 use crate::servers::Servers;
-use crate::{alone, cannot_say};
+use crate::{cannot_say, certificates, turn};
 
 #[tokio::test]
 async fn a_record_that_cannot_be_read_keeps_nodes_from_going_on_without_it() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("garbage", "").await else { return };
     let plan = Plan::one(servers.addresses(), "garbage", Mode::AssuredWrite);
     let node = plan.ready().await;
@@ -31,7 +30,7 @@ async fn a_record_that_cannot_be_read_keeps_nodes_from_going_on_without_it() {
 
 #[tokio::test]
 async fn a_stream_that_was_made_anew_is_not_taken_for_the_one_before() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("anew", "").await else { return };
     let plan = Plan::one(servers.addresses(), "anew", Mode::AssuredWrite);
     let node = plan.ready().await;
@@ -49,7 +48,7 @@ async fn a_stream_that_was_made_anew_is_not_taken_for_the_one_before() {
 
 #[tokio::test]
 async fn a_stream_that_would_lose_records_is_not_used() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let Some(servers) = Servers::start_one("small", "").await else { return };
     let client = async_nats::connect(servers.addresses()).await.unwrap();
     let config = Config {
@@ -65,31 +64,6 @@ async fn a_stream_that_would_lose_records_is_not_used() {
     assert_eq!(node.service.outlook().lack, Some(Lack::Starting));
 }
 
-/// An authority and a certificate for this machine; nothing without openssl.
-fn certificates(folder: &std::path::Path) -> Option<()> {
-    std::fs::create_dir_all(folder).unwrap();
-    std::fs::write(folder.join("own.ext"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE").unwrap();
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    for arguments in [
-        format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca"),
-        format!("req {key} -keyout own.key -out own.csr -subj /CN=own"),
-        "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile own.ext -out own.pem"
-            .to_owned(),
-    ] {
-        let mut command = Command::new("openssl");
-        command.args(arguments.split(' ')).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
-        match command.status() {
-            Ok(status) => assert!(status.success(), "{arguments}"),
-            Err(_) => {
-                assert!(std::env::var_os("CI").is_none(), "openssl is needed to make certificates");
-                eprintln!("skipped: no openssl to make certificates with");
-                return None;
-            }
-        }
-    }
-    Some(())
-}
-
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -100,9 +74,14 @@ impl Drop for Folder {
 
 #[tokio::test]
 async fn the_store_is_reached_under_tls_with_a_password_from_a_file() {
-    let _alone = alone().await;
+    let _turn = turn().await;
     let folder = Folder(std::env::temp_dir().join(format!("durward-nats-tls-{}", std::process::id())));
-    let Some(()) = certificates(&folder.0) else { return };
+    if !certificates::can_be_made() {
+        return;
+    }
+    std::fs::create_dir_all(&folder.0).unwrap();
+    certificates::authority(&folder.0);
+    certificates::certificate(&folder.0, "own", "IP:127.0.0.1");
     let path = folder.0.display();
     let more = format!(
         "tls {{ cert_file: \"{path}/own.pem\", key_file: \"{path}/own.key\" }}\n\

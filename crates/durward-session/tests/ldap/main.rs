@@ -3,6 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests fail by panicking")]
 
 mod liar;
+
+#[path = "../support/certificates.rs"]
+mod certificates;
+#[path = "../support/slapd.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
 mod slapd;
 
 use std::time::Duration;

@@ -3,9 +3,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use durward_identity::audit::Verifier;
-use durward_session::{Administrator, AuditSettings, AuditSync};
+use durward_session::{Administrator, AuditSettings, AuditSync, Counter};
 
 use crate::support::{Folder, World, patient, user};
 
@@ -35,6 +36,44 @@ fn lines(path: &Path) -> Vec<String> {
     }
     verifier.end().unwrap();
     lines
+}
+
+/// Once a second means: also the lines of the last second before a silence, and those before the end.
+#[tokio::test]
+async fn the_disk_is_waited_for_also_when_no_other_line_follows() {
+    let folder = Folder::new("audit-silence");
+    let settings = AuditSettings { sync: AuditSync::EverySecond, ..settings(folder.path(), 1 << 20, 0) };
+    let world = node(settings).await;
+    let synced = || world.service.counters().get(Counter::AuditSynced);
+    let counters = world.service.counters();
+    for _ in 0..3 {
+        let before = synced();
+        world.login("anna").await;
+        while synced() == before {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    let before = counters.get(Counter::AuditSynced);
+    let last = world.login("anna").await;
+    let service = world.service.clone();
+    world.running.stop().await;
+    assert!(service.counters().get(Counter::AuditSynced) > before, "the end waits for the disk");
+    assert!(lines(folder.path()).last().unwrap().contains(&last.id.to_string()));
+}
+
+#[tokio::test]
+async fn a_clean_stop_leaves_every_line_whatever_the_setting() {
+    for (name, sync) in [("never", AuditSync::Never), ("second", AuditSync::EverySecond)] {
+        let folder = Folder::new(&format!("audit-stop-{name}"));
+        let settings = AuditSettings { sync, ..settings(folder.path(), 1 << 20, 0) };
+        let world = node(settings).await;
+        for _ in 0..100 {
+            let _ = world.attempt("anna", "other").await;
+        }
+        world.running.stop().await;
+        let failed = lines(folder.path()).iter().filter(|line| line.contains("login-failed")).count();
+        assert_eq!(failed, 100);
+    }
 }
 
 #[tokio::test]

@@ -87,6 +87,47 @@ async fn the_file_stays_short_however_often_users_come_and_go() {
 }
 
 #[tokio::test]
+async fn what_happens_while_the_file_is_replaced_is_in_it_afterwards() {
+    let folder = Folder::new("meanwhile");
+    let world = node(Mode::AssuredWrite, &folder.path().join("sessions"), 2_000).await;
+    let work = |name: &'static str| {
+        let service = world.service.clone();
+        tokio::spawn(async move {
+            let (mut kept, mut ended) = (Vec::new(), Vec::new());
+            for _ in 0..60 {
+                for is_kept in [true, false] {
+                    let request =
+                        durward_session::LoginRequest::new("/", name, "secret", crate::support::HOME);
+                    let session = crate::support::granted(service.login(request).await);
+                    if is_kept {
+                        kept.push(session.token);
+                    } else {
+                        service.logout(&session.token, None).await.unwrap();
+                        ended.push(session.token);
+                    }
+                }
+            }
+            (kept, ended)
+        })
+    };
+    let both = [work("anna"), work("root")];
+    let (mut kept, mut ended) = (Vec::new(), Vec::new());
+    for one in both {
+        let (more, gone) = one.await.unwrap();
+        kept.extend(more);
+        ended.extend(gone);
+    }
+    world.running.stop().await;
+    let world = node(Mode::AssuredWrite, &folder.path().join("sessions"), 2_000).await;
+    for token in kept {
+        assert!(lives(&world, &token).await);
+    }
+    for token in ended {
+        assert!(!lives(&world, &token).await);
+    }
+}
+
+#[tokio::test]
 async fn many_logins_share_a_wait_for_the_disk_and_all_are_there_afterwards() {
     let folder = Folder::new("many");
     let world = node(Mode::AssuredWrite, &folder.path().join("sessions"), u64::MAX).await;

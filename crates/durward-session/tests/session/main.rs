@@ -5,5 +5,6 @@
 mod audit;
 mod journal;
 mod login;
+mod names;
 mod sessions;
 mod support;

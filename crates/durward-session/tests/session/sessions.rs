@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use durward_identity::protocol::{Mode, NodeSettings};
 use durward_identity::session::{LimitPolicy, Purpose, Refusal, SessionId, SessionSettings};
-use durward_session::{Administrator, Ended, Failed, Refused, ServiceSettings};
+use durward_session::{Administrator, Counter, Failed, Refused, ServiceSettings};
 
 use crate::support::{World, patient, user};
 
@@ -34,15 +34,25 @@ async fn a_logout_ends_the_session_in_every_mode() {
 }
 
 #[tokio::test]
-async fn whoever_listens_hears_which_session_ended() {
+async fn whoever_listens_for_a_session_hears_of_its_end_and_of_no_others() {
     let world = World::new(patient()).await;
-    let (anna, root) = (world.login("anna").await, world.login("root").await);
-    let mut ended = world.service.ended();
-    let whose = world.service.logout(&anna.token, None).await.unwrap();
-    let told = ended.next().await.unwrap();
-    assert!(told.concerns(&whose));
-    assert!(!told.concerns(&world.service.validate(&root.token, Purpose::Use).await.unwrap()));
-    assert!(Ended::Missed.concerns(&whose));
+    let (anna, other, root) =
+        (world.login("anna").await, world.login("anna").await, world.login("root").await);
+    let mut news = Vec::new();
+    for granted in [&anna, &other, &root] {
+        let who = world.service.validate(&granted.token, Purpose::Look).await.unwrap();
+        news.push(world.service.news_of(&who));
+    }
+    let woken = || world.service.counters().get(Counter::ListenerWoken);
+    world.service.logout(&anna.token, None).await.unwrap();
+    assert!(news[0].next().await);
+    assert_eq!(woken(), 1);
+    world.service.logout_everywhere(&root.token, None).await.unwrap();
+    assert!(news[2].next().await);
+    assert_eq!(woken(), 2);
+    drop(news);
+    world.service.logout(&other.token, None).await.unwrap();
+    assert_eq!(woken(), 2);
 }
 
 #[tokio::test]
@@ -92,7 +102,7 @@ async fn administrators_end_what_others_may_not() {
     let (anna, root) = (world.login("anna").await, world.login("root").await);
     assert!(matches!(world.service.administrator(&anna.token).await, Err(Failed::Forbidden)));
     let administrator = world.service.administrator(&root.token).await.unwrap();
-    let listed = world.service.sessions_of(&administrator, &user("anna")).unwrap();
+    let listed = world.service.sessions_of(&administrator, &user("anna")).await.unwrap();
     assert_eq!(listed.iter().map(|session| session.id).collect::<Vec<_>>(), [anna.id]);
     assert_eq!(
         world.service.revoke(&administrator, &user("anna"), SessionId([9; 16])).await,

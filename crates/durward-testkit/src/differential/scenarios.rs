@@ -10,7 +10,7 @@ use super::contest::{Contest, Question};
 use super::random::Random;
 use super::{Count, Difference};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "baseline",
     "rbac",
     "hospital-1",
@@ -23,6 +23,8 @@ const NAMES: [&str; 12] = [
     "tinytodo-10",
     "levels-30",
     "levels-300",
+    "scatter-1000",
+    "synth-100",
 ];
 
 /// Asks at least so many questions, in all scenarios together.

@@ -1,6 +1,6 @@
 //! `durward users`: who may log in, in the file that `identity.users` names.
 //!
-//! The server has the file to itself while it runs: users are changed before it starts.
+//! A server that runs takes in what was changed within a second, and before the next login.
 
 mod password;
 
@@ -8,16 +8,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use durward_server::{IdentitySettings, Settings};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
-    Account, Directory, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
+    Account, Directory, Password, RecoveryCodes, SecondStep, StoredPassword, Totp, UserStore,
 };
-use durward_session::identity::{IdentityError, SystemEntropy};
+use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
 use crate::failure::{Failure, Outcome, without_number};
-use crate::serve::CONFIG_FILE;
+use crate::serve::{CONFIG_FILE, clock};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -30,7 +31,8 @@ Examples:
   durward users list
 
 Passwords are asked for on the terminal, or read from standard input or a file, never from the command line. Without
---users, the file is the one that durward.toml names as `identity.users`. The server must not be running.";
+--users, the file is the one that durward.toml names as `identity.users`. A server that has it open takes in what was
+changed by itself: whoever is disabled, removed or given another password loses his sessions within a second.";
 
 /// Add, list, change and import users
 #[derive(Debug, clap::Args)]
@@ -47,13 +49,13 @@ enum What {
     Add(Add),
     /// List the users
     List(Place),
-    /// Keep a user from logging in; sessions that he has go on until they are revoked
+    /// Keep a user from logging in; his sessions end
     Disable(Named),
     /// Let a user log in again
     Enable(Named),
-    /// Remove a user
+    /// Remove a user; his sessions end
     Remove(Named),
-    /// Give a user another password
+    /// Give a user another password; his sessions end
     Passwd(Passwd),
     /// Give a user a second step: prints what his device reads, and recovery codes, once
     SecondStep(Named),
@@ -180,7 +182,7 @@ impl Named {
 
     fn remove(&self) -> Result<(), Failure> {
         let (directory, _) = self.place.open()?;
-        if directory.remove(&self.user()?).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
+        if directory.remove(now(), &self.user()?).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
     }
 
     fn second_step(&self) -> Result<(), Failure> {
@@ -209,7 +211,7 @@ impl Passwd {
         self.named.account(&directory)?;
         let text = password::read(self.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
-        directory.set_password(&self.named.user()?, &password).map_err(failed)
+        directory.set_password(now(), &self.named.user()?, &password).map_err(failed)
     }
 }
 
@@ -227,6 +229,7 @@ impl Add {
         let mut account = Account::new(&user);
         let stored = StoredPassword::hash(&password, settings.costs(), &SystemEntropy);
         account.password = Some(stored.map_err(failed)?);
+        account.password_since_ms = now().ms();
         account.groups.clone_from(&self.groups);
         for (name, value) in &self.attributes {
             account.attributes.entry(name.clone()).or_default().push(value.clone());
@@ -246,10 +249,29 @@ impl Import {
                 .map_err(|error| Failure::new(format!("{}:{number}: {error}", self.file.display())))?;
             accounts.push(account);
         }
+        for account in &mut accounts {
+            since(account, &directory)?;
+        }
         let count =
             directory.import(accounts).map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
         to_stdout(&format!("{count} users\n"))
     }
+}
+
+/// When the user was given the password: now, unless he has it already.
+fn since(account: &mut Account, directory: &Directory) -> Result<(), Failure> {
+    let known = account.user().ok().and_then(|user| directory.account(&user).transpose());
+    account.password_since_ms = match known.transpose().map_err(failed)? {
+        Some(known) if known.password == account.password => known.password_since_ms,
+        Some(_) | None => now().ms(),
+    };
+    Ok(())
+}
+
+/// The time, as sessions count.
+fn now() -> Moment {
+    let since = clock()().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn list(directory: &Directory) -> Result<(), Failure> {

@@ -175,10 +175,28 @@ impl Node {
     /// There is no randomness to be had.
     pub fn knowledge(&self) -> Result<Vec<Record>, IdentityError> {
         let mut records = Vec::new();
-        for key in self.sessions.ring().keys() {
-            records.push(Record::Key(SealedKey(self.cluster.wrap(key, &*self.entropy)?)));
+        for turn in 0.. {
+            let Some(part) = self.knowledge_part(turn)? else { break };
+            records.extend(part);
         }
-        let (live, revocations) = self.sessions.snapshot();
+        Ok(records)
+    }
+
+    /// The same in parts, so that nobody need hold all of it: by turns from 0 on, and nothing when there are no more. What happens
+    /// between two turns may be in a part or not; whoever puts parts together applies what happened since the first again, after them.
+    ///
+    /// # Errors
+    /// There is no randomness to be had.
+    pub fn knowledge_part(&self, turn: usize) -> Result<Option<Vec<Record>>, IdentityError> {
+        let mut records = Vec::new();
+        let Some(part) = turn.checked_sub(1) else {
+            for key in self.sessions.ring().keys() {
+                records.push(Record::Key(SealedKey(self.cluster.wrap(key, &*self.entropy)?)));
+            }
+            records.extend(self.sessions.snapshot_of_ended().into_iter().map(Record::Revoked));
+            return Ok(Some(records));
+        };
+        let Some((live, revocations)) = self.sessions.snapshot_of_part(part) else { return Ok(None) };
         records.extend(revocations.into_iter().map(Record::Revoked));
         let mut touches = Vec::new();
         for (live, used) in live {
@@ -186,7 +204,7 @@ impl Node {
             records.push(Record::Login(live));
         }
         records.extend(touches.chunks(TOUCHES_MAX).map(|some| Record::Touched(some.to_vec())));
-        Ok(records)
+        Ok(Some(records))
     }
 
     fn apply(&mut self, now: Moment, record: Record, effects: &mut Vec<Effect>) {

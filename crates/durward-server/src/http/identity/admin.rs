@@ -43,7 +43,7 @@ pub(super) async fn sessions(asked: &Asked<'_>) -> Answered {
     let WhoseBody { realm, user: name } = asked.read()?;
     let by = administrator(asked).await?;
     let whose = user(&realm, &name)?;
-    let sessions = asked.service.sessions_of(&by, &whose).map_err(|why| failed(&why))?;
+    let sessions = asked.service.sessions_of(&by, &whose).await.map_err(|why| failed(&why))?;
     let sessions = sessions.iter().map(SessionView::from).collect();
     ok(&SessionList { user: &name, realm: &realm, sessions })
 }

@@ -95,7 +95,8 @@ fn told(asked: &Asked<'_>, login: Result<Login, Refused>, sets_cookie: bool) -> 
     }
 }
 
-fn cookie(asked: &Asked<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
+/// The cookie that carries a token.
+pub(super) fn cookie(asked: &Asked<'_>, granted: &Granted) -> Result<HeaderValue, Problem> {
     let settings = &asked.call.shared.settings;
     let secure = if settings.server.tls.is_some() { "; Secure" } else { "" };
     let name = &settings.identity.cookie_name;

@@ -1,7 +1,8 @@
 //! `/v1/...`: users log in and sessions are used, looked after and ended. `/v1/openapi.json` says it all.
 //!
-//! A token comes as `Authorization: Bearer ...`, or in the cookie that a login was asked to set. What changes something is
-//! a POST with a JSON body: a page of somebody else's cannot make a browser send one.
+//! A token comes as `Authorization: Bearer ...`, or in the cookie that a login was asked to set. A cookie is sent by the browser whoever
+//! has it call, so with a cookie alone, what is a POST must say that it is JSON, also without a body, and not come from a page of
+//! somebody else's: such a page cannot make a browser do the first, and browsers say the second.
 
 mod admin;
 mod login;
@@ -14,7 +15,7 @@ use durward_session::{Failed, Granted, Refused, Service};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,6 +51,8 @@ struct Asked<'a> {
     call: &'a Call<'a>,
     service: &'a Service,
     headers: &'a HeaderMap,
+    /// Whether it is a call that may change something.
+    changes: bool,
     body: Bytes,
 }
 
@@ -76,7 +79,8 @@ async fn with_service(
     if !body.is_empty() {
         is_json(&head.headers)?;
     }
-    let asked = Asked { call, service, headers: &head.headers, body };
+    let changes = head.method == Method::POST;
+    let asked = Asked { call, service, headers: &head.headers, changes, body };
     match act {
         Act::Login => login::login(&asked).await,
         Act::Code => login::code(&asked).await,
@@ -115,35 +119,100 @@ impl Asked<'_> {
 
     /// The token that was shown.
     fn token(&self) -> Result<&str, Problem> {
+        self.shown().map(|(token, _)| token)
+    }
+
+    /// The token that was shown, and how.
+    fn shown(&self) -> Result<(&str, Way), Problem> {
         let bearer = match self.headers.get_all(header::AUTHORIZATION).iter().count() {
             0 => None,
             1 => text_of(self.headers, &header::AUTHORIZATION)
                 .and_then(|value| value.split_once(' '))
                 .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-                .map(|(_, token)| Some(token.trim())),
+                .map(|(_, token)| token.trim()),
             // Which of them counts must not depend on who looks.
-            _ => Some(None),
+            _ => return Err(no_token("there are several `Authorization` fields")),
         };
-        let cookie = || cookie(self.headers, &self.call.shared.settings.identity.cookie_name);
-        match bearer {
-            Some(Some(token)) => Ok(token),
-            Some(None) => Err(no_token("there are several `Authorization` fields")),
-            None => cookie().ok_or_else(|| {
-                no_token("show the session's token: `Authorization: Bearer TOKEN`, or its cookie")
-            }),
+        if let Some(token) = bearer {
+            return Ok((token, Way::Bearer));
+        }
+        let cookie_name = &self.call.shared.settings.identity.cookie_name;
+        match Cookies::named(self.headers, |name| name == cookie_name) {
+            Cookies::None => {
+                Err(no_token("show the session's token: `Authorization: Bearer TOKEN`, or its cookie"))
+            }
+            Cookies::Several => Err(no_token("there are several cookies of the session's name")),
+            Cookies::One(token) => {
+                self.is_own_page()?;
+                Ok((token, Way::Cookie))
+            }
         }
     }
+
+    /// Whether a call by cookie may be its user's doing.
+    fn is_own_page(&self) -> Result<(), Problem> {
+        let forbidden = |detail: &str| Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        if is_of_other_site(self.headers, &["cross-site", "same-site"]) {
+            return forbidden("another site's page may not use the session's cookie; show the token");
+        }
+        if self.changes && is_json(self.headers).is_err() {
+            return forbidden(
+                "with a cookie, `Content-Type` must be `application/json`, also without a body",
+            );
+        }
+        Ok(())
+    }
+
+    /// A cookie with another token, where the one before came so.
+    fn with_cookie(&self, mut answer: Answer, way: Way, granted: &Granted) -> Answered {
+        if way == Way::Cookie {
+            answer.headers_mut().append(header::SET_COOKIE, login::cookie(self, granted)?);
+        }
+        Ok(answer)
+    }
+}
+
+/// How a token was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Bearer,
+    Cookie,
+}
+
+/// Whether a browser says that a page of one of these kinds of other sites calls (Fetch Metadata).
+pub(crate) fn is_of_other_site(headers: &HeaderMap, kinds: &[&str]) -> bool {
+    let mut said = headers.get_all("sec-fetch-site").iter();
+    said.any(|value| kinds.iter().any(|kind| value == kind))
 }
 
 fn no_token(detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, detail).bearer()
 }
 
-/// The value of a cookie.
-fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+/// The cookies of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cookies<'h> {
+    None,
+    One(&'h str),
+    /// Of different values: a neighbour may have set one of them.
+    Several,
+}
+
+impl<'h> Cookies<'h> {
+    /// Those of a name.
+    pub(crate) fn named(headers: &'h HeaderMap, is_name: impl Fn(&str) -> bool) -> Cookies<'h> {
+        let fields = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let pairs = fields.flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut found = Cookies::None;
+        for (_, value) in pairs.filter(|(name, _)| is_name(name)) {
+            found = match found {
+                Cookies::None => Cookies::One(value),
+                Cookies::One(known) if known == value => found,
+                Cookies::One(_) | Cookies::Several => return Cookies::Several,
+            };
+        }
+        found
+    }
 }
 
 fn json(status: StatusCode, document: &impl Serialize) -> Answer {

@@ -172,8 +172,9 @@ pub(super) async fn logout(asked: &Asked<'_>) -> Answered {
 }
 
 pub(super) async fn refresh(asked: &Asked<'_>) -> Answered {
-    let granted = asked.service.refresh(asked.token()?).await.map_err(|why| failed(&why))?;
-    ok(&GrantedView::from(&granted))
+    let (token, way) = asked.shown()?;
+    let granted = asked.service.refresh(token).await.map_err(|why| failed(&why))?;
+    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
 
 #[derive(Deserialize)]
@@ -184,8 +185,10 @@ struct StepUpBody {
 
 pub(super) async fn step_up(asked: &Asked<'_>) -> Answered {
     let StepUpBody { code } = asked.read()?;
-    let granted = asked.service.step_up(asked.token()?, &code, asked.call.client.ip()).await;
-    ok(&GrantedView::from(&granted.map_err(|why| failed(&why))?))
+    let (token, way) = asked.shown()?;
+    let granted = asked.service.step_up(token, &code, asked.call.client.ip()).await;
+    let granted = granted.map_err(|why| failed(&why))?;
+    asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted)
 }
 
 /// Names and new values; `null` removes.
@@ -208,12 +211,12 @@ struct Other {
 
 pub(super) async fn properties(asked: &Asked<'_>) -> Answered {
     let PropertiesBody { properties, of } = asked.read()?;
-    let token = asked.token()?;
+    let (token, way) = asked.shown()?;
     let changes: Vec<(&str, Option<&str>)> =
         properties.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     let Some(Other { realm, user, session }) = of else {
         let granted = asked.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
-        return ok(&GrantedView::from(&granted));
+        return asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };
     let administrator = asked.service.administrator(token).await.map_err(|why| failed(&why))?;
     let (user, id) = (super::user(&realm, &user)?, session_id(&session)?);

@@ -73,3 +73,40 @@ fn the_first_step_of_one_login_does_not_pass_for_the_second_of_another() {
     assert_eq!(world.post("/json/authenticate", &[JSON], mixed.to_string()).status, 400);
     assert_eq!(world.service.live_count(), 0);
 }
+
+/// A load balancer sends each call wherever it likes.
+#[test]
+fn each_step_of_a_login_may_go_to_another_node_of_the_cluster() {
+    let nodes = World::nodes(RECORDED, &[[7; 32], [7; 32], [8; 32]]);
+    let [first, second, stranger] = nodes.as_slice() else { panic!() };
+    let post = |world: &World, body: String| world.post("/json/authenticate", &[JSON], body);
+    let mut asked = first.post("/json/authenticate", &[JSON], "{}").json();
+    asked["callbacks"][0]["input"][0]["value"] = "berta".into();
+    asked["callbacks"][1]["input"][0]["value"] = "changeit".into();
+    assert_eq!(post(stranger, asked.to_string()).status, 400, "of another cluster");
+    let asked = post(second, asked.to_string()).json();
+    assert_eq!(asked["callbacks"][0]["type"], "PasswordCallback", "{asked}");
+    let code = first.totp.code(now());
+    assert_eq!(post(stranger, code_callbacks(&asked, &code)).status, 400);
+    let done = post(first, code_callbacks(&asked, &code));
+    assert_eq!(done.status, 200, "{}", done.text());
+    // The second node has not taken this one; it asks for a code all the same, and that one was used.
+    assert_eq!(post(second, code_callbacks(&asked, &code)).status, 401);
+    assert_eq!(post(first, code_callbacks(&asked, &code)).status, 408);
+    assert_eq!((first.service.live_count(), second.service.live_count()), (1, 0));
+}
+
+#[test]
+fn a_login_goes_on_in_the_realm_and_at_the_stage_where_it_began() {
+    let world = World::new(RECORDED);
+    let mut asked = world.post("/json/sales/authenticate", &[JSON], "{}").json();
+    asked["callbacks"][0]["input"][0]["value"] = "demo".into();
+    asked["callbacks"][1]["input"][0]["value"] = "salespassword".into();
+    let done = world.post("/json/authenticate", &[JSON], asked.to_string());
+    assert_eq!(done.json()["realm"], "/sales", "{}", done.text());
+    let mut asked = world.post("/json/authenticate", &[JSON], "{}").json();
+    asked["callbacks"][0]["input"][0]["value"] = "demo".into();
+    asked["callbacks"][1]["input"][0]["value"] = "salespassword".into();
+    let done = world.post("/json/sales/authenticate", &[JSON], asked.to_string());
+    assert_eq!(done.status, 401, "the password of another realm's user: {}", done.text());
+}

@@ -59,12 +59,34 @@ impl World {
         World::with(text, |settings| settings)
     }
 
+    /// Nodes with one user directory, each with this secret of its cluster, and nothing else in common.
+    pub(crate) fn nodes(text: &str, secrets: &[[u8; 32]]) -> Vec<World> {
+        let totp = Totp::generate(&SystemEntropy).unwrap();
+        let users = users(&totp);
+        let with = |secret: &[u8; 32]| {
+            let builder = |settings| Builder::new(settings, clock()).cluster_secret(*secret);
+            World::made(text, |settings| settings, totp.clone(), &users, builder)
+        };
+        secrets.iter().map(with).collect()
+    }
+
     pub(crate) fn with(text: &str, change: impl FnOnce(ServiceSettings) -> ServiceSettings) -> World {
         let totp = Totp::generate(&SystemEntropy).unwrap();
+        let users = users(&totp);
+        World::made(text, change, totp, &users, |settings| Builder::new(settings, clock()))
+    }
+
+    fn made(
+        text: &str,
+        change: impl FnOnce(ServiceSettings) -> ServiceSettings,
+        totp: Totp,
+        users: &Arc<Users>,
+        builder: impl FnOnce(ServiceSettings) -> Builder,
+    ) -> World {
         let throttle = ThrottleSettings { user_free: 1_000, address_free: 10_000, ..Default::default() };
         let settings = change(ServiceSettings { throttle, ..ServiceSettings::default() });
-        let users: Arc<Embedded> = Arc::new(Embedded::new(users(&totp), settings.pool).unwrap());
-        let builder = Builder::new(settings, clock()).realm("/", users.clone()).unwrap();
+        let users: Arc<Embedded> = Arc::new(Embedded::new(users.clone(), settings.pool).unwrap());
+        let builder = builder(settings).realm("/", users.clone()).unwrap();
         let (service, running) = builder.realm("/sales", users).unwrap().start().unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         assert!(runtime.block_on(service.ready()));

@@ -1,9 +1,11 @@
 //! Real NATS servers: one, or three that are a cluster, with their files in a folder that goes with them.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -40,9 +42,19 @@ pub(crate) struct Servers {
     servers: Vec<Server>,
 }
 
+/// Ports that nobody has. None is given twice: tests that run beside each other must not take one that is free only for a moment.
 fn free_ports(count: usize) -> Vec<u16> {
-    let held: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    held.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let (mut held, mut ports) = (Vec::new(), Vec::new());
+    while ports.len() < count {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        held.push(listener);
+        if GIVEN.lock().unwrap().insert(port) {
+            ports.push(port);
+        }
+    }
+    ports
 }
 
 impl Servers {
@@ -97,6 +109,7 @@ impl Servers {
         (0..count).for_each(|at| servers.begin(at));
         for at in 0..count {
             if !servers.listens(at).await {
+                eprintln!("server {at} does not listen: {}", servers.log(at));
                 return None;
             }
         }
@@ -118,6 +131,16 @@ impl Servers {
             .unwrap();
         keeper.stdin.as_mut().unwrap().flush().unwrap();
         server.keeper = Some(keeper);
+    }
+
+    /// The same, and waits until it listens.
+    pub(crate) async fn start_again(&mut self, at: usize) {
+        self.begin(at);
+        assert!(self.listens(at).await, "server {at} does not listen: {}", self.log(at));
+    }
+
+    fn log(&self, at: usize) -> String {
+        std::fs::read_to_string(self.servers[at].folder.join("log")).unwrap_or_default()
     }
 
     async fn listens(&self, at: usize) -> bool {

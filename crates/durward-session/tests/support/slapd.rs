@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use crate::certificates;
+
 pub(crate) const BASE: &str = "ou=people,dc=example,dc=org";
 pub(crate) const GROUPS: &str = "ou=groups,dc=example,dc=org";
 pub(crate) const SEARCHER: &str = "cn=searcher,dc=example,dc=org";
@@ -102,10 +104,10 @@ fn program() -> Option<PathBuf> {
     };
     let places = ["slapd", "/usr/sbin/slapd", "/usr/local/sbin/slapd"].map(PathBuf::from);
     let slapd = places.into_iter().find(|path| is_there(path, "-VV"));
-    if let (Some(slapd), true) = (slapd, is_there(Path::new("openssl"), "version")) {
-        return Some(slapd);
+    if let Some(slapd) = slapd {
+        return certificates::can_be_made().then_some(slapd);
     }
-    let how = "no slapd or no openssl: apt-get install slapd openssl";
+    let how = "no slapd: apt-get install slapd";
     assert!(std::env::var_os("CI").is_none(), "{how}");
     eprintln!("skipped: {how}");
     None
@@ -163,7 +165,8 @@ impl Slapd {
         let folder = std::env::temp_dir().join(format!("durward-slapd-{}-{port}", std::process::id()));
         let folder = Folder(folder);
         std::fs::create_dir_all(folder.0.join("data")).unwrap();
-        certificates(&folder.0);
+        certificates::authority(&folder.0);
+        certificates::certificate(&folder.0, "own", "DNS:localhost");
         std::fs::write(folder.0.join("password"), "secret\n").unwrap();
         let path = folder.0.display();
         let config = format!(
@@ -281,15 +284,4 @@ impl Drop for Slapd {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// An authority, and a certificate of it for `localhost`.
-fn certificates(folder: &Path) {
-    std::fs::write(folder.join("own.ext"), "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALSE")
-        .unwrap();
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
-    run("openssl", &format!("req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca"), folder);
-    run("openssl", &format!("req {key} -keyout own.key -out own.csr -subj /CN=localhost"), folder);
-    let sign = "x509 -req -in own.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile own.ext -out own.pem";
-    run("openssl", sign, folder);
 }

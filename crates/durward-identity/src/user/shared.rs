@@ -1,0 +1,193 @@
+//! A journal that several processes write, one at a time: the server has the file of users open while `durward users` changes it.
+//!
+//! Who reads or writes it holds a lock for that moment, and before he writes he reads what others have written since. The lock is on
+//! a file of its own beside it: a journal that has grown is replaced by another file, and who waited for the old one's lock would
+//! wait for nothing.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::journal::{Journal, belongs_with, private};
+use crate::IdentityError;
+
+/// How often a lock is tried that somebody else has, and how long it is waited in between: five seconds in all.
+const TRIES: usize = 1_000;
+const BETWEEN: Duration = Duration::from_millis(5);
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    path: PathBuf,
+    journal: Journal,
+    /// What was read could not be understood: it is read again from the beginning.
+    is_forgotten: bool,
+}
+
+/// The lock, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Held(#[expect(dead_code, reason = "is unlocked when it is dropped")] File);
+
+/// What others have written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// These entries, after those that were known.
+    More(Vec<Vec<u8>>),
+    /// The file was replaced: this is all there is.
+    All(Vec<Vec<u8>>),
+}
+
+impl Shared {
+    /// Opens a journal, or begins one, and gives its entries.
+    ///
+    /// # Errors
+    /// It cannot be read or written, is damaged before its end, or somebody keeps it locked.
+    pub(super) fn open(path: &Path) -> Result<(Shared, Vec<Vec<u8>>), IdentityError> {
+        let _held = hold(path)?;
+        let (journal, entries) = Journal::open_shared(path, true)?;
+        Ok((Shared { path: path.to_owned(), journal, is_forgotten: false }, entries))
+    }
+
+    /// Whether there may be news. Asks for no lock.
+    pub(super) fn is_behind(&self) -> bool {
+        self.is_forgotten || !self.journal.is_as_known()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was read could not be understood: it is read again, from the beginning.
+    pub(super) fn forget(&mut self) {
+        self.is_forgotten = true;
+    }
+
+    /// Locks the journal, and reads what others have written.
+    ///
+    /// # Errors
+    /// Somebody keeps it locked, or it is gone or damaged.
+    pub(super) fn hold(&mut self) -> Result<(Held, News), IdentityError> {
+        let held = hold(&self.path)?;
+        if self.is_forgotten || self.journal.is_replaced() {
+            // A file that is gone is not begun anew: that would be a file without users.
+            let (journal, entries) = Journal::open_shared(&self.path, false)?;
+            self.journal = journal;
+            self.is_forgotten = false;
+            return Ok((held, News::All(entries)));
+        }
+        let more = self.journal.read_more()?;
+        Ok((held, News::More(more)))
+    }
+
+    /// The journal, for whoever holds the lock.
+    pub(super) fn journal(&mut self, _held: &Held) -> &mut Journal {
+        &mut self.journal
+    }
+}
+
+fn hold(path: &Path) -> Result<Held, IdentityError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let failed = |why: String| {
+        IdentityError::new(format!("cannot lock `{}` by `{}`: {why}", path.display(), name.display()))
+    };
+    let lock = match OpenOptions::new().read(true).open(&name) {
+        Ok(lock) => lock,
+        Err(_) => {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let lock = private(&mut options).open(&name).map_err(|error| failed(error.to_string()))?;
+            // Whoever the journal belongs to must be able to lock it, also when somebody else was first.
+            belongs_with(&lock, path);
+            lock
+        }
+    };
+    for _ in 0..TRIES {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Held(lock)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN),
+            Err(TryLockError::Error(error)) => return Err(failed(error.to_string())),
+        }
+    }
+    Err(failed("another process has had it locked for five seconds".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let folder = std::env::temp_dir().join(format!("durward-shared-{name}-{}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            Folder(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn entries(texts: &[&str]) -> Vec<Vec<u8>> {
+        texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+    }
+
+    fn append(shared: &mut Shared, text: &str) -> News {
+        let (held, news) = shared.hold().unwrap();
+        shared.journal(&held).append(&[text.as_bytes()]).unwrap();
+        news
+    }
+
+    #[test]
+    fn each_reads_what_the_other_wrote_before_it_writes() {
+        let folder = Folder::new("two");
+        let path = folder.0.join("users");
+        let (mut one, none) = Shared::open(&path).unwrap();
+        assert!(none.is_empty());
+        let (mut other, _) = Shared::open(&path).unwrap();
+        append(&mut one, "a");
+        assert!(other.is_behind() && !one.is_behind());
+        assert_eq!(append(&mut other, "b"), News::More(entries(&["a"])));
+        assert!(!other.is_behind());
+        assert_eq!(one.hold().unwrap().1, News::More(entries(&["b"])));
+        assert_eq!(Shared::open(&path).unwrap().1, entries(&["a", "b"]));
+    }
+
+    #[test]
+    fn a_journal_that_was_replaced_is_read_from_its_beginning() {
+        let folder = Folder::new("replaced");
+        let path = folder.0.join("users");
+        let (mut one, _) = Shared::open(&path).unwrap();
+        append(&mut one, "first");
+        let (mut other, _) = Shared::open(&path).unwrap();
+        let (held, _) = one.hold().unwrap();
+        // As long as the one before.
+        one.journal(&held).replace(&[b"other"]).unwrap();
+        drop(held);
+        assert!(other.is_behind());
+        assert_eq!(append(&mut other, "more"), News::All(entries(&["other"])));
+        assert_eq!(one.hold().unwrap().1, News::More(entries(&["more"])));
+    }
+
+    #[test]
+    fn what_a_crash_left_of_a_write_is_cut_off_and_a_file_that_is_gone_is_an_error() {
+        let folder = Folder::new("torn");
+        let path = folder.0.join("users");
+        let (mut one, _) = Shared::open(&path).unwrap();
+        append(&mut one, "a");
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [whole.as_slice(), &[0, 0, 0, 9, 1]].concat()).unwrap();
+        let news = append(&mut one, "b");
+        assert!(news == News::More(Vec::new()) || news == News::All(entries(&["a"])), "{news:?}");
+        assert_eq!(Shared::open(&path).unwrap().1, entries(&["a", "b"]));
+        std::fs::remove_file(&path).unwrap();
+        assert!(one.is_behind());
+        assert!(one.hold().unwrap_err().to_string().contains("users"));
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,51 @@
+//! Tokens as the subjects of decisions.
+
+use durward_session::identity::Moment;
+use durward_session::identity::jwt::Claims;
+use durward_session::identity::session::{SessionId, User};
+
+use super::{Surface, subject};
+
+/// What a token says that is good and may name the subject of a decision.
+pub(crate) struct Good {
+    /// The client that it was given to.
+    pub(crate) client: String,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) audiences: Vec<String>,
+    /// The session it comes from: whether that lives is still to be asked. None of a token that is a client's own.
+    pub(crate) session: Option<(User, SessionId)>,
+    /// The level of the session when the token was given.
+    pub(crate) level: u8,
+}
+
+impl Surface {
+    /// What a token says, if it was signed here, has not ended, was not recalled, and was given to a client that there is still.
+    pub(super) fn good(&self, token: &str, now: Moment) -> Option<Claims> {
+        let claims = self.keys.verify(token, &self.issuer, now)?;
+        // What a client was given that is no more is worth nothing either.
+        self.clients.find(claims.client_id.as_deref()?)?;
+        (!self.revoked.contains(&claims.jti)).then_some(claims)
+    }
+
+    /// The same, for a decision: it must be for this server, or for an audience that `oauth.decision_audiences` names. Others could
+    /// carry a token that they were shown to a service that it is not for.
+    pub(crate) fn of_decision(&self, token: &str, now: Moment) -> Option<Good> {
+        let claims = self.good(token, now)?;
+        let taken = &self.settings.decision_audiences;
+        if !claims.aud.iter().any(|audience| *audience == self.issuer || taken.contains(audience)) {
+            return None;
+        }
+        let session = match &claims.sid {
+            None => None,
+            Some(session) => Some((subject::read(&claims.sub)?, SessionId::read(session)?)),
+        };
+        let level = claims.more.get("level").and_then(serde_json::Value::as_u64);
+        Some(Good {
+            client: claims.client_id?,
+            scopes: claims.scope.iter().flat_map(|scope| scope.split(' ')).map(str::to_owned).collect(),
+            audiences: claims.aud,
+            session,
+            level: level.and_then(|level| u8::try_from(level).ok()).unwrap_or(0),
+        })
+    }
+}

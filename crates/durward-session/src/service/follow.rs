@@ -1,0 +1,169 @@
+//! Users that others change while the node runs (`durward users`): who was disabled, removed or given another password loses his
+//! sessions, on all nodes; live decisions of everybody else who was changed are decided again.
+//!
+//! What was changed is taken in before a login, and twice a second. Taking it in and ending sessions is one step for logins: one that
+//! was begun with the old password is over by then, or does not become a session; one with the new password is not ended with
+//! the old ones.
+
+use std::collections::HashSet;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::protocol::Event;
+use durward_identity::session::{SessionId, User};
+use durward_identity::user::{Account, UserStore};
+
+use super::{Inner, Service, of_session};
+use crate::counters::Counter;
+use crate::outcome::{Administrator, Failed};
+
+/// How often it is looked whether something was changed.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Who ends these sessions, for the audit.
+const BY: &str = "durward users";
+
+/// How many sessions are looked for at a time.
+const SESSIONS_AT_ONCE: usize = 1_000;
+
+/// What is yet to be done about users.
+#[derive(Debug, Default)]
+pub(super) struct Due {
+    /// Whose sessions must end.
+    users: Vec<User>,
+    /// The last complaint, which is not repeated.
+    said: Option<String>,
+}
+
+/// Looks after changes for as long as there is the service.
+pub(super) async fn keep(service: Weak<Inner>) {
+    let mut is_swept = false;
+    while let Some(inner) = service.upgrade() {
+        let service = Service(inner);
+        if service.stores().is_empty() {
+            return;
+        }
+        service.follow_users().await;
+        if !is_swept && service.outlook().lack.is_none() {
+            is_swept = service.sweep().await;
+        }
+        drop(service);
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+impl Service {
+    /// Takes in what others have changed, and ends sessions for it.
+    pub(super) async fn follow_users(&self) {
+        let stores: Vec<_> = self.stores().iter().filter(|store| store.is_behind()).cloned().collect();
+        if stores.is_empty() && self.due().users.is_empty() {
+            return;
+        }
+        let _nobody_begins = self.0.beginning.write().await;
+        for store in stores {
+            let caught_up = tokio::task::spawn_blocking(move || store.catch_up()).await;
+            match caught_up {
+                Ok(Ok(changes)) => {
+                    self.due().said = None;
+                    for change in changes {
+                        self.0.parts.listeners.tell_user(&change.user);
+                        self.due().users.extend(change.ends_sessions.then_some(change.user));
+                    }
+                }
+                Ok(Err(error)) => {
+                    self.complain(&format!("cannot take in what was changed about users: {error}"))
+                }
+                Err(error) => {
+                    self.complain(&format!("taking in what was changed about users failed: {error}"))
+                }
+            }
+        }
+        self.end_due().await;
+    }
+
+    /// Whether an account that let a user in a moment ago still does.
+    pub(super) fn still_holds(&self, account: &Account) -> bool {
+        let store = self.users(&account.realm).and_then(|users| users.store());
+        store.is_none_or(|store| store.still_holds(account))
+    }
+
+    /// The stores that others may change, each once.
+    fn stores(&self) -> &[Arc<dyn UserStore>] {
+        &self.0.stores
+    }
+
+    fn due(&self) -> std::sync::MutexGuard<'_, Due> {
+        self.0.due.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn complain(&self, message: &str) {
+        if self.due().said.replace(message.to_owned()).as_deref() != Some(message) {
+            tracing::error!("{message}");
+        }
+    }
+
+    /// Ends what must end; what cannot be ended now is tried again.
+    async fn end_due(&self) {
+        let users: HashSet<User> = std::mem::take(&mut self.due().users).into_iter().collect();
+        let by = Administrator::operator(BY);
+        for user in users {
+            match self.revoke_user(&by, &user).await {
+                // Ended here, and on its way to the others.
+                Ok(()) | Err(Failed::Unknown) => {}
+                Err(error) => {
+                    self.complain(&format!("cannot end the sessions of {user}, who was changed: {error}"));
+                    self.due().users.push(user);
+                }
+            }
+        }
+    }
+
+    /// Ends sessions whose users were changed while this node did not run. Whether all of them are.
+    async fn sweep(&self) -> bool {
+        loop {
+            let found = self.0.parts.sessions.some(SESSIONS_AT_ONCE, |user, session| {
+                let store = self.users(user.realm()).and_then(|users| users.store());
+                store.is_some_and(|store| store.must_be_over(user, session.stamp.moment()))
+            });
+            for (user, session) in &found {
+                let done = self.end_swept(user, session.id, session.ends).await;
+                if !matches!(done, Ok(()) | Err(Failed::Unknown)) {
+                    return false;
+                }
+            }
+            if found.len() < SESSIONS_AT_ONCE {
+                return true;
+            }
+        }
+    }
+
+    async fn end_swept(
+        &self,
+        user: &User,
+        id: SessionId,
+        ends: durward_identity::Moment,
+    ) -> Result<(), Failed> {
+        let whose = user.clone();
+        let done = self.done(|ask| Event::Logout { ask, user: whose, id, ends }).await;
+        if matches!(done, Ok(()) | Err(Failed::Unknown)) {
+            self.count(Counter::Revoked);
+            let event = of_session(AuditEvent::new(Kind::Revoked), user, id).by(BY);
+            self.record(event.detail("the user was changed")).await;
+        }
+        done
+    }
+}
+
+/// Of these directories, those that others may change, each once.
+pub(super) fn stores_of<'d>(
+    directories: impl Iterator<Item = &'d Arc<dyn crate::UserDirectory>>,
+) -> Vec<Arc<dyn UserStore>> {
+    let mut stores: Vec<Arc<dyn UserStore>> = Vec::new();
+    for store in directories.filter_map(|directory| directory.store()) {
+        if !stores.iter().any(|known| Arc::ptr_eq(known, &store)) {
+            stores.push(store);
+        }
+    }
+    stores
+}

@@ -1,0 +1,80 @@
+//! `[[identity.ldap]]` through `durward serve`: a real directory says who may log in.
+
+use serde_json::{Value, json};
+
+use crate::caller::{Said, call};
+use crate::node::Node;
+use crate::slapd::{BASE, Far, GROUPS, SEARCHER, Slapd};
+
+fn settings(slapd: &Slapd, more: &str) -> String {
+    format!(
+        "mode = 'none'\n[[identity.ldap]]\nservers = ['{}']\nauthorities = '{}'\nbase = '{BASE}'\n\
+         search_as = '{SEARCHER}'\nsearch_password_path = '{}'\nattributes = ['title']\ngroups_base = '{GROUPS}'\n{more}",
+        slapd.tls_url(),
+        slapd.ca().display(),
+        slapd.password().display(),
+    )
+}
+
+#[tokio::test]
+async fn users_of_a_directory_log_in_and_policies_see_their_groups_and_attributes() {
+    let Some(mut slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let node = Node::new("ldap", &settings(&slapd, ""));
+    let read = "policy \"doctors\" permit action == \"read\"; \"doctor\" in subject.attributes.title;\n";
+    let change = "policy \"heads\" permit action == \"change\"; \"administrators\" in subject.groups;\n";
+    std::fs::write(node.path("policies/all.sapl"), read).unwrap();
+    std::fs::write(node.path("policies/heads.sapl"), change).unwrap();
+    node.begin().await;
+    node.is_ready().await;
+    let anna = session(&node, "anna").await;
+    assert_eq!(node.validate(&anna).await, Said::Yes(()));
+    assert!(matches!(node.login("anna", "other").await, Said::No(why) if why.starts_with("401")));
+    assert!(matches!(node.login("nobody", "secret").await, Said::No(why) if why.starts_with("401")));
+    assert_eq!(decision(&node, &anna, "read").await, "PERMIT");
+    // A group of hers is called so, and lies elsewhere than groups do.
+    assert_eq!(decision(&node, &anna, "change").await, "DENY");
+    let berta = session(&node, "berta").await;
+    assert_eq!(decision(&node, &berta, "change").await, "PERMIT");
+    slapd.end();
+    // Nobody can say whether it is her, which is no fault of hers; her session is not the directory's affair.
+    assert!(matches!(node.login("anna", "secret").await, Said::Nothing(why) if why.contains("directory")));
+    assert_eq!(node.validate(&anna).await, Said::Yes(()));
+    slapd.begin();
+    assert!(slapd.listens().await);
+    session(&node, "anna").await;
+}
+
+#[tokio::test]
+async fn a_directory_that_shows_another_authoritys_certificate_is_not_believed() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let other = crate::node::Folder::new("other-authority");
+    crate::certificates::authority(&other.0);
+    let settings = settings(&slapd, "")
+        .replace(&slapd.ca().display().to_string(), &other.0.join("ca.pem").display().to_string());
+    let node = Node::new("ldap-distrustful", &settings);
+    node.begin().await;
+    node.is_ready().await;
+    assert!(matches!(node.login("anna", "secret").await, Said::Nothing(_)));
+    node.eventually("the log says why", async || node.log().contains("certificate")).await;
+}
+
+/// A session, however long the directory takes to be asked.
+async fn session(node: &Node, user: &str) -> String {
+    let mut token = None;
+    node.eventually("the directory answers", async || match node.login(user, "secret").await {
+        Said::Yes(new) => {
+            token = Some(new);
+            true
+        }
+        Said::No(why) => panic!("{why}"),
+        Said::Nothing(_) => false,
+    })
+    .await;
+    token.unwrap()
+}
+
+async fn decision(node: &Node, token: &str, action: &str) -> Value {
+    let question = json!({ "subject": { "session": token }, "action": action, "resource": "records" });
+    let answer = call(node.address().unwrap(), "POST", "/api/pdp/decide-once", "", &question).await.unwrap();
+    answer.json()["decision"].clone()
+}
