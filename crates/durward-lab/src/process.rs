@@ -33,6 +33,17 @@ pub(crate) fn thread_time() -> Option<Duration> {
     ran_of(Path::new("/proc/thread-self/schedstat"))
 }
 
+/// The number by which the system knows this thread; `None` where it does not tell.
+pub(crate) fn thread_id() -> Option<u32> {
+    let path = fs::read_link("/proc/thread-self").ok()?;
+    path.file_name()?.to_str()?.parse().ok()
+}
+
+/// How long a thread of this process has run on a core so far; `None` where the system does not tell.
+pub(crate) fn time_of_thread(thread: u32) -> Option<Duration> {
+    ran_of(Path::new(&format!("/proc/self/task/{thread}/schedstat")))
+}
+
 fn ran_of(path: &Path) -> Option<Duration> {
     let text = fs::read_to_string(path).ok()?;
     let nanoseconds = text.split_ascii_whitespace().next()?.parse().ok()?;

@@ -100,7 +100,7 @@ fn what_is_asked_is_what_is_counted() {
     let body = validation_body(&site).unwrap();
     let bare = Bare::start(&body).unwrap();
     let before = validations.load(Ordering::SeqCst);
-    let measured = validate(&site, &LOAD, Some(bare.address())).unwrap();
+    let measured = validate(&site, &LOAD, Some(&bare)).unwrap();
     let asked = (validations.load(Ordering::SeqCst) - before) as u64;
     let waits = measured.nodes.of(Act::Validate).unwrap();
     // One round in six is for warming up.

@@ -1,7 +1,7 @@
 //! Threads that hash passwords, and the queue before them.
 //!
-//! As many threads as [`PoolSettings::at_once`] says do nothing else, so that hashing never takes a thread that answers. Who finds
-//! the queue full is told when to come again.
+//! As many threads as [`PoolSettings::at_once`] says do nothing else, so that hashing never takes a thread that answers. Where there
+//! are fewer cores than threads, they step back behind those that answer. Who finds the queue full is told when to come again.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -10,6 +10,12 @@ use std::{collections::HashMap, io, thread};
 
 use durward_identity::login::{Admission, Pool, PoolSettings, Ticket};
 use tokio::sync::oneshot;
+
+/// How nice threads that hash are to others, on Linux. To a thread that answers without a pause on the same core they leave 97 % of
+/// it, and do not keep it from answering more often than some ten times a second, for a few milliseconds each: at 10 it would
+/// be 90 %, and thirty times, which more than one answer in a hundred would feel. Where cores are free it changes nothing.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 15;
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -43,7 +49,10 @@ impl Hashing {
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..settings.at_once.max(1) {
             let jobs = Arc::clone(&jobs);
-            thread::Builder::new().name(format!("hashing-{number}")).spawn(move || work_off(&jobs))?;
+            thread::Builder::new().name(format!("hashing-{number}")).spawn(move || {
+                step_back();
+                work_off(&jobs);
+            })?;
         }
         let queue = Queue { pool: Pool::new(settings), waiting: HashMap::new() };
         Ok(Hashing(Arc::new(Shared { queue: Mutex::new(queue), work })))
@@ -97,6 +106,14 @@ impl Hashing {
 impl fmt::Debug for Hashing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Hashing").field(&self.load()).finish()
+    }
+}
+
+/// Lets threads that answer go first. The system has that for a single thread on Linux only.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
+        tracing::warn!(%error, "hashing passwords is not put behind answering");
     }
 }
 
@@ -207,5 +224,21 @@ mod tests {
         let hashing = Hashing::start(settings(1)).unwrap();
         assert_eq!(hashing.run(|| panic!("on purpose")).await, Ok(None::<()>));
         assert_eq!(hashing.run(|| 7).await, Ok(Some(7)));
+    }
+
+    /// What a thread does for itself is not done to the others.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn threads_that_hash_are_behind_the_others() {
+        let niceness = || {
+            let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            // Behind the name, which may hold anything, the seventeenth field is the niceness.
+            let (_, fields) = text.rsplit_once(") ").unwrap();
+            fields.split(' ').nth(16).unwrap().parse::<i32>().unwrap()
+        };
+        let own = niceness();
+        let hashing = Hashing::start(settings(1)).unwrap();
+        assert_eq!(hashing.run(niceness).await, Ok(Some(NICENESS.max(own))));
+        assert_eq!(niceness(), own);
     }
 }

@@ -4,7 +4,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -16,12 +18,16 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::process::{thread_id, time_of_thread};
+
 /// A bare server on a thread of its own; it ends when dropped.
 #[derive(Debug)]
 pub struct Bare {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// By which the system knows the thread, where it tells.
+    id: Option<u32>,
 }
 
 impl Bare {
@@ -36,7 +42,10 @@ impl Bare {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let body = Bytes::copy_from_slice(body);
+        let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new().name("bare".to_owned()).spawn(move || {
+            // Whoever started the thread waits for it.
+            let _ = tell.send(thread_id());
             runtime.block_on(async {
                 tokio::select! {
                     _ = stopped => {}
@@ -45,12 +54,18 @@ impl Bare {
                 }
             });
         })?;
-        Ok(Bare { address, stop: Some(stop), thread: Some(thread) })
+        let id = told.recv().unwrap_or(None);
+        Ok(Bare { address, stop: Some(stop), thread: Some(thread), id })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// How long its thread ran on a core so far; `None` where the system does not tell.
+    pub(super) fn ran(&self) -> Option<Duration> {
+        time_of_thread(self.id?)
     }
 }
 

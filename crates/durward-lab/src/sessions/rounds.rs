@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::bare::Bare;
 use super::call::Caller;
 use super::crowd::{Act, Crowd, Script, Served};
 use super::{Load, SessionBenchError, Site};
@@ -256,15 +257,11 @@ pub fn validation_body(site: &Site<'_>) -> Result<Vec<u8>, SessionBenchError> {
 ///
 /// # Errors
 /// A server that is not reached, breaks off, says what is no HTTP, or never answers rightly.
-pub fn validate(
-    site: &Site<'_>,
-    load: &Load,
-    bare: Option<SocketAddr>,
-) -> Result<Validation, SessionBenchError> {
+pub fn validate(site: &Site<'_>, load: &Load, bare: Option<&Bare>) -> Result<Validation, SessionBenchError> {
     let mut lab = Lab::new(site)?;
     lab.add(load.users, SESSIONS.max(load.users))?;
     if let Some(bare) = bare {
-        lab.add_other(bare, load.users)?;
+        lab.add_other(bare.address(), load.users)?;
     }
     lab.enter()?;
     let (mut nodes, mut others) = (Sum::new(), Sum::new());
@@ -280,17 +277,16 @@ pub fn validate(
         lab.play(0, Script::Validate);
         lab.round(&[Schedule::Full, Schedule::Silent], 0, round, sum)?;
         node_wrong(&lab, &mut wrong);
-        if bare.is_some() {
+        if let Some(bare) = bare {
             lab.play(0, Script::ValidateAny);
-            lab.round(&[Schedule::Silent, Schedule::Full], 1, round, other)?;
+            let before = bare.ran();
+            let runs = lab.run(&[Schedule::Silent, Schedule::Full], round)?;
+            runs.get(1).into_iter().for_each(|run| other.add(run, before.zip(bare.ran())));
             node_wrong(&lab, &mut bare_wrong);
         }
     }
     let bare = bare.map(|_| others.finish(bare_wrong)).transpose()?;
-    Ok(Validation {
-        nodes: nodes.finish(wrong)?,
-        bare: bare.map(|bare| Measured { cpu_ns: None, busy: None, ..bare }),
-    })
+    Ok(Validation { nodes: nodes.finish(wrong)?, bare })
 }
 
 /// Logins a second: as many as users wait for are under way, of one person after the other. Their sessions stay.

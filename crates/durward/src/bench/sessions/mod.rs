@@ -212,7 +212,7 @@ impl Report {
         let bare = Bare::start(&body)?;
         arguments.cores.pin_load();
         for users in &arguments.users {
-            let measured = validate(&place.site(), &arguments.load(*users), Some(bare.address()));
+            let measured = validate(&place.site(), &arguments.load(*users), Some(&bare));
             self.validate.push(With { users: *users, measured: measured.map_err(failure)? });
         }
         Ok(())

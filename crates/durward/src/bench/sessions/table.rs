@@ -29,7 +29,7 @@ pub(super) fn of(report: &Report, arguments: &Arguments) -> String {
         measured.waits.iter().for_each(|waits| part(&mut text, waits));
     }
     if has_rates {
-        text.push_str("\nnode us: what the nodes' cores did for one answer\n");
+        text.push_str("\nnode us: what cores of the nodes did for one answer\n");
     }
     if let Some(With { users, measured }) = &report.flood {
         flood(&mut text, *users, measured);
@@ -94,10 +94,12 @@ fn validation(text: &mut String, users: u16, measured: &Validation) {
     if let Some(bare) = &measured.bare {
         line(text, "  a bare server", users, bare, bare.of(Act::Validate));
         let part = measured.nodes.rate.median / bare.rate.median * 100.0;
-        text.push_str(&format!("  of that {part:>26.0} %\n"));
+        let cpu = bare.cpu_ns.zip(measured.nodes.cpu_ns).map(|(bare, nodes)| nodes as f64 / bare as f64);
+        let cpu = cpu.map_or_else(String::new, |times| format!(", at {times:.2} times its cost"));
+        text.push_str(&format!("  {part:.0} % of that{cpu}\n"));
     }
     if let Some(busy) = measured.nodes.busy {
-        text.push_str(&format!("  nodes ran {:>24.0} % of the time of a core\n", busy * 100.0));
+        text.push_str(&format!("  nodes ran {:.0} % of the time of a core\n", busy * 100.0));
     }
 }
 
