@@ -17,6 +17,7 @@ mod formula;
 mod inline;
 mod kind;
 mod necessary;
+mod plain;
 mod settings;
 mod sieve;
 mod statistics;

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use durward_ir::combine::{Effects, PlainFold, Verdict};
-use durward_ir::program::{DutyExpr, Effect, ExprId, Node, NodeId, Program, Quick, Rule, Set};
+use durward_ir::program::{DutyExpr, ExprId, Node, NodeId, Program, Quick, Rule};
 use durward_ir::question::{Glance, Number};
 
 use super::Changed;
 use super::newcomers::{Newcomers, Pivot};
+use crate::plain::{effects_of, laden, verdict_of};
 
 /// Newcomers with more elements are left to the evaluator.
 const ELEMENTS_MAX: usize = 64;
@@ -80,10 +81,6 @@ fn rule(program: &Program, rule: &Rule) -> Option<Element> {
     Some(Element::Rule { effects: Effects::only(rule.effect), conditions, is_laden })
 }
 
-fn laden(set: &Set) -> Effects {
-    set.duties.iter().map(|duty| Effects::only(duty.on)).fold(Effects::NONE, Effects::union)
-}
-
 impl Element {
     /// Recursion goes as deep as policy sets do.
     fn says(&self, program: &Program, glance: &impl Glance) -> Option<Effects> {
@@ -127,23 +124,6 @@ fn combined(
         PlainFold::First(otherwise) => *otherwise,
         PlainFold::Any(verdicts) => verdicts.of(effects)?,
     })
-}
-
-/// The effect of a verdict, or none; `None` of an error.
-fn effects_of(verdict: Verdict) -> Option<Effects> {
-    match verdict {
-        Verdict::Permit => Some(Effects::PERMIT),
-        Verdict::Deny => Some(Effects::DENY),
-        Verdict::Suspend => Some(Effects::SUSPEND),
-        Verdict::NotApplicable => Some(Effects::NONE),
-        Verdict::Indeterminate(_) => None,
-    }
-}
-
-/// The verdict of one effect.
-fn verdict_of(effect: Effects) -> Verdict {
-    let all = [Effect::Permit, Effect::Deny, Effect::Suspend];
-    all.into_iter().find(|one| effect.contains(*one)).map_or(Verdict::NotApplicable, Verdict::from)
 }
 
 impl Changed {

@@ -18,6 +18,7 @@ use durward_ir::question::{Glance, Number};
 
 use super::Diagram;
 use crate::Map;
+use crate::plain::{effects_of, verdict_of};
 
 /// What the lists of a diagram hold, made ready.
 #[derive(Debug, Default)]
@@ -377,21 +378,4 @@ impl Diagram {
 #[inline]
 fn is_unladen(laden: Effects, verdict: Verdict) -> bool {
     laden == Effects::NONE || effects_of(verdict).is_some_and(|effect| effect.bits() & laden.bits() == 0)
-}
-
-/// The effect of a verdict, or none; `None` of an error.
-fn effects_of(verdict: Verdict) -> Option<Effects> {
-    match verdict {
-        Verdict::Permit => Some(Effects::PERMIT),
-        Verdict::Deny => Some(Effects::DENY),
-        Verdict::Suspend => Some(Effects::SUSPEND),
-        Verdict::NotApplicable => Some(Effects::NONE),
-        Verdict::Indeterminate(_) => None,
-    }
-}
-
-/// The verdict of one effect.
-fn verdict_of(effect: Effects) -> Verdict {
-    let all = [Effect::Permit, Effect::Deny, Effect::Suspend];
-    all.into_iter().find(|one| effect.contains(*one)).map_or(Verdict::NotApplicable, Verdict::from)
 }

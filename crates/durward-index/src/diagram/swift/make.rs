@@ -1,11 +1,12 @@
 //! Making ready what the lists and sieves of a diagram hold.
 
-use durward_ir::combine::{Effects, PlainFold};
-use durward_ir::program::{ExprId, Node, NodeId, Program, Quick, Rule, Set};
+use durward_ir::combine::PlainFold;
+use durward_ir::program::{ExprId, Node, NodeId, Program, Quick, Rule};
 
 use super::{LISTS_MAX, Lookout, Mark, NUMBERS_MAX, PLACES_MAX, Swift, SwiftSet, Way};
 use crate::Map;
 use crate::diagram::{Branching, Diagram, Entry, Step};
+use crate::plain::laden;
 
 /// Where more than one child in so many needs the evaluator, or has something that goes along with it, most questions
 /// would be looked at in vain.
@@ -235,8 +236,4 @@ fn is_order_free(program: &Program) -> bool {
         Node::Set(set) => !matches!(PlainFold::of(set.algorithm), Some(PlainFold::First(_))),
         Node::Rule(_) => true,
     })
-}
-
-fn laden(set: &Set) -> Effects {
-    set.duties.iter().map(|duty| Effects::only(duty.on)).fold(Effects::NONE, Effects::union)
 }
