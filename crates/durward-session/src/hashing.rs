@@ -11,9 +11,8 @@ use std::{collections::HashMap, io, thread};
 use durward_identity::login::{Admission, Pool, PoolSettings, Ticket};
 use tokio::sync::oneshot;
 
-/// How nice threads that hash are to others, on Linux. To a thread that answers without a pause on the same core they leave 97 % of
-/// it, and do not keep it from answering more often than some ten times a second, for a few milliseconds each: at 10 it would
-/// be 90 %, and thirty times, which more than one answer in a hundred would feel. Where cores are free it changes nothing.
+/// How nice threads that hash are to others, on Linux: where they share a core with threads that answer without a pause, these get
+/// most of it (docs/performance.md, "A flood of logins"), and logins wait. Where cores are free it changes nothing.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 15;
 
