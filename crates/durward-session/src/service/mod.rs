@@ -184,6 +184,19 @@ impl Service {
         self.0.parts.sessions.gate() == Gate::Asking
     }
 
+    /// What validating needs besides the token: a permit where the mode asks the store for each. What is no token by its length is
+    /// refused before.
+    ///
+    /// # Errors
+    /// [`Refusal::Malformed`], and as [`Service::permit`].
+    pub async fn fresh(&self, token: &str) -> Result<Option<Fresh>, Refusal> {
+        if token.is_empty() || token.len() > TOKEN_LENGTH_MAX {
+            self.count(Counter::ValidationRefused);
+            return Err(Refusal::Malformed);
+        }
+        if self.asks_store() { self.permit().await.map(Some) } else { Ok(None) }
+    }
+
     /// Waits until this node knows everything that was acknowledged before. Those who wait at the same time share one question to the
     /// store.
     ///
@@ -232,11 +245,7 @@ impl Service {
     /// # Errors
     /// The token is refused.
     pub async fn validate(&self, token: &str, purpose: Purpose) -> Result<Who, Refusal> {
-        if token.is_empty() || token.len() > TOKEN_LENGTH_MAX {
-            self.count(Counter::ValidationRefused);
-            return Err(Refusal::Malformed);
-        }
-        let permit = if self.asks_store() { Some(self.permit().await?) } else { None };
+        let permit = self.fresh(token).await?;
         let mut scratch = Scratch::new();
         let claims = match permit {
             Some(permit) => self.validate_with(permit, token, purpose, &mut scratch),

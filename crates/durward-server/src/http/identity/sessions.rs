@@ -87,14 +87,11 @@ pub(super) async fn validate(asked: &Asked<'_>) -> Answered {
         None => asked.token()?,
     };
     let purpose = if touch { Purpose::Use } else { Purpose::Look };
-    let permit = match asked.service.asks_store() {
-        true => Some(asked.service.permit().await.map_err(|refusal| failed(&refusal.into()))?),
-        false => None,
-    };
     let mut scratch = Scratch::new();
-    let claims = match permit {
-        Some(permit) => asked.service.validate_with(permit, token, purpose, &mut scratch),
-        None => asked.service.validate_now(token, purpose, &mut scratch),
+    let claims = match asked.service.fresh(token).await {
+        Ok(Some(permit)) => asked.service.validate_with(permit, token, purpose, &mut scratch),
+        Ok(None) => asked.service.validate_now(token, purpose, &mut scratch),
+        Err(refusal) => Err(refusal),
     };
     match claims {
         Ok(claims) => ok(&Valid {
