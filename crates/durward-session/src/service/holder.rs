@@ -150,9 +150,9 @@ impl Service {
         let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
-            let attempt = service.attempt(&whose, address).await?;
-            service.check_code(&*users, &whose, &code, address, &attempt).await?;
-            service.throttle().succeeded(service.now(), &attempt);
+            let mut guess = service.attempt(&whose, address).await?;
+            service.check_code(&*users, &whose, &code, address, &mut guess).await?;
+            guess.succeeded();
             Ok(())
         });
         let checked = checked.await.unwrap_or(Err(Refused::Unknown));
@@ -201,7 +201,9 @@ fn of_step(refused: Refused) -> Failed {
     match refused {
         Refused::Wrong => Failed::Code,
         Refused::UnknownRealm => Failed::UnknownRealm,
-        Refused::Delayed { retry_after } | Refused::Busy { retry_after } => Failed::Delayed { retry_after },
+        Refused::Delayed { retry_after }
+        | Refused::Crowded { retry_after }
+        | Refused::Busy { retry_after } => Failed::Delayed { retry_after },
         Refused::Directory(error) => Failed::Directory(error),
         Refused::Unavailable(lack) => Failed::Unavailable(lack),
         Refused::UserFull | Refused::NodeFull | Refused::Unknown => Failed::Unknown,

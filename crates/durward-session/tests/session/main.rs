@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod audit;
+mod crowds;
 mod journal;
 mod login;
 mod names;
