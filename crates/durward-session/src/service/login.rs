@@ -7,9 +7,10 @@ use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::{Answer, Event, Lack};
 use durward_identity::session::{Full, Level, Properties, User};
 use durward_identity::user::{Account, Checked, Password, Why};
+use tokio::sync::oneshot;
 
 use super::Service;
-use super::turns::{Guess, Held};
+use super::turns::{Gone, Guess, Held};
 use crate::counters::Counter;
 use crate::directory::{DirectoryFault, UserDirectory};
 use crate::outcome::{Granted, Login, Refused};
@@ -81,14 +82,16 @@ struct Begin<'a> {
 }
 
 impl Service {
-    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it.
+    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it, once its
+    /// turn has come.
     ///
     /// # Errors
     /// He gets none; see [`Refused`] for what he is to be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
+        let (_here, gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in(request).await;
+            let result = service.log_in(request, gone).await;
             service.count_login(&result);
             result
         });
@@ -107,8 +110,9 @@ impl Service {
         properties: Properties,
     ) -> Result<Login, Refused> {
         let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
+        let (_here, gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in_with_code(&challenge, &code, address, properties).await;
+            let result = service.log_in_with_code(&challenge, &code, address, properties, gone).await;
             service.count_login(&result);
             result
         });
@@ -132,7 +136,7 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: Gone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_failure(None, address, "unknown realm").await;
@@ -143,7 +147,7 @@ impl Service {
             self.note_failure(None, address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(&user, address).await?;
+        let mut guess = self.attempt(&user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
@@ -195,13 +199,14 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
+        gone: Gone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_failure(None, address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(&user, address).await?;
+        let mut guess = self.attempt(&user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
@@ -222,8 +227,8 @@ impl Service {
     }
 
     /// Waits until he may try.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Guess, Refused> {
-        let (kind, refused) = match self.0.turns.attempt(&self.counted_as(user), address).await {
+    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Refused> {
+        let (kind, refused) = match self.0.turns.attempt(&self.counted_as(user), address, gone).await {
             Ok(guess) => return Ok(guess),
             Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
             Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),

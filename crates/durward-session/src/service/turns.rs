@@ -27,6 +27,9 @@ pub(super) enum Held {
     Crowded { retry_after: Duration },
 }
 
+/// Whoever asked is gone when its sender is. Logins go on to their end without him, but do not stand in line for him.
+pub(super) type Gone = oneshot::Receiver<()>;
+
 /// The throttle and who waits. Cloning shares them.
 #[derive(Clone)]
 pub(super) struct Turns(Arc<Inner>);
@@ -51,17 +54,21 @@ impl Turns {
         Turns(Arc::new(Inner { clock, held_max, queue: Mutex::new(queue) }))
     }
 
-    /// Waits until somebody may try.
+    /// Waits until somebody may try, or has gone.
     ///
     /// # Errors
     /// He may not.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Guess, Held> {
+    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Held> {
         let (place, turn) = match self.arrive(user, address)? {
             Arrived::Go(guess) => return Ok(guess.begun()),
             Arrived::Wait(place, turn) => (place, turn),
         };
         let _waiting = Waiting { turns: self, place };
-        match tokio::time::timeout(self.0.held_max, turn).await {
+        let told = tokio::select! {
+            told = tokio::time::timeout(self.0.held_max, turn) => told,
+            _ = gone => return Err(Held::Crowded { retry_after: COME_AGAIN }),
+        };
+        match told {
             Ok(Ok(Ok(guess))) => Ok(guess.begun()),
             Ok(Ok(Err(Delay { retry_after }))) => Err(Held::Delayed { retry_after }),
             // Each place is given a turn, so the sender is not dropped before.
@@ -204,6 +211,7 @@ mod tests {
     use super::*;
 
     const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
     /// On a clock that stands still.
     fn lasting(held_max: Duration) -> Turns {
@@ -222,9 +230,15 @@ mod tests {
     async fn full(turns: &Turns) -> Vec<Guess> {
         let mut guesses = Vec::new();
         while guesses.len() < 4 {
-            guesses.push(turns.attempt(&anna(), HOME).await.unwrap());
+            guesses.push(attempt(turns, HOME).await.unwrap());
         }
         guesses
+    }
+
+    /// An attempt of somebody who stays.
+    async fn attempt(turns: &Turns, address: IpAddr) -> Result<Guess, Held> {
+        let (_here, gone) = oneshot::channel();
+        turns.attempt(&anna(), address, gone).await
     }
 
     fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
@@ -235,9 +249,9 @@ mod tests {
     async fn a_waiter_who_goes_does_not_take_a_turn() {
         let turns = turns();
         let mut guesses = full(&turns).await;
-        let (user, mut waiting) = (anna(), Vec::new());
+        let mut waiting = Vec::new();
         for _ in 0..3 {
-            waiting.push(Box::pin(turns.attempt(&user, HOME)));
+            waiting.push(Box::pin(attempt(&turns, HOME)));
         }
         assert!(waiting.iter_mut().all(|waiter| is_waiting(waiter.as_mut())));
         assert_eq!(turns.waiting(), 3);
@@ -255,9 +269,8 @@ mod tests {
     async fn a_waiter_who_goes_in_the_moment_of_his_turn_gives_it_on() {
         let turns = turns();
         let mut guesses = full(&turns).await;
-        let user = anna();
-        let mut first = Box::pin(turns.attempt(&user, HOME));
-        let mut second = pin!(turns.attempt(&user, HOME));
+        let mut first = Box::pin(attempt(&turns, HOME));
+        let mut second = pin!(attempt(&turns, HOME));
         assert!(is_waiting(first.as_mut()) && is_waiting(second.as_mut()));
         guesses[0].succeeded();
         assert_eq!(turns.waiting(), 1);
@@ -265,16 +278,15 @@ mod tests {
         assert_eq!(turns.waiting(), 0);
         drop(second.await.unwrap());
         drop(guesses);
-        // The fourth failure is the first that delays.
-        assert!(matches!(turns.attempt(&user, HOME).await, Err(Held::Delayed { .. })));
+        // The fourth failure is the first that delays; at home he is known by now.
+        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(Held::Delayed { .. })));
     }
 
     #[tokio::test]
     async fn who_does_not_say_what_came_of_it_has_failed() {
         let turns = turns();
         let guesses = full(&turns).await;
-        let user = anna();
-        let mut waiter = pin!(turns.attempt(&user, HOME));
+        let mut waiter = pin!(attempt(&turns, HOME));
         assert!(is_waiting(waiter.as_mut()));
         drop(guesses);
         let retry_after = Duration::from_secs(1);
@@ -285,7 +297,7 @@ mod tests {
     async fn nobody_waits_for_ever() {
         let turns = lasting(Duration::ZERO);
         let _guesses = full(&turns).await;
-        let held = turns.attempt(&anna(), HOME).await.map(drop);
+        let held = attempt(&turns, HOME).await.map(drop);
         assert_eq!(held, Err(Held::Crowded { retry_after: COME_AGAIN }));
         assert_eq!(turns.waiting(), 0);
     }

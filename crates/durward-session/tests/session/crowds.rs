@@ -185,3 +185,21 @@ async fn a_login_that_breaks_is_not_in_the_way_for_ever() {
     assert!(waiting.await.unwrap().is_ok());
     assert_eq!(crowd.service.logins_held(), 0);
 }
+
+/// Whose connection is gone does not take a place among those who wait.
+#[tokio::test]
+async fn who_does_not_wait_for_the_answer_does_not_stand_in_line() {
+    let crowd = Crowd::new().await;
+    let first = (0..USER_GUESSES).map(|_| crowd.login("anna", "secret", HOME)).collect();
+    crowd.has_come(USER_GUESSES, 0).await;
+    let gone: Vec<_> = (0..50).map(|_| crowd.login("anna", "other", HOME)).collect();
+    crowd.has_come(USER_GUESSES, 50).await;
+    let stays = crowd.login("anna", "secret", HOME);
+    crowd.has_come(USER_GUESSES, 51).await;
+    gone.iter().for_each(JoinHandle::abort);
+    crowd.has_come(USER_GUESSES, 1).await;
+    crowd.decide(200);
+    assert_eq!(counted(first).await, [USER_GUESSES, 0, 0]);
+    assert!(stays.await.unwrap().is_ok());
+    assert_eq!(crowd.guesses(), USER_GUESSES + 1);
+}

@@ -27,17 +27,13 @@ fn defaults() -> Throttle {
 }
 
 fn go(entry: Entry) -> Attempt {
-    match entry {
-        Entry::Go(attempt) => attempt,
-        other => panic!("{other:?}"),
-    }
+    let Entry::Go(attempt) = entry else { panic!("{entry:?}") };
+    attempt
 }
 
 fn wait(entry: Entry) -> Place {
-    match entry {
-        Entry::Wait(place) => place,
-        other => panic!("{other:?}"),
-    }
+    let Entry::Wait(place) = entry else { panic!("{entry:?}") };
+    place
 }
 
 /// Tries, and fails at once. Nobody else is there.
@@ -48,7 +44,7 @@ fn guess(throttle: &mut Throttle, now: Moment, user: &User, address: IpAddr) -> 
             Ok(())
         }
         Entry::Delayed(delay) => Err(delay),
-        other => panic!("{other:?}"),
+        entry @ (Entry::Wait(_) | Entry::Crowded) => panic!("{entry:?}"),
     }
 }
 
@@ -132,7 +128,7 @@ fn guesses_at_once_are_as_few_as_one_after_the_other() {
         match throttle.attempt(at(0), &anna(), address(number)) {
             Entry::Go(attempt) => tried.push(attempt),
             Entry::Wait(place) => places.push(place),
-            other => panic!("{other:?}"),
+            entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
         }
     }
     assert_eq!((tried.len(), places.len()), (4, 96));
@@ -155,7 +151,7 @@ fn right_logins_at_once_all_have_their_turn_in_order() {
         match throttle.attempt(at(0), &anna(), address(1)) {
             Entry::Go(attempt) => trying.push(attempt),
             Entry::Wait(place) => places.push(place),
-            other => panic!("{other:?}"),
+            entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
         }
     }
     let mut served = Vec::new();
@@ -196,7 +192,7 @@ fn many_users_at_once_behind_one_address_wait_for_each_other() {
         match throttle.attempt(at(0), &user(&format!("user{number}")), address(1)) {
             Entry::Go(attempt) => trying.push(attempt),
             Entry::Wait(_) => waiting += 1,
-            other => panic!("{other:?}"),
+            entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
         }
     }
     assert_eq!((trying.len(), waiting), (21, 279));
@@ -272,7 +268,9 @@ fn a_right_login_does_not_end_the_delay_of_an_address() {
         let name = user(&format!("user{number}"));
         match throttle.attempt(at(0), &name, address(1)) {
             Entry::Go(attempt) => drop(throttle.end(at(0), attempt, Outcome::Failed)),
-            other => assert!(number == 20 && matches!(other, Entry::Wait(_)), "{other:?}"),
+            entry @ (Entry::Wait(_) | Entry::Delayed(_) | Entry::Crowded) => {
+                assert!(number == 20 && matches!(entry, Entry::Wait(_)), "{entry:?}");
+            }
         }
     }
     let turns = throttle.end(at(0), own, Outcome::Succeeded);
