@@ -11,6 +11,7 @@ mod answers;
 mod auth;
 mod bundle_server;
 mod client;
+mod crowds;
 mod decider;
 mod hostile;
 mod identity;
