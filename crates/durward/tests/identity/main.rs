@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod attacks;
 mod caller;
 mod faults;
 mod ldap;
@@ -18,6 +19,8 @@ mod recovery;
 mod store_login;
 mod streams;
 
+#[path = "../../../durward-server/tests/server/attacks.rs"]
+mod attack_table;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
 #[path = "../../../durward-session/tests/support/nats_servers.rs"]
