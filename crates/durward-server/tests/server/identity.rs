@@ -192,6 +192,26 @@ fn a_cookie_is_set_when_asked_for_and_read_where_no_token_is_shown() {
 }
 
 #[test]
+fn the_cookie_is_kept_from_the_open_unless_a_setting_says_otherwise_and_that_shows() {
+    let attributes = |settings: &str| {
+        let server = start(settings);
+        let body = json!({ "user": "anna", "password": "secret", "cookie": true });
+        let reply = post(&server, "/v1/login", None, &body);
+        let attributes = reply.header("set-cookie").split_once("; ").unwrap().1.to_owned();
+        let token = reply.json()["token"].as_str().unwrap().to_owned();
+        let pair = format!("durward_session={token}");
+        let shown = [("Cookie", pair.as_str()), ("Content-Type", "application/json")];
+        let again = server.send("POST", "/v1/sessions/refresh", &shown, b"{}");
+        assert_eq!(again.header("set-cookie").split_once("; ").unwrap().1, attributes, "renewed");
+        (attributes, server.get("/health/ready").text().contains("identity.cookie_secure"))
+    };
+    // Without TLS here: a proxy may end it.
+    assert_eq!(attributes(""), ("Path=/; HttpOnly; SameSite=Strict; Secure".to_owned(), false));
+    let open = attributes("cookie_secure = false");
+    assert_eq!(open, ("Path=/; HttpOnly; SameSite=Strict".to_owned(), true));
+}
+
+#[test]
 fn a_session_is_a_subject_and_its_user_decides() {
     let server = start("");
     let (anna, berta) = (token(&server, "anna"), token(&server, "berta"));

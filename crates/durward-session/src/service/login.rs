@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::Service;
 use super::turns::{Gone, Guess, Held};
 use crate::counters::Counter;
-use crate::directory::{DirectoryFault, UserDirectory};
+use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
 use crate::settings::SecondStepPolicy;
 
@@ -264,23 +264,6 @@ impl Service {
         }
     }
 
-    pub(super) async fn check_code(
-        &self,
-        users: &dyn UserDirectory,
-        user: &User,
-        code: &str,
-        address: IpAddr,
-        guess: &mut Guess,
-    ) -> Result<(), Refused> {
-        let checked = users.check_code(self.now(), user, code).await;
-        if self.decided(checked, user, address, guess).await? {
-            return Ok(());
-        }
-        guess.failed();
-        self.note_failure(Some(user), address, words(Why::Code)).await;
-        Err(Refused::Wrong)
-    }
-
     async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
         let Begin { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
@@ -303,14 +286,16 @@ impl Service {
             Some(Answer::Full(Full::User)) => Refused::UserFull,
             Some(Answer::Full(Full::Node)) => Refused::NodeFull,
             Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
-            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Permit(_)) => Refused::Unknown,
+            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Used | Answer::Permit(_)) => {
+                Refused::Unknown
+            }
             None => Refused::Unavailable(Lack::Store),
         };
         self.note_failure(Some(&user), address, &refused.to_string()).await;
         Err(refused)
     }
 
-    async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
+    pub(super) async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
         let event = AuditEvent::new(Kind::LoginFailed).address(&address.to_string()).detail(why);
         let event = match user {
             Some(user) => event.of(user),
@@ -328,7 +313,7 @@ fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn words(why: Why) -> &'static str {
+pub(super) fn words(why: Why) -> &'static str {
     match why {
         Why::UnknownUser => "unknown user",
         Why::Password => "wrong password",

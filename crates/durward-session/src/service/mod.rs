@@ -1,6 +1,7 @@
 //! The service: what surfaces ask.
 
 mod administer;
+mod code;
 mod follow;
 mod holder;
 mod listing;
@@ -67,6 +68,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) secret: [u8; 32],
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
+    /// Whether there may be other nodes, each with users of its own.
+    pub(crate) is_shared: bool,
     pub(crate) questions: mpsc::Sender<Question>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
@@ -217,6 +220,7 @@ impl Service {
                 Answer::Token { .. }
                 | Answer::Done
                 | Answer::NoSession
+                | Answer::Used
                 | Answer::Full(_)
                 | Answer::Unavailable(_)
                 | Answer::Unknown,
@@ -313,6 +317,7 @@ impl Service {
             Some(Answer::Done | Answer::Token { .. } | Answer::Permit(_)) => Ok(()),
             Some(Answer::NoSession) => Err(Failed::NoSession),
             Some(Answer::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
+            Some(Answer::Used) => Err(Failed::Code),
             Some(Answer::Full(_) | Answer::Unknown) => Err(Failed::Unknown),
             None => Err(Failed::Unavailable(Lack::Store)),
         }
@@ -324,7 +329,9 @@ impl Service {
             Some(Answer::Token { token, .. }) => token,
             Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
             Some(Answer::Unknown | Answer::Full(_)) => return Err(Failed::Unknown),
-            Some(Answer::NoSession | Answer::Done | Answer::Permit(_)) => return Err(Failed::NoSession),
+            Some(Answer::NoSession | Answer::Used | Answer::Done | Answer::Permit(_)) => {
+                return Err(Failed::NoSession);
+            }
             None => return Err(Failed::Unavailable(Lack::Store)),
         };
         let session = self.known(who)?;

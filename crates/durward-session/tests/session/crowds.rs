@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::session::User;
+use durward_identity::session::{UsedCode, User};
 use durward_identity::user::{Account, Checked, Password, Why};
 use durward_session::{
     Answering, Builder, Login, LoginRequest, Refused, Running, Service, ServiceSettings, UserDirectory,
@@ -44,8 +44,8 @@ impl UserDirectory for Slow {
         Box::pin(async move { Ok(Some(Account::new(user))) })
     }
 
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, bool> {
-        Box::pin(async { Ok(false) })
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+        Box::pin(async { Ok(None) })
     }
 }
 

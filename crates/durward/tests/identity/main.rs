@@ -17,6 +17,7 @@ mod node;
 mod recovery;
 mod store_login;
 mod streams;
+mod tokens;
 
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
