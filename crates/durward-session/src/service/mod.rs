@@ -21,7 +21,7 @@ use durward_identity::Moment;
 use durward_identity::audit::AuditEvent;
 use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
-    Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
+    Claims, Fresh, Gate, Level, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
 };
 use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
@@ -323,8 +323,13 @@ impl Service {
         }
     }
 
-    /// Has a token made for a session that is there.
-    async fn retoken(&self, who: &Who, event: impl FnOnce(AskId) -> Event) -> Result<Granted, Failed> {
+    /// Has a token made for a session that is there, of the level of the one that was shown, or of the one that it is raised to.
+    async fn retoken(
+        &self,
+        who: &Who,
+        raised: Level,
+        event: impl FnOnce(AskId) -> Event,
+    ) -> Result<Granted, Failed> {
         let token = match self.ask(event).await {
             Some(Answer::Token { token, .. }) => token,
             Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
@@ -336,6 +341,7 @@ impl Service {
         };
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
+        let level = level.min(who.level).max(raised);
         Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
     }
 
