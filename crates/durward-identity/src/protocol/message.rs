@@ -47,6 +47,15 @@ pub enum Event {
         /// As in `Logout`.
         ask: AskId,
     },
+    /// What was given out for a while ends before: a token, whose name is no session's.
+    Recall {
+        /// As in `Logout`.
+        ask: AskId,
+        /// Its name.
+        id: SessionId,
+        /// When it would have ended.
+        ends: Moment,
+    },
     /// A session's level rises, or its properties change. Tokens keep the level they have: the answer is a new one.
     Change {
         /// Answered with a token.

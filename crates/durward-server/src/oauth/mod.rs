@@ -62,7 +62,8 @@ pub(crate) struct Surface {
     clients: Clients,
     keys: Keys,
     revoked: Arc<Revoked>,
-    has_sessions: bool,
+    /// Who knows of sessions, and what other nodes recalled.
+    service: Option<Service>,
 }
 
 /// A request that needs a client, with its body read and its client known.
@@ -114,7 +115,7 @@ impl Surface {
             keys: Keys::open(settings, source, now).map_err(wrong)?,
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             settings: settings.clone(),
-            has_sessions: service.is_some(),
+            service: service.cloned(),
         }))
     }
 }
@@ -162,7 +163,7 @@ async fn with_client(
     is_form(&head.headers)?;
     let form = Form::read(&body)?;
     let client = surface.clients.authenticate(shared, &head.headers, &form).await?;
-    let (now, service) = (moment((shared.clock)()), shared.service.as_ref());
+    let (now, service) = (moment((shared.clock)()), surface.service.as_ref());
     let asked = Asked { surface, service, client, form, now, address };
     match ask {
         Ask::Introspect => introspect::answer(&asked).await,

@@ -38,7 +38,7 @@ fn try_start(settings: &str) -> Result<TestServer, StartError> {
     TestServer::start_in(directory, settings)
 }
 
-fn start(more: &str) -> TestServer {
+pub(crate) fn start(more: &str) -> TestServer {
     let server = try_start(&format!("{SETTINGS}{more}")).unwrap();
     server.eventually("the node is ready", |server| server.get("/health/ready").status == 200);
     server.eventually("it has a key", |server| {
@@ -47,7 +47,7 @@ fn start(more: &str) -> TestServer {
     server
 }
 
-fn post(server: &TestServer, path: &str, token: Option<&str>, body: &Value) -> Reply {
+pub(crate) fn post(server: &TestServer, path: &str, token: Option<&str>, body: &Value) -> Reply {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut headers = vec![("Content-Type", "application/json")];
     headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));

@@ -12,6 +12,7 @@ mod attacks;
 mod auth;
 mod bundle_server;
 mod client;
+mod crowds;
 mod decider;
 mod hostile;
 mod identity;

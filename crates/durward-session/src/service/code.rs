@@ -3,13 +3,13 @@
 
 use std::net::IpAddr;
 
-use durward_identity::login::Attempt;
 use durward_identity::protocol::{Answer, Event, Lack};
 use durward_identity::session::{UsedCode, User};
 use durward_identity::user::Why;
 
 use super::Service;
 use super::login::words;
+use super::turns::Guess;
 use crate::directory::UserDirectory;
 use crate::outcome::Refused;
 
@@ -22,22 +22,23 @@ impl Service {
         user: &User,
         code: &str,
         address: IpAddr,
-        attempt: &Attempt,
+        guess: &mut Guess,
     ) -> Result<(), Refused> {
         if let Some(lack) = self.cannot_tell_codes() {
             // Before it is used up for nothing.
-            self.throttle().undecided(attempt);
+            guess.undecided();
             return Err(Refused::Unavailable(lack));
         }
         let checked = users.check_code(self.now(), user, code).await;
-        let Some(used) = self.decided(checked, user, address, attempt).await? else {
+        let Some(used) = self.decided(checked, user, address, guess).await? else {
+            guess.failed();
             self.note_failure(Some(user), address, words(Why::Code)).await;
             return Err(Refused::Wrong);
         };
         if !self.0.parts.is_shared {
             return Ok(());
         }
-        self.is_first(used, user, address, attempt).await
+        self.is_first(used, user, address, guess).await
     }
 
     /// What keeps this node from telling the others for sure. The other modes tell them as well as they can.
@@ -51,11 +52,12 @@ impl Service {
         code: UsedCode,
         user: &User,
         address: IpAddr,
-        attempt: &Attempt,
+        guess: &mut Guess,
     ) -> Result<(), Refused> {
         let refused = match self.ask(|ask| Event::UseCode { ask, code }).await {
             Some(Answer::Done) => return Ok(()),
             Some(Answer::Used) => {
+                guess.failed();
                 self.note_failure(Some(user), address, "a code that was used on another node").await;
                 return Err(Refused::Wrong);
             }
@@ -69,7 +71,7 @@ impl Service {
             ) => Refused::Unknown,
             None => Refused::Unavailable(Lack::Store),
         };
-        self.throttle().undecided(attempt);
+        guess.undecided();
         self.note_failure(Some(user), address, &refused.to_string()).await;
         Err(refused)
     }

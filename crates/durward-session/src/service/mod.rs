@@ -8,17 +8,17 @@ mod listing;
 mod login;
 mod names;
 mod standing;
+mod turns;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::audit::AuditEvent;
-use durward_identity::login::Throttle;
 use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
     Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
@@ -40,6 +40,8 @@ use crate::settings::ServiceSettings;
 /// How often it is looked whether there is a key yet.
 const KEY_PATIENCE: Duration = Duration::from_millis(5);
 
+use self::turns::Turns;
+
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
 
@@ -50,7 +52,7 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     parts: Parts,
     challenges: Challenges,
-    throttle: Mutex<Throttle>,
+    turns: Turns,
     asks: AtomicU64,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
@@ -79,11 +81,12 @@ pub(crate) struct Parts {
 impl Service {
     pub(crate) fn new(parts: Parts) -> Service {
         let challenges = Challenges::new(&parts.secret);
-        let throttle = Mutex::new(Throttle::new(parts.settings.throttle));
+        let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
+        let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let runtime = parts.runtime.clone();
-        let service = Service(Arc::new(Inner { parts, challenges, throttle, asks, stores, due, beginning }));
+        let service = Service(Arc::new(Inner { parts, challenges, turns, asks, stores, due, beginning }));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
         service
@@ -118,6 +121,11 @@ impl Service {
     pub fn login_load(&self) -> (usize, usize) {
         let loads = self.0.parts.realms.values().map(|users| users.load());
         loads.fold((0, 0), |(waiting, running), load| (waiting + load.0, running + load.1))
+    }
+
+    /// How many logins wait for what comes of others of the same user, or from the same address.
+    pub fn logins_held(&self) -> usize {
+        self.0.turns.waiting()
     }
 
     /// The names of the realms, in order.
@@ -329,10 +337,6 @@ impl Service {
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
         Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
-    }
-
-    fn throttle(&self) -> MutexGuard<'_, Throttle> {
-        self.0.throttle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self, counter: Counter) {

@@ -4,6 +4,7 @@
 
 mod audit;
 mod codes;
+mod crowds;
 mod journal;
 mod login;
 mod names;

@@ -18,6 +18,7 @@ mod node;
 mod recovery;
 mod store_login;
 mod streams;
+mod tokens;
 
 #[path = "../../../durward-server/tests/server/attacks.rs"]
 mod attack_table;

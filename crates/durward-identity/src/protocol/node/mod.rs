@@ -127,6 +127,9 @@ impl Node {
                 let before = self.stamps.next(now);
                 self.end_asked(now, ask, Revocation::All { before }, effects);
             }
+            Event::Recall { ask, id, ends } => {
+                self.end_asked(now, ask, Revocation::Ended { sessions: vec![(id, ends)] }, effects);
+            }
             Event::Change { ask, user, id, level, properties } => {
                 let answer = self.change(now, ask, user, id, (level, properties), effects);
                 answer_now(ask, answer, effects);
