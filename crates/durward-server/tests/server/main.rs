@@ -8,6 +8,7 @@
 )]
 
 mod answers;
+mod attacks;
 mod auth;
 mod bundle_server;
 mod client;
