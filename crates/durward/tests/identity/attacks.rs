@@ -46,10 +46,9 @@ async fn post(node: &Node, path: &str, token: &str, body: &Value) -> (u16, Strin
 }
 
 async fn token(node: &Node) -> String {
-    match node.login("anna", "secret").await {
-        Said::Yes(token) => token,
-        other => panic!("{other:?}"),
-    }
+    let said = node.login("anna", "secret").await;
+    let Said::Yes(token) = said else { panic!("{said:?}") };
+    token
 }
 
 async fn decision(node: &Node, token: &str) -> Value {
