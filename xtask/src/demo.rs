@@ -1,21 +1,29 @@
 //! The README's first command, as a reader would follow it: start the demo, type the curl lines it prints.
 
-use crate::process;
 use crate::release;
 use crate::report::Outcome;
 use crate::tools::CURL;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-/// How many curl lines the README promises.
-const CURL_LINES: usize = 3;
+/// What the curl lines that the README promises are answered with: first three questions, then a session from its login, which is
+/// not shown, to its logout, of which a live decision tells.
+const ANSWERS: [&str; 7] = [
+    r#""Decision":"Permit""#,
+    r#""Decision":"Deny""#,
+    r#""Obligations""#,
+    "",
+    r#""valid":true"#,
+    r#""decision":"PERMIT""#,
+    r#""decision":"DENY""#,
+];
 
-/// Longest from the start of the program to the last curl line.
-const START_S_MAX: u64 = 20;
+/// Longest from the start of the program to the last curl line, and from a line to its answer.
+const ANSWER_S_MAX: u64 = 20;
 
-/// Starts `durward demo`, reads its curl lines, runs each, wants a decision from each.
+/// Starts `durward demo`, reads its curl lines, types them one after the other, and wants an answer to each.
 pub(crate) fn check() -> Outcome {
     if let Err(missing) = CURL.get() {
         return Outcome::Skipped(missing);
@@ -39,15 +47,38 @@ pub(crate) fn check() -> Outcome {
 fn follow(demo: &mut Child) -> Result<usize, String> {
     let output = demo.stdout.take().ok_or("no output to read")?;
     let lines = curl_lines(&lines_of(output))?;
-    for line in &lines {
+    let mut shell = Command::new("sh");
+    let mut shell = shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start a shell: {error}"))?;
+    let result = type_in(&mut shell, &lines);
+    let ended = shell.kill().and_then(|()| shell.wait());
+    result.and(ended.map(|_| lines.len()).map_err(|error| format!("cannot end the shell: {error}")))
+}
+
+/// Types each line when the one before it was answered, as a person would: the token is kept in the shell.
+fn type_in(shell: &mut Child, lines: &[String]) -> Result<(), String> {
+    let mut input = shell.stdin.take().ok_or("no shell to type into")?;
+    let answers = lines_of(shell.stdout.take().ok_or("no answers to read")?);
+    for (line, wanted) in lines.iter().zip(ANSWERS) {
         println!("$ {line}");
-        let answer = process::output_of(Command::new("sh").args(["-c", line]))?;
-        println!("{}", answer.trim_end());
-        if !["Permit", "Deny", "NotApplicable"].iter().any(|decision| answer.contains(decision)) {
-            return Err(format!("no decision from `{line}`"));
+        // Most answers end without a line's end.
+        writeln!(input, "{line}\necho").map_err(|error| format!("cannot type `{line}`: {error}"))?;
+        let deadline = Instant::now() + Duration::from_secs(ANSWER_S_MAX);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let answer = answers
+                .recv_timeout(left)
+                .map_err(|_| format!("`{line}` was not answered with `{wanted}` within {ANSWER_S_MAX} s"))?;
+            println!("{answer}");
+            if answer.contains(wanted) {
+                break;
+            }
         }
     }
-    Ok(lines.len())
+    Ok(())
 }
 
 /// The demo's lines as they come, read by a thread so that a silent program can be given up on, and a talking one
@@ -65,18 +96,19 @@ fn lines_of(output: impl Read + Send + 'static) -> Receiver<String> {
 
 /// Collects the curl lines; one that ends in a backslash goes on in the next.
 fn curl_lines(lines: &Receiver<String>) -> Result<Vec<String>, String> {
-    let deadline = Instant::now() + Duration::from_secs(START_S_MAX);
+    let deadline = Instant::now() + Duration::from_secs(ANSWER_S_MAX);
+    let wanted = ANSWERS.len();
     let mut found: Vec<String> = Vec::new();
     let mut open: Option<String> = None;
-    while found.len() < CURL_LINES {
+    while found.len() < wanted {
         let left = deadline.saturating_duration_since(Instant::now());
         let line = lines.recv_timeout(left).map_err(|_| {
-            format!("the demo printed {} curl lines within {START_S_MAX} s, not {CURL_LINES}", found.len())
+            format!("the demo printed {} curl lines within {ANSWER_S_MAX} s, not {wanted}", found.len())
         })?;
         let line = line.trim();
         let text = match open.take() {
             Some(begun) => format!("{begun} {line}"),
-            None if line.starts_with("curl ") => line.to_owned(),
+            None if line.contains("curl ") && !line.starts_with('#') => line.to_owned(),
             None => continue,
         };
         match text.strip_suffix('\\') {
@@ -93,9 +125,9 @@ mod tests {
 
     #[test]
     fn curl_lines_may_be_continued() {
-        let text = "listening\n  curl a\n  curl b \\\n    -d c\nand\ncurl d\ncurl e\n";
+        let text = "listening\n  curl a\n# curl\n  T=$(curl b \\\n    -d c)\nand\ncurl d\ncurl e\ncurl f\ncurl g\ncurl h\ncurl i\n";
         let found = curl_lines(&lines_of(text.as_bytes())).unwrap();
-        assert_eq!(found, ["curl a", "curl b -d c", "curl d"]);
+        assert_eq!(found, ["curl a", "T=$(curl b -d c)", "curl d", "curl e", "curl f", "curl g", "curl h"]);
     }
 
     #[test]

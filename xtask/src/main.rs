@@ -47,6 +47,7 @@ cargo xtask <command>
   peers check            only compare decisions with the engines in Rust, on small scenarios
   sessions [FLAG...]     measure sessions on three nodes over three NATS servers, in each mode; the flags go to
                          `durward bench sessions`, such as --seconds 2 or --json
+  sessions ldap [FLAG..] measure logins and the study's mix of users in an OpenLDAP directory, on the node's core
 
 CI=true turns what would be skipped for want of a tool into a failure.";
 

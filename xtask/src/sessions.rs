@@ -4,6 +4,8 @@
 //! validation costs of a node is compared with that. Nothing is pinned, for seven processes and the load share the machine:
 //! the load sleeps while it has nothing to do, and what nodes took of the cores counts, not how long all took.
 
+mod ldap;
+
 use crate::process::{self, cargo, locked, run};
 use crate::release;
 use crate::tools::nats_server;
@@ -31,8 +33,11 @@ const START_TIME_MAX: Duration = Duration::from_secs(20);
 /// How often servers are started anew when another program took one of their ports meanwhile.
 const STARTS: usize = 5;
 
-/// `cargo xtask sessions [FLAG...]`: the flags go to `durward bench sessions`.
+/// `cargo xtask sessions [FLAG...]`, or `... ldap [FLAG...]`: the flags go to `durward bench sessions`.
 pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
+    if let ["ldap", rest @ ..] = words {
+        return ldap::run_alone(rest);
+    }
     let program = nats_server()?;
     run(cargo(&["build", "--release", "--package", "durward"]).args(locked()))?;
     let binary = release::binary()?;

@@ -1,7 +1,10 @@
 //! The operators' log: the one place that decides how its lines look.
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::settings::{LogFormat, LogLevel, LogSettings};
 
@@ -18,9 +21,15 @@ pub fn start_log(settings: &LogSettings) -> Result<(), Box<dyn std::error::Error
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
+    // The client of the session store says at `info` what the session service says itself, once and in its own words.
+    let of_store = if level == LevelFilter::INFO { LevelFilter::WARN } else { level };
+    let quiet = Targets::new().with_default(level).with_target("async_nats", of_store);
     let builder = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
     match settings.format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).try_init(),
+        LogFormat::Text => builder.finish().with(quiet).try_init()?,
+        LogFormat::Json => {
+            builder.json().flatten_event(true).with_current_span(false).finish().with(quiet).try_init()?;
+        }
     }
+    Ok(())
 }

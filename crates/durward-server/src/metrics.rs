@@ -143,6 +143,7 @@ struct IdentityMetrics {
     revoked: Gauge,
     waiting: Gauge,
     hashing: Gauge,
+    held: Gauge,
     unsent: Gauge,
     is_unready: Gauge,
 }
@@ -372,6 +373,7 @@ impl Metrics {
         self.identity.revoked.set(number(service.revoked_count()));
         self.identity.waiting.set(number(waiting));
         self.identity.hashing.set(number(hashing));
+        self.identity.held.set(number(service.logins_held()));
         self.identity.unsent.set(number(outlook.unsent));
         self.identity.is_unready.set(i64::from(outlook.lack.is_some()));
     }
@@ -398,6 +400,8 @@ impl IdentityMetrics {
         registry.register("sessions_revoked", "Revocations that are remembered", all.revoked.clone());
         registry.register("logins_waiting", "Logins that wait to be looked at", all.waiting.clone());
         registry.register("logins_hashing", "Logins being looked at", all.hashing.clone());
+        let help = "Logins that wait for what comes of others of their user or address";
+        registry.register("logins_held", help, all.held.clone());
         let help = "Records of sessions that the store does not have yet";
         registry.register("session_records_unsent", help, all.unsent.clone());
         let help = "1 while the node cannot promise what its mode promises";

@@ -124,7 +124,7 @@ impl Shared {
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
         let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
-        let oauth = oauth::Surface::new(&settings.oauth, clock(), service.as_ref())?.map(Arc::new);
+        let oauth = oauth::Surface::new(&settings, clock(), service.as_ref())?.map(Arc::new);
         let subjects = Subjects::new(service.as_ref(), oauth.as_ref(), &clock);
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
-use durward_identity::session::User;
+use durward_identity::session::{UsedCode, User};
 use durward_identity::user::{Account, Checked, Password, UserStore};
 use durward_identity::{IdentityError, Moment};
 
@@ -46,9 +46,15 @@ pub trait UserDirectory: Send + Sync {
     /// What is known of a user.
     fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>>;
 
-    /// Whether this is a code of the user's second step. It is used up by that. A directory that has no second steps says `false`;
-    /// then no account of its has one.
-    fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool>;
+    /// The code as one that is used, if this is one of the user's second step. It is used up by that, here and where others share
+    /// this directory; nodes that do not share it are told. A directory that has no second steps gives nothing; then no account of
+    /// its has one.
+    fn check_code<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        code: &'a str,
+    ) -> Answering<'a, Option<UsedCode>>;
 
     /// The store behind it, where that is on this machine, so that others may change it there: [`UserStore::catch_up`].
     fn store(&self) -> Option<Arc<dyn UserStore>> {
@@ -114,7 +120,12 @@ impl UserDirectory for Embedded {
     }
 
     /// Writes down that the code is used: on a thread, for the disk.
-    fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool> {
+    fn check_code<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        code: &'a str,
+    ) -> Answering<'a, Option<UsedCode>> {
         Box::pin(async move {
             let (user, code) = (user.clone(), code.to_owned());
             self.run(move |store| store.check_code(now, &user, &code)).await

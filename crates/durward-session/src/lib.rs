@@ -7,7 +7,7 @@
 //! ```text
 //!   surfaces ---> Service --- validate: Sessions, on the caller's thread, no waiting
 //!                    |
-//!                    |------- login: throttle, UserDirectory (hashing threads, or a network), second step, audit
+//!                    |------- login: throttle and its lines, UserDirectory (hashing threads, or a network), second step, audit
 //!                    |
 //!                    '------> driver (owns protocol::Node) --- Order ---> store (memory, journal, or a network)
 //!                                 ^------------ Event via NodeLink -----------'

@@ -49,6 +49,11 @@ pub enum Refused {
         /// For `Retry-After`.
         retry_after: Duration,
     },
+    /// Too many others of this user, or from this address, are not decided yet: to be tried again after this.
+    Crowded {
+        /// For `Retry-After`.
+        retry_after: Duration,
+    },
     /// Too many log in at once: to be tried again after this.
     Busy {
         /// For `Retry-After`.
@@ -77,6 +82,13 @@ impl fmt::Display for Refused {
             Refused::Busy { retry_after } => {
                 write!(f, "too many logins at once; try again in {} s", seconds(*retry_after))
             }
+            Refused::Crowded { retry_after } => {
+                let seconds = seconds(*retry_after);
+                write!(
+                    f,
+                    "too many logins of this user or from this address at once; try again in {seconds} s"
+                )
+            }
             Refused::UserFull => f.write_str("this user has as many sessions as he may; log out of one"),
             Refused::NodeFull => f.write_str("this node has as many sessions as it can; try another one"),
             Refused::Directory(_) => f.write_str("the user directory cannot be asked; try again later"),
@@ -94,7 +106,9 @@ impl Refused {
     /// When to try again, where that helps.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Refused::Delayed { retry_after } | Refused::Busy { retry_after } => Some(*retry_after),
+            Refused::Delayed { retry_after }
+            | Refused::Crowded { retry_after }
+            | Refused::Busy { retry_after } => Some(*retry_after),
             Refused::Directory(_) | Refused::Unavailable(_) | Refused::Unknown => {
                 Some(Duration::from_secs(1))
             }

@@ -6,6 +6,10 @@ use durward_identity::login::{PoolSettings, ThrottleSettings};
 use durward_identity::protocol::NodeSettings;
 use durward_identity::session::{Level, SessionSettings};
 
+/// How long a login is held up, unless the settings say otherwise: above what some hundred logins of one user take whose passwords
+/// are hashed, and as long as a server waits for a request.
+const HELD_S_MAX: u64 = 10;
+
 /// When those who have a second step must take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SecondStepPolicy {
@@ -25,6 +29,8 @@ pub struct ServiceSettings {
     pub session: SessionSettings,
     /// Who has to wait before he tries again.
     pub throttle: ThrottleSettings,
+    /// How long a login waits for what comes of others of its user, or from its address. Default: 10 seconds.
+    pub held_max: Duration,
     /// How many passwords are hashed at once. [`crate::Embedded`] is made with it.
     pub pool: PoolSettings,
     /// The group whose members administer: those of the root realm `/` every realm, others their own. Default:
@@ -49,6 +55,7 @@ impl Default for ServiceSettings {
             node: NodeSettings::default(),
             session: SessionSettings::default(),
             throttle: ThrottleSettings::default(),
+            held_max: Duration::from_secs(HELD_S_MAX),
             pool: PoolSettings::default(),
             administrators_group: "administrators".to_owned(),
             settable_properties: Vec::new(),

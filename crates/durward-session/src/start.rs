@@ -111,6 +111,7 @@ impl Builder {
         let sessions = Arc::new(Sessions::new(settings.session.clone()));
         let cluster = ClusterKey::new(secret)?;
         let node = Node::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
+        let is_shared = store.is_shared();
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
         let (link, told) = NodeLink::new();
@@ -150,6 +151,7 @@ impl Builder {
             clock,
             secret,
             realms,
+            is_shared,
             questions,
             listeners,
             outlook: seen,

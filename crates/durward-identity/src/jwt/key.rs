@@ -38,6 +38,17 @@ impl Algorithm {
     }
 }
 
+const RSA_IS_BROUGHT: &str =
+    "keys for RS256 are brought, not made: `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072`";
+
+/// What stands in PKCS #8 before the 32 bytes of a key of Ed25519 (RFC 8410, 7; RFC 8032, 5.1.5: any bytes are a key).
+const ED25519_PKCS8: &[u8] = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+
+/// What stands in PKCS #8 before the 32 bytes of a key of P-256, and between those and its point (RFC 5208; RFC 5915, 3).
+const P256_PKCS8: &[u8] = b"\x30\x81\x87\x02\x01\x00\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\
+    \x04\x6d\x30\x6b\x02\x01\x01\x04\x20";
+const P256_PKCS8_POINT: &[u8] = b"\xa1\x44\x03\x42\x00";
+
 enum Pair {
     Ed25519(Ed25519KeyPair),
     P256(EcdsaKeyPair),
@@ -65,13 +76,30 @@ impl SigningKey {
             Algorithm::Es256 => {
                 EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).map_err(failed)?
             }
-            Algorithm::Rs256 => {
-                return Err(IdentityError::new(
-                    "keys for RS256 are brought, not made: `openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072`",
-                ));
-            }
+            Algorithm::Rs256 => return Err(IdentityError::new(RSA_IS_BROUGHT)),
         };
         SigningKey::from_pkcs8(der.as_ref())
+    }
+
+    /// The key of 32 secret bytes: whoever has them comes to the same one, so that nodes need not tell it each other. Bytes that are no
+    /// number of the curve, one in four billion, are digested until they are.
+    ///
+    /// # Errors
+    /// RSA, which takes an own key.
+    pub fn of_secret(algorithm: Algorithm, secret: &[u8; 32]) -> Result<SigningKey, IdentityError> {
+        match algorithm {
+            Algorithm::EdDsa => SigningKey::from_pkcs8(&[ED25519_PKCS8, secret].concat()),
+            Algorithm::Es256 => {
+                let again = |secret: &[u8; 32]| digest(&SHA256, secret).as_ref().try_into().ok();
+                let key = std::iter::successors(Some(*secret), again)
+                    .find_map(|secret| p256::ecdsa::SigningKey::from_slice(&secret).ok());
+                let key = key.ok_or_else(|| IdentityError::new("no key of P-256 could be made"))?;
+                let point = key.verifying_key().to_sec1_point(false);
+                let der = [P256_PKCS8, &key.to_bytes(), P256_PKCS8_POINT, point.as_bytes()].concat();
+                SigningKey::from_pkcs8(&der)
+            }
+            Algorithm::Rs256 => failed(RSA_IS_BROUGHT),
+        }
     }
 
     /// Reads a private key: PKCS #8 as PEM, unencrypted, of any of the algorithms.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::outbox::RecordId;
-use crate::session::{Fresh, Full, Level, Properties, Record, Revocation, SessionId, User};
+use crate::session::{Fresh, Full, Level, Properties, Record, Revocation, SessionId, UsedCode, User};
 use crate::{IdentityError, Moment};
 
 /// What names a question of the driver's, in its answer. The driver chooses it.
@@ -47,6 +47,15 @@ pub enum Event {
         /// As in `Logout`.
         ask: AskId,
     },
+    /// What was given out for a while ends before: a token, whose name is no session's.
+    Recall {
+        /// As in `Logout`.
+        ask: AskId,
+        /// Its name.
+        id: SessionId,
+        /// When it would have ended.
+        ends: Moment,
+    },
     /// A session's level rises, or its properties change. Tokens keep the level they have: the answer is a new one.
     Change {
         /// Answered with a token.
@@ -68,6 +77,13 @@ pub enum Event {
         user: User,
         /// Which.
         id: SessionId,
+    },
+    /// A directory took a code of a second step: whether it was good until now, wherever else it may have been used.
+    UseCode {
+        /// Answered with `Done` by whoever is the first as surely as the mode promises, with `Used` to everybody else.
+        ask: AskId,
+        /// The code.
+        code: UsedCode,
     },
     /// A validation asks for a permit, in the mode `assured-read`.
     Validate {
@@ -193,12 +209,14 @@ pub enum Answer {
     Permit(Fresh),
     /// There is no such session.
     NoSession,
+    /// The code was used before.
+    Used,
     /// There may not be one more session.
     Full(Full),
     /// It cannot be done now, and was not.
     Unavailable(Lack),
     /// The store did not say in time whether it has it. A logout has been done here and is still on its way; a login comes to
-    /// nothing.
+    /// nothing; a code is used up, and gives nothing.
     Unknown,
 }
 

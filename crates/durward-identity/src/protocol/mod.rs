@@ -4,6 +4,9 @@
 //! or so what time it is ([`Event::Tick`]). Validations do not pass through it, save for the permits of `assured-read`: all threads
 //! share the [`Sessions`](crate::session::Sessions) that the node changes.
 //!
+//! Codes of second steps travel with the sessions ([`Event::UseCode`]): nodes may have a copy of the users each, and a code is good
+//! once for all of them. In the assured modes, of several records that use one code the first in the store's order counts.
+//!
 //! What a store must do, for [`Effect::Store`] and the events that come back: keep records in one order, each with a number
 //! that grows, and send them in that order (what is lost on the way is noticed); take a record only once when it comes again with the same [`RecordId`] within two minutes; acknowledge only what a majority
 //! has; answer [`Effect::AskLast`] with the number of the last record that was acknowledged before it answers, by the word of
@@ -17,6 +20,7 @@ mod outbox;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod used;
 
 pub use message::{Answer, AskId, Effect, Event, Lack, Outlook};
 pub use node::Node;

@@ -37,6 +37,11 @@ pub(super) enum Then {
         deadline: Moment,
         live: Live,
     },
+    /// Somebody waits to hear whether the store has nothing before it that used up the same code.
+    First {
+        ask: AskId,
+        deadline: Moment,
+    },
     /// Nobody waits for the token any more: the session must end.
     End {
         live: Live,
@@ -147,7 +152,7 @@ impl Outbox {
         let mut late = Vec::new();
         for pending in self.pending.values_mut() {
             pending.then = match std::mem::replace(&mut pending.then, Then::Nothing) {
-                Then::Say { ask, deadline } if deadline <= now => {
+                Then::Say { ask, deadline } | Then::First { ask, deadline } if deadline <= now => {
                     late.push(ask);
                     Then::Nothing
                 }
@@ -155,7 +160,11 @@ impl Outbox {
                     late.push(ask);
                     Then::End { live }
                 }
-                then @ (Then::Nothing | Then::Say { .. } | Then::Token { .. } | Then::End { .. }) => then,
+                then @ (Then::Nothing
+                | Then::Say { .. }
+                | Then::First { .. }
+                | Then::Token { .. }
+                | Then::End { .. }) => then,
             };
         }
         late

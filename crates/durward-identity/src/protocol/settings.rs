@@ -18,7 +18,7 @@ pub enum Mode {
 
 impl Mode {
     /// Whether logins and logouts wait for the store.
-    pub(super) fn is_assured(self) -> bool {
+    pub fn is_assured(self) -> bool {
         match self {
             Mode::None | Mode::BestEffort => false,
             Mode::AssuredWrite | Mode::AssuredRead => true,

@@ -15,7 +15,7 @@ pub use name::{
     Level, PROPERTIES_BYTES_MAX, PROPERTIES_MAX, Properties, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId,
     User,
 };
-pub use record::{ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch};
+pub use record::{ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch, UsedCode};
 pub use sessions::{Fresh, Full, Gate, Purpose, SessionSettings, Sessions};
 pub(crate) use shard::Standing;
 pub use shard::{LimitPolicy, Session};

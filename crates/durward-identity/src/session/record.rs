@@ -83,6 +83,23 @@ pub struct Touch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedKey(pub Vec<u8>);
 
+/// A code of a second step that was used: what other nodes must know to refuse it. It holds neither the code nor what would help to
+/// guess it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UsedCode {
+    /// One that a device showed. It uses up those that the device showed before.
+    Device {
+        /// Whose.
+        user: User,
+        /// When the device began to show it, by the device's clock.
+        since: Moment,
+        /// From when on nobody takes it any more, by the clock of whoever is shown it.
+        until: Moment,
+    },
+    /// A recovery code, by a name that is made of it and of its user. It is never good again.
+    Recovery([u8; 16]),
+}
+
 /// One thing that happened. The records of a store, applied in order, are the whole state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -105,6 +122,8 @@ pub enum Record {
     },
     /// A key is in use.
     Key(SealedKey),
+    /// A code of a second step was used.
+    Used(UsedCode),
 }
 
 impl Record {
@@ -155,6 +174,16 @@ impl Record {
                 to.byte(7);
                 to.bytes(sealed);
             }
+            Record::Used(UsedCode::Device { user, since, until }) => {
+                to.byte(9);
+                to.text(user.key());
+                to.u64(since.ms());
+                to.u64(until.ms());
+            }
+            Record::Used(UsedCode::Recovery(name)) => {
+                to.byte(10);
+                to.raw(name);
+            }
         }
         to.0
     }
@@ -199,6 +228,12 @@ fn read(from: &mut Reader<'_>) -> Option<Record> {
         }
         7 => Record::Key(SealedKey(from.bytes()?.to_vec())),
         8 => Record::Revoked(Revocation::Ended { sessions: read_ended(from)? }),
+        9 => {
+            let user = User::of_key(from.text()?)?;
+            let (since, until) = (Moment::from_ms(from.u64()?), Moment::from_ms(from.u64()?));
+            Record::Used(UsedCode::Device { user, since, until })
+        }
+        10 => Record::Used(UsedCode::Recovery(from.array()?)),
         _ => return None,
     };
     from.end()?;
@@ -293,6 +328,8 @@ mod tests {
             Record::Revoked(Revocation::All { before: stamp }),
             Record::Revoked(Revocation::Ended { sessions: vec![(id, ends)] }),
             Record::Touched(vec![touch.clone(), touch]),
+            Record::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
+            Record::Used(UsedCode::Recovery([8; 16])),
             Record::Changed { user, id, level: Level(3), properties },
             Record::Key(SealedKey(vec![1, 2, 3])),
         ]

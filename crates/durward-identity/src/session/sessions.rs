@@ -264,6 +264,11 @@ impl Sessions {
             || part.get(id).is_none() && part.is_revoked(user.key(), stamp)
     }
 
+    /// Whether what has this name, a session or another thing that is good for a while, was ended before its time.
+    pub fn is_ended(&self, id: SessionId) -> bool {
+        self.ended.contains(id)
+    }
+
     /// Some sessions that are wanted, at most so many. Takes the locks of the table's parts one after the other.
     pub fn some(&self, max: usize, wanted: impl Fn(&User, &Session) -> bool) -> Vec<(User, Session)> {
         let mut found = Vec::new();

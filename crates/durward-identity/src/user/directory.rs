@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::account::{Account, SecondStep};
 use super::password::{Compared, HashCosts, Password, StoredPassword};
 use super::shared::{Held, News, Shared};
+use super::totp::RecoveryCodes;
 use super::{Change, Checked, UserStore, Why};
 use crate::entropy::Entropy;
 use crate::error::failed;
-use crate::session::User;
+use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
 /// A journal is written anew when it has this many times more entries than there are users.
@@ -348,20 +349,24 @@ impl UserStore for Directory {
         Ok(self.table().users.get(user).cloned())
     }
 
-    fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<bool, IdentityError> {
+    fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<Option<UsedCode>, IdentityError> {
         // Two who come with the same code at the same moment: the second finds another step than he expects.
         let Some(second) = self.account(user)?.and_then(|account| account.second_step) else {
-            return Ok(false);
+            return Ok(None);
         };
-        let after = if let Some(step) = second.totp.check(now, code, second.used) {
-            SecondStep { used: Some(step), ..second.clone() }
+        let (after, used) = if let Some(step) = second.totp.check(now, code, second.used) {
+            let (since, until) = second.totp.times(step);
+            let used = UsedCode::Device { user: user.clone(), since, until };
+            (SecondStep { used: Some(step), ..second.clone() }, used)
         } else if let Some(recovery) = second.recovery.without(code) {
-            SecondStep { recovery, ..second.clone() }
+            let used = UsedCode::Recovery(RecoveryCodes::name_of(user, code));
+            (SecondStep { recovery, ..second.clone() }, used)
         } else {
-            return Ok(false);
+            return Ok(None);
         };
         let is_same = |account: &Account| account.second_step.as_ref() == Some(&second);
-        self.change(user, is_same, |account| account.second_step = Some(after.clone()))
+        let is_changed = self.change(user, is_same, |account| account.second_step = Some(after.clone()))?;
+        Ok(is_changed.then_some(used))
     }
 
     fn is_behind(&self) -> bool {

@@ -16,7 +16,7 @@ pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};
 
-use crate::session::User;
+use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
 /// What came of looking at a password.
@@ -59,12 +59,12 @@ pub trait UserStore: Send + Sync {
     /// The store cannot say at the moment.
     fn account(&self, user: &User) -> Result<Option<Account>, IdentityError>;
 
-    /// Whether this is a code of the user's second step, or one of the recovery codes. It is used up by that: the same code is refused
-    /// afterwards, also on other nodes that share the store.
+    /// The code as one that is used, if this is one of the user's second step or a recovery code. It is used up by that: the same
+    /// code is refused afterwards, also on other nodes that share the store. Nodes that do not share it tell each other of the code.
     ///
     /// # Errors
     /// The store cannot say at the moment, or cannot write down that the code is used. Nobody gets in then.
-    fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<bool, IdentityError>;
+    fn check_code(&self, now: Moment, user: &User, code: &str) -> Result<Option<UsedCode>, IdentityError>;
 
     /// Whether others may have changed something since [`UserStore::catch_up`]. It is quick, and asks no network. A store that is asked
     /// for everything anew each time has nothing to catch up with.

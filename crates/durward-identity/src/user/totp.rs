@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
+use crate::session::User;
 use crate::{IdentityError, Moment};
 
 /// How many recovery codes a user is given.
@@ -122,6 +123,12 @@ impl Totp {
         fitting.filter(is_new).max()
     }
 
+    /// When a device begins to show the code of a step, by its own clock; and from when on [`Totp::check`] does not take it any more.
+    pub(super) fn times(&self, step: u64) -> (Moment, Moment) {
+        let begin = |step: u64| Moment::from_ms(step.saturating_mul(self.period_s).saturating_mul(1000));
+        (begin(step), begin(step.saturating_add(1 + STEPS_OFF_MAX)))
+    }
+
     /// What a device reads to make the same codes: an address to be shown as a picture. It holds the secret.
     pub fn to_uri(&self, issuer: &str, account: &str) -> String {
         let Written { secret, algorithm, digits, period_s } = self.clone().into();
@@ -185,6 +192,13 @@ impl RecoveryCodes {
     /// How many are left.
     pub fn left(&self) -> usize {
         self.0.len()
+    }
+
+    /// What names a code once it is used. Who knows the name does not know the code, which has 80 random bits.
+    pub(super) fn name_of(user: &User, code: &str) -> [u8; 16] {
+        let said = format!("durward 1 recovery code\0{}\0{}", user.key(), hash_of(code));
+        let digest = digest::digest(&digest::SHA256, said.as_bytes());
+        digest.as_ref().first_chunk().copied().unwrap_or_default()
     }
 
     /// The codes that are left without this one, if it is one.
@@ -300,6 +314,30 @@ mod tests {
         assert_eq!(totp.check(at(30), &code, Some(used + 1)), None, "an older one after a newer one");
         assert_eq!(totp.check(at(0), "", None), None);
         assert_eq!(totp.check(at(0), &"0".repeat(1 << 20), None), None);
+    }
+
+    #[test]
+    fn nobody_takes_a_code_after_its_time() {
+        let at = |ms: u64| Moment::from_ms(1_700_000_010_000 + ms);
+        for period_s in [15, 30, 120] {
+            let totp = Totp::new(vec![7; 20], TotpAlgorithm::Sha1, 8, period_s).unwrap();
+            let step = totp.step(at(0));
+            let (since, until) = totp.times(step);
+            assert_eq!(totp.code(since), totp.code_of(step));
+            let before = |moment: Moment| Moment::from_ms(moment.ms() - 1);
+            assert_eq!(totp.code(before(since)), totp.code_of(step - 1));
+            assert_eq!(totp.check(before(until), &totp.code_of(step), None), Some(step));
+            assert_eq!(totp.check(until, &totp.code_of(step), None), None);
+        }
+    }
+
+    #[test]
+    fn a_recovery_code_has_one_name_however_it_is_typed_and_another_for_another_user() {
+        let [anna, berta] = ["anna", "berta"].map(|name| User::new("/", name).unwrap());
+        let name = RecoveryCodes::name_of(&anna, "ABCD-EFGH-IJKL-MNOP");
+        assert_eq!(name, RecoveryCodes::name_of(&anna, "abcdefgh ijklmnop"));
+        assert_ne!(name, RecoveryCodes::name_of(&berta, "ABCD-EFGH-IJKL-MNOP"));
+        assert_ne!(name, RecoveryCodes::name_of(&anna, "ABCD-EFGH-IJKL-MNOQ"));
     }
 
     #[test]

@@ -187,3 +187,39 @@ fn private_keys_are_in_no_key_set() {
     assert!(SigningKey::read("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----").is_err());
     assert!(SigningKey::read(&"x".repeat(1 << 20)).is_err());
 }
+
+/// Nodes of a cluster make their keys each by itself.
+#[test]
+fn whoever_has_the_secret_has_the_key() {
+    let thumb =
+        |secret: [u8; 32], algorithm| SigningKey::of_secret(algorithm, &secret).unwrap().id().to_owned();
+    for algorithm in [Algorithm::EdDsa, Algorithm::Es256] {
+        let key = || SigningKey::of_secret(algorithm, &[7; 32]).unwrap();
+        let token =
+            with(&SigningKeys::new(LIFETIME), key(), NOW).issue(NOW, request(), &SystemEntropy).unwrap();
+        let other = with(&SigningKeys::new(LIFETIME), key(), NOW);
+        assert_eq!(other.verify(NOW, &token, EXPECTED).unwrap().sub, "anna");
+        assert_ne!(thumb([7; 32], algorithm), thumb([8; 32], algorithm));
+        // As it lies in a file.
+        assert_eq!(SigningKey::from_pkcs8(key().expose()).unwrap().id(), key().id());
+    }
+    assert!(SigningKey::of_secret(Algorithm::Rs256, &[7; 32]).unwrap_err().to_string().contains("openssl"));
+    // RFC 8032, 7.1, test 2.
+    let secret = "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb";
+    let public = SigningKey::of_secret(Algorithm::EdDsa, &bytes(secret)).unwrap().to_jwk();
+    assert_eq!(public["x"], encoded("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"));
+    // The number 1 gives the curve's own point (SEC 2, 2.4.2). Neither 0 nor what is beyond the order is one.
+    let one = SigningKey::of_secret(Algorithm::Es256, &bytes(&format!("{:064x}", 1))).unwrap().to_jwk();
+    assert_eq!(one["x"], encoded("6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"));
+    assert_eq!(one["y"], encoded("4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"));
+    assert_ne!(thumb([0; 32], Algorithm::Es256), thumb([0xff; 32], Algorithm::Es256));
+}
+
+fn bytes(digits: &str) -> [u8; 32] {
+    let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();
+    std::array::from_fn(byte)
+}
+
+fn encoded(digits: &str) -> String {
+    URL_SAFE_NO_PAD.encode(bytes(digits))
+}

@@ -2,8 +2,9 @@
 
 use durward_session::identity::Moment;
 use durward_session::identity::jwt::Claims;
-use durward_session::identity::session::{SessionId, User};
+use durward_session::identity::session::{Refusal, SessionId, User};
 
+use super::revoked::name_of;
 use super::{Surface, subject};
 
 /// What a token says that is good and may name the subject of a decision.
@@ -19,12 +20,25 @@ pub(crate) struct Good {
 }
 
 impl Surface {
-    /// What a token says, if it was signed here, has not ended, was not recalled, and was given to a client that there is still.
+    /// Waits until this node knows every recall that was answered anywhere, where the mode promises that.
+    ///
+    /// # Errors
+    /// The node cannot say at the moment.
+    pub(crate) async fn catch_up(&self) -> Result<(), Refusal> {
+        match &self.service {
+            Some(service) if service.asks_store() => service.permit().await.map(drop),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What a token says, if it was signed in this cluster, has not ended, was not recalled, and was given to a client that there is still.
     pub(super) fn good(&self, token: &str, now: Moment) -> Option<Claims> {
         let claims = self.keys.verify(token, &self.issuer, now)?;
         // What a client was given that is no more is worth nothing either.
         self.clients.find(claims.client_id.as_deref()?)?;
-        (!self.revoked.contains(&claims.jti)).then_some(claims)
+        let is_recalled_elsewhere =
+            self.service.as_ref().is_some_and(|service| service.is_recalled(name_of(&claims.jti)));
+        (!is_recalled_elsewhere && !self.revoked.contains(&claims.jti)).then_some(claims)
     }
 
     /// The same, for a decision: it must be for this server, or for an audience that `oauth.decision_audiences` names. Others could

@@ -23,6 +23,8 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
 /// What a token says, if it is good and the client may know.
 async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusal> {
     let surface = asked.surface;
+    let unavailable = |_| Refusal::unavailable("the token cannot be looked at; try again");
+    surface.catch_up().await.map_err(unavailable)?;
     let Some(claims) = surface.good(token, asked.now) else { return Ok(None) };
     let is_own = claims.client_id.as_deref() == Some(&asked.client.id);
     let is_for_it = claims.aud.iter().any(|audience| asked.client.serves.contains(audience));
@@ -35,8 +37,7 @@ async fn active(asked: &Asked<'_>, token: &str) -> Result<Option<Claims>, Refusa
     else {
         return Ok(None);
     };
-    let lives = service.lives(&user, id).await;
-    let lives = lives.map_err(|_| Refusal::unavailable("the session cannot be asked about; try again"))?;
+    let lives = service.lives(&user, id).await.map_err(unavailable)?;
     Ok(lives.then_some(claims))
 }
 

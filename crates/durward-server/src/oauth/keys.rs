@@ -1,8 +1,11 @@
-//! The keys that sign: for each algorithm one after the other, kept in a file.
+//! The keys that sign: for each algorithm one after the other, kept in a file; or made of the cluster's secret.
 //!
 //! A key is published `oauth.key_overlap_s` before it signs, so that those who keep the public keys for a while know it by then; and until
 //! the last token under it has ended. Whoever needs a key looks whether one is due; nothing runs in between. Servers that share the
 //! file take turns: the file is locked, read again, and written anew only by who finds a key due.
+//!
+//! Nodes of a cluster share no file. Each makes the same keys by itself, of the secret that they share and of the number of the period, so
+//! that a token of one is believed by all, and whoever asks any of them for the public keys gets those of all.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -15,7 +18,7 @@ use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use durward_session::identity::jwt::{Algorithm, Claims, Request, SigningKey, SigningKeys};
-use durward_session::identity::{IdentityError, Moment, SystemEntropy};
+use durward_session::identity::{CLOCK_SKEW_MAX, IdentityError, Moment, SystemEntropy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -35,6 +38,19 @@ const NAME: &str = "signing-keys.json";
 /// The keys of each algorithm.
 type Rings = Vec<(Algorithm, SigningKeys)>;
 
+/// Makes a secret of a purpose: the same for the same purpose, on all nodes.
+type Secrets = Box<dyn Fn(&str) -> [u8; 32] + Send + Sync>;
+
+/// Where keys come from.
+pub(super) enum Source {
+    /// They are made, and end with the process.
+    Process,
+    /// They are made, and lie in this directory.
+    Directory(PathBuf),
+    /// They follow from the cluster's secret.
+    Cluster(Secrets),
+}
+
 /// The keys in use.
 pub(super) struct Keys {
     period: Duration,
@@ -43,7 +59,7 @@ pub(super) struct Keys {
     /// What keys are made for.
     made: Vec<Algorithm>,
     first: Algorithm,
-    path: Option<PathBuf>,
+    source: Source,
     rings: ArcSwap<Rings>,
     /// Held by who looks whether a key is due.
     looking: Mutex<()>,
@@ -72,7 +88,7 @@ impl Keys {
     ///
     /// # Errors
     /// A file that cannot be used, or that others than its owner may read.
-    pub(super) fn open(settings: &OauthSettings, now: Moment) -> Result<Keys, IdentityError> {
+    pub(super) fn open(settings: &OauthSettings, source: Source, now: Moment) -> Result<Keys, IdentityError> {
         let lifetime = settings.token_lifetime();
         let all = settings.algorithms.iter().map(|algorithm| algorithm.of_keys());
         let Some(first) = all.clone().next() else { return Err(IdentityError::new("no algorithm is named")) };
@@ -80,17 +96,13 @@ impl Keys {
         if settings.algorithms.contains(&TokenAlgorithm::Rs256) {
             rings.push((Algorithm::Rs256, brought(&settings.rs256_key_paths, lifetime, now)?));
         }
-        if let Some(data) = &settings.data {
-            fs::create_dir_all(data)
-                .map_err(|error| IdentityError::new(format!("cannot make `{}`: {error}", data.display())))?;
-        }
         let keys = Keys {
             period: Duration::from_secs(settings.key_period_s),
             overlap: Duration::from_secs(settings.key_overlap_s),
             lifetime,
             made: all.filter(|algorithm| *algorithm != Algorithm::Rs256).collect(),
             first,
-            path: settings.data.as_ref().map(|data| data.join(NAME)),
+            source,
             rings: ArcSwap::from_pointee(rings),
             looking: Mutex::new(()),
             look_at: AtomicU64::new(0),
@@ -132,40 +144,86 @@ impl Keys {
         }
     }
 
-    /// Reads the file, makes what is due, and writes it down before it is used.
+    /// Sees to it that there are the keys of this moment.
     fn look(&self, now: Moment) -> Result<(), IdentityError> {
         let known = self.rings.load_full();
-        let found = match &self.path {
-            Some(path) => read(path)?,
-            None => Vec::new(),
-        };
         let mut rings = Rings::new();
-        let mut is_new = false;
         for algorithm in &self.made {
-            let known = known.iter().find(|(other, _)| other == algorithm).map(|(_, ring)| ring.clone());
-            let mut ring = known.unwrap_or(SigningKeys::new(self.lifetime));
-            for kept in &found {
-                let (key, from) = (kept.key()?, Moment::from_ms(kept.signs_from));
-                let is_known = ring.iter().any(|(_, other)| other.id() == key.id());
-                if key.algorithm() == *algorithm && !is_known {
-                    ring = ring.with(key, from, now)?;
+            let ring = known.iter().find(|(other, _)| other == algorithm).map(|(_, ring)| ring.clone());
+            rings.push((*algorithm, ring.unwrap_or(SigningKeys::new(self.lifetime))));
+        }
+        match &self.source {
+            Source::Process => {
+                self.make_due(&mut rings, now)?;
+            }
+            Source::Directory(data) => self.look_into(&data.join(NAME), &mut rings, now)?,
+            Source::Cluster(secrets) => {
+                for (algorithm, ring) in &mut rings {
+                    self.follow(secrets, *algorithm, ring, now)?;
                 }
             }
-            if let Some(from) = self.due(&ring, now) {
-                let key = SigningKey::generate(*algorithm)?;
-                tracing::info!(algorithm = algorithm.name(), key = key.id(), "a new signing key");
-                ring = ring.with(key, from, now)?;
-                is_new = true;
-            }
-            rings.push((*algorithm, ring));
-        }
-        if let (Some(path), true) = (&self.path, is_new) {
-            write(path, &rings)
-                .map_err(|error| IdentityError::new(format!("cannot write `{}`: {error}", path.display())))?;
         }
         rings.extend(known.iter().filter(|(algorithm, _)| *algorithm == Algorithm::Rs256).cloned());
         self.rings.store(Arc::new(rings));
         Ok(())
+    }
+
+    /// The keys of all periods in which tokens may live that live now, and of the next one when it is near.
+    fn follow(
+        &self,
+        secrets: &Secrets,
+        algorithm: Algorithm,
+        ring: &mut SigningKeys,
+        now: Moment,
+    ) -> Result<(), IdentityError> {
+        let period = self.period.as_secs().max(1);
+        let seconds = |time: Moment| time.ms() / 1000;
+        let first =
+            seconds(now).saturating_sub(self.lifetime.as_secs() + 2 * CLOCK_SKEW_MAX.as_secs()) / period;
+        let last = seconds(now.plus(self.overlap)) / period;
+        for number in first..=last {
+            let from = Moment::from_ms(number * period * 1000);
+            if ring.iter().any(|(other, _)| other == from) {
+                continue;
+            }
+            let purpose = format!("oauth {} key {number} of {period} s", algorithm.name());
+            let key = SigningKey::of_secret(algorithm, &secrets(&purpose))?;
+            *ring = ring.with(key, from, now)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the file, makes what is due, and writes it down before it is used.
+    fn look_into(&self, path: &Path, rings: &mut Rings, now: Moment) -> Result<(), IdentityError> {
+        let found = read(path)?;
+        for (algorithm, ring) in &mut *rings {
+            for kept in &found {
+                let (key, from) = (kept.key()?, Moment::from_ms(kept.signs_from));
+                let is_known = ring.iter().any(|(_, other)| other.id() == key.id());
+                if key.algorithm() == *algorithm && !is_known {
+                    *ring = ring.with(key, from, now)?;
+                }
+            }
+        }
+        if self.make_due(rings, now)? {
+            write(path, rings)
+                .map_err(|error| IdentityError::new(format!("cannot write `{}`: {error}", path.display())))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the keys for which it is time. Whether there were any.
+    fn make_due(&self, rings: &mut Rings, now: Moment) -> Result<bool, IdentityError> {
+        let mut is_new = false;
+        for (algorithm, ring) in rings {
+            if let Some(from) = self.due(ring, now) {
+                let key = SigningKey::generate(*algorithm)?;
+                tracing::info!(algorithm = algorithm.name(), key = key.id(), "a new signing key");
+                *ring = ring.with(key, from, now)?;
+                is_new = true;
+            }
+        }
+        Ok(is_new)
     }
 
     /// From when on the next key is to sign, where it is time for one.
@@ -183,8 +241,8 @@ impl Keys {
     }
 
     fn lock_file(&self) -> Result<Option<File>, IdentityError> {
-        let Some(path) = &self.path else { return Ok(None) };
-        let path = path.with_extension("lock");
+        let Source::Directory(data) = &self.source else { return Ok(None) };
+        let path = data.join(NAME).with_extension("lock");
         private(OpenOptions::new().write(true).create(true).truncate(false))
             .open(&path)
             .map(Some)

@@ -24,7 +24,7 @@ pub(super) fn document(surface: &Surface) -> Answer {
         surface.settings.clients.iter().flat_map(|client| &client.scopes).collect();
     let authentication = json!(["client_secret_basic", "client_secret_post"]);
     let mut grants = vec!["client_credentials"];
-    if surface.has_sessions {
+    if surface.service.is_some() {
         grants.push("urn:ietf:params:oauth:grant-type:token-exchange");
     }
     let document: Value = json!({

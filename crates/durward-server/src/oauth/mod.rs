@@ -33,12 +33,12 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 
 use crate::http::{self, Answer};
-use crate::settings::{ConfigError, OauthClientSettings, OauthSettings};
+use crate::settings::{ConfigError, OauthClientSettings, OauthSettings, Settings};
 use crate::state::Shared;
 use clients::Clients;
 pub(crate) use decision::Good;
 use form::Form;
-use keys::Keys;
+use keys::{Keys, Source};
 use refusal::Refusal;
 use revoked::Revoked;
 
@@ -62,7 +62,8 @@ pub(crate) struct Surface {
     clients: Clients,
     keys: Keys,
     revoked: Arc<Revoked>,
-    has_sessions: bool,
+    /// Who knows of sessions, and what other nodes recalled.
+    service: Option<Service>,
 }
 
 /// A request that needs a client, with its body read and its client known.
@@ -81,10 +82,11 @@ impl Surface {
     /// # Errors
     /// Keys, secrets or a directory that cannot be used.
     pub(crate) fn new(
-        settings: &OauthSettings,
+        settings: &Settings,
         now: SystemTime,
         service: Option<&Service>,
     ) -> Result<Option<Surface>, ConfigError> {
+        let (settings, is_cluster) = (&settings.oauth, settings.identity.nats.is_some());
         let Some(issuer) = &settings.issuer else { return Ok(None) };
         let wrong =
             |error: IdentityError| ConfigError::of_setting("oauth", format!("cannot be used: {error}"));
@@ -95,13 +97,25 @@ impl Surface {
             return Err(ConfigError::of_setting("identity.realms", message));
         }
         let now = moment(now);
+        if let Some(data) = &settings.data {
+            let failed = |error| IdentityError::new(format!("cannot make `{}`: {error}", data.display()));
+            std::fs::create_dir_all(data).map_err(failed).map_err(wrong)?;
+        }
+        let source = match (service, &settings.data) {
+            (Some(service), _) if is_cluster => {
+                let service = service.clone();
+                Source::Cluster(Box::new(move |purpose| service.derive_key(purpose)))
+            }
+            (_, Some(data)) => Source::Directory(data.clone()),
+            (_, None) => Source::Process,
+        };
         Ok(Some(Surface {
             issuer: issuer.clone(),
             clients: Clients::new(&settings.clients)?,
-            keys: Keys::open(settings, now).map_err(wrong)?,
+            keys: Keys::open(settings, source, now).map_err(wrong)?,
             revoked: Arc::new(Revoked::open(settings.data.as_deref(), now).map_err(wrong)?),
             settings: settings.clone(),
-            has_sessions: service.is_some(),
+            service: service.cloned(),
         }))
     }
 }
@@ -149,7 +163,7 @@ async fn with_client(
     is_form(&head.headers)?;
     let form = Form::read(&body)?;
     let client = surface.clients.authenticate(shared, &head.headers, &form).await?;
-    let (now, service) = (moment((shared.clock)()), shared.service.as_ref());
+    let (now, service) = (moment((shared.clock)()), surface.service.as_ref());
     let asked = Asked { surface, service, client, form, now, address };
     match ask {
         Ask::Introspect => introspect::answer(&asked).await,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use durward_session::identity::Moment;
 use durward_session::identity::audit::{AuditEvent, Kind};
 use http_body_util::Full;
 use hyper::Response;
@@ -10,7 +11,7 @@ use hyper::header::{self, HeaderValue};
 
 use super::Asked;
 use super::refusal::Refusal;
-use super::revoked::NotRevoked;
+use super::revoked::{NotRevoked, name_of};
 use crate::http::Answer;
 
 /// A token that is none, or none any more, needs no recalling: that is no error (2.2).
@@ -37,6 +38,10 @@ pub(super) async fn answer(asked: &Asked<'_>) -> Result<Answer, Refusal> {
         Err(_) => return Err(Refusal::unavailable("it could not be done; try again")),
     }
     if let Some(service) = asked.service {
+        // Where sessions are shared, so is this. It is recalled here already.
+        let recalled =
+            service.recall(name_of(&claims.jti), Moment::from_ms(claims.exp.saturating_mul(1000))).await;
+        recalled.map_err(|_| Refusal::unavailable("other nodes could not be told; try again"))?;
         let event = AuditEvent::new(Kind::Revoked).address(&asked.address.to_string()).by(&asked.client.id);
         service.audit(event.detail(&format!("token {} for {}", claims.jti, claims.sub))).await;
     }

@@ -1,4 +1,5 @@
-//! The tokens that were recalled before their end, in memory and in a file.
+//! The tokens that were recalled before their end, in memory and in a file. Nodes that share sessions tell each other beside that, by the
+//! name that [`name_of`] gives.
 //!
 //! A line of the file is the second in which the token ends, a blank, and the token's name. Lines are only added; what has ended is left out
 //! when the file is written anew at the start.
@@ -9,7 +10,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use durward_session::identity::session::SessionId;
 use durward_session::identity::{IdentityError, Moment};
+use sha2::{Digest, Sha256};
 
 /// How many recalled tokens are remembered; beyond, none is recalled until some have ended. About 20 MiB.
 const REVOKED_TOKENS_MAX: usize = 100_000;
@@ -32,6 +35,14 @@ struct Inner {
 pub(super) enum NotRevoked {
     Full,
     Failed(io::Error),
+}
+
+/// What names a token among the nodes that share sessions, where it is told as a session that has ended is.
+pub(super) fn name_of(token: &str) -> SessionId {
+    let digest = Sha256::digest(format!("oauth token {token}"));
+    let mut name = [0; 16];
+    name.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+    SessionId(name)
 }
 
 impl Revoked {

@@ -109,7 +109,9 @@ impl From<Refused> for Refusal {
                 StatusCode::UNAUTHORIZED,
                 "Maximum Sessions Limit Reached or session quota has exhausted",
             ),
-            Refused::Delayed { .. } => Refusal::new(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
+            Refused::Delayed { .. } | Refused::Crowded { .. } => {
+                Refusal::new(StatusCode::TOO_MANY_REQUESTS, refused.to_string())
+            }
             Refused::Busy { .. }
             | Refused::NodeFull
             | Refused::Directory(_)

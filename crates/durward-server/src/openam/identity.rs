@@ -82,7 +82,9 @@ impl From<Refused> for Fault {
     fn from(refused: Refused) -> Fault {
         match &refused {
             Refused::Wrong | Refused::UnknownRealm | Refused::UserFull => Fault::credentials(),
-            Refused::Delayed { .. } => Fault::general(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
+            Refused::Delayed { .. } | Refused::Crowded { .. } => {
+                Fault::general(StatusCode::TOO_MANY_REQUESTS, refused.to_string())
+            }
             Refused::Busy { .. }
             | Refused::NodeFull
             | Refused::Directory(_)

@@ -112,6 +112,8 @@ pub struct IdentitySettings {
     pub key_period_s: u64,
     /// The cookie that a login sets when it is asked to. Default: `durward_session`.
     pub cookie_name: String,
+    /// Whether browsers send that cookie over TLS only. Default: true, also without TLS here: a proxy may end it.
+    pub cookie_secure: bool,
     /// The group whose members administer. Default: `administrators`.
     pub administrators_group: String,
     /// The properties that holders of sessions may set themselves. Default: none.
@@ -166,6 +168,7 @@ impl Default for IdentitySettings {
             sessions_max: session.sessions_max,
             key_period_s: NodeSettings::default().key_period.as_secs(),
             cookie_name: "durward_session".to_owned(),
+            cookie_secure: true,
             administrators_group: "administrators".to_owned(),
             settable_properties: Vec::new(),
             second_step: SecondStepAt::Login,
@@ -230,6 +233,9 @@ impl IdentitySettings {
         }
         if self.nats.as_ref().is_some_and(NatsStoreSettings::is_plain) {
             weak.push("`identity.nats`: sessions go over the network unencrypted; set `tls`".to_owned());
+        }
+        if self.is_on() && !self.cookie_secure {
+            weak.push("`identity.cookie_secure` is off: browsers send session tokens without TLS".to_owned());
         }
         weak
     }

@@ -142,7 +142,7 @@ impl Subjects {
                 Ok(Subject { user: Some(with_account(service, who, session, level).await?), good: None })
             }
             Shown::Jwt(token) => {
-                let good = self.good(token)?;
+                let good = self.good(token).await?;
                 let Some((user, id)) = &good.session else {
                     return Ok(Subject { user: None, good: Some(good) });
                 };
@@ -200,7 +200,7 @@ impl Subjects {
         let service = self.service.as_ref().ok_or(NotTaken::Refused);
         match shown {
             Shown::Session(token) => Ok(service?.validate(token, Purpose::Look).await.map(drop)?),
-            Shown::Jwt(token) => match &self.good(token)?.session {
+            Shown::Jwt(token) => match &self.good(token).await?.session {
                 None => Ok(()),
                 Some((user, id)) if service?.lives(user, *id).await? => Ok(()),
                 Some(_) => Err(NotTaken::Refused),
@@ -208,10 +208,11 @@ impl Subjects {
         }
     }
 
-    fn good(&self, token: &str) -> Result<Good, NotTaken> {
+    async fn good(&self, token: &str) -> Result<Good, NotTaken> {
+        let oauth = self.oauth.as_ref().ok_or(NotTaken::Refused)?;
+        oauth.catch_up().await?;
         let since = (self.clock)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let now = Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-        let oauth = self.oauth.as_ref().ok_or(NotTaken::Refused)?;
         oauth.of_decision(token, now).ok_or(NotTaken::Refused)
     }
 }

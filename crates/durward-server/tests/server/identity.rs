@@ -38,7 +38,7 @@ fn try_start(settings: &str) -> Result<TestServer, StartError> {
     TestServer::start_in(directory, settings)
 }
 
-fn start(more: &str) -> TestServer {
+pub(crate) fn start(more: &str) -> TestServer {
     let server = try_start(&format!("{SETTINGS}{more}")).unwrap();
     server.eventually("the node is ready", |server| server.get("/health/ready").status == 200);
     server.eventually("it has a key", |server| {
@@ -47,7 +47,7 @@ fn start(more: &str) -> TestServer {
     server
 }
 
-fn post(server: &TestServer, path: &str, token: Option<&str>, body: &Value) -> Reply {
+pub(crate) fn post(server: &TestServer, path: &str, token: Option<&str>, body: &Value) -> Reply {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut headers = vec![("Content-Type", "application/json")];
     headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
@@ -189,6 +189,26 @@ fn a_cookie_is_set_when_asked_for_and_read_where_no_token_is_shown() {
     assert_eq!(shown.status, 200);
     let other = server.send("GET", "/v1/session", &[("Cookie", pair), ("Authorization", "Bearer x")], b"");
     assert_eq!(other.status, 401, "the token that is shown counts");
+}
+
+#[test]
+fn the_cookie_is_kept_from_the_open_unless_a_setting_says_otherwise_and_that_shows() {
+    let attributes = |settings: &str| {
+        let server = start(settings);
+        let body = json!({ "user": "anna", "password": "secret", "cookie": true });
+        let reply = post(&server, "/v1/login", None, &body);
+        let attributes = reply.header("set-cookie").split_once("; ").unwrap().1.to_owned();
+        let token = reply.json()["token"].as_str().unwrap().to_owned();
+        let pair = format!("durward_session={token}");
+        let shown = [("Cookie", pair.as_str()), ("Content-Type", "application/json")];
+        let again = server.send("POST", "/v1/sessions/refresh", &shown, b"{}");
+        assert_eq!(again.header("set-cookie").split_once("; ").unwrap().1, attributes, "renewed");
+        (attributes, server.get("/health/ready").text().contains("identity.cookie_secure"))
+    };
+    // Without TLS here: a proxy may end it.
+    assert_eq!(attributes(""), ("Path=/; HttpOnly; SameSite=Strict; Secure".to_owned(), false));
+    let open = attributes("cookie_secure = false");
+    assert_eq!(open, ("Path=/; HttpOnly; SameSite=Strict".to_owned(), true));
 }
 
 #[test]

@@ -8,9 +8,11 @@
 )]
 
 mod answers;
+mod attacks;
 mod auth;
 mod bundle_server;
 mod client;
+mod crowds;
 mod decider;
 mod hostile;
 mod identity;

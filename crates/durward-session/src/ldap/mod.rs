@@ -26,7 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_identity::session::User;
+use durward_identity::session::{UsedCode, User};
 use durward_identity::user::{Account, Checked, Password, Why};
 use durward_identity::{Entropy, IdentityError, Moment, SystemEntropy};
 use ldap3::{Scope, SearchEntry};
@@ -104,8 +104,8 @@ impl UserDirectory for LdapDirectory {
     }
 
     /// Directories have no second steps.
-    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, bool> {
-        Box::pin(async { Ok(false) })
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+        Box::pin(async { Ok(None) })
     }
 
     fn folded(&self, name: &str) -> Option<String> {

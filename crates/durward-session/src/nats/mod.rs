@@ -94,6 +94,10 @@ impl Store for Nats {
         "nats"
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
         Box::pin(work(*self, orders, node))
     }

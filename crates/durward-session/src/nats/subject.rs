@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::protocol::RecordId;
-use durward_identity::session::{Record, Revocation};
+use durward_identity::session::{Record, Revocation, UsedCode};
 
 use super::settings::{Retention, SLACK};
 
@@ -44,6 +44,7 @@ impl Subjects {
             Record::Touched(_) => "touch",
             Record::Changed { .. } => "change",
             Record::Key(_) => "key",
+            Record::Used(_) => "code",
         };
         format!("{}.r.{kind}", self.root)
     }
@@ -57,21 +58,45 @@ impl Subjects {
     }
 }
 
-/// How long the store is to keep a record, where that is shorter than [`Retention::longest`]. The moment is this node's; how far it may be
-/// wrong is in the slack.
-pub(super) fn kept_for(record: &Record, now: Moment, retention: &Retention) -> Option<Duration> {
-    let until = |ends: Moment| Some(ends.since(now) + SLACK);
+/// How long the store is to keep a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// As long as the stream keeps what says nothing else: [`Retention::longest`].
+    Longest,
+    /// No longer than this.
+    For(Duration),
+    /// Also beyond that.
+    ForEver,
+}
+
+impl Kept {
+    /// What stands in the message for it.
+    pub(super) fn header(self) -> Option<String> {
+        match self {
+            Kept::Longest => None,
+            Kept::For(time) => Some(time.as_secs().to_string()),
+            Kept::ForEver => Some("never".to_owned()),
+        }
+    }
+}
+
+/// The moment is this node's; how far it may be wrong is in the slack.
+pub(super) fn kept_for(record: &Record, now: Moment, retention: &Retention) -> Kept {
+    let until = |ends: Moment| Kept::For(ends.since(now) + SLACK);
     match record {
         Record::Login(live) => until(live.ends),
         Record::Revoked(Revocation::Session { ends, .. }) => until(*ends),
         Record::Revoked(Revocation::Ended { sessions }) => {
             until(sessions.iter().map(|(_, ends)| *ends).max().unwrap_or(now))
         }
-        Record::Touched(_) => Some(retention.of_touches()),
+        Record::Touched(_) => Kept::For(retention.of_touches()),
+        Record::Used(UsedCode::Device { until: ends, .. }) => until(*ends),
+        // The users of a node that hears of it after years would take it still.
+        Record::Used(UsedCode::Recovery(_)) => Kept::ForEver,
         // These do not say when the sessions end that they are about.
         Record::Revoked(Revocation::User { .. } | Revocation::All { .. })
         | Record::Changed { .. }
-        | Record::Key(_) => None,
+        | Record::Key(_) => Kept::Longest,
     }
 }
 
@@ -87,6 +112,7 @@ pub(super) fn record_id(text: &str) -> Option<RecordId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use durward_identity::CLOCK_SKEW_MAX;
     use durward_identity::protocol::NodeSettings;
     use durward_identity::session::{SessionId, SessionSettings, User};
 
@@ -106,8 +132,22 @@ mod tests {
         let ends = Moment::from_s(100_000);
         let record = Record::Revoked(Revocation::Session { user, id: SessionId([1; 16]), ends });
         for clock in [Moment::from_s(99_000 - 30), Moment::from_s(99_000 + 30)] {
-            let kept = kept_for(&record, clock, &retention).unwrap();
+            let Kept::For(kept) = kept_for(&record, clock, &retention) else { panic!("{record:?}") };
             assert!(kept >= ends.since(Moment::from_s(99_000)));
         }
+    }
+
+    #[test]
+    fn a_used_code_is_kept_for_as_long_as_a_clock_that_is_wrong_takes_it() {
+        let retention = Retention::of(&NodeSettings::default(), &SessionSettings::default());
+        let user = User::new("/", "anna").unwrap();
+        let (since, until) = (Moment::from_s(100_020), Moment::from_s(100_080));
+        let record = Record::Used(UsedCode::Device { user, since, until });
+        let now = Moment::from_s(100_030);
+        // Used where the clock is ahead, and shown again where it is behind.
+        let Kept::For(kept) = kept_for(&record, now.plus(CLOCK_SKEW_MAX), &retention) else { panic!() };
+        assert!(kept >= until.plus(CLOCK_SKEW_MAX).since(now), "{kept:?}");
+        let recovery = kept_for(&Record::Used(UsedCode::Recovery([1; 16])), now, &retention);
+        assert_eq!(recovery.header().as_deref(), Some("never"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_nats::header::NATS_MESSAGE_TTL;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use durward_identity::protocol::{Event, RecordId};
@@ -46,8 +47,8 @@ async fn send(
 ) {
     let mut message =
         PublishMessage::build().message_id(id.to_string()).expected_stream(&shared.settings.stream);
-    if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention) {
-        message = message.ttl(time);
+    if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention).header() {
+        message = message.header(NATS_MESSAGE_TTL, time);
     }
     let message = message.payload(record.to_bytes().into());
     let sent = shared.context.send_publish(shared.subjects.of_record(record), message).await;

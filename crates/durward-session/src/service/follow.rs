@@ -48,8 +48,19 @@ pub(super) async fn keep(service: Weak<Inner>) {
         if !is_swept && service.outlook().lack.is_none() {
             is_swept = service.sweep().await;
         }
+        let mut outlook = service.0.parts.outlook.clone();
         drop(service);
-        tokio::time::sleep(LOOK_EVERY).await;
+        let is_lacking = outlook.borrow().lack.is_some();
+        let looks_again = tokio::time::sleep(LOOK_EVERY);
+        if is_swept || !is_lacking {
+            looks_again.await;
+            continue;
+        }
+        // What was changed while the node did not run is due as soon as it knows its sessions.
+        tokio::select! {
+            () = looks_again => {}
+            Ok(_) = outlook.wait_for(|outlook| outlook.lack.is_none()) => {}
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use durward_identity::IdentityError;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::Event;
 use durward_identity::session::{Level, Properties, Purpose, Session, SessionId};
+use tokio::sync::oneshot;
 
 use super::{Service, from, of_session};
 use crate::counters::Counter;
@@ -148,11 +149,12 @@ impl Service {
     pub async fn step_up(&self, token: &str, code: &str, address: IpAddr) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
+        let (_here, gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
-            let attempt = service.attempt(&whose, address).await?;
-            service.check_code(&*users, &whose, &code, address, &attempt).await?;
-            service.throttle().succeeded(service.now(), &attempt);
+            let mut guess = service.attempt(&whose, address, gone).await?;
+            service.check_code(&*users, &whose, &code, address, &mut guess).await?;
+            guess.succeeded();
             Ok(())
         });
         let checked = checked.await.unwrap_or(Err(Refused::Unknown));
@@ -201,7 +203,9 @@ fn of_step(refused: Refused) -> Failed {
     match refused {
         Refused::Wrong => Failed::Code,
         Refused::UnknownRealm => Failed::UnknownRealm,
-        Refused::Delayed { retry_after } | Refused::Busy { retry_after } => Failed::Delayed { retry_after },
+        Refused::Delayed { retry_after }
+        | Refused::Crowded { retry_after }
+        | Refused::Busy { retry_after } => Failed::Delayed { retry_after },
         Refused::Directory(error) => Failed::Directory(error),
         Refused::Unavailable(lack) => Failed::Unavailable(lack),
         Refused::UserFull | Refused::NodeFull | Refused::Unknown => Failed::Unknown,

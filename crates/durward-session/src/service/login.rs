@@ -4,14 +4,15 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
-use durward_identity::login::Attempt;
 use durward_identity::protocol::{Answer, Event, Lack};
 use durward_identity::session::{Full, Level, Properties, User};
 use durward_identity::user::{Account, Checked, Password, Why};
+use tokio::sync::oneshot;
 
 use super::Service;
+use super::turns::{Gone, Guess, Held};
 use crate::counters::Counter;
-use crate::directory::{DirectoryFault, UserDirectory};
+use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
 use crate::settings::SecondStepPolicy;
 
@@ -81,14 +82,16 @@ struct Begin<'a> {
 }
 
 impl Service {
-    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it.
+    /// Looks at who somebody is, and gives him a session. It goes on to its end also when the caller does not wait for it, once its
+    /// turn has come.
     ///
     /// # Errors
     /// He gets none; see [`Refused`] for what he is to be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
+        let (_here, gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in(request).await;
+            let result = service.log_in(request, gone).await;
             service.count_login(&result);
             result
         });
@@ -107,8 +110,9 @@ impl Service {
         properties: Properties,
     ) -> Result<Login, Refused> {
         let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
+        let (_here, gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in_with_code(&challenge, &code, address, properties).await;
+            let result = service.log_in_with_code(&challenge, &code, address, properties, gone).await;
             service.count_login(&result);
             result
         });
@@ -121,7 +125,7 @@ impl Service {
             Ok(Login::CodeNeeded(_)) => return,
             Err(Refused::Wrong | Refused::UnknownRealm) => Counter::LoginFailed,
             Err(Refused::Delayed { .. }) => Counter::LoginDelayed,
-            Err(Refused::Busy { .. }) => Counter::LoginTurnedAway,
+            Err(Refused::Busy { .. } | Refused::Crowded { .. }) => Counter::LoginTurnedAway,
             Err(
                 Refused::UserFull
                 | Refused::NodeFull
@@ -132,7 +136,7 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: Gone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_failure(None, address, "unknown realm").await;
@@ -143,16 +147,18 @@ impl Service {
             self.note_failure(None, address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let attempt = self.attempt(&user, address).await?;
+        let mut guess = self.attempt(&user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
+            guess.failed();
             self.note_failure(Some(&user), address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
         let checked = users.check(self.now(), &user, password).await;
-        let account = match self.decided(checked, &user, address, &attempt).await? {
+        let account = match self.decided(checked, &user, address, &mut guess).await? {
             Checked::Right(account) => account,
             Checked::Wrong(why) => {
+                guess.failed();
                 self.note_failure(Some(&user), address, words(why)).await;
                 return Err(Refused::Wrong);
             }
@@ -164,16 +170,16 @@ impl Service {
         let level = match (is_asked, code) {
             (false, _) => self.settings().password_level,
             (true, None) => {
-                self.throttle().undecided(&attempt);
+                guess.undecided();
                 let until = self.now().plus(self.settings().challenge_lifetime);
                 return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
             }
             (true, Some(code)) => {
-                self.check_code(&*users, &user, &code, address, &attempt).await?;
+                self.check_code(&*users, &user, &code, address, &mut guess).await?;
                 self.settings().second_step_level
             }
         };
-        self.throttle().succeeded(self.now(), &attempt);
+        guess.succeeded();
         match wanted {
             Wanted::Recognition => {
                 self.note_login(&user, address, AuditEvent::new(Kind::Login).detail("no session")).await;
@@ -193,41 +199,42 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
+        gone: Gone,
     ) -> Result<Login, Refused> {
-        self.follow_users().await;
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_failure(None, address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let attempt = self.attempt(&user, address).await?;
+        let mut guess = self.attempt(&user, address, gone).await?;
+        self.follow_users().await;
         let found = users.account(&user).await;
-        let account = self.decided(found, &user, address, &attempt).await?;
+        let account = self.decided(found, &user, address, &mut guess).await?;
         // In the meantime he may have been disabled or removed, or given another password than the one that was shown.
         let shown = until.ms().saturating_sub(millis(self.settings().challenge_lifetime));
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
+            guess.failed();
             self.note_failure(Some(&user), address, words(Why::Disabled)).await;
             return Err(Refused::Wrong);
         };
-        self.check_code(&*users, &user, code, address, &attempt).await?;
-        self.throttle().succeeded(self.now(), &attempt);
+        self.check_code(&*users, &user, code, address, &mut guess).await?;
+        guess.succeeded();
         let level = self.settings().second_step_level;
         let begin = Begin { user, account: &account, level, properties, address };
         let granted = self.begin(begin).await?;
         Ok(Login::Granted(granted, Box::new(account)))
     }
 
-    /// Whether he may try now.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr) -> Result<Attempt, Refused> {
-        let attempt = self.throttle().attempt(self.now(), &self.counted_as(user), address);
-        match attempt {
-            Ok(attempt) => Ok(attempt),
-            Err(delay) => {
-                self.note_login(user, address, AuditEvent::new(Kind::LoginDelayed)).await;
-                Err(Refused::Delayed { retry_after: delay.retry_after })
-            }
-        }
+    /// Waits until he may try.
+    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Refused> {
+        let (kind, refused) = match self.0.turns.attempt(&self.counted_as(user), address, gone).await {
+            Ok(guess) => return Ok(guess),
+            Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
+            Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
+        };
+        self.note_login(user, address, AuditEvent::new(kind)).await;
+        Err(refused)
     }
 
     /// What a directory says; where it says nothing, the attempt does not count.
@@ -236,13 +243,13 @@ impl Service {
         answer: Result<T, DirectoryFault>,
         user: &User,
         address: IpAddr,
-        attempt: &Attempt,
+        guess: &mut Guess,
     ) -> Result<T, Refused> {
         let fault = match answer {
             Ok(answer) => return Ok(answer),
             Err(fault) => fault,
         };
-        self.throttle().undecided(attempt);
+        guess.undecided();
         match fault {
             DirectoryFault::Busy { retry_after } => {
                 self.note_login(user, address, AuditEvent::new(Kind::LoginTurnedAway)).await;
@@ -255,22 +262,6 @@ impl Service {
                 Err(Refused::Directory(error))
             }
         }
-    }
-
-    pub(super) async fn check_code(
-        &self,
-        users: &dyn UserDirectory,
-        user: &User,
-        code: &str,
-        address: IpAddr,
-        attempt: &Attempt,
-    ) -> Result<(), Refused> {
-        let checked = users.check_code(self.now(), user, code).await;
-        if self.decided(checked, user, address, attempt).await? {
-            return Ok(());
-        }
-        self.note_failure(Some(user), address, words(Why::Code)).await;
-        Err(Refused::Wrong)
     }
 
     async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
@@ -295,14 +286,16 @@ impl Service {
             Some(Answer::Full(Full::User)) => Refused::UserFull,
             Some(Answer::Full(Full::Node)) => Refused::NodeFull,
             Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
-            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Permit(_)) => Refused::Unknown,
+            Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Used | Answer::Permit(_)) => {
+                Refused::Unknown
+            }
             None => Refused::Unavailable(Lack::Store),
         };
         self.note_failure(Some(&user), address, &refused.to_string()).await;
         Err(refused)
     }
 
-    async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
+    pub(super) async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
         let event = AuditEvent::new(Kind::LoginFailed).address(&address.to_string()).detail(why);
         let event = match user {
             Some(user) => event.of(user),
@@ -320,7 +313,7 @@ fn millis(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn words(why: Why) -> &'static str {
+pub(super) fn words(why: Why) -> &'static str {
     match why {
         Why::UnknownUser => "unknown user",
         Why::Password => "wrong password",

@@ -1,23 +1,24 @@
 //! The service: what surfaces ask.
 
 mod administer;
+mod code;
 mod follow;
 mod holder;
 mod listing;
 mod login;
 mod names;
 mod standing;
+mod turns;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use durward_identity::Moment;
 use durward_identity::audit::AuditEvent;
-use durward_identity::login::Throttle;
 use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
     Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
@@ -39,6 +40,8 @@ use crate::settings::ServiceSettings;
 /// How often it is looked whether there is a key yet.
 const KEY_PATIENCE: Duration = Duration::from_millis(5);
 
+use self::turns::Turns;
+
 pub use durward_identity::session::Purpose;
 pub use login::{LoginRequest, Wanted};
 
@@ -49,7 +52,7 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     parts: Parts,
     challenges: Challenges,
-    throttle: Mutex<Throttle>,
+    turns: Turns,
     asks: AtomicU64,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
@@ -65,6 +68,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Clock,
     pub(crate) secret: [u8; 32],
     pub(crate) realms: HashMap<Box<str>, Arc<dyn UserDirectory>>,
+    /// Whether there may be other nodes, each with users of its own.
+    pub(crate) is_shared: bool,
     pub(crate) questions: mpsc::Sender<Question>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
@@ -76,11 +81,12 @@ pub(crate) struct Parts {
 impl Service {
     pub(crate) fn new(parts: Parts) -> Service {
         let challenges = Challenges::new(&parts.secret);
-        let throttle = Mutex::new(Throttle::new(parts.settings.throttle));
+        let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
+        let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let runtime = parts.runtime.clone();
-        let service = Service(Arc::new(Inner { parts, challenges, throttle, asks, stores, due, beginning }));
+        let service = Service(Arc::new(Inner { parts, challenges, turns, asks, stores, due, beginning }));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
         service
@@ -115,6 +121,11 @@ impl Service {
     pub fn login_load(&self) -> (usize, usize) {
         let loads = self.0.parts.realms.values().map(|users| users.load());
         loads.fold((0, 0), |(waiting, running), load| (waiting + load.0, running + load.1))
+    }
+
+    /// How many logins wait for what comes of others of the same user, or from the same address.
+    pub fn logins_held(&self) -> usize {
+        self.0.turns.waiting()
     }
 
     /// The names of the realms, in order.
@@ -209,6 +220,7 @@ impl Service {
                 Answer::Token { .. }
                 | Answer::Done
                 | Answer::NoSession
+                | Answer::Used
                 | Answer::Full(_)
                 | Answer::Unavailable(_)
                 | Answer::Unknown,
@@ -305,6 +317,7 @@ impl Service {
             Some(Answer::Done | Answer::Token { .. } | Answer::Permit(_)) => Ok(()),
             Some(Answer::NoSession) => Err(Failed::NoSession),
             Some(Answer::Unavailable(lack)) => Err(Failed::Unavailable(lack)),
+            Some(Answer::Used) => Err(Failed::Code),
             Some(Answer::Full(_) | Answer::Unknown) => Err(Failed::Unknown),
             None => Err(Failed::Unavailable(Lack::Store)),
         }
@@ -316,16 +329,14 @@ impl Service {
             Some(Answer::Token { token, .. }) => token,
             Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
             Some(Answer::Unknown | Answer::Full(_)) => return Err(Failed::Unknown),
-            Some(Answer::NoSession | Answer::Done | Answer::Permit(_)) => return Err(Failed::NoSession),
+            Some(Answer::NoSession | Answer::Used | Answer::Done | Answer::Permit(_)) => {
+                return Err(Failed::NoSession);
+            }
             None => return Err(Failed::Unavailable(Lack::Store)),
         };
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
         Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
-    }
-
-    fn throttle(&self) -> MutexGuard<'_, Throttle> {
-        self.0.throttle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn count(&self, counter: Counter) {

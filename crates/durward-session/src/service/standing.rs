@@ -1,14 +1,32 @@
-//! Whether a session lives, for surfaces that gave something out for it and are not shown its token.
+//! Whether a session lives, for surfaces that gave something out for it and are not shown its token; and what they recall of that.
 
+use durward_identity::Moment;
+use durward_identity::protocol::Event;
 use durward_identity::session::{Gate, Refusal, Session, SessionId, User};
 
 use super::Service;
-use crate::outcome::Who;
+use crate::outcome::{Failed, Who};
 
 impl Service {
     /// Whether a session was ended before its time, as far as this node knows at this moment.
     pub fn has_ended(&self, who: &Who) -> bool {
         self.0.parts.sessions.is_revoked(&who.user, who.id, who.stamp)
+    }
+
+    /// Ends what a surface has given out for a while, on all nodes and as surely as the mode promises of a logout.
+    ///
+    /// `name` is no session's: digest what names the thing. It is remembered until `ends`.
+    ///
+    /// # Errors
+    /// It cannot be done, or nobody knows whether it was.
+    pub async fn recall(&self, name: SessionId, ends: Moment) -> Result<(), Failed> {
+        self.done(|ask| Event::Recall { ask, id: name, ends }).await
+    }
+
+    /// Whether something was recalled, as far as this node knows. In the mode `assured-read` it knows of all that was answered, after
+    /// [`Service::permit`].
+    pub fn is_recalled(&self, name: SessionId) -> bool {
+        self.0.parts.sessions.is_ended(name)
     }
 
     /// Whether a session lives, by its name, in every mode: waits only where the mode asks for it. It does not count as used by that.

@@ -97,6 +97,11 @@ pub trait Store: Send + 'static {
     /// What it is called in logs.
     fn name(&self) -> &'static str;
 
+    /// Whether other nodes may be behind it, with users of their own. Default: no.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Works until `orders` closes or the node is gone. Runs on the service's own runtime, which has time and I/O: what blocks
     /// goes to a thread.
     fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask;

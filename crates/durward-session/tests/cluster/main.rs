@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod codes;
 mod load;
 mod nodes;
 mod one;

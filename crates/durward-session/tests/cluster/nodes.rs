@@ -17,7 +17,7 @@ use durward_session::{
 };
 use tokio::time::{sleep, timeout};
 
-const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
+pub(crate) const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
 /// Longer than anything here takes; only a test that has failed waits for so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,9 +39,11 @@ pub(crate) struct Plan {
     pub(crate) replicas: usize,
     pub(crate) login: NatsLogin,
     pub(crate) ca_file: Option<PathBuf>,
+    /// What each node has a copy of, of its own.
+    pub(crate) accounts: Vec<Account>,
 }
 
-fn clock(ahead_s: i64) -> Clock {
+pub(crate) fn clock(ahead_s: i64) -> Clock {
     Arc::new(move || {
         #[expect(clippy::disallowed_methods, reason = "a test hands the clock to what it builds")]
         let now = std::time::SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -50,12 +52,17 @@ fn clock(ahead_s: i64) -> Clock {
     })
 }
 
-fn users() -> Arc<Directory> {
-    let costs = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
-    let directory = Directory::in_memory(costs, Arc::new(SystemEntropy)).unwrap();
-    let user = User::new("/", "anna").unwrap();
-    let password = StoredPassword::hash(&Password::new("secret").unwrap(), costs, &SystemEntropy).unwrap();
-    directory.put(Account { password: Some(password), ..Account::new(&user) }).unwrap();
+const COSTS: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+
+/// A user with the password `secret`.
+pub(crate) fn account(name: &str) -> Account {
+    let password = StoredPassword::hash(&Password::new("secret").unwrap(), COSTS, &SystemEntropy).unwrap();
+    Account { password: Some(password), ..Account::new(&User::new("/", name).unwrap()) }
+}
+
+fn users(accounts: &[Account]) -> Arc<Directory> {
+    let directory = Directory::in_memory(COSTS, Arc::new(SystemEntropy)).unwrap();
+    directory.import(accounts.to_vec()).unwrap();
     Arc::new(directory)
 }
 
@@ -71,6 +78,7 @@ impl Plan {
             replicas: 3,
             login,
             ca_file: None,
+            accounts: vec![account("anna")],
         }
     }
 
@@ -95,7 +103,7 @@ impl Plan {
         };
         let clock = clock(self.ahead_s);
         let store = Nats::new(nats, Retention::of(&settings.node, &settings.session), clock.clone()).unwrap();
-        let users = Embedded::new(users(), settings.pool).unwrap();
+        let users = Embedded::new(users(&self.accounts), settings.pool).unwrap();
         let builder = Builder::new(settings, clock).cluster_secret([7; 32]).store(store);
         let (service, running) = builder.realm("/", Arc::new(users)).unwrap().start().unwrap();
         Node { service, running }

@@ -1,10 +1,13 @@
 //! A node at work: logins, validations and what ends sessions, over the stores there are.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod audit;
+mod codes;
+mod crowds;
 mod journal;
 mod login;
 mod names;
 mod sessions;
 mod support;
+mod users;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use durward_identity::Moment;
-use durward_identity::session::{LimitPolicy, Purpose, User};
+use durward_identity::session::{LimitPolicy, Purpose, UsedCode, User};
 use durward_identity::user::{Account, Checked, Password};
 use durward_session::{
     Administrator, Answering, Builder, Embedded, Login, Refused, Running, Service, ServiceSettings,
@@ -28,7 +28,12 @@ impl UserDirectory for Folding {
         Box::pin(async move { self.0.account(&lower(user)).await })
     }
 
-    fn check_code<'a>(&'a self, now: Moment, user: &'a User, code: &'a str) -> Answering<'a, bool> {
+    fn check_code<'a>(
+        &'a self,
+        now: Moment,
+        user: &'a User,
+        code: &'a str,
+    ) -> Answering<'a, Option<UsedCode>> {
         Box::pin(async move { self.0.check_code(now, &lower(user), code).await })
     }
 

@@ -17,7 +17,7 @@ use durward_session::{Builder, Clock, Embedded, Granted, Login, LoginRequest, Re
 
 pub(crate) const HOME: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
-const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
+pub(crate) const CHEAP: HashCosts = HashCosts { memory_kib: 8, passes: 1, lanes: 1 };
 
 pub(crate) fn user(name: &str) -> User {
     User::new("/", name).unwrap()

@@ -194,6 +194,44 @@ fn a_server_that_runs_takes_in_who_was_added_changed_and_removed() {
     assert!(audit.contains("durward users"), "{audit}");
 }
 
+/// What was done to users while no server ran, or right before it was killed, holds after the next start.
+#[test]
+fn who_was_disabled_or_removed_stays_out_after_a_restart_and_his_sessions_are_gone() {
+    let folder = Folder::new("restarted", "assured-write");
+    for name in ["anna", "berta", "carl", "dora", "emil"] {
+        folder.users(&["add", name], "secret\n").exits(0);
+    }
+    let server = folder.serve();
+    let session = |name: &str| token(&login(&server, name, "secret"));
+    let (anna, others) = (session("anna"), ["berta", "carl", "dora", "emil"].map(session));
+
+    // While it runs: and it is killed once it has taken that in.
+    folder.users(&["disable", "berta"], "").exits(0);
+    folder.users(&["remove", "carl"], "").exits(0);
+    eventually_over(&server, &others[0]);
+    eventually_over(&server, &others[1]);
+    drop(server);
+    // While none runs. Who is there again under his old name and password is not who began the session.
+    folder.users(&["disable", "dora"], "").exits(0);
+    folder.users(&["remove", "emil"], "").exits(0);
+    folder.users(&["add", "emil"], "secret\n").exits(0);
+
+    for _ in 0..2 {
+        let server = folder.serve();
+        for name in ["berta", "carl", "dora"] {
+            let answer = login(&server, name, "secret");
+            assert!(answer.starts_with("HTTP/1.1 401"), "{name}: {answer}");
+        }
+        for (session, name) in others.iter().zip(["berta", "carl", "dora", "emil"]) {
+            // Of what was changed while it did not run, a server hears in the moment after its start.
+            eventually_over(&server, session);
+            assert!(!is_valid(&server, session), "{name}");
+        }
+        assert!(is_valid(&server, &anna));
+        assert!(is_valid(&server, &token(&login(&server, "emil", "secret"))));
+    }
+}
+
 fn tamper(file: &Path) {
     let text = fs::read_to_string(file).unwrap().replacen("login-failed", "login", 1);
     fs::write(file, text).unwrap();

@@ -45,12 +45,29 @@ pub(crate) async fn call(
     token: &str,
     body: &Value,
 ) -> Result<Answer, String> {
-    let body = body.to_string();
-    let length = body.len();
     let bearer = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+    let headers = format!("Content-Type: application/json\r\n{bearer}");
+    send(address, &format!("{method} {path}"), &headers, &body.to_string()).await
+}
+
+/// Posts a form, whose values need no escape.
+///
+/// # Errors
+/// As [`call`].
+pub(crate) async fn call_form(
+    address: SocketAddr,
+    path: &str,
+    form: &[(&str, &str)],
+) -> Result<Answer, String> {
+    let pairs: Vec<String> = form.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let headers = "Content-Type: application/x-www-form-urlencoded\r\n";
+    send(address, &format!("POST {path}"), headers, &pairs.join("&")).await
+}
+
+async fn send(address: SocketAddr, line: &str, headers: &str, body: &str) -> Result<Answer, String> {
+    let length = body.len();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n{bearer}\
-         Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        "{line} HTTP/1.1\r\nHost: {address}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     );
     let exchange = async {
         let mut stream = TcpStream::connect(address).await?;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::attack_table::injections;
 use crate::caller::{Said, call};
 use crate::node::Node;
 use crate::slapd::{BASE, Far, GROUPS, SEARCHER, Slapd};
@@ -30,6 +31,10 @@ async fn users_of_a_directory_log_in_and_policies_see_their_groups_and_attribute
     assert_eq!(node.validate(&anna).await, Said::Yes(()));
     assert!(matches!(node.login("anna", "other").await, Said::No(why) if why.starts_with("401")));
     assert!(matches!(node.login("nobody", "secret").await, Said::No(why) if why.starts_with("401")));
+    for name in injections("anna") {
+        let login = node.login(&name, "secret").await;
+        assert!(matches!(&login, Said::No(why) if why.starts_with("401")), "{name:.40}: {login:?}");
+    }
     assert_eq!(decision(&node, &anna, "read").await, "PERMIT");
     // A group of hers is called so, and lies elsewhere than groups do.
     assert_eq!(decision(&node, &anna, "change").await, "DENY");

@@ -9,6 +9,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod attacks;
 mod caller;
 mod faults;
 mod ldap;
@@ -17,7 +18,10 @@ mod node;
 mod recovery;
 mod store_login;
 mod streams;
+mod tokens;
 
+#[path = "../../../durward-server/tests/server/attacks.rs"]
+mod attack_table;
 #[path = "../../../durward-session/tests/support/certificates.rs"]
 mod certificates;
 #[path = "../../../durward-session/tests/support/nats_servers.rs"]

@@ -147,3 +147,19 @@ async fn a_server_that_wants_a_certificate_gets_it_and_is_itself_held_to_one() {
     let said = start_fails(&no_key);
     assert!(said.contains("node.key: holds neither certificates nor a key in PEM"), "{said}");
 }
+
+/// The client of NATS has lines of its own for each of these.
+#[tokio::test]
+async fn the_log_tells_of_a_lost_store_in_the_nodes_words_alone() {
+    let _turn = turn().await;
+    let Some(mut servers) = Servers::start_one("told-once", "").await else { return };
+    let node = Node::of_cluster("told-once", "assured-write", &servers.addresses(), ONE);
+    is_served(&node).await;
+    servers.kill(0);
+    node.eventually("the loss is told", async || node.log().contains("no session store")).await;
+    servers.start_again(0).await;
+    let answers = async || node.log().matches("session store: stream").count() == 2;
+    node.eventually("that it is back is told", answers).await;
+    let log = node.log();
+    assert!(!log.contains("event: ") && !log.contains("connected successfully"), "{log}");
+}

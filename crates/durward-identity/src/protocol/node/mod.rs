@@ -13,6 +13,7 @@ use super::freshness::Freshness;
 use super::message::{Answer, AskId, Effect, Event, Lack, Outlook};
 use super::outbox::Outbox;
 use super::settings::{Mode, NodeSettings, OnLost};
+use super::used::{Use, UsedCodes};
 use crate::entropy::{Entropy, bytes};
 use crate::moment::Stamps;
 use crate::session::{
@@ -35,6 +36,7 @@ pub struct Node {
     heard: Moment,
     outbox: Outbox,
     freshness: Freshness,
+    used: UsedCodes,
     dropped: u64,
     /// Where sweeping is.
     turn: u64,
@@ -69,6 +71,7 @@ impl Node {
             heard: Moment::default(),
             outbox: Outbox::new(name),
             freshness: Freshness::default(),
+            used: UsedCodes::default(),
             dropped: 0,
             turn: 0,
             told_keys: 0,
@@ -124,6 +127,9 @@ impl Node {
                 let before = self.stamps.next(now);
                 self.end_asked(now, ask, Revocation::All { before }, effects);
             }
+            Event::Recall { ask, id, ends } => {
+                self.end_asked(now, ask, Revocation::Ended { sessions: vec![(id, ends)] }, effects);
+            }
             Event::Change { ask, user, id, level, properties } => {
                 let answer = self.change(now, ask, user, id, (level, properties), effects);
                 answer_now(ask, answer, effects);
@@ -131,6 +137,10 @@ impl Node {
             Event::Refresh { ask, user, id } => {
                 let answer = self.refresh(now, &user, id);
                 answer_now(ask, Some(answer), effects);
+            }
+            Event::UseCode { ask, code } => {
+                let answer = self.use_code(now, ask, code, effects);
+                answer_now(ask, answer, effects);
             }
             Event::Validate { ask } => self.permit(now, ask, effects),
             Event::Rotate { ask } if self.is_overloaded() => {
@@ -141,10 +151,10 @@ impl Node {
             Event::Lost => self.lost(now, effects),
             Event::Delivered { number, after, id, record } => {
                 if self.follows(now, number, after, effects) {
-                    self.apply(now, record, effects);
+                    let code = self.apply(now, record, effects);
                     let pending = self.outbox.arrived(id);
                     self.applied_up_to(now, number, effects);
-                    pending.into_iter().for_each(|pending| self.arrived(now, pending, effects));
+                    pending.into_iter().for_each(|pending| self.arrived(now, pending, code, effects));
                 }
             }
             Event::Idle { last, after } => {
@@ -163,7 +173,9 @@ impl Node {
                 effects.extend(next.map(|question| Effect::AskLast { question }));
                 self.give_permits(effects);
             }
-            Event::Told { record } => self.apply(now, record, effects),
+            Event::Told { record } => {
+                self.apply(now, record, effects);
+            }
             Event::Knows { records } => self.learn(now, records, effects),
             Event::Tick => self.tick(now, effects),
         }
@@ -194,6 +206,7 @@ impl Node {
                 records.push(Record::Key(SealedKey(self.cluster.wrap(key, &*self.entropy)?)));
             }
             records.extend(self.sessions.snapshot_of_ended().into_iter().map(Record::Revoked));
+            records.extend(self.used.records());
             return Ok(Some(records));
         };
         let Some((live, revocations)) = self.sessions.snapshot_of_part(part) else { return Ok(None) };
@@ -207,8 +220,10 @@ impl Node {
         Ok(Some(records))
     }
 
-    fn apply(&mut self, now: Moment, record: Record, effects: &mut Vec<Effect>) {
+    /// Takes in what a record says; and of a code, whether it was good until then.
+    fn apply(&mut self, now: Moment, record: Record, effects: &mut Vec<Effect>) -> Use {
         match record {
+            Record::Used(code) => return self.used.insert(code),
             Record::Login(live) => {
                 self.stamps.see(live.stamp, now);
                 self.sessions.insert(&live, live.stamp.moment(), Standing::Confirmed);
@@ -232,6 +247,7 @@ impl Node {
                 effects.extend(added.err().map(Effect::Trouble));
             }
         }
+        Use::Unclear
     }
 
     fn set_gate(&self) {
@@ -250,6 +266,12 @@ impl Node {
     #[cfg(test)]
     pub(super) fn break_freshness(&mut self) {
         self.freshness.joins_what_is_under_way = true;
+    }
+
+    /// Makes the mistake that the order of codes in the store is there to avoid.
+    #[cfg(test)]
+    pub(super) fn break_codes(&mut self) {
+        self.used.lets_everybody_in = true;
     }
 }
 

@@ -77,6 +77,7 @@ impl Node {
             self.turn += 1;
             self.sessions.sweep(now, usize::try_from(self.turn % turns).unwrap_or(0), &mut touches);
         }
+        self.used.sweep(now);
         self.tell_keys(pass_ms, elapsed_ms, effects);
         for some in touches.chunks(TOUCHES_MAX) {
             self.publish(now, None, Record::Touched(some.to_vec()), effects);

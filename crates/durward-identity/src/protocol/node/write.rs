@@ -5,7 +5,10 @@ use crate::Moment;
 use crate::protocol::message::{Answer, AskId, Effect, Lack};
 use crate::protocol::outbox::{Pending, Then};
 use crate::protocol::settings::Mode;
-use crate::session::{Gate, Level, Live, Properties, Record, Revocation, SessionId, Standing, User};
+use crate::protocol::used::Use;
+use crate::session::{
+    Gate, Level, Live, Properties, Record, Revocation, SessionId, Standing, UsedCode, User,
+};
 
 impl Node {
     pub(super) fn login(
@@ -129,6 +132,31 @@ impl Node {
         effects.extend(ask.map(|ask| Effect::Answer { ask, answer: Answer::Done }));
     }
 
+    /// Whether a code was good until now. In the assured modes the order of the store says so: of two nodes that take the same code at
+    /// the same moment, each puts it there, and the one that is behind the other finds it used.
+    pub(super) fn use_code(
+        &mut self,
+        now: Moment,
+        ask: AskId,
+        code: UsedCode,
+        effects: &mut Vec<Effect>,
+    ) -> Option<Answer> {
+        if let Some(lack) = self.cannot_write() {
+            return Some(Answer::Unavailable(lack));
+        }
+        if self.used.contains(&code) {
+            return Some(Answer::Used);
+        }
+        if self.settings.mode.is_assured() {
+            let deadline = now.plus(self.settings.write_within);
+            self.store(now, Record::Used(code), Then::First { ask, deadline }, effects);
+            return None;
+        }
+        self.used.insert(code.clone());
+        self.publish(now, None, Record::Used(code), effects);
+        Some(Answer::Done)
+    }
+
     pub(super) fn change(
         &mut self,
         now: Moment,
@@ -181,7 +209,7 @@ impl Node {
     pub(super) fn store(&mut self, now: Moment, record: Record, then: Then, effects: &mut Vec<Effect>) {
         let is_spared = match &record {
             Record::Touched(_) => true,
-            Record::Login(_) | Record::Changed { .. } => {
+            Record::Login(_) | Record::Changed { .. } | Record::Used(_) => {
                 !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
             }
             // What nobody asked for, but a limit of sessions, in `best-effort`: it has ended here.
@@ -215,14 +243,22 @@ impl Node {
 
     pub(super) fn passed(&mut self, now: Moment, effects: &mut Vec<Effect>) {
         for pending in self.outbox.passed(self.applied) {
-            self.arrived(now, pending, effects);
+            self.arrived(now, pending, Use::Unclear, effects);
         }
     }
 
-    /// An own record is where it should be.
-    pub(super) fn arrived(&mut self, now: Moment, pending: Pending, effects: &mut Vec<Effect>) {
+    /// An own record is where it should be. Of a code, what it was worth when the store came to it.
+    pub(super) fn arrived(&mut self, now: Moment, pending: Pending, code: Use, effects: &mut Vec<Effect>) {
         match pending.then {
             Then::Nothing => {}
+            Then::First { ask, .. } => {
+                let answer = match code {
+                    Use::First => Answer::Done,
+                    Use::Again => Answer::Used,
+                    Use::Unclear => Answer::Unknown,
+                };
+                effects.push(Effect::Answer { ask, answer });
+            }
             Then::Say { ask, .. } => effects.push(Effect::Answer { ask, answer: Answer::Done }),
             Then::End { live } => {
                 // Of a change that nobody waits for any more, the session stays.

@@ -2,6 +2,7 @@
 
 mod chance;
 mod checker;
+mod codes;
 mod order;
 mod steps;
 mod world;
@@ -64,6 +65,12 @@ fn a_store_that_answers_from_a_replica_is_found_out() {
 #[test]
 fn a_store_that_acknowledges_what_it_loses_is_found_out() {
     assert!(is_found(Mode::AssuredWrite, Fault::LosesAcknowledged, "at the end"));
+}
+
+/// Two nodes that take the same code at the same moment and do not look who was first.
+#[test]
+fn letting_in_everybody_whose_code_the_store_has_is_found_out() {
+    assert!(is_found(Mode::AssuredWrite, Fault::LetsEverybodyIn, "was good twice"));
 }
 
 #[test]

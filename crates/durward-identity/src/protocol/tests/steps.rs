@@ -7,7 +7,7 @@ use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
 use crate::protocol::{Answer, Event, Mode};
 use crate::session::{Fresh, Level, Properties, Scratch, SessionId, User};
 
-fn user(number: usize) -> User {
+pub(super) fn user(number: usize) -> User {
     User::new("/", &format!("user{number}")).unwrap()
 }
 
@@ -29,6 +29,7 @@ impl World {
                 let ask = self.ask(node, Waits::Nothing);
                 self.handle(node, Event::Rotate { ask });
             }
+            25..=28 => self.bring_codes(node),
             _ => self.validate(node),
         }
         let most = [1, 5, 40, 1_000][self.chance.below(4) as usize];
@@ -155,6 +156,7 @@ impl World {
                 self.checker.sessions[session].token = token;
             }
             (Waits::Change { .. }, Answer::NoSession) => {}
+            (Waits::Code(code), answer) => return self.heard_of_code(code, &answer),
             (Waits::Nothing, _) => {}
             (Waits::Login { .. }, answer @ (Answer::Unavailable(_) | Answer::Unknown)) => {
                 self.last_refusal = Some(format!("{at:?}: {answer:?}"));
@@ -190,6 +192,7 @@ impl World {
             return Err(format!("a login was not answered with a token: {:?}", self.last_refusal));
         }
         self.everybody_agrees()?;
+        self.codes_are_kept()?;
         self.violation.take().map_or(Ok(()), Err)
     }
 

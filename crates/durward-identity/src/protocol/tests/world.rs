@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::chance::Chance;
 use super::checker::{Checker, Life, Scope};
+use super::codes::Codes;
 use crate::protocol::{Answer, AskId, Effect, Event, Mode, Node, NodeSettings, OnLost, RecordId};
 use crate::session::{ClusterKey, Record, SessionSettings, Sessions};
 use crate::{Entropy, IdentityError, Moment};
@@ -22,6 +23,8 @@ pub(super) enum Fault {
     LosesAcknowledged,
     /// Validations go ahead without a permit.
     NeverAsks,
+    /// Nodes do not look whether they were the first to give a code to the store.
+    LetsEverybodyIn,
 }
 
 pub(super) const NODES: usize = 3;
@@ -81,6 +84,7 @@ pub(super) enum Waits {
     End(usize),
     Validation { session: usize },
     Change { session: usize },
+    Code(usize),
     Nothing,
 }
 
@@ -105,6 +109,7 @@ pub(super) struct World {
     slow_once_in: u64,
     order: u64,
     pub(super) checker: Checker,
+    pub(super) codes: Codes,
     pub(super) waiting: BTreeMap<AskId, Waiting>,
     last_ask: u64,
     received: u64,
@@ -144,6 +149,7 @@ impl World {
             slow_once_in: [3, 20, 100][(seed % 3) as usize],
             order: 0,
             checker: Checker::new(mode),
+            codes: Codes::default(),
             waiting: BTreeMap::new(),
             last_ask: 0,
             received: 0,
@@ -172,6 +178,9 @@ impl World {
             Node::new(self.settings.clone(), sessions.clone(), cluster, self.entropy.clone()).unwrap();
         if self.fault == Fault::JoinsQuestion {
             node.break_freshness();
+        }
+        if self.fault == Fault::LetsEverybodyIn {
+            node.break_codes();
         }
         Place {
             node,

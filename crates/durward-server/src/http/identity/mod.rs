@@ -274,7 +274,7 @@ fn refused(refused: &Refused) -> Problem {
     let status = match refused {
         Refused::Wrong => StatusCode::UNAUTHORIZED,
         Refused::UnknownRealm => StatusCode::BAD_REQUEST,
-        Refused::Delayed { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refused::Delayed { .. } | Refused::Crowded { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refused::UserFull => StatusCode::CONFLICT,
         Refused::Busy { .. }
         | Refused::NodeFull

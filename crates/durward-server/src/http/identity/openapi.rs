@@ -30,7 +30,7 @@ const OPERATIONS: &[Operation] = &[
         others: &[
             ("202", "the password was right; a code is wanted: see `Challenge`"),
             ("409", "the user has as many sessions as he may"),
-            ("429", "too many failures; `Retry-After` says when to try again"),
+            ("429", "too many failures, or undecided logins at once; `Retry-After` says when to try again"),
         ],
     },
     Operation {
@@ -40,7 +40,10 @@ const OPERATIONS: &[Operation] = &[
         is_shown: false,
         body: Some("Code"),
         answer: "Granted",
-        others: &[("429", "too many failures; `Retry-After` says when to try again")],
+        others: &[(
+            "429",
+            "too many failures, or undecided logins at once; `Retry-After` says when to try again",
+        )],
     },
     Operation {
         path: "/v1/sessions/validate",

@@ -56,6 +56,32 @@ fn two_servers_with_one_file_sign_with_the_same_keys() {
     assert!(other.is_active(&one.token()));
 }
 
+/// Nodes of a cluster have no file in common. Whether the store can be reached does not matter for keys.
+#[test]
+fn nodes_with_one_secret_sign_with_the_same_keys() {
+    let later = Arc::default();
+    let start = |secret: &str| {
+        let directory = Directory::new();
+        directory.write("cluster.key", &secret.repeat(64));
+        let oauth = "algorithms = ['EdDSA', 'ES256']\nkey_period_s = 864000";
+        World::start(directory, oauth, &clients(), Arc::clone(&later)).unwrap()
+    };
+    let (one, other, stranger) = (start("a"), start("a"), start("b"));
+    for _ in 0..5 {
+        // Through some periods, the last day of one among them: a key is published before it signs.
+        assert_eq!(one.keys(), other.keys());
+        let token = one.token();
+        assert!(one.keys().iter().any(|(name, _)| part(&token, 0)["kid"] == **name));
+        assert_eq!((other.is_active(&token), stranger.is_active(&token)), (true, false));
+        one.pass(3 * DAY);
+    }
+    // Longer ago than any key.
+    let old = one.token();
+    one.pass(100 * DAY);
+    assert!(!other.is_active(&old));
+    assert!(other.is_active(&one.token()));
+}
+
 #[cfg(unix)]
 #[test]
 fn keys_that_others_may_read_are_not_used() {

@@ -59,8 +59,16 @@ impl World {
         if !directory.path("users").exists() {
             fill(&directory);
         }
+        // With a secret it is a node of a cluster; that the store cannot be reached keeps nobody from starting.
+        let cluster = match directory.path("cluster.key") {
+            key if key.exists() => format!(
+                "identity.cluster_key_path = '{}'\nidentity.nats.servers = ['nats://127.0.0.1:1']\n",
+                key.display()
+            ),
+            _ => String::new(),
+        };
         let text = format!(
-            "identity.hash_memory_kib = 8\nidentity.hash_passes = 1\nidentity.realms = ['/', '/sales']\n\
+            "{cluster}identity.hash_memory_kib = 8\nidentity.hash_passes = 1\nidentity.realms = ['/', '/sales']\n\
              [oauth]\nissuer = '{ISSUER}'\n{oauth}\n{clients}"
         );
         let mut settings = settings(&directory, &text);

@@ -1,4 +1,6 @@
-//! `durward demo`: a server with example policies, and questions to try on it.
+//! `durward demo`: a server with example policies and somebody who can log in, and what to try on it.
+
+mod person;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,11 +13,13 @@ use serde_json::{Value as Json, json};
 use crate::failure::{Failure, Outcome, without_number};
 use crate::serve::{self, clock};
 use crate::to_stdout;
+use person::Person;
 
 /// The example policies, as they lie in the source tree.
-const POLICIES: [(&str, &str); 2] = [
-    ("conference.xml", include_str!("../policies/demo/conference.xml")),
-    ("hospital.xml", include_str!("../policies/demo/hospital.xml")),
+const POLICIES: [(&str, &str); 3] = [
+    ("conference.xml", include_str!("../../policies/demo/conference.xml")),
+    ("hospital.xml", include_str!("../../policies/demo/hospital.xml")),
+    ("ward.sapl", include_str!("../../policies/demo/ward.sapl")),
 ];
 
 const SUBJECT_ID: &str = "urn:oasis:names:tc:xacml:1.0:subject:subject-id";
@@ -27,7 +31,7 @@ Examples:
   durward demo --listen 127.0.0.1:9000
   durward demo --policies-to my-policies     writes the example policies, to change them and `durward serve` them";
 
-/// Start a server with example policies, and print requests to try
+/// Start a server with example policies and a user, and print requests to try
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -46,9 +50,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let pdp = pdp().build().map_err(|errors| Failure::policies(&errors))?;
     let pdp = Arc::new(pdp);
+    let person = Person::new()?;
     serve::in_runtime(|| {
-        let server = bind(arguments.listen, &pdp).map_err(serve::failure)?;
-        to_stdout(&welcome(server.address()))?;
+        let server = bind(arguments.listen, &pdp, &person).map_err(serve::failure)?;
+        to_stdout(&welcome(server.address(), &person))?;
         Ok(server)
     })
 }
@@ -60,8 +65,11 @@ fn pdp() -> PdpBuilder {
     POLICIES.iter().fold(builder, |builder, (name, text)| builder.policy(name, *text))
 }
 
-fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>) -> Result<Server, StartError> {
+fn bind(listen: Option<SocketAddr>, pdp: &Arc<Pdp>, person: &Person) -> Result<Server, StartError> {
     let mut settings = Settings::default();
+    settings.identity.users = Some(person.users());
+    settings.sapl.http = true;
+    settings.auth.danger_allow_no_auth = true;
     settings.log.level = LogLevel::Warn;
     settings.server.listen = listen.unwrap_or(settings.server.listen);
     match Server::with_pdp(settings.clone(), clock(), Arc::clone(pdp)) {
@@ -89,12 +97,17 @@ fn write_policies(directory: &PathBuf) -> Outcome {
     Ok(std::process::ExitCode::SUCCESS)
 }
 
-fn welcome(address: SocketAddr) -> String {
-    let mut text = format!("durward answers on http://{address}/pdp with two example policies. Try:\n");
-    for (what, request) in questions() {
-        text.push_str(&format!(
-            "\n# {what}\ncurl -s http://{address}/pdp -H 'Content-Type: application/xacml+json' -d '{request}'\n"
-        ));
+fn welcome(address: SocketAddr, person: &Person) -> String {
+    let mut text =
+        format!("durward answers on http://{address} with example policies. Try, one after the other:\n");
+    let questions = questions().map(|(what, request)| {
+        (
+            what,
+            format!("curl -s http://{address}/pdp -H 'Content-Type: application/xacml+json' -d '{request}'"),
+        )
+    });
+    for (what, line) in questions.into_iter().chain(person.lines(address)) {
+        text.push_str(&format!("\n# {what}\n{line}\n"));
     }
     text + "\nCtrl-C ends it. `durward demo --policies-to DIR` writes the policies, to change them.\n"
 }
@@ -146,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn every_question_can_be_pasted() {
-        let text = welcome(([127, 0, 0, 1], 8080).into());
-        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("curl ")).collect();
-        assert_eq!(lines.len(), 3);
-        assert!(lines.iter().all(|line| line.matches('\'').count() == 4), "{text}");
+    fn every_line_can_be_pasted() {
+        let text = welcome(([127, 0, 0, 1], 8080).into(), &Person::new().unwrap());
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("curl ")).collect();
+        assert_eq!(lines.len(), 7);
+        assert!(lines.iter().all(|line| line.matches('\'').count() % 2 == 0), "{text}");
     }
 }

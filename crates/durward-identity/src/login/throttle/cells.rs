@@ -1,0 +1,241 @@
+//! Tables of a fixed size that count failures and attempts under way.
+
+use std::time::Duration;
+
+use crate::Moment;
+
+/// How many counts each table holds: 32 bytes each.
+pub(super) const CELLS: usize = 1 << 16;
+/// How many counts share a place.
+const WAYS: usize = 8;
+
+/// When a count makes wait, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// So many failures cost nothing.
+    pub(super) free: u32,
+    pub(super) delay: Duration,
+    pub(super) delay_max: Duration,
+    pub(super) forgotten_after: Duration,
+}
+
+impl Rule {
+    fn delay_ms(&self, failures: u32) -> u32 {
+        let Some(beyond) = failures.checked_sub(self.free + 1) else { return 0 };
+        let doubled = self.delay.saturating_mul(1 << beyond.min(20));
+        u32::try_from(doubled.min(self.delay_max).as_millis()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether there is room for one more attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// There is.
+    Free,
+    /// There may be, when those under way are decided.
+    Full,
+    /// There is none before this.
+    Delayed(Moment),
+}
+
+/// A count that an attempt under way is part of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    key: u64,
+    born: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    /// 0 is nobody.
+    key: u64,
+    /// The last failure; of known pairs the last failure or login.
+    at: Moment,
+    failures: u32,
+    under_way: u32,
+    /// How long after `at` it may be tried again.
+    delay_ms: u32,
+    /// Tells this cell from those that had its key and were pushed out: their attempts are not taken from its own.
+    born: u32,
+}
+
+impl Cell {
+    /// What is not forgotten of the failures.
+    fn failures(&self, now: Moment, rule: &Rule) -> u32 {
+        let forgotten = now.since(self.at).as_millis() / rule.forgotten_after.as_millis().max(1);
+        self.failures.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+    }
+
+    fn room(&self, now: Moment, rule: &Rule) -> Room {
+        let until = self.at.plus(Duration::from_millis(self.delay_ms.into()));
+        if self.delay_ms > 0 && until > now {
+            return Room::Delayed(until);
+        }
+        // Beyond what is free one at a time.
+        let is_full = self.failures(now, rule).saturating_add(self.under_way) > rule.free;
+        if is_full && self.under_way > 0 { Room::Full } else { Room::Free }
+    }
+
+    /// How much would be lost with it.
+    fn weight(&self) -> (u32, Moment) {
+        (self.failures.saturating_add(self.under_way), self.at)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    cells: Box<[[Cell; WAYS]]>,
+    rule: Rule,
+    born: u32,
+}
+
+impl Table {
+    pub(super) fn new(rule: Rule) -> Table {
+        Table { cells: vec![[Cell::default(); WAYS]; CELLS / WAYS].into(), rule, born: 0 }
+    }
+
+    pub(super) fn room(&self, now: Moment, key: u64) -> Room {
+        self.get(key).map_or(Room::Free, |cell| cell.room(now, &self.rule))
+    }
+
+    /// Whether something was noted for the key within this time.
+    pub(super) fn is_within(&self, now: Moment, key: u64, span: Duration) -> bool {
+        self.get(key).is_some_and(|cell| now.since(cell.at) < span)
+    }
+
+    /// An attempt is under way.
+    pub(super) fn begin(&mut self, now: Moment, key: u64) -> Part {
+        let mut part = Part { key, born: 0 };
+        if let Some(cell) = self.get_mut(now, key) {
+            cell.under_way = cell.under_way.saturating_add(1);
+            part.born = cell.born;
+        }
+        part
+    }
+
+    /// It is no longer.
+    pub(super) fn end(&mut self, part: Part) {
+        if let Some(cell) = self.find_mut(part.key).filter(|cell| cell.born == part.born) {
+            cell.under_way = cell.under_way.saturating_sub(1);
+        }
+    }
+
+    /// An attempt failed.
+    pub(super) fn fail(&mut self, now: Moment, key: u64) {
+        let rule = self.rule;
+        if let Some(cell) = self.get_mut(now, key) {
+            cell.failures = cell.failures(now, &rule).saturating_add(1);
+            cell.at = now;
+            cell.delay_ms = rule.delay_ms(cell.failures);
+        }
+    }
+
+    /// Forgets failures. Attempts under way stay.
+    pub(super) fn forgive(&mut self, key: u64) {
+        if let Some(cell) = self.find_mut(key) {
+            (cell.failures, cell.delay_ms) = (0, 0);
+        }
+    }
+
+    /// Forgets failures, and notes that there was something else.
+    pub(super) fn note(&mut self, now: Moment, key: u64) {
+        if let Some(cell) = self.get_mut(now, key) {
+            (cell.failures, cell.delay_ms, cell.at) = (0, 0, now);
+        }
+    }
+
+    fn get(&self, key: u64) -> Option<&Cell> {
+        self.cells.get(place(key))?.iter().find(|cell| cell.key == key)
+    }
+
+    fn find_mut(&mut self, key: u64) -> Option<&mut Cell> {
+        self.cells.get_mut(place(key))?.iter_mut().find(|cell| cell.key == key)
+    }
+
+    /// The cell with the key; else the one with the least to lose, emptied for it.
+    fn get_mut(&mut self, now: Moment, key: u64) -> Option<&mut Cell> {
+        let cells = self.cells.get_mut(place(key))?;
+        let at = cells.iter().position(|cell| cell.key == key);
+        let at = at.or_else(|| (0..WAYS).min_by_key(|at| cells.get(*at).map(Cell::weight)))?;
+        let cell = cells.get_mut(at)?;
+        if cell.key != key {
+            self.born = self.born.wrapping_add(1);
+            *cell = Cell { key, at: now, born: self.born, ..Cell::default() };
+        }
+        Some(cell)
+    }
+}
+
+fn place(key: u64) -> usize {
+    (key >> 20) as usize % (CELLS / WAYS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::from_s(1_700_000_000);
+
+    fn table(free: u32) -> Table {
+        Table::new(Rule {
+            free,
+            delay: Duration::from_secs(1),
+            delay_max: Duration::from_secs(60),
+            forgotten_after: Duration::from_secs(300),
+        })
+    }
+
+    #[test]
+    fn what_is_under_way_and_what_failed_share_what_is_free() {
+        let mut table = table(3);
+        table.fail(NOW, 7);
+        table.fail(NOW, 7);
+        let first = table.begin(NOW, 7);
+        assert_eq!(table.room(NOW, 7), Room::Free);
+        let _ = table.begin(NOW, 7);
+        assert_eq!(table.room(NOW, 7), Room::Full);
+        table.end(first);
+        assert_eq!(table.room(NOW, 7), Room::Free);
+        table.fail(NOW, 7);
+        assert_eq!(table.room(NOW, 7), Room::Full);
+        table.fail(NOW, 7);
+        assert_eq!(table.room(NOW, 7), Room::Delayed(NOW.plus(Duration::from_secs(1))));
+    }
+
+    /// Failures fade also where none follow.
+    #[test]
+    fn what_is_forgotten_makes_room_before_the_next_failure() {
+        let mut table = table(3);
+        for _ in 0..5 {
+            table.fail(NOW, 7);
+        }
+        let later = |failures: u64| NOW.plus(Duration::from_secs(300 * failures));
+        let _ = table.begin(later(1), 7);
+        assert_eq!(table.room(later(1), 7), Room::Full, "one at a time");
+        assert_eq!(table.room(later(2), 7), Room::Full);
+        assert_eq!(table.room(later(3), 7), Room::Free);
+    }
+
+    #[test]
+    fn an_attempt_whose_count_was_pushed_out_is_not_taken_from_the_next_one() {
+        let mut table = table(0);
+        let key = 1 << 20;
+        let old = table.begin(NOW, key);
+        let neighbours = (1..=WAYS as u64).map(|low| key + low);
+        for neighbour in neighbours {
+            table.fail(NOW, neighbour);
+            table.fail(NOW, neighbour);
+        }
+        assert_eq!(table.room(NOW, key), Room::Free, "pushed out");
+        let _ = table.begin(NOW, key);
+        table.end(old);
+        assert_eq!(table.room(NOW, key), Room::Full);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_delays_nobody_who_has_not_failed() {
+        let mut table = table(3);
+        table.note(NOW, 7);
+        assert_eq!(table.room(Moment::from_s(1_600_000_000), 7), Room::Free);
+    }
+}

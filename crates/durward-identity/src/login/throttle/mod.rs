@@ -1,0 +1,323 @@
+//! Delays that grow with failures, for users and for addresses.
+//!
+//! Failures are counted three times: for an address, for a user from anywhere, and for a user from an address from which he has
+//! logged in before. Who attacks a user's name from elsewhere makes the second count grow, and that user still gets in from where he
+//! usually is, where only the third one counts. From elsewhere he has to wait, never longer than `user_delay_max`; and attempts that
+//! come too early are refused without being counted, so that nobody can keep the delay up by hammering.
+//!
+//! An attempt under way may become a failure, so it takes of what is free like one: however many come at once, no more are tried than
+//! one after the other. Who finds only such attempts in his way is not refused but stands in line for what comes of them: most logins
+//! are right, and then he has his turn. When they fail and a delay begins, those in line are told of it.
+//!
+//! Whoever waits stands in line for the count of himself first, then for that of his address. Who stands in the second line has a part
+//! of the first count, and nobody in the first has any: so nobody waits for somebody who waits for him.
+//!
+//! Counts stand in tables of a fixed size, at places that nobody outside can foresee. When a place is full, the smallest count goes.
+
+mod cells;
+mod line;
+
+use std::hash::BuildHasher;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use foldhash::quality::RandomState;
+
+use self::cells::{Part, Room, Rule, Table};
+use self::line::{Claim, Lines, Spot, Waiter, Whose};
+use crate::Moment;
+use crate::session::User;
+
+pub use self::line::Place;
+
+/// How many may stand in line for what comes of one user's or one address's attempts under way: as many as may wait for hashing, and
+/// as have connections to a server with its usual settings. Further ones are told to come again.
+const LINE_LENGTH_MAX: usize = 1024;
+/// How many may stand in all those lines together: each costs its request, some KiB.
+const WAITING_MAX: usize = 4096;
+
+/// From when on who has to wait, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThrottleSettings {
+    /// How many failures of a user cost nothing. One attempt more than that may be under way at once. Default: 3.
+    pub user_free: u32,
+    /// The same from an address: many people may stand behind one. Default: 20.
+    pub address_free: u32,
+    /// The first delay; each further failure doubles it. Default: 1 second.
+    pub delay: Duration,
+    /// The longest delay for a user. Default: 1 minute.
+    pub user_delay_max: Duration,
+    /// The longest delay for an address. Default: 15 minutes.
+    pub address_delay_max: Duration,
+    /// After how long without a failure one failure is forgotten. Default: 5 minutes.
+    pub forgotten_after: Duration,
+    /// How long an address from which a user has logged in is his. Default: 30 days.
+    pub known_for: Duration,
+}
+
+impl Default for ThrottleSettings {
+    fn default() -> ThrottleSettings {
+        ThrottleSettings {
+            user_free: 3,
+            address_free: 20,
+            delay: Duration::from_secs(1),
+            user_delay_max: Duration::from_secs(60),
+            address_delay_max: Duration::from_secs(15 * 60),
+            forgotten_after: Duration::from_secs(5 * 60),
+            known_for: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+/// Somebody has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    /// For `Retry-After`.
+    pub retry_after: Duration,
+}
+
+/// Somebody may try: [`Throttle::end`] is to be told how it went. Until then it is in the way of others like a failure.
+#[derive(Debug)]
+#[must_use = "an attempt that is not told of is in the way of others for ever"]
+pub struct Attempt {
+    claim: Claim,
+    who: Part,
+    address: Part,
+}
+
+/// Whether somebody may try.
+#[derive(Debug)]
+#[must_use = "who may try or waits is counted until it is told what came of it"]
+pub enum Entry {
+    /// He may.
+    Go(Attempt),
+    /// When those before him are decided: [`Throttle::end`] gives the place its turn, or [`Throttle::leave`] is told that he waits
+    /// no longer.
+    Wait(Place),
+    /// Not before his delay is over. That was not counted.
+    Delayed(Delay),
+    /// Too many stand in line. That was not counted.
+    Crowded,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was he. What he failed before is forgotten; what the address failed with other names is not.
+    Succeeded,
+    /// It was not he, or nobody can say.
+    Failed,
+    /// It could not be found out who it was: the attempt does not count.
+    Undecided,
+}
+
+/// Places whose turn it is: they may try, or have to wait for a delay to pass. Each place is given one turn.
+pub type Turns = Vec<(Place, Result<Attempt, Delay>)>;
+
+/// Counts failures, and says who has to wait. About 6 MiB, whatever comes, and what stands in line.
+#[derive(Debug)]
+pub struct Throttle {
+    known_for: Duration,
+    hasher: RandomState,
+    addresses: Table,
+    users: Table,
+    /// Users at addresses from which they have logged in.
+    known: Table,
+    lines: Lines,
+}
+
+impl Throttle {
+    /// Nobody has failed yet.
+    pub fn new(settings: ThrottleSettings) -> Throttle {
+        let ThrottleSettings { delay, forgotten_after, known_for, .. } = settings;
+        let of_user =
+            Rule { free: settings.user_free, delay, delay_max: settings.user_delay_max, forgotten_after };
+        let of_address =
+            Rule { free: settings.address_free, delay_max: settings.address_delay_max, ..of_user };
+        Throttle {
+            known_for,
+            hasher: RandomState::default(),
+            addresses: Table::new(of_address),
+            users: Table::new(of_user),
+            known: Table::new(of_user),
+            lines: Lines::default(),
+        }
+    }
+
+    /// Whether somebody may try to log in now.
+    pub fn attempt(&mut self, now: Moment, user: &User, address: IpAddr) -> Entry {
+        let claim = self.claim(now, user, address);
+        if let Some(delay) = self.delay(now, &claim) {
+            return Entry::Delayed(delay);
+        }
+        let (who, address) = (claim.who(), claim.address());
+        let (spot, has_part) = match (self.is_free(now, who), self.is_free(now, address)) {
+            (true, true) => return Entry::Go(self.begin(now, claim)),
+            (true, false) => (address, true),
+            (false, _) => (who, false),
+        };
+        if !self.lines.has_place(spot) {
+            return Entry::Crowded;
+        }
+        let part = has_part.then(|| self.table(who).begin(now, who.key));
+        let place = self.lines.place();
+        self.lines.stand(spot, Waiter { place, claim, part });
+        Entry::Wait(place)
+    }
+
+    /// Says what came of an attempt. Whose turn it is after that.
+    #[must_use = "whoever has a turn is to be told"]
+    pub fn end(&mut self, now: Moment, attempt: Attempt, outcome: Outcome) -> Turns {
+        let Attempt { claim, who, address } = attempt;
+        let spot = claim.who();
+        self.table(spot).end(who);
+        self.addresses.end(address);
+        match outcome {
+            Outcome::Succeeded => {
+                self.table(spot).forgive(spot.key);
+                self.known.note(now, claim.pair);
+            }
+            Outcome::Failed => {
+                self.table(spot).fail(now, spot.key);
+                self.addresses.fail(now, claim.address);
+            }
+            Outcome::Undecided => {}
+        }
+        // The address first: those in its line have waited for themselves already.
+        self.serve(now, vec![spot, claim.address()])
+    }
+
+    /// Somebody waits no longer. Whose turn it is after that. Nothing happens where the place has had its turn.
+    #[must_use = "whoever has a turn is to be told"]
+    pub fn leave(&mut self, now: Moment, place: Place) -> Turns {
+        let Some(Waiter { claim, part, .. }) = self.lines.leave(place) else { return Turns::new() };
+        let spot = claim.who();
+        if let Some(part) = part {
+            self.table(spot).end(part);
+        }
+        self.serve(now, vec![spot])
+    }
+
+    /// An operator lets a user in again. Whose turn it is after that.
+    #[must_use = "whoever has a turn is to be told"]
+    pub fn forgive(&mut self, now: Moment, user: &User) -> Turns {
+        let spot = Spot { whose: Whose::User, key: self.key(&(2, user.key())) };
+        self.users.forgive(spot.key);
+        self.serve(now, vec![spot])
+    }
+
+    /// How many stand in line.
+    pub fn waiting(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Gives turns at these counts, the last one first, and at those where that changes something.
+    fn serve(&mut self, now: Moment, mut spots: Vec<Spot>) -> Turns {
+        let mut turns = Turns::new();
+        while let Some(spot) = spots.pop() {
+            // As many as have room; all of them where a delay has begun, to be told of it.
+            if self.room(now, spot) == Room::Full {
+                continue;
+            }
+            let Some(waiter) = self.lines.next(spot) else { continue };
+            spots.push(spot);
+            turns.extend(self.call(now, spot, waiter, &mut spots));
+        }
+        turns
+    }
+
+    /// Somebody has waited in the line of a count that has room now. His turn, unless he has to wait for his address as well.
+    fn call(
+        &mut self,
+        now: Moment,
+        spot: Spot,
+        waiter: Waiter,
+        spots: &mut Vec<Spot>,
+    ) -> Option<(Place, Result<Attempt, Delay>)> {
+        let Waiter { place, claim, part } = waiter;
+        let who = claim.who();
+        match (self.delay(now, &claim), part) {
+            (Some(delay), None) => Some((place, Err(delay))),
+            (Some(delay), Some(part)) => {
+                self.table(who).end(part);
+                spots.push(who);
+                Some((place, Err(delay)))
+            }
+            (None, Some(who)) => {
+                let address = self.addresses.begin(now, claim.address);
+                Some((place, Ok(Attempt { claim, who, address })))
+            }
+            // It is his turn there at once where nobody waits. He has waited: he is not turned away for its length.
+            (None, None) => {
+                let part = Some(self.table(spot).begin(now, spot.key));
+                self.lines.stand(claim.address(), Waiter { place, claim, part });
+                spots.push(claim.address());
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Moment, claim: Claim) -> Attempt {
+        let who = self.table(claim.who()).begin(now, claim.who().key);
+        let address = self.addresses.begin(now, claim.address);
+        Attempt { claim, who, address }
+    }
+
+    /// The longer of his delay and his address's.
+    fn delay(&self, now: Moment, claim: &Claim) -> Option<Delay> {
+        let until = |spot| match self.room(now, spot) {
+            Room::Delayed(until) => Some(until),
+            Room::Free | Room::Full => None,
+        };
+        let until = until(claim.who()).max(until(claim.address()))?;
+        Some(Delay { retry_after: until.since(now) })
+    }
+
+    /// Whether somebody may come in here and passes nobody who waits.
+    fn is_free(&self, now: Moment, spot: Spot) -> bool {
+        self.room(now, spot) == Room::Free && !self.lines.is_there(spot)
+    }
+
+    fn room(&self, now: Moment, spot: Spot) -> Room {
+        let table = match spot.whose {
+            Whose::Address => &self.addresses,
+            Whose::User => &self.users,
+            Whose::Known => &self.known,
+        };
+        table.room(now, spot.key)
+    }
+
+    fn table(&mut self, spot: Spot) -> &mut Table {
+        match spot.whose {
+            Whose::Address => &mut self.addresses,
+            Whose::User => &mut self.users,
+            Whose::Known => &mut self.known,
+        }
+    }
+
+    fn claim(&self, now: Moment, user: &User, address: IpAddr) -> Claim {
+        let network = network(address);
+        let pair = self.key(&(3, user.key(), network));
+        Claim {
+            address: self.key(&(1, network)),
+            user: self.key(&(2, user.key())),
+            pair,
+            is_known: self.known.is_within(now, pair, self.known_for),
+        }
+    }
+
+    fn key(&self, of: &impl std::hash::Hash) -> u64 {
+        self.hasher.hash_one(of).max(1)
+    }
+}
+
+/// An address; of IPv6 the first half, which is what one customer has.
+fn network(address: IpAddr) -> u64 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => u64::from(address.to_bits()),
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | (1 << 63),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Codes of second steps that were used, wherever that was.
+//!
+//! Of a device it is enough to know the last one: what it showed before is none any more either. It is forgotten when no clock takes it.
+//! Recovery codes are good until they are used, so what was used is never forgotten: 16 bytes each, and a user has ten.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::session::{Record, UsedCode, User};
+use crate::{CLOCK_SKEW_MAX, Moment};
+
+/// How often it is looked what can be forgotten.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// The last code of a user's device that was used.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    since: Moment,
+    until: Moment,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct UsedCodes {
+    devices: BTreeMap<User, Last>,
+    recovery: BTreeSet<[u8; 16]>,
+    swept: Moment,
+    /// The mistake that [`Use`] is there to avoid, for the simulation to find.
+    #[cfg(test)]
+    pub(super) lets_everybody_in: bool,
+}
+
+/// What came of a code that was given to the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nothing that the store has before it used it up.
+    First,
+    /// It was used up before.
+    Again,
+    /// The store has it, and nobody can say any more what it has before it.
+    Unclear,
+}
+
+impl UsedCodes {
+    /// Whether a code is used up.
+    pub(super) fn contains(&self, code: &UsedCode) -> bool {
+        match code {
+            UsedCode::Device { user, since, .. } => {
+                self.devices.get(user).is_some_and(|last| last.since >= *since)
+            }
+            UsedCode::Recovery(name) => self.recovery.contains(name),
+        }
+    }
+
+    /// Takes note of a code, and says whether it was good until now.
+    pub(super) fn insert(&mut self, code: UsedCode) -> Use {
+        let is_again = self.contains(&code);
+        #[cfg(test)]
+        let is_again = is_again && !self.lets_everybody_in;
+        if is_again {
+            return Use::Again;
+        }
+        match code {
+            UsedCode::Device { user, since, until } => {
+                self.devices.insert(user, Last { since, until });
+            }
+            UsedCode::Recovery(name) => {
+                self.recovery.insert(name);
+            }
+        }
+        Use::First
+    }
+
+    /// Forgets what no node takes any more, though its clock be as wrong as it may.
+    pub(super) fn sweep(&mut self, now: Moment) {
+        if now >= self.swept && now.since(self.swept) < SWEEP_EVERY {
+            return;
+        }
+        self.swept = now;
+        self.devices.retain(|_, last| now < last.until.plus(CLOCK_SKEW_MAX));
+    }
+
+    /// What is known, for a node that asks.
+    pub(super) fn records(&self) -> impl Iterator<Item = Record> {
+        let devices = self.devices.iter().map(|(user, Last { since, until })| {
+            let (user, since, until) = (user.clone(), *since, *until);
+            UsedCode::Device { user, since, until }
+        });
+        let recovery = self.recovery.iter().copied().map(UsedCode::Recovery);
+        devices.chain(recovery).map(Record::Used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(user: &str, step: u32) -> UsedCode {
+        let user = User::new("/", user).unwrap();
+        UsedCode::Device { user, since: Moment::from_s(step * 30), until: Moment::from_s(step * 30 + 60) }
+    }
+
+    #[test]
+    fn a_code_uses_up_those_that_the_device_showed_before_and_no_others() {
+        let mut used = UsedCodes::default();
+        assert_eq!(used.insert(device("anna", 7)), Use::First);
+        assert_eq!(used.insert(device("anna", 7)), Use::Again);
+        assert_eq!(used.insert(device("anna", 6)), Use::Again);
+        assert_eq!(used.insert(device("berta", 6)), Use::First);
+        assert_eq!(used.insert(device("anna", 8)), Use::First);
+        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), Use::First);
+        assert_eq!(used.insert(UsedCode::Recovery([1; 16])), Use::Again);
+        assert_eq!(used.insert(UsedCode::Recovery([2; 16])), Use::First);
+        let mut learned = UsedCodes::default();
+        for record in used.records() {
+            let Record::Used(code) = record else { panic!("{record:?}") };
+            learned.insert(code);
+        }
+        assert!([device("anna", 8), device("berta", 6)].iter().all(|code| learned.contains(code)));
+        assert!(!learned.contains(&device("anna", 9)));
+        assert!(learned.contains(&UsedCode::Recovery([2; 16])));
+    }
+
+    #[test]
+    fn codes_of_devices_are_forgotten_when_no_clock_takes_them_and_recovery_codes_never() {
+        let mut used = UsedCodes::default();
+        let code = device("anna", 100);
+        used.insert(code.clone());
+        used.insert(UsedCode::Recovery([1; 16]));
+        let until = Moment::from_s(100 * 30 + 60);
+        used.sweep(until.plus(CLOCK_SKEW_MAX - Duration::from_millis(1)));
+        assert!(used.contains(&code));
+        used.sweep(until.plus(CLOCK_SKEW_MAX + SWEEP_EVERY));
+        assert!(!used.contains(&code));
+        // A clock that was set back does not stop it.
+        used.insert(device("anna", 1));
+        used.sweep(Moment::from_s(1_000));
+        assert!(!used.contains(&device("anna", 1)));
+        used.sweep(Moment::from_ms(u64::MAX));
+        assert!(used.contains(&UsedCode::Recovery([1; 16])));
+    }
+}

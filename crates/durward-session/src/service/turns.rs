@@ -1,0 +1,304 @@
+//! Whose turn it is to try: the throttle, and those who wait for what comes of others' attempts.
+//!
+//! Nobody has an attempt under way while he waits, and no lock is held while anybody waits.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_identity::login::{Attempt, Delay, Entry, Outcome, Place, Throttle, ThrottleSettings};
+use durward_identity::session::User;
+use tokio::sync::oneshot;
+
+use crate::Clock;
+
+/// When to come again, for those who have waited for so long or found the line full.
+const COME_AGAIN: Duration = Duration::from_secs(1);
+
+/// Why somebody may not try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Too many failures.
+    Delayed { retry_after: Duration },
+    /// Too many undecided attempts.
+    Crowded { retry_after: Duration },
+}
+
+/// Whoever asked is gone when its sender is. Logins go on to their end without him, but do not stand in line for him.
+pub(super) type Gone = oneshot::Receiver<()>;
+
+/// The throttle and who waits. Cloning shares them.
+#[derive(Clone)]
+pub(super) struct Turns(Arc<Inner>);
+
+struct Inner {
+    clock: Clock,
+    held_max: Duration,
+    queue: Mutex<Queue>,
+}
+
+struct Queue {
+    throttle: Throttle,
+    waiting: HashMap<Place, oneshot::Sender<Turn>>,
+}
+
+type Turn = Result<Guess, Delay>;
+
+impl Turns {
+    /// Nobody is there yet, and nobody waits for longer than this.
+    pub(super) fn new(settings: ThrottleSettings, held_max: Duration, clock: Clock) -> Turns {
+        let queue = Queue { throttle: Throttle::new(settings), waiting: HashMap::new() };
+        Turns(Arc::new(Inner { clock, held_max, queue: Mutex::new(queue) }))
+    }
+
+    /// Waits until somebody may try, or has gone.
+    ///
+    /// # Errors
+    /// He may not.
+    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Held> {
+        let (place, turn) = match self.arrive(user, address)? {
+            Arrived::Go(guess) => return Ok(guess.begun()),
+            Arrived::Wait(place, turn) => (place, turn),
+        };
+        let _waiting = Waiting { turns: self, place };
+        let told = tokio::select! {
+            told = tokio::time::timeout(self.0.held_max, turn) => told,
+            _ = gone => return Err(Held::Crowded { retry_after: COME_AGAIN }),
+        };
+        match told {
+            Ok(Ok(Ok(guess))) => Ok(guess.begun()),
+            Ok(Ok(Err(Delay { retry_after }))) => Err(Held::Delayed { retry_after }),
+            // Each place is given a turn, so the sender is not dropped before.
+            Ok(Err(_)) | Err(_) => Err(Held::Crowded { retry_after: COME_AGAIN }),
+        }
+    }
+
+    fn arrive(&self, user: &User, address: IpAddr) -> Result<Arrived, Held> {
+        let mut queue = self.lock();
+        match queue.throttle.attempt(self.now(), user, address) {
+            Entry::Go(attempt) => Ok(Arrived::Go(self.guess(attempt))),
+            Entry::Wait(place) => {
+                let (sender, turn) = oneshot::channel();
+                queue.waiting.insert(place, sender);
+                Ok(Arrived::Wait(place, turn))
+            }
+            Entry::Delayed(Delay { retry_after }) => Err(Held::Delayed { retry_after }),
+            Entry::Crowded => Err(Held::Crowded { retry_after: COME_AGAIN }),
+        }
+    }
+
+    /// An operator lets a user in again.
+    pub(super) fn forgive(&self, user: &User) {
+        self.change(|queue, now| queue.throttle.forgive(now, user));
+    }
+
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().throttle.waiting()
+    }
+
+    /// Changes something, and tells those whose turn it is after that.
+    fn change(&self, change: impl FnOnce(&mut Queue, Moment) -> durward_identity::login::Turns) {
+        let told: Vec<(Option<oneshot::Sender<Turn>>, Turn)> = {
+            let mut queue = self.lock();
+            let turns = change(&mut queue, self.now());
+            let told = turns
+                .into_iter()
+                .map(|(place, turn)| (queue.waiting.remove(&place), turn.map(|attempt| self.guess(attempt))));
+            told.collect()
+        };
+        // Without the lock: whoever has gone in this moment gives his turn on when it is dropped.
+        for (sender, turn) in told {
+            if let Some(sender) = sender {
+                drop(sender.send(turn));
+            }
+        }
+    }
+
+    fn guess(&self, attempt: Attempt) -> Guess {
+        Guess { turns: self.clone(), attempt: Some(attempt), untold: Outcome::Undecided }
+    }
+
+    fn now(&self) -> Moment {
+        (self.0.clock)()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Arrived {
+    Go(Guess),
+    Wait(Place, oneshot::Receiver<Turn>),
+}
+
+/// Somebody who waits; he goes when this is dropped.
+struct Waiting<'a> {
+    turns: &'a Turns,
+    place: Place,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.turns.change(|queue, now| {
+            queue.waiting.remove(&self.place);
+            queue.throttle.leave(now, self.place)
+        });
+    }
+}
+
+/// Somebody who may try. What comes of it is told once; who does not tell has failed.
+#[must_use = "a guess that is dropped has failed"]
+pub(super) struct Guess {
+    turns: Turns,
+    attempt: Option<Attempt>,
+    /// What has come of it when it is dropped.
+    untold: Outcome,
+}
+
+impl Guess {
+    /// It was the user.
+    pub(super) fn succeeded(&mut self) {
+        self.tell(Outcome::Succeeded);
+    }
+
+    /// It was not.
+    pub(super) fn failed(&mut self) {
+        self.tell(Outcome::Failed);
+    }
+
+    /// It could not be found out.
+    pub(super) fn undecided(&mut self) {
+        self.tell(Outcome::Undecided);
+    }
+
+    /// Somebody has it and may have tried: until now it was on its way to whoever waited, who may have gone.
+    fn begun(mut self) -> Guess {
+        self.untold = Outcome::Failed;
+        self
+    }
+
+    fn tell(&mut self, outcome: Outcome) {
+        if let Some(attempt) = self.attempt.take() {
+            self.turns.change(|queue, now| queue.throttle.end(now, attempt, outcome));
+        }
+    }
+}
+
+impl Drop for Guess {
+    fn drop(&mut self) {
+        self.tell(self.untold);
+    }
+}
+
+impl fmt::Debug for Guess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guess").field(&self.attempt).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::net::Ipv4Addr;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
+
+    /// On a clock that stands still.
+    fn lasting(held_max: Duration) -> Turns {
+        Turns::new(ThrottleSettings::default(), held_max, Arc::new(|| Moment::from_s(1_700_000_000)))
+    }
+
+    fn turns() -> Turns {
+        lasting(Duration::from_secs(3600))
+    }
+
+    fn anna() -> User {
+        User::new("/", "anna").unwrap()
+    }
+
+    /// As many as may try at once.
+    async fn full(turns: &Turns) -> Vec<Guess> {
+        let mut guesses = Vec::new();
+        while guesses.len() < 4 {
+            guesses.push(attempt(turns, HOME).await.unwrap());
+        }
+        guesses
+    }
+
+    /// An attempt of somebody who stays.
+    async fn attempt(turns: &Turns, address: IpAddr) -> Result<Guess, Held> {
+        let (_here, gone) = oneshot::channel();
+        turns.attempt(&anna(), address, gone).await
+    }
+
+    fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
+        matches!(future.poll(&mut Context::from_waker(Waker::noop())), Poll::Pending)
+    }
+
+    #[tokio::test]
+    async fn a_waiter_who_goes_does_not_take_a_turn() {
+        let turns = turns();
+        let mut guesses = full(&turns).await;
+        let mut waiting = Vec::new();
+        for _ in 0..3 {
+            waiting.push(Box::pin(attempt(&turns, HOME)));
+        }
+        assert!(waiting.iter_mut().all(|waiter| is_waiting(waiter.as_mut())));
+        assert_eq!(turns.waiting(), 3);
+        drop(waiting.remove(0));
+        assert_eq!(turns.waiting(), 2);
+        guesses[0].succeeded();
+        let mut second = waiting.pop().unwrap();
+        let mut first = waiting.pop().unwrap();
+        assert!(is_waiting(second.as_mut()), "one decision, one turn");
+        assert!(!is_waiting(first.as_mut()));
+    }
+
+    /// The turn was given and nobody came for it: nothing was tried.
+    #[tokio::test]
+    async fn a_waiter_who_goes_in_the_moment_of_his_turn_gives_it_on() {
+        let turns = turns();
+        let mut guesses = full(&turns).await;
+        let mut first = Box::pin(attempt(&turns, HOME));
+        let mut second = pin!(attempt(&turns, HOME));
+        assert!(is_waiting(first.as_mut()) && is_waiting(second.as_mut()));
+        guesses[0].succeeded();
+        assert_eq!(turns.waiting(), 1);
+        drop(first);
+        assert_eq!(turns.waiting(), 0);
+        drop(second.await.unwrap());
+        drop(guesses);
+        // The fourth failure is the first that delays; at home he is known by now.
+        assert!(matches!(attempt(&turns, ELSEWHERE).await, Err(Held::Delayed { .. })));
+    }
+
+    #[tokio::test]
+    async fn who_does_not_say_what_came_of_it_has_failed() {
+        let turns = turns();
+        let guesses = full(&turns).await;
+        let mut waiter = pin!(attempt(&turns, HOME));
+        assert!(is_waiting(waiter.as_mut()));
+        drop(guesses);
+        let retry_after = Duration::from_secs(1);
+        assert_eq!(waiter.await.map(drop), Err(Held::Delayed { retry_after }));
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever() {
+        let turns = lasting(Duration::ZERO);
+        let _guesses = full(&turns).await;
+        let held = attempt(&turns, HOME).await.map(drop);
+        assert_eq!(held, Err(Held::Crowded { retry_after: COME_AGAIN }));
+        assert_eq!(turns.waiting(), 0);
+    }
+}

@@ -1,0 +1,104 @@
+//! Somebody who can log in at the demo, and what to try as her.
+
+use std::fs::DirBuilder;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use durward_session::identity::session::User;
+use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
+use durward_session::identity::{Entropy, IdentityError, SystemEntropy};
+use serde_json::json;
+
+use crate::failure::{Failure, without_number};
+
+const NAME: &str = "anna";
+
+/// The group that the example policy asks for.
+const GROUP: &str = "staff";
+
+/// A person of this run alone, in a directory that goes with it.
+pub(super) struct Person {
+    password: String,
+    folder: Folder,
+}
+
+/// Removed when dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is a file that lets nobody in anywhere.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Person {
+    /// Makes a password and a directory of users.
+    ///
+    /// # Errors
+    /// There is no randomness, or no room for files.
+    pub(super) fn new() -> Result<Person, Failure> {
+        let password = random().map_err(failed)?;
+        let folder = std::env::temp_dir().join(format!("durward-demo-{}", random().map_err(failed)?));
+        // For its owner's eyes, and never one that is there already.
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        let person = Person { password, folder: Folder(folder) };
+        person.add().map_err(failed)?;
+        Ok(person)
+    }
+
+    fn add(&self) -> Result<(), IdentityError> {
+        let (costs, entropy) = (HashCosts::default(), Arc::new(SystemEntropy));
+        let password = StoredPassword::hash(&Password::new(&self.password)?, costs, &*entropy)?;
+        let account = Account::new(&User::new("/", NAME)?);
+        let account = Account { password: Some(password), groups: vec![GROUP.to_owned()], ..account };
+        Directory::open(&self.users(), costs, entropy)?.put(account)
+    }
+
+    /// The file that she is in.
+    pub(super) fn users(&self) -> PathBuf {
+        self.folder.0.join("users.journal")
+    }
+
+    /// Lines to type one after the other: what each shows, and the line.
+    pub(super) fn lines(&self, address: SocketAddr) -> [(&'static str, String); 4] {
+        let login = json!({"user": NAME, "password": self.password});
+        let json = "-H 'Content-Type: application/json'";
+        let bearer = r#"-H "Authorization: Bearer $TOKEN""#;
+        [
+            (
+                "Anna logs in, and her shell keeps the token of her session",
+                format!(
+                    r#"TOKEN=$(curl -s http://{address}/v1/login {json} -d '{login}' | sed 's/.*"token":"\([^"]*\)".*/\1/')"#
+                ),
+            ),
+            (
+                "Whose session it is",
+                format!("curl -s -X POST http://{address}/v1/sessions/validate {bearer}"),
+            ),
+            (
+                "PERMIT, as she is of the staff: the token is the subject. The decision is watched from now on",
+                format!(
+                    r#"curl -sN http://{address}/api/pdp/decide {json} -d '{{"subject":{{"session":"'$TOKEN'"}},"action":"read","resource":"ward list"}}' &"#
+                ),
+            ),
+            (
+                "Anna logs out, and what is watched turns to DENY",
+                format!("curl -s -X POST http://{address}/v1/sessions/logout {bearer}"),
+            ),
+        ]
+    }
+}
+
+/// 12 digits of chance.
+fn random() -> Result<String, IdentityError> {
+    let mut bytes = [0; 6];
+    SystemEntropy.fill(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn failed(error: IdentityError) -> Failure {
+    Failure::new(without_number(&error.to_string()))
+}
