@@ -213,10 +213,13 @@ fn check_content(operation: &Operation, content: &Value) -> Result<(), Refusal> 
         Operation::Patch => (content.is_array(), "array of patch operations"),
         Operation::Action(_) | Operation::Query(_) | Operation::Read | Operation::Delete => return Ok(()),
     };
-    let what = match content {
-        _ if is_right => return Ok(()),
-        Value::Null => "it did not contain any JSON content".to_owned(),
-        _ => format!("the provided content is not a JSON {wanted}"),
+    if is_right {
+        return Ok(());
+    }
+    let what = if content.is_null() {
+        "it did not contain any JSON content".to_owned()
+    } else {
+        format!("the provided content is not a JSON {wanted}")
     };
     Err(bad(format!("The request could not be processed because {what}")))
 }
