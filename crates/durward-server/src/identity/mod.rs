@@ -36,11 +36,14 @@ pub(crate) fn start(
     let service = settings.service();
     let retention = Retention::of(&service.node, &service.session);
     let mut builder = with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
-    if let Some(secret) = cluster_secret(settings)? {
+    let secret = cluster_secret(settings)?;
+    if let Some(secret) = secret {
         builder = builder.cluster_secret(secret);
     }
     if let Some(nats) = &settings.nats {
-        builder = builder.store(Nats::new(nats.store()?, retention, moments(clock))?);
+        let secret =
+            secret.ok_or_else(|| IdentityError::new("several nodes need a secret that they share"))?;
+        builder = builder.store(Nats::new(nats.store()?, &secret, retention, moments(clock))?);
     } else if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
         make_folder(data)?;
         builder = builder.store(Journal::open(&data.join(SESSIONS))?);
