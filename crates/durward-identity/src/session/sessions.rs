@@ -366,6 +366,11 @@ impl Sessions {
         token::seal(&self.ring.load(), entropy, now, &claims)
     }
 
+    /// Why a user may not have one more session, if he may not. Others may come first.
+    pub fn full(&self, user: &User) -> Option<Full> {
+        self.admit(user, 0).err()
+    }
+
     /// Whether a user may have one more session, beside those that are under way; which ones must end for it.
     pub(crate) fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, Full> {
         if self.known() >= self.settings.sessions_max {
