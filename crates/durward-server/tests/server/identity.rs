@@ -191,6 +191,32 @@ fn a_cookie_is_set_when_asked_for_and_read_where_no_token_is_shown() {
     assert_eq!(other.status, 401, "the token that is shown counts");
 }
 
+/// Ending another session once cleared the caller's cookie, whose session goes on.
+#[test]
+fn the_cookie_is_cleared_when_its_own_session_ended_and_then_alone() {
+    let server = start("");
+    let (token, other) = (token(&server, "anna"), login(&server, "anna"));
+    let session = get(&server, "/v1/session", &token).json()["sessions"][0]["session"].clone();
+    let cookie = format!("durward_session={token}");
+    let logout = |shown: (&str, &str), body: Value| {
+        let headers = [shown, ("Content-Type", "application/json")];
+        server.send("POST", "/v1/sessions/logout", &headers, body.to_string().as_bytes())
+    };
+    let cleared = |reply: &Reply| reply.header("set-cookie").contains("Max-Age=0");
+    let ended = logout(("Cookie", &cookie), json!({ "session": other["session"] }));
+    assert_eq!((ended.status, cleared(&ended)), (200, false));
+    assert!(is_valid(&server, &token));
+    let own = logout(("Cookie", &cookie), json!({ "session": session }));
+    assert_eq!((own.status, cleared(&own)), (200, true), "his own, by its name");
+    for body in [json!({}), json!({ "all": true })] {
+        let (by_cookie, by_token) = (self::token(&server, "anna"), self::token(&server, "berta"));
+        let own = logout(("Cookie", &format!("durward_session={by_cookie}")), body.clone());
+        assert_eq!((own.status, cleared(&own)), (200, true), "{body}");
+        let shown = logout(("Authorization", &format!("Bearer {by_token}")), body.clone());
+        assert_eq!((shown.status, cleared(&shown)), (200, false), "no cookie was shown: {body}");
+    }
+}
+
 #[test]
 fn the_cookie_is_kept_from_the_open_unless_a_setting_says_otherwise_and_that_shows() {
     let attributes = |settings: &str| {
