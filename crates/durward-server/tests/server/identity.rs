@@ -421,6 +421,83 @@ fn the_description_says_what_the_router_knows() {
     }
 }
 
+/// Whether an answer is what the description says of it: its status is listed, and its members are those of a schema.
+fn agrees(document: &Value, path: &str, reply: &Reply) {
+    let method = document["paths"][path].as_object().unwrap().values().next().unwrap();
+    let answer = &method["responses"][reply.status.to_string()];
+    assert!(answer.is_object(), "{path} {}", reply.status);
+    let content = &answer["content"][reply.header("content-type")]["schema"];
+    let one = [content.clone()];
+    let schemas = content["oneOf"].as_array().map_or(&one[..], Vec::as_slice);
+    let body = reply.json();
+    let fits = schemas.iter().filter(|schema| {
+        let name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+        let schema = &document["components"]["schemas"][name];
+        let required = schema["required"].as_array().unwrap();
+        required.iter().all(|name| body.get(name.as_str().unwrap()).is_some())
+            && body.as_object().unwrap().keys().all(|name| schema["properties"].get(name).is_some())
+    });
+    assert_eq!(fits.count(), 1, "{path} {body}");
+}
+
+/// A generated client failed at the answer to an administrator who sets properties: the description promised another one.
+#[test]
+fn answers_are_what_the_description_says() {
+    let server = start("sessions_per_user_max = 1\nbeyond_max = \"refuse\"\n");
+    let document = server.get("/v1/openapi.json").json();
+    let (anna, root) = (login(&server, "anna"), token(&server, "root"));
+    let of_anna = json!({ "realm": "/", "user": "anna", "session": anna["session"] });
+    let again = json!({ "user": "anna", "password": "secret" });
+    let long = json!({ "user": "x".repeat(1 << 20) });
+    for (path, token, body, status) in [
+        ("/v1/login", None, again, 409),
+        ("/v1/login", None, long.clone(), 413),
+        ("/v1/login/code", None, json!({ "challenge": "x", "code": "1" }), 401),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": { "a": "b" }, "of": of_anna }), 200),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": { "a": "b" } }), 403),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": {} }), 200),
+        ("/v1/sessions/refresh", Some(&root), json!({}), 200),
+        ("/v1/sessions/refresh", Some(&root), long.clone(), 413),
+        ("/v1/sessions/validate", None, json!({}), 401),
+        ("/v1/admin/sessions", Some(&root), json!({ "user": "anna" }), 200),
+        ("/v1/admin/forgive", Some(&root), json!({ "user": "nobody" }), 200),
+        ("/v1/admin/revoke", Some(&root), json!({ "user": "nobody" }), 200),
+        ("/v1/sessions/logout", Some(&root), json!({}), 200),
+    ] {
+        let reply = post(&server, path, token.map(String::as_str), &body);
+        assert_eq!(reply.status, status, "{path} {body}: {}", reply.text());
+        agrees(&document, path, &reply);
+    }
+    let cookie = format!("durward_session={}", anna["token"].as_str().unwrap());
+    for path in ["/v1/sessions/validate", "/v1/sessions/logout", "/v1/admin/rotate"] {
+        let reply = server.send("POST", path, &[("Cookie", &cookie)], b"");
+        assert_eq!(reply.status, 403, "{path}");
+        agrees(&document, path, &reply);
+    }
+    let strange =
+        server.send("GET", "/v1/session", &[("Cookie", &cookie), ("Sec-Fetch-Site", "cross-site")], b"");
+    assert_eq!(strange.status, 403);
+    agrees(&document, "/v1/session", &strange);
+}
+
+#[test]
+fn the_description_has_what_clients_are_generated_from() {
+    let server = start("cookie_name = \"anna\"\n");
+    let document = server.get("/v1/openapi.json").json();
+    assert_eq!(document["components"]["securitySchemes"]["cookie"]["name"], "anna");
+    let mut names = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            assert!(names.insert(operation["operationId"].as_str().unwrap().to_owned()), "{path}");
+            assert!(operation["security"].is_array(), "{path}");
+            let body = operation.get("requestBody");
+            assert!(body.is_none_or(|body| body["required"].is_boolean()), "{path}");
+            let about_bodies = ["400", "415"].map(|status| operation["responses"].get(status).is_some());
+            assert!(method != "get" || about_bodies == [false, false], "{path}");
+        }
+    }
+}
+
 #[test]
 fn what_happened_is_counted() {
     let server = start("");

@@ -61,11 +61,15 @@ type Answered = Result<Answer, Problem>;
 /// Answers one request.
 pub(super) async fn answer(call: &Call<'_>, act: Act, request: hyper::Request<Incoming>) -> Answer {
     let answered = match (&call.shared.service, act) {
-        (_, Act::OpenApi) => Ok(json(StatusCode::OK, &openapi::document())),
+        (_, Act::OpenApi) => described(call),
         (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
         (Some(service), _) => with_service(call, service, act, request).await,
     };
     answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+}
+
+fn described(call: &Call<'_>) -> Answered {
+    ok(&openapi::document(&call.shared.settings.identity.cookie_name))
 }
 
 async fn with_service(
@@ -95,7 +99,7 @@ async fn with_service(
         Act::AdminRevoke => admin::revoke(&asked).await,
         Act::AdminForgive => admin::forgive(&asked).await,
         Act::AdminRotate => admin::rotate(&asked).await,
-        Act::OpenApi => Ok(json(StatusCode::OK, &openapi::document())),
+        Act::OpenApi => described(call),
     }
 }
 
