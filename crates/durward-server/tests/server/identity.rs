@@ -152,6 +152,31 @@ fn what_cannot_be_read_is_a_problem_with_a_way_out() {
             "{path} {body}"
         );
     }
+    // Serde takes an array in the order of the members for a structure.
+    for (path, body) in [
+        ("/v1/login", "[\"anna\",\"secret\",\"/\",null,false]"),
+        ("/v1/sessions/logout", "[null,true]"),
+        ("/v1/sessions/properties", "{\"properties\":{},\"of\":[\"/\",\"anna\",\"0\"]}"),
+    ] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", bearer.as_str())];
+        let reply = server.send("POST", path, &headers, body.as_bytes());
+        assert!(reply.status == 400 && reply.text().contains("expected an object"), "{}", reply.text());
+    }
+    assert!(is_valid(&server, &token));
+    let right = b"{\"user\":\"anna\",\"password\":\"secret\"}";
+    for (kind, status) in [
+        ("application/json; charset=utf-8", 200),
+        ("Application/JSON;Charset=\"UTF-8\"", 200),
+        ("application/json; charset=utf-16", 415),
+        ("application/json; a=b; charset = latin1", 415),
+    ] {
+        assert_eq!(
+            server.send("POST", "/v1/login", &[("Content-Type", kind)], right).status,
+            status,
+            "{kind}"
+        );
+    }
     let form = server.send("POST", "/v1/login", &[("Content-Type", "text/plain")], b"{}");
     assert_eq!(form.status, 415);
     assert_eq!(server.get("/v1/sessions").status, 401);

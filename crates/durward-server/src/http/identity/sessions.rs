@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
+use super::object::Object;
 use super::{Answered, Asked, GrantedView, Way, failed, in_words, json, ok, session_id};
 use crate::http::problem::Problem;
 
@@ -202,7 +203,7 @@ struct PropertiesBody {
     properties: BTreeMap<String, Option<String>>,
     /// Of which user's session, for administrators.
     #[serde(default)]
-    of: Option<Other>,
+    of: Option<Object<Other>>,
 }
 
 #[derive(Deserialize)]
@@ -218,7 +219,7 @@ pub(super) async fn properties(asked: &Asked<'_>) -> Answered {
     let (token, way) = asked.shown()?;
     let changes: Vec<(&str, Option<&str>)> =
         properties.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
-    let Some(Other { realm, user, session }) = of else {
+    let Some(Object(Other { realm, user, session })) = of else {
         let granted = asked.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
         return asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };
