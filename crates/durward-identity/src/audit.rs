@@ -7,7 +7,7 @@
 //!
 //! A line that was changed, removed, put in or moved breaks the chain at the line after it. What the chain alone cannot show is that its
 //! end is missing, or that all of it was written anew: for that, a [`Checkpoint`] is kept where whoever writes the file cannot
-//! write. The chain goes on through files that are rotated: a file begins with the hash of the last line of the one before.
+//! write. That its beginning is missing shows by the number of its first line. The chain goes on through files that are rotated: a file begins with the hash of the last line of the one before.
 
 use std::fmt;
 use std::io::BufRead;
@@ -280,6 +280,8 @@ impl std::error::Error for Broken {}
 /// Checks the lines of a chain, file after file.
 #[derive(Debug, Default)]
 pub struct Verifier {
+    /// The number of the first line that was read.
+    first: Option<u64>,
     last: Option<Checkpoint>,
     lines: u64,
     checkpoint: Option<Checkpoint>,
@@ -289,7 +291,18 @@ impl Verifier {
     /// Checks from the first line there is: what was before it, rotated away, is believed. With a checkpoint, also that the record has
     /// the line that it knows.
     pub fn new(checkpoint: Option<Checkpoint>) -> Verifier {
-        Verifier { last: None, lines: 0, checkpoint }
+        Verifier { checkpoint, ..Verifier::default() }
+    }
+
+    /// Checks also that the first line there is has the number 1: that nothing is missing before it.
+    #[must_use]
+    pub fn from_first(self) -> Verifier {
+        self.after(Checkpoint::default())
+    }
+
+    /// The number of the first line that was read.
+    pub fn first(&self) -> Option<u64> {
+        self.first
     }
 
     /// Checks that the record goes on right after a checkpoint: the end of an earlier check.
@@ -322,6 +335,7 @@ impl Verifier {
         if self.checkpoint.is_some_and(|known| known.number == here.number && known.hash != here.hash) {
             return Err(broken(Fault::Rewritten));
         }
+        self.first.get_or_insert(here.number);
         self.last = Some(here);
         Ok(())
     }
@@ -415,6 +429,13 @@ mod tests {
         assert_eq!(verify(&lines, Some(checkpoint)), Ok(Some(checkpoint)));
         assert_eq!(verify(&lines[5..], Some(checkpoint)), Ok(Some(checkpoint)), "rotated away");
         assert_eq!(verify(&[], None), Ok(None));
+        let mut verifier = Verifier::new(None);
+        verifier.line(lines[5].as_bytes()).unwrap();
+        assert_eq!(verifier.first(), Some(6));
+        let fault = Fault::Number { expected: 1, found: 6 };
+        let from_first = Verifier::new(None).from_first().line(lines[5].as_bytes());
+        assert_eq!(from_first, Err(Broken { line: 1, fault }));
+        Verifier::new(None).from_first().line(lines[0].as_bytes()).unwrap();
         assert_eq!(Checkpoint::read(&checkpoint.to_string()), Ok(checkpoint));
     }
 
