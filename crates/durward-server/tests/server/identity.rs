@@ -182,6 +182,8 @@ fn what_cannot_be_read_is_a_problem_with_a_way_out() {
     assert_eq!(server.get("/v1/sessions").status, 401);
     let long = post(&server, "/v1/login", None, &json!({ "user": "x".repeat(1 << 20), "password": "y" }));
     assert_eq!(long.status, 413);
+    // There is no setting to name.
+    assert!(long.text().contains("longer than 16384 bytes (the most that is taken here)"), "{}", long.text());
 }
 
 #[test]
