@@ -44,14 +44,31 @@ pub enum Kind {
     Revoked,
     /// A session's level rose.
     SteppedUp,
-    /// A user was added, changed or removed.
+    /// Somebody else changed something about a user or his session.
     UserChanged,
     /// A key was taken into use.
     KeyRotated,
-    /// A token was given to another service's user.
+    /// A token was given to a client, for itself or for a session's user.
     TokenIssued,
     /// The record begins, or goes on after a restart.
     Started,
+}
+
+impl Kind {
+    /// All there are.
+    pub const ALL: [Kind; 11] = [
+        Kind::Login,
+        Kind::LoginFailed,
+        Kind::LoginDelayed,
+        Kind::LoginTurnedAway,
+        Kind::Logout,
+        Kind::Revoked,
+        Kind::SteppedUp,
+        Kind::UserChanged,
+        Kind::KeyRotated,
+        Kind::TokenIssued,
+        Kind::Started,
+    ];
 }
 
 /// One event. What does not apply is left out.
@@ -421,6 +438,23 @@ mod tests {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         verifier.file(text.as_bytes())?;
         verifier.end()
+    }
+
+    #[test]
+    fn every_kind_and_every_member_is_in_the_manual() {
+        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/identity.md");
+        let manual = std::fs::read_to_string(place).unwrap();
+        assert_eq!(Kind::ALL.len(), Kind::Started as usize + 1, "the last one");
+        for kind in Kind::ALL {
+            let name = serde_json::to_value(kind).unwrap();
+            assert!(manual.contains(&format!("\n| `{}` |", name.as_str().unwrap())), "{name}");
+        }
+        let anna = User::new("/", "anna").unwrap();
+        let id = SessionId::read(&"0".repeat(32)).unwrap();
+        let event = AuditEvent::new(Kind::Login).of(&anna).session(id).address("a").by("b").detail("c");
+        for name in serde_json::to_value(event).unwrap().as_object().unwrap().keys() {
+            assert!(manual.contains(&format!("`{name}`")), "{name}");
+        }
     }
 
     #[test]

@@ -201,7 +201,17 @@ fn a_server_that_runs_takes_in_who_was_added_changed_and_removed() {
     eventually_over(&server, &carl);
     assert!(is_valid(&server, &anna) && is_valid(&server, &anna_again));
     let audit = fs::read_to_string(folder.audit()).unwrap();
-    assert!(audit.contains("durward users"), "{audit}");
+    for (user, detail) in [
+        ("berta", "may log in, groups: "),
+        ("berta", "disabled, groups: "),
+        ("berta", "removed"),
+        ("carl", "may log in, groups: "),
+    ] {
+        let line = format!(
+            "\"kind\":\"user-changed\",\"realm\":\"/\",\"user\":\"{user}\",\"by\":\"durward users\",\"detail\":\"{detail}\""
+        );
+        assert!(audit.contains(&line), "{line}: {audit}");
+    }
 }
 
 /// What was done to users while no server ran, or right before it was killed, holds after the next start.
