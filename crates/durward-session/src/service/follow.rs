@@ -182,7 +182,9 @@ fn stands(account: Option<&Account>) -> String {
     let Some(account) = account else { return "removed".to_owned() };
     let standing = if account.disabled { "disabled" } else { "may log in" };
     let step = account.second_step.as_ref().map_or("", |_| ", second step");
-    format!("{standing}{step}, groups: {}", account.groups.join(" "))
+    let groups = account.groups.join(" ");
+    let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
+    format!("{standing}{step}{groups}")
 }
 
 /// Of these directories, those that others may change, each once.

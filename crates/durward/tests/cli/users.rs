@@ -201,12 +201,9 @@ fn a_server_that_runs_takes_in_who_was_added_changed_and_removed() {
     eventually_over(&server, &carl);
     assert!(is_valid(&server, &anna) && is_valid(&server, &anna_again));
     let audit = fs::read_to_string(folder.audit()).unwrap();
-    for (user, detail) in [
-        ("berta", "may log in, groups: "),
-        ("berta", "disabled, groups: "),
-        ("berta", "removed"),
-        ("carl", "may log in, groups: "),
-    ] {
+    for (user, detail) in
+        [("berta", "may log in"), ("berta", "disabled"), ("berta", "removed"), ("carl", "may log in")]
+    {
         let line = format!(
             "\"kind\":\"user-changed\",\"realm\":\"/\",\"user\":\"{user}\",\"by\":\"durward users\",\"detail\":\"{detail}\""
         );
