@@ -99,6 +99,14 @@ fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, Ident
     make_folder(data)?;
     let path = data.join(CLUSTER_KEY);
     if !path.exists() {
+        // Sessions are sealed under keys that are sealed under this one: a new one would open none of them.
+        if data.join(SESSIONS).exists() {
+            return Err(IdentityError::new(format!(
+                "`{}` is gone, and `{SESSIONS}` beside it is of no use without it: bring it back, or remove that as well, \
+                 which ends all sessions",
+                path.display()
+            )));
+        }
         make_secret(&path).map_err(|error| {
             IdentityError::new(format!("cannot write a key in `{}`: {error}", data.display()))
         })?;

@@ -30,6 +30,10 @@ const SILENCE_MAX: Duration = Duration::from_millis(1600);
 /// After so long without a reader, the server forgets a consumer.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
+/// How long making a consumer may take: where the server that was to hold it has just died, none is made, and the next try asks
+/// another one.
+const MADE_WITHIN: Duration = Duration::from_millis(700);
+
 /// How long to wait before the next try.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
 
@@ -48,6 +52,8 @@ struct Place {
     count: u64,
     /// How many records were no node's.
     refused: u64,
+    /// Whether one was.
+    is_known: bool,
 }
 
 /// Why a consumer was given up.
@@ -63,7 +69,7 @@ enum Over {
 }
 
 pub(super) async fn read(shared: Arc<Shared>, mut wanted: watch::Receiver<Wanted>, node: NodeLink) {
-    let mut place = Place { after: 0, count: 0, refused: 0 };
+    let mut place = Place { after: 0, count: 0, refused: 0, is_known: false };
     let mut over = Over::Asked;
     if wanted.changed().await.is_err() {
         return;
@@ -111,7 +117,8 @@ async fn consume(shared: &Shared, after: u64) -> Result<Subscriber, String> {
         memory_storage: true,
         ..push::Config::default()
     };
-    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str()).await;
+    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str());
+    let made = timeout(MADE_WITHIN, made).await.map_err(|_| "no consumer was made in time".to_owned())?;
     made.map(|_| messages).map_err(|error| error.to_string())
 }
 
@@ -184,9 +191,20 @@ fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<O
                      `nats stream rmm {stream} {number}`"
                 )
             })?;
+            place.is_known = true;
             Event::Delivered { number, after, id, record }
         }
-        None if message.subject.as_str() == shared.subjects.own_fresh => Event::Idle { last: number, after },
+        None if message.subject.as_str() == shared.subjects.own_fresh => {
+            // All there is has been read, and nobody who wrote any of it had this node's secret: it is this node that is a stranger.
+            if place.refused > 0 && !place.is_known {
+                return Err(format!(
+                    "none of the {} records of stream `{}` is signed under this node's secret: it is another one than \
+                     the other nodes have, see `identity.cluster_key_path`",
+                    place.refused, shared.settings.stream
+                ));
+            }
+            Event::Idle { last: number, after }
+        }
         None => {
             place.refused += 1;
             // Whoever writes many of them does not fill the log with it.

@@ -178,8 +178,11 @@ async fn what_no_node_has_signed_is_passed_over() {
         assert_eq!(one.logout(&last).await, Ok(()));
         other.until(&last, is_refused).await;
         assert!(other.validate(&token).await.is_ok() && one.validate(&token).await.is_ok(), "{mode:?}");
-        // A node with another secret is a stranger to the others, and they to it.
+        // A node with another secret is a stranger to the others, and they to it: where it can see that, it is not ready.
         let stranger = Plan { secret: [8; 32], ..plan.clone() }.start();
+        sleep(Duration::from_secs(1)).await;
         assert!(stranger.validate(&token).await.is_err());
+        assert!(mode == Mode::None || stranger.service.outlook().lack == Some(Lack::Starting));
+        assert!(other.validate(&token).await.is_ok(), "{mode:?}");
     }
 }
