@@ -112,11 +112,17 @@ fn a_user_that_was_added_logs_in_and_the_record_of_it_holds() {
     folder.users(&["add", "anna"], "secret\n").exits(0);
     fs::write(
         folder.0.join("old.jsonl"),
-        "{\"realm\":\"/\",\"subject\":\"old\",\"password\":\"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\"}\n",
+        "{\"subject\":\"old\",\"password\":\"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\"}\n",
     )
     .unwrap();
     let old = folder.0.join("old.jsonl").display().to_string();
-    folder.users(&["import", &old], "").exits(0);
+    assert_eq!(folder.users(&["import", &old], "").exits(0).stdout, "1 user\n");
+    fs::write(folder.0.join("wrong.jsonl"), "{\"subject\":\"new\"}\n{\"subject\":\"new\",\"group\":[]}\n")
+        .unwrap();
+    let wrong = folder.0.join("wrong.jsonl").display().to_string();
+    let ran = folder.users(&["import", &wrong], "").exits(2);
+    assert!(ran.stderr.contains("wrong.jsonl:2:24: unknown field `group`"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("at line"), "{}", ran.stderr);
     let server = folder.serve();
     let kept = token(&login(&server, "anna", "secret"));
     let gone = token(&login(&server, "old", "secret"));
