@@ -5,10 +5,11 @@
 //! a kill, which is when this file is needed.
 //!
 //! An entry that is not whole at the end of the file is what a crash leaves of a write that nobody was told of: it is cut off.
-//! Damage before the end is an error. A write is done when the disk has it.
+//! Damage before the end is an error. A write is done when the disk has it, and has the file's name: a file that nobody finds again
+//! holds nothing.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -54,9 +55,37 @@ pub fn lock(file: &File) -> Result<(), TryLockError> {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    folder: Folder,
     /// INVARIANT: up to here, the file holds whole entries and nothing else.
     length: u64,
     entries: usize,
+}
+
+/// The directory that has the file's name. It is open for as long as the journal: a process that has run out of files to open can
+/// still wait for it.
+#[derive(Debug)]
+struct Folder {
+    /// `None` where a directory cannot be opened as a file, and its names are on the disk without that.
+    open: Option<File>,
+    /// Whether the file's name may not be on the disk.
+    is_behind: bool,
+}
+
+impl Folder {
+    fn of(path: &Path) -> io::Result<Folder> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let open = if cfg!(unix) { Some(File::open(folder.unwrap_or(Path::new(".")))?) } else { None };
+        Ok(Folder { open, is_behind: true })
+    }
+
+    /// Waits until the file's name is on the disk, where it may not be.
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some(open) = self.open.as_ref().filter(|_| self.is_behind) {
+            open.sync_all()?;
+        }
+        self.is_behind = false;
+        Ok(())
+    }
 }
 
 impl Journal {
@@ -101,7 +130,7 @@ impl Journal {
         mut file: File,
         show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
     ) -> Result<Journal, IdentityError> {
-        let failed = |what: &str, error: std::io::Error| {
+        let failed = |what: &str, error: io::Error| {
             IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
         };
         let mut head = Vec::new();
@@ -118,7 +147,10 @@ impl Journal {
         let (length, entries) =
             read(&mut file, Journal::START, show).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
-        Ok(Journal { path: path.to_owned(), file, length, entries })
+        let mut folder = Folder::of(path).map_err(|error| failed("open the directory of", error))?;
+        // Also of a file that was there: whoever made it, or put it there, may have ended before its name was on the disk.
+        folder.sync().map_err(|error| failed("write the directory of", error))?;
+        Ok(Journal { path: path.to_owned(), file, folder, length, entries })
     }
 
     /// Where the first entry stands, for [`Journal::entries_from`].
@@ -156,7 +188,7 @@ impl Journal {
     #[cfg(unix)]
     pub(super) fn is_replaced(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
-        let number = |metadata: std::io::Result<std::fs::Metadata>| {
+        let number = |metadata: io::Result<std::fs::Metadata>| {
             metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
         };
         let open = number(self.file.metadata());
@@ -196,7 +228,8 @@ impl Journal {
     /// One is too long, or the disk did not take them: then none of them is there at the next start.
     pub fn append(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
         let bytes = write(entries)?;
-        let done = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| {
+        let done = self.folder.sync().and_then(|()| {
+            self.file.seek(SeekFrom::Start(self.length))?;
             self.file.write_all(&bytes)?;
             self.file.sync_data()
         });
@@ -213,7 +246,7 @@ impl Journal {
     /// Puts these entries in the place of all that there are: in another file first, so that a crash leaves the one or the other.
     ///
     /// # Errors
-    /// One is too long, or the disk did not take them: then all is as before.
+    /// One is too long, or the disk did not take them; see [`Journal::put`].
     pub fn replace(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
         let mut replacement = self.replacement()?;
         replacement.add(entries)?;
@@ -227,12 +260,12 @@ impl Journal {
     /// It cannot be made, or another one is being made.
     pub fn replacement(&self) -> Result<Replacement, IdentityError> {
         let path = self.path.with_extension("new");
-        let made = || -> std::io::Result<File> {
+        let made = || -> io::Result<File> {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
             let mut file = private(&mut options).open(&path)?;
             belongs_with(&file, &self.path);
-            lock(&file).map_err(std::io::Error::other)?;
+            lock(&file).map_err(io::Error::other)?;
             // One that was given up may have left something.
             file.set_len(0)?;
             file.write_all(HEAD)?;
@@ -245,23 +278,19 @@ impl Journal {
     /// Puts it in the place of this file: a crash leaves the one or the other.
     ///
     /// # Errors
-    /// The disk did not take it: then all is as before.
+    /// The disk did not take it: then all is as before. Or it is in the place, and the disk did not take its name: nothing is added
+    /// to it then before the disk has that.
     pub fn put(&mut self, replacement: Replacement) -> Result<(), IdentityError> {
         let Replacement { path, file, length, entries } = replacement;
-        let put = || -> std::io::Result<()> {
-            file.sync_all()?;
-            std::fs::rename(&path, &self.path)?;
-            if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                File::open(folder)?.sync_all()?;
-            }
-            Ok(())
-        };
-        put().map_err(|error| self.failed("replace", &error))?;
+        let renamed = file.sync_all().and_then(|()| std::fs::rename(&path, &self.path));
+        renamed.map_err(|error| self.failed("replace", &error))?;
+        // From here on the old file has no name, whatever else goes wrong.
         (self.file, self.length, self.entries) = (file, length, entries);
-        Ok(())
+        self.folder.is_behind = true;
+        self.folder.sync().map_err(|error| self.failed("write the directory of", &error))
     }
 
-    fn failed(&self, what: &str, error: &std::io::Error) -> IdentityError {
+    fn failed(&self, what: &str, error: &io::Error) -> IdentityError {
         IdentityError::new(format!("cannot {what} `{}`: {error}", self.path.display()))
     }
 }
@@ -357,7 +386,7 @@ fn read(
     mut at: u64,
     mut show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
 ) -> Result<(u64, usize), IdentityError> {
-    let unreadable = |error: std::io::Error| IdentityError::new(format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| IdentityError::new(format!("cannot be read: {error}"));
     let mut count = 0;
     file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
     let mut window = Vec::new();
@@ -390,7 +419,7 @@ fn read(
 }
 
 /// Whether nothing but zeros is left.
-fn is_zeros(rest: &[u8], file: &mut File) -> std::io::Result<bool> {
+fn is_zeros(rest: &[u8], file: &mut File) -> io::Result<bool> {
     if rest.iter().any(|byte| *byte != 0) {
         return Ok(false);
     }
@@ -540,5 +569,31 @@ mod tests {
         let (_, entries) = Journal::open(&path).unwrap();
         assert_eq!(entries, [b"a", b"b", b"c", b"d"].map(|entry| entry.to_vec()));
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Between the new file's name and the old one's there is a moment in which the disk can refuse. What was added after that went
+    /// into the old file, which had no name any more, and was gone at the next start.
+    #[test]
+    fn nothing_is_taken_while_the_disk_does_not_have_the_name_of_the_file() {
+        let folder = folder("unnamed");
+        let path = folder.join("users");
+        filled(&path);
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        // Nobody can wait for this one.
+        let whole = journal.folder.open.replace(File::open("/dev/null").unwrap());
+        assert!(journal.replace(&[b"all"]).unwrap_err().to_string().contains("the directory of"));
+        assert_eq!((journal.is_replaced(), journal.entries()), (false, 1));
+        assert!(journal.append(&[b"refused"]).is_err());
+        journal.folder.open = whole;
+        journal.append(&[b"more"]).unwrap();
+        drop(journal);
+        assert_eq!(Journal::open(&path).unwrap().1, [b"all".to_vec(), b"more".to_vec()]);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// A journal whose path has no directory is in the one the process is in.
+    #[test]
+    fn a_path_that_is_only_a_name_has_a_directory() {
+        assert!(Folder::of(Path::new("users")).unwrap().sync().is_ok());
     }
 }
