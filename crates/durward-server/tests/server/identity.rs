@@ -424,3 +424,16 @@ fn without_users_there_is_nothing_and_bad_settings_stop_the_start() {
         assert!(error.contains(word), "{settings}: {error}");
     }
 }
+
+/// With another key, nobody's session would be there any more, and the node would say that it is ready.
+#[test]
+fn a_key_that_is_gone_is_not_made_anew_where_there_are_sessions() {
+    let directory = Directory::new();
+    fill(&directory);
+    directory.write("policies/staff.sapl", STAFF_READ);
+    directory.write("data/sessions.journal", "");
+    let failed =
+        TestServer::start_in(directory, &format!("{SETTINGS}mode = 'assured-write'\ndata = 'data'\n"));
+    let message = failed.err().unwrap().to_string();
+    assert!(message.contains("cluster.key") && message.contains("bring it back"), "{message}");
+}

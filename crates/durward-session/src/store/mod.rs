@@ -84,7 +84,7 @@ impl Order {
             Effect::CatchUp { after } => Ok(Order::CatchUp { after }),
             Effect::AskLast { question } => Ok(Order::AskLast { question }),
             Effect::AskPeers => Ok(Order::AskPeers),
-            Effect::Answer { .. } | Effect::Ended(_) | Effect::Trouble(_) => Err(effect),
+            Effect::Answer { .. } | Effect::Ended(_) | Effect::Changed(_) | Effect::Trouble(_) => Err(effect),
         }
     }
 }

@@ -218,17 +218,16 @@ fn who_was_disabled_or_removed_stays_out_after_a_restart_and_his_sessions_are_go
 
     for _ in 0..2 {
         let server = folder.serve();
+        // Whoever gets in shows that it knows its sessions: from then on none of the others' is taken for a living one.
+        let emil_again = token(&login(&server, "emil", "secret"));
+        for (session, name) in others.iter().zip(["berta", "carl", "dora", "emil"]) {
+            assert!(!is_valid(&server, session), "{name}");
+        }
         for name in ["berta", "carl", "dora"] {
             let answer = login(&server, name, "secret");
             assert!(answer.starts_with("HTTP/1.1 401"), "{name}: {answer}");
         }
-        for (session, name) in others.iter().zip(["berta", "carl", "dora", "emil"]) {
-            // Of what was changed while it did not run, a server hears in the moment after its start.
-            eventually_over(&server, session);
-            assert!(!is_valid(&server, session), "{name}");
-        }
-        assert!(is_valid(&server, &anna));
-        assert!(is_valid(&server, &token(&login(&server, "emil", "secret"))));
+        assert!(is_valid(&server, &anna) && is_valid(&server, &emil_again));
     }
 }
 
