@@ -33,16 +33,21 @@ pub(super) struct Revoked {
 /// The file that is added to.
 struct Lines {
     file: File,
+    /// Whether the last line may not be whole.
+    is_torn: bool,
 }
 
 impl Lines {
     fn new(file: File) -> Lines {
-        Lines { file }
+        Lines { file, is_torn: false }
     }
 
-    /// Adds a line, and waits for the disk.
+    /// Adds a line, and waits for the disk. Behind one that may not be whole it begins with the end of that.
     fn add(&mut self, ends_s: u64, token: &str) -> io::Result<()> {
-        self.file.write_all(format!("{ends_s} {token}\n").as_bytes())?;
+        let before = if self.is_torn { "\n" } else { "" };
+        self.is_torn = true;
+        self.file.write_all(format!("{before}{ends_s} {token}\n").as_bytes())?;
+        self.is_torn = false;
         self.file.sync_data()
     }
 }
@@ -142,6 +147,9 @@ fn write_anew(path: &Path, ends: &HashMap<String, u64>) -> io::Result<File> {
     file.write_all(lines.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;
+    // What is added goes into the new file: its name must be on the disk before.
+    #[cfg(unix)]
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())?;
     OpenOptions::new().append(true).open(path)
 }
 
@@ -204,5 +212,22 @@ mod tests {
         assert!(!adding.is_finished());
         drop(reader);
         assert!(!adding.join().unwrap(), "nobody has it");
+    }
+
+    /// A disk that was full for a moment took a part of a line. The next line went on in it, and neither was there after a restart.
+    #[test]
+    fn a_line_that_was_not_written_whole_does_not_take_the_next_one_with_it() {
+        let folder = Folder::new("torn");
+        let path = folder.0.join(NAME);
+        // Nobody can write to this one.
+        let revoked = with_file(&folder, File::open("/dev/null").unwrap());
+        assert!(matches!(revoked.add("first", 100, NOW), Err(NotRevoked::Failed(_))));
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"100 fir").unwrap();
+        revoked.file.lock().unwrap().as_mut().unwrap().file = file;
+        revoked.add("second", 100, NOW).unwrap();
+        drop(revoked);
+        let revoked = Revoked::open(Some(&folder.0), NOW).unwrap();
+        assert!(revoked.contains("second") && !revoked.contains("first"));
     }
 }
