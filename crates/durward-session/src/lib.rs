@@ -35,6 +35,7 @@ mod listeners;
 #[cfg(feature = "nats")]
 pub mod nats;
 mod outcome;
+mod secret;
 mod service;
 mod settings;
 mod start;
@@ -48,6 +49,7 @@ pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
 pub use durward_identity as identity;
 pub use listeners::SessionNews;
 pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
+pub use secret::read_secret;
 pub use service::{LoginRequest, Purpose, Service, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};
