@@ -31,7 +31,7 @@ pub enum Counter {
     OrderDropped,
     /// Lines of the audit that could not be written.
     AuditLost,
-    /// Live decisions that were woken because their session may have ended.
+    /// Live decisions that were woken because their session may have ended or changed.
     ListenerWoken,
     /// How often the disk was waited for with lines of the audit.
     AuditSynced,

@@ -1,4 +1,4 @@
-//! Who waits to hear of which session: when one ends, only those are woken whose session it is.
+//! Who waits to hear of which session: when one ends or changes, only those are woken whose session it is.
 //!
 //! A node may have a hundred thousand live decisions open, each for one session. Were all of them told of every logout, each
 //! logout would cost as much as all of them.
@@ -48,8 +48,18 @@ impl Listeners {
             Revocation::Session { id, .. } => self.ring(*id),
             Revocation::Ended { sessions } => sessions.iter().map(|(id, _)| self.ring(*id)).sum(),
             Revocation::User { user, .. } => self.tell_user(user),
-            Revocation::All { .. } => self.ring_where(|_| true),
+            Revocation::All { .. } => self.tell_all(),
         }
+    }
+
+    /// Wakes those of a session, of which something may have changed. How many.
+    pub(crate) fn tell_session(&self, id: SessionId) -> usize {
+        self.ring(id)
+    }
+
+    /// Wakes everybody. How many.
+    pub(crate) fn tell_all(&self) -> usize {
+        self.ring_where(|_| true)
     }
 
     /// Wakes those of a user. All are looked through: it is rare, and a second table would cost every listener.
@@ -60,7 +70,7 @@ impl Listeners {
     /// The node has stopped: nobody hears anything any more.
     fn close(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        self.ring_where(|_| true);
+        self.tell_all();
     }
 
     fn ring(&self, id: SessionId) -> usize {
@@ -107,7 +117,7 @@ pub struct SessionNews {
 }
 
 impl SessionNews {
-    /// Waits until the session may have ended, or what is known of its user has changed: look at it again. `false` when the node has
+    /// Waits until the session may have ended, or its level, its properties or what is known of its user may have changed: look at it again. `false` when the node has
     /// stopped, and there will be no news.
     pub async fn next(&mut self) -> bool {
         if !self.listeners.is_over.load(Ordering::SeqCst) {
