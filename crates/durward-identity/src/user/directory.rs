@@ -15,6 +15,7 @@ use super::totp::RecoveryCodes;
 use super::{Change, Checked, UserStore, Why};
 use crate::entropy::Entropy;
 use crate::error::failed;
+use crate::hex::hex;
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
@@ -140,8 +141,7 @@ impl Directory {
     /// Costs that cannot be used, or no randomness.
     pub fn in_memory(costs: HashCosts, entropy: Arc<dyn Entropy>) -> Result<Directory, IdentityError> {
         let nobody: [u8; 32] = crate::entropy::bytes(&*entropy)?;
-        let text: String = nobody.iter().map(|byte| format!("{byte:02x}")).collect();
-        let nobody = StoredPassword::hash(&Password::new(&text)?, costs, &*entropy)?;
+        let nobody = StoredPassword::hash(&Password::new(&hex(&nobody))?, costs, &*entropy)?;
         let (table, changes) = (RwLock::default(), Mutex::default());
         Ok(Directory { costs, entropy, nobody, table, journal: Mutex::new(None), changes })
     }

@@ -1,8 +1,8 @@
 //! A file that only grows: entries one after the other, each with its length and a digest.
 //!
-//! Why not an embedded database: users and what changes of them fit into memory and are read whole at the start. fjall would take 1.0 MiB of
-//! the binary and redb 0.85 MiB (release, one key put and read), and an open report against fjall tells of writes that stand still after
-//! a kill, which is when this file is needed.
+//! Why not an embedded database: users and what changes of them fit into memory and are read whole at the start, so that neither an
+//! index nor a cache would have anything to do. fjall and redb would make the binary larger for that, and an open report against fjall
+//! tells of writes that stand still after a kill, which is when this file is needed.
 //!
 //! An entry that is not whole at the end of the file is what a crash leaves of a write that nobody was told of: it is cut off.
 //! Damage before the end is an error. A write is done when the disk has it.

@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use durward_server::{IdentitySettings, Settings};
 use durward_session::identity::session::User;
@@ -251,8 +250,7 @@ impl Import {
 
 /// The time, as sessions count.
 fn now() -> Moment {
-    let since = clock()().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Moment::of(clock()())
 }
 
 fn list(directory: &Directory) -> Result<(), Failure> {
