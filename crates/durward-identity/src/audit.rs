@@ -15,6 +15,7 @@ use std::io::BufRead;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use crate::hex::hex;
 use crate::session::{SessionId, User};
 use crate::{IdentityError, Moment};
 
@@ -398,10 +399,6 @@ impl Verifier {
 
 fn hash(bytes: &[u8]) -> [u8; 32] {
     digest(&SHA256, bytes).as_ref().first_chunk().copied().unwrap_or_default()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hex(text: &str) -> Option<[u8; 32]> {

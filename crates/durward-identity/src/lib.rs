@@ -67,6 +67,7 @@
 pub mod audit;
 mod entropy;
 mod error;
+mod hex;
 pub mod jwt;
 pub mod login;
 mod moment;
@@ -76,4 +77,5 @@ pub mod user;
 
 pub use entropy::{Entropy, SystemEntropy};
 pub use error::IdentityError;
+pub use hex::hex;
 pub use moment::{CLOCK_SKEW_MAX, Moment, Stamp};

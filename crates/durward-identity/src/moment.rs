@@ -1,6 +1,6 @@
 //! Moments, and stamps that order what happened.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// How far the clocks of two nodes may differ. Tokens from further in the future are refused, stamps from there are not
 /// followed.
@@ -19,6 +19,12 @@ impl Moment {
     /// So many seconds after 1970 began.
     pub const fn from_s(seconds: u32) -> Moment {
         Moment(seconds as u64 * 1000)
+    }
+
+    /// What a clock shows: whole milliseconds, and for a clock that stands before 1970 the moment it began.
+    pub fn of(time: SystemTime) -> Moment {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Moment::default().plus(since)
     }
 
     /// Milliseconds since 1970 began.

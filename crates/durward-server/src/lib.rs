@@ -23,6 +23,7 @@ mod log;
 mod metrics;
 mod oauth;
 mod openam;
+mod percent;
 mod policies;
 pub mod rsocket;
 pub mod sapl;

@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
-use durward_session::Service;
+use durward_session::{Lanes, Service};
 use tokio::sync::watch;
 
 use crate::Clock;
@@ -53,7 +53,8 @@ pub(crate) struct Shared {
     pub(crate) oauth: Option<Arc<oauth::Surface>>,
     /// Who shows tokens, where there are any.
     pub(crate) subjects: Option<Subjects>,
-    requests: AtomicU64,
+    /// How many request ids were given, in lanes: one number would be every core's.
+    request_ids: Lanes<AtomicU64>,
     /// Tells the request ids of this run from those of another: the milliseconds of the start, in base 36.
     run: String,
 }
@@ -147,7 +148,7 @@ impl Shared {
             openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             oauth,
             subjects,
-            requests: AtomicU64::new(0),
+            request_ids: Lanes::default(),
             run: base_36(milliseconds),
         })
     }
@@ -179,13 +180,19 @@ impl Shared {
 
     /// The identifier of a request whose caller gave none.
     pub(crate) fn next_request_id(&self) -> String {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let mut id = String::with_capacity(24);
         id.push_str(&self.run);
         id.push('-');
-        id.push_str(&base_36(number.into()));
+        id.push_str(&base_36(next_of(&self.request_ids)));
         id
     }
+}
+
+/// A number that no call before was given: each lane has those that leave its own number when divided by their count.
+fn next_of(lanes: &Lanes<AtomicU64>) -> u128 {
+    let (number, lane) = lanes.mine();
+    let before = u128::from(lane.fetch_add(1, Ordering::Relaxed));
+    before * Lanes::<AtomicU64>::COUNT as u128 + number as u128
 }
 
 fn base_36(mut number: u128) -> String {
@@ -197,5 +204,23 @@ fn base_36(mut number: u128) -> String {
         if number == 0 {
             return digits.into_iter().rev().collect();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_number_is_given_twice_whichever_threads_ask() {
+        let lanes = Lanes::default();
+        let take = || (0..100).map(|_| next_of(&lanes)).collect::<Vec<u128>>();
+        let given: Vec<u128> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..40).map(|_| scope.spawn(take)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(given.iter().collect::<HashSet<_>>().len(), 4_000);
     }
 }

@@ -1,10 +1,8 @@
 //! What is counted, for metrics.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many threads count without disturbing each other.
-const LANES: usize = 16;
+use crate::lanes::Lanes;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +31,7 @@ pub enum Counter {
     OrderDropped,
     /// Lines of the audit that could not be written.
     AuditLost,
-    /// Live decisions that were woken because their session may have ended.
+    /// Live decisions that were woken because their session may have ended or changed.
     ListenerWoken,
     /// How often the disk was waited for with lines of the audit.
     AuditSynced,
@@ -57,28 +55,9 @@ const NAMES: [(Counter, &str); 14] = [
     (Counter::AuditSynced, "audit_synced"),
 ];
 
-/// Alone on its cache lines: validation on one core must not wait for another's count.
+/// Counts since the start: validation on one core must not wait for another's count.
 #[derive(Debug, Default)]
-#[repr(align(128))]
-struct Lane([AtomicU64; NAMES.len()]);
-
-/// Counts since the start.
-#[derive(Debug, Default)]
-pub struct Counters([Lane; LANES]);
-
-thread_local! {
-    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-static NEXT_LANE: AtomicUsize = AtomicUsize::new(0);
-
-fn lane() -> usize {
-    LANE.with(|lane| {
-        let number = lane.get().unwrap_or_else(|| NEXT_LANE.fetch_add(1, Ordering::Relaxed) % LANES);
-        lane.set(Some(number));
-        number
-    })
-}
+pub struct Counters(Lanes<[AtomicU64; NAMES.len()]>);
 
 impl Counters {
     /// One more.
@@ -88,16 +67,16 @@ impl Counters {
 
     /// So many more.
     pub(crate) fn count_many(&self, counter: Counter, many: usize) {
-        if let Some(cell) = self.0.get(lane()).and_then(|lane| lane.0.get(counter as usize)) {
+        let (_, lane) = self.0.mine();
+        if let Some(cell) = lane.get(counter as usize) {
             cell.fetch_add(many as u64, Ordering::Relaxed);
         }
     }
 
     /// How many there were.
     pub fn get(&self, counter: Counter) -> u64 {
-        let of_lane =
-            |lane: &Lane| lane.0.get(counter as usize).map_or(0, |cell| cell.load(Ordering::Relaxed));
-        self.0.iter().map(of_lane).sum()
+        let in_lanes = self.0.all().filter_map(|lane| lane.get(counter as usize));
+        in_lanes.map(|cell| cell.load(Ordering::Relaxed)).sum()
     }
 
     /// All counts, each with its name.

@@ -29,6 +29,7 @@ mod counters;
 mod directory;
 mod driver;
 mod hashing;
+mod lanes;
 #[cfg(feature = "ldap")]
 pub mod ldap;
 mod listeners;
@@ -47,6 +48,7 @@ pub use audit::{AuditLog, AuditSettings, AuditSync};
 pub use counters::{Counter, Counters};
 pub use directory::{Answering, DirectoryFault, Embedded, UserDirectory};
 pub use durward_identity as identity;
+pub use lanes::Lanes;
 pub use listeners::SessionNews;
 pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
 pub use secret::read_secret;

@@ -1,4 +1,4 @@
-//! Who waits to hear of which session: when one ends, only those are woken whose session it is.
+//! Who waits to hear of which session: when one ends or changes, only those are woken whose session it is.
 //!
 //! A node may have a hundred thousand live decisions open, each for one session. Were all of them told of every logout, each
 //! logout would cost as much as all of them.
@@ -108,8 +108,8 @@ pub struct SessionNews {
 }
 
 impl SessionNews {
-    /// Waits until the session may have ended, or what is known of its user has changed: look at it again. `false` when the node has
-    /// stopped, and there will be no news.
+    /// Waits until the session may have ended, or it or what is known of its user may have changed: look at it again. `false` when the
+    /// node has stopped, and there will be no news.
     pub async fn next(&mut self) -> bool {
         if !self.listeners.is_over.load(Ordering::SeqCst) {
             self.bell.notified().await;

@@ -100,14 +100,7 @@ impl Builder {
         let Builder { settings, clock, entropy, secret, store, realms, audit } = self;
         let counters = Arc::new(Counters::default());
         let audit = audit.map(|audit| AuditLog::open(audit, clock(), Arc::clone(&counters))).transpose()?;
-        let secret = match secret {
-            Some(secret) => secret,
-            None => {
-                let mut secret = [0; 32];
-                entropy.fill(&mut secret)?;
-                secret
-            }
-        };
+        let secret = secret.map_or_else(|| made_up(&*entropy), Ok)?;
         let sessions = Arc::new(Sessions::new(settings.session.clone()));
         let cluster = ClusterKey::new(secret)?;
         let node = Node::new(settings.node.clone(), Arc::clone(&sessions), cluster, entropy)?;
@@ -131,21 +124,10 @@ impl Builder {
             waiting: HashMap::new(),
             refused: Vec::new(),
         };
-        let thread_failed =
-            |error: io::Error| IdentityError::new(format!("cannot start the session service: {error}"));
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(thread_failed)?;
-        let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel();
-        let (done, ends) = oneshot::channel();
-        let last_lines = audit.clone();
-        thread::Builder::new()
-            .name("sessions".to_owned())
-            .spawn(move || {
-                runtime.block_on(work(driver, store, ordered, link, stopped, last_lines));
-                // Whoever waited for the end may have gone.
-                let _ = done.send(());
-            })
-            .map_err(thread_failed)?;
+        let worked = work(driver, store, ordered, link, stopped, audit.clone());
+        let (runtime, ends) = on_own_thread(worked)
+            .map_err(|error| IdentityError::new(format!("cannot start the session service: {error}")))?;
         let parts = crate::service::Parts {
             settings,
             sessions,
@@ -159,7 +141,7 @@ impl Builder {
             complaint,
             counters,
             audit,
-            runtime: handle,
+            runtime,
         };
         Ok((Service::new(parts), Running { stop: Some(stop), ends }))
     }
@@ -172,6 +154,28 @@ impl fmt::Debug for Builder {
             .field("realms", &self.realms.keys())
             .finish_non_exhaustive()
     }
+}
+
+/// A secret that nobody else has.
+fn made_up(entropy: &dyn Entropy) -> Result<[u8; 32], IdentityError> {
+    let mut secret = [0; 32];
+    entropy.fill(&mut secret)?;
+    Ok(secret)
+}
+
+/// Does the work on a thread with a runtime of its own: the runtime, for whoever brings more to do, and what tells of the end.
+fn on_own_thread(
+    work: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<(runtime::Handle, oneshot::Receiver<()>)> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let (done, ends) = oneshot::channel();
+    thread::Builder::new().name("sessions".to_owned()).spawn(move || {
+        runtime.block_on(work);
+        // Whoever waited for the end may have gone.
+        let _ = done.send(());
+    })?;
+    Ok((handle, ends))
 }
 
 /// The thread's work: the driver until it is stopped, then the store until it has finished.

@@ -62,7 +62,7 @@ impl Account {
     }
 }
 
-fn root() -> String {
+pub(super) fn root() -> String {
     "/".to_owned()
 }
 

@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use serde::{Deserialize, Serialize};
 
 use super::account::{Account, SecondStep};
+use super::import::ImportLine;
 use super::password::{Compared, HashCosts, Password, StoredPassword};
 use super::shared::{Held, News, Shared};
 use super::totp::RecoveryCodes;
 use super::{Change, Checked, UserStore, Why};
 use crate::entropy::Entropy;
 use crate::error::failed;
+use crate::hex::hex;
 use crate::session::{UsedCode, User};
 use crate::{IdentityError, Moment};
 
@@ -139,8 +141,7 @@ impl Directory {
     /// Costs that cannot be used, or no randomness.
     pub fn in_memory(costs: HashCosts, entropy: Arc<dyn Entropy>) -> Result<Directory, IdentityError> {
         let nobody: [u8; 32] = crate::entropy::bytes(&*entropy)?;
-        let text: String = nobody.iter().map(|byte| format!("{byte:02x}")).collect();
-        let nobody = StoredPassword::hash(&Password::new(&text)?, costs, &*entropy)?;
+        let nobody = StoredPassword::hash(&Password::new(&hex(&nobody))?, costs, &*entropy)?;
         let (table, changes) = (RwLock::default(), Mutex::default());
         Ok(Directory { costs, entropy, nobody, table, journal: Mutex::new(None), changes })
     }
@@ -177,7 +178,44 @@ impl Directory {
         self.import(vec![account]).map(|_| ()).map_err(|error| error.error)
     }
 
-    /// Takes many users in with one wait for the disk; all of them or none. How many.
+    /// Takes a user in, unless there is one with the same name. Whether he was taken in.
+    ///
+    /// # Errors
+    /// As [`Directory::put`].
+    pub fn add(&self, account: Account) -> Result<bool, IdentityError> {
+        let user = account.user()?;
+        let mut journal = self.journal();
+        let held = self.hold(&mut journal)?;
+        if self.table().users.contains_key(&user) {
+            return Ok(false);
+        }
+        self.keep(&mut journal, held.as_ref(), vec![(user, account)])?;
+        Ok(true)
+    }
+
+    /// Takes in what a file says of many users, with one wait for the disk; all of them or none. What it does not say of a user who
+    /// is there stays as it is. How many lines there were.
+    ///
+    /// # Errors
+    /// One of them cannot be taken in, or the journal cannot be written: then nothing has changed.
+    pub fn import_lines(&self, now: Moment, lines: Vec<ImportLine>) -> Result<usize, ImportError> {
+        let count = lines.len();
+        let failed = |error| ImportError { at: 0, error };
+        let mut journal = self.journal();
+        let held = self.hold(&mut journal).map_err(failed)?;
+        let mut after: HashMap<User, Account> = HashMap::new();
+        for (at, line) in (0..).zip(lines) {
+            let user = line.user().map_err(|error| ImportError { at, error })?;
+            let before = after.remove(&user).or_else(|| self.table().users.get(&user).cloned());
+            let account = line.over(now, before.unwrap_or_else(|| Account::new(&user)));
+            after.insert(user, account);
+        }
+        self.keep(&mut journal, held.as_ref(), after.into_iter().collect()).map_err(failed)?;
+        Ok(count)
+    }
+
+    /// Takes many users in with one wait for the disk, each as a whole in the place of one with the same name; all of them or
+    /// none. How many.
     ///
     /// # Errors
     /// One of them cannot be taken in.
@@ -191,9 +229,7 @@ impl Directory {
         let failed = |error| ImportError { at: 0, error };
         let mut journal = self.journal();
         let held = self.hold(&mut journal).map_err(failed)?;
-        let entries: Vec<Entry> = named.iter().map(|(_, account)| Entry::Put(account.clone())).collect();
-        self.write(&mut journal, held.as_ref(), &entries).map_err(failed)?;
-        self.table_mut().users.extend(named);
+        self.keep(&mut journal, held.as_ref(), named).map_err(failed)?;
         Ok(count)
     }
 
@@ -229,24 +265,45 @@ impl Directory {
             account.password = Some(stored.clone());
             account.password_since_ms = now.ms();
         };
-        if self.change(user, |_| true, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
+        if self.change(user, set)? { Ok(()) } else { failed(format!("there is no user {user}")) }
+    }
+
+    /// Changes what is known of a user. Whether there is one. He is read and written under the journal's lock: what others wrote
+    /// before is seen, and nobody writes in between.
+    ///
+    /// # Errors
+    /// The journal cannot be read or written: then nothing has changed.
+    pub fn change(&self, user: &User, change: impl FnOnce(&mut Account)) -> Result<bool, IdentityError> {
+        self.change_if(user, |_| true, change)
     }
 
     /// Changes a user, if he is there and is as expected. Whether he was.
-    fn change(
+    fn change_if(
         &self,
         user: &User,
         is_expected: impl Fn(&Account) -> bool,
-        change: impl Fn(&mut Account),
+        change: impl FnOnce(&mut Account),
     ) -> Result<bool, IdentityError> {
         let mut journal = self.journal();
         let held = self.hold(&mut journal)?;
         let found = self.table().users.get(user).filter(|account| is_expected(account)).cloned();
         let Some(mut account) = found else { return Ok(false) };
         change(&mut account);
-        self.write(&mut journal, held.as_ref(), &[Entry::Put(account.clone())])?;
-        self.table_mut().users.insert(user.clone(), account);
+        self.keep(&mut journal, held.as_ref(), vec![(user.clone(), account)])?;
         Ok(true)
+    }
+
+    /// Writes users down, and knows them then.
+    fn keep(
+        &self,
+        journal: &mut Option<Shared>,
+        held: Option<&Held>,
+        named: Vec<(User, Account)>,
+    ) -> Result<(), IdentityError> {
+        let entries: Vec<Entry> = named.iter().map(|(_, account)| Entry::Put(account.clone())).collect();
+        self.write(journal, held, &entries)?;
+        self.table_mut().users.extend(named);
+        Ok(())
     }
 
     /// Keeps other processes from writing until what comes is dropped, and takes in what they have written.
@@ -318,7 +375,7 @@ impl Directory {
     fn upgrade(&self, user: &User, old: &StoredPassword, password: &Password<'_>) {
         if let Ok(stored) = StoredPassword::hash(password, self.costs, &*self.entropy) {
             let is_same = |account: &Account| account.password.as_ref() == Some(old);
-            let _ = self.change(user, is_same, |account| account.password = Some(stored.clone()));
+            let _ = self.change_if(user, is_same, |account| account.password = Some(stored.clone()));
         }
     }
 }
@@ -365,7 +422,8 @@ impl UserStore for Directory {
             return Ok(None);
         };
         let is_same = |account: &Account| account.second_step.as_ref() == Some(&second);
-        let is_changed = self.change(user, is_same, |account| account.second_step = Some(after.clone()))?;
+        let is_changed =
+            self.change_if(user, is_same, |account| account.second_step = Some(after.clone()))?;
         Ok(is_changed.then_some(used))
     }
 

@@ -1,8 +1,8 @@
 //! A file that only grows: batches of entries one after the other, each with its length and a digest.
 //!
-//! Why not an embedded database: users and what changes of them fit into memory and are read whole at the start. fjall would take 1.0 MiB of
-//! the binary and redb 0.85 MiB (release, one key put and read), and an open report against fjall tells of writes that stand still after
-//! a kill, which is when this file is needed.
+//! Why not an embedded database: users and what changes of them fit into memory and are read whole at the start, so that neither an
+//! index nor a cache would have anything to do. fjall and redb would make the binary larger for that, and an open report against fjall
+//! tells of writes that stand still after a kill, which is when this file is needed.
 //!
 //! A batch is one write, with a wait for the disk behind it. One that is not whole at the end of the file is what a crash leaves of a
 //! write that nobody was told of, and is cut off: a disk may have taken its later pages and not the first. Damage before the end is an error. A write is done when the disk has it, and has the file's name: a file that nobody finds again

@@ -5,6 +5,7 @@
 
 mod account;
 mod directory;
+mod import;
 mod journal;
 mod password;
 mod shared;
@@ -12,6 +13,7 @@ mod totp;
 
 pub use account::{Account, SecondStep};
 pub use directory::{Directory, ImportError};
+pub use import::ImportLine;
 pub use journal::{ENTRY_BYTES_MAX, Journal, Replacement, lock};
 pub use password::{HashCosts, PASSWORD_BYTES_MAX, Password, StoredPassword};
 pub use totp::{RECOVERY_CODES, RecoveryCodes, Totp, TotpAlgorithm};

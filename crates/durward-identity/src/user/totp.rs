@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
+use crate::hex::hex;
 use crate::session::User;
 use crate::{IdentityError, Moment};
 
@@ -219,7 +220,7 @@ impl RecoveryCodes {
 fn hash_of(code: &str) -> String {
     let plain: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
     let digest = digest::digest(&digest::SHA256, plain.to_ascii_uppercase().as_bytes());
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(digest.as_ref())
 }
 
 /// RFC 4648, 6; without padding, as devices expect.

@@ -4,8 +4,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use durward_identity::user::{
-    Account, Checked, Directory, HashCosts, Password, RecoveryCodes, SecondStep, StoredPassword, Totp,
-    TotpAlgorithm, UserStore, Why,
+    Account, Checked, Directory, HashCosts, ImportLine, Password, RecoveryCodes, SecondStep, StoredPassword,
+    Totp, TotpAlgorithm, UserStore, Why,
 };
 use durward_identity::{Moment, SystemEntropy};
 
@@ -69,6 +69,61 @@ fn an_import_takes_all_in_or_none() {
         directory.import(vec![account("anna", "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="), bad]).unwrap_err();
     assert_eq!((error.at, error.to_string()), (1, "user 2: a user needs a name".to_owned()));
     assert!(directory.list().is_empty());
+}
+
+fn line(text: &str) -> ImportLine {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn lines_of_a_file_change_what_they_say_and_leave_the_rest() {
+    let directory = directory();
+    let (_, shown) = with_second_step(&directory);
+    assert!(directory.check_code(NOW, &user("anna"), &shown[0]).unwrap().is_some());
+    directory.change(&user("anna"), |account| account.disabled = true).unwrap();
+    let before = directory.account(&user("anna")).unwrap().unwrap();
+    let lines = vec![
+        line(r#"{"realm":"/","subject":"anna","groups":["staff"]}"#),
+        line(r#"{"realm":"/","subject":"otto","password":"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="}"#),
+        line(r#"{"realm":"/","subject":"otto","groups":["guests"]}"#),
+    ];
+    assert_eq!(directory.import_lines(NOW, lines).unwrap(), 3);
+    let after = directory.account(&user("anna")).unwrap().unwrap();
+    assert_eq!(after, Account { groups: vec!["staff".to_owned()], ..before });
+    let otto = directory.account(&user("otto")).unwrap().unwrap();
+    assert_eq!(
+        (otto.password_since_ms, otto.groups.as_slice()),
+        (NOW.ms(), ["guests".to_owned()].as_slice())
+    );
+    let (good, bad) = (r#"{"realm":"/","subject":"carl"}"#, r#"{"realm":"/","subject":""}"#);
+    let error = directory.import_lines(NOW, vec![line(good), line(bad)]).unwrap_err();
+    assert_eq!((error.at, error.to_string()), (1, "user 2: a user needs a name".to_owned()));
+    assert_eq!(directory.list().len(), 2, "all or none");
+}
+
+/// Whoever reads an account and puts it back later writes over what was changed in between: a recovery code that was used would be
+/// good again.
+#[test]
+fn a_change_is_made_of_what_others_have_written_before() {
+    let path = std::env::temp_dir().join(format!("durward-users-two-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let open = || Directory::open(&path, CHEAP, Arc::new(SystemEntropy)).unwrap();
+    let server = open();
+    let (_, shown) = with_second_step(&server);
+    let command = open();
+    assert!(server.check_code(NOW, &user("anna"), &shown[0]).unwrap().is_some());
+    server.set_password(NOW, &user("anna"), &Password::new("secret").unwrap()).unwrap();
+    assert!(command.change(&user("anna"), |account| account.disabled = true).unwrap());
+    let lines = vec![line(r#"{"realm":"/","subject":"anna","groups":["staff"]}"#)];
+    server.put(Account::new(&user("otto"))).unwrap();
+    command.import_lines(NOW, lines).unwrap();
+    let anna = command.account(&user("anna")).unwrap().unwrap();
+    assert!(anna.disabled && anna.password.is_some());
+    assert_eq!(anna.second_step.unwrap().recovery.left(), shown.len() - 1);
+    assert!(!command.change(&user("nobody"), |_| ()).unwrap());
+    assert!(!command.add(Account::new(&user("otto"))).unwrap(), "added by the other meanwhile");
+    assert!(command.add(Account::new(&user("carl"))).unwrap());
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

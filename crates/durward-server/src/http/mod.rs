@@ -28,7 +28,7 @@ use crate::{oauth, openam};
 use events::Body;
 use negotiate::{Offer, choose};
 use problem::{Problem, form_of_problems};
-use routes::Endpoint;
+use routes::{Endpoint, RouteName};
 
 /// Answers are small and whole.
 pub(crate) type Answer = Response<Full<Bytes>>;
@@ -46,15 +46,6 @@ struct Call<'s> {
     id: String,
 }
 
-/// Counts a request for as long as it is being answered, also if its connection breaks.
-struct InFlight<'s>(&'s Shared);
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.metrics.requests_in_flight.dec();
-    }
-}
-
 /// Answers one request. Never fails: what goes wrong is an answer too.
 pub(crate) async fn answer(
     shared: &Shared,
@@ -62,29 +53,29 @@ pub(crate) async fn answer(
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let begun = Instant::now();
-    shared.metrics.requests_in_flight.inc();
-    let _in_flight = InFlight(shared);
+    // Until it is answered, also if its connection breaks.
+    let _in_flight = shared.metrics.request();
     let client = forwarded::client(&shared.settings.server, client, request.headers());
     let call = Call { shared, client, id: request_id(shared, request.headers()) };
-    let (route, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
+    let (name, mut answer) = match routes::find(request.uri().path(), &shared.settings) {
         _ if !names_one_host(&request) => {
             let detail = "a request needs one `Host`, and no more";
-            ("other", whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::BAD_REQUEST, detail))))
         }
-        Some(route) if route.allows(request.method().as_str()) => {
-            (route.path, dispatch(&call, route, request).await)
+        Some((name, route)) if route.allows(request.method().as_str()) => {
+            (name, dispatch(&call, route, request).await)
         }
-        Some(route) => (route.path, refuse_method(&call, route, &request)),
+        Some((name, route)) => (name, refuse_method(&call, route, &request)),
         None if openam::is_under(request.uri().path(), &shared.settings.openam) => {
-            ("openam", whole(openam::answer(shared, client.ip(), request).await))
+            (RouteName::OPENAM, whole(openam::answer(shared, client.ip(), request).await))
         }
         None if shared.settings.sapl.http && request.uri().path().starts_with(sapl::PREFIX) => {
             let refusal = sapl::Refusal::new(StatusCode::NOT_FOUND);
-            ("other", refusal.into_answer(&call, request.uri().path()))
+            (RouteName::OTHER, refusal.into_answer(&call, request.uri().path()))
         }
         None => {
             let detail = "there is nothing here; decisions are made at /pdp, and / lists what there is";
-            ("other", whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
+            (RouteName::OTHER, whole(refuse(&request, Problem::new(StatusCode::NOT_FOUND, detail))))
         }
     };
     // Whatever this says may be different a moment later.
@@ -92,7 +83,7 @@ pub(crate) async fn answer(
     if let Ok(id) = HeaderValue::try_from(call.id) {
         answer.headers_mut().insert(REQUEST_ID, id);
     }
-    shared.metrics.answered(route, answer.status().as_u16(), begun.elapsed());
+    shared.metrics.answered(name, answer.status().as_u16(), begun.elapsed());
     Ok(answer)
 }
 

@@ -272,9 +272,44 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
-/// The route of a path. A few dozen comparisons, most of them of lengths, cost less than hashing the path would.
-pub(crate) fn find(path: &str, settings: &Settings) -> Option<&'static Route> {
-    ROUTES.iter().find(|route| route.path == path).filter(|route| route.is_on(settings))
+/// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RouteName(usize);
+
+impl RouteName {
+    /// Names beside those of routes.
+    const MORE: [&str; 2] = ["openam", "other"];
+
+    /// How many there are.
+    pub(crate) const COUNT: usize = ROUTES.len() + RouteName::MORE.len();
+
+    /// One of the paths of OpenAM.
+    pub(crate) const OPENAM: RouteName = RouteName(ROUTES.len());
+
+    /// Nothing that has a name.
+    pub(crate) const OTHER: RouteName = RouteName(ROUTES.len() + 1);
+
+    /// The name of this number; beyond the last, that of what has no name.
+    pub(crate) fn numbered(number: usize) -> RouteName {
+        RouteName(number.min(RouteName::OTHER.0))
+    }
+
+    /// From 0 on, below [`RouteName::COUNT`].
+    pub(crate) fn number(self) -> usize {
+        self.0
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        let more = self.0.checked_sub(ROUTES.len()).and_then(|more| RouteName::MORE.get(more).copied());
+        ROUTES.get(self.0).map(|route| route.path).or(more).unwrap_or("other")
+    }
+}
+
+/// The route of a path, and what it is counted under. A few dozen comparisons, most of them of lengths, cost less than
+/// hashing the path would.
+pub(crate) fn find(path: &str, settings: &Settings) -> Option<(RouteName, &'static Route)> {
+    let (number, route) = ROUTES.iter().enumerate().find(|(_, route)| route.path == path)?;
+    route.is_on(settings).then_some((RouteName(number), route))
 }
 
 impl Route {

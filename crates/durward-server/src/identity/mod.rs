@@ -4,10 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use durward_session::identity::user::Directory;
-use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy};
+use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, hex};
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, Retention};
 use durward_session::store::journal::Journal;
@@ -84,10 +83,7 @@ fn with_users(
 /// The server's clock, as sessions count.
 fn moments(clock: &Clock) -> durward_session::Clock {
     let clock = Arc::clone(clock);
-    Arc::new(move || {
-        let since = clock().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-    })
+    Arc::new(move || Moment::of(clock()))
 }
 
 /// The secret in the file that is named, or in `data`, where one is made if there is none.
@@ -139,7 +135,7 @@ fn read_cluster_key(path: &Path) -> Result<[u8; 32], IdentityError> {
 fn make_secret(path: &Path) -> std::io::Result<()> {
     let mut secret = [0; 32];
     SystemEntropy.fill(&mut secret).map_err(std::io::Error::other)?;
-    let text: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let text = hex(&secret);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

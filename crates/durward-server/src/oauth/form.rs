@@ -1,6 +1,7 @@
 //! The parameters of a request. A text that two readers could understand in two ways is refused.
 
 use super::refusal::Refusal;
+use crate::percent::{self, Stray};
 
 /// How many parameters there may be: many times what any request here needs.
 const PARAMETERS_MAX: usize = 64;
@@ -54,22 +55,8 @@ impl Form {
 
 /// Text of a form: `+` is a blank, `%XX` a byte. `None` for a wrong escape, or what is not UTF-8.
 pub(super) fn decoded(text: &[u8]) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match (first, after) {
-            (b'%', [high, low, after @ ..]) => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
-                rest = after;
-            }
-            (b'%', _) => return None,
-            (b'+', _) => bytes.push(b' '),
-            (byte, _) => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let blanks: Vec<u8> = text.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    String::from_utf8(percent::decoded(&blanks, Stray::Refused)?).ok()
 }
 
 #[cfg(test)]

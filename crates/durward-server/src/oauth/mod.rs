@@ -96,7 +96,7 @@ impl Surface {
             let message = format!("has `{realm}`: a realm whose users get tokens has no `@` in its name");
             return Err(ConfigError::of_setting("identity.realms", message));
         }
-        let now = moment(now);
+        let now = Moment::of(now);
         if let Some(data) = &settings.data {
             let failed = |error| IdentityError::new(format!("cannot make `{}`: {error}", data.display()));
             std::fs::create_dir_all(data).map_err(failed).map_err(wrong)?;
@@ -120,11 +120,6 @@ impl Surface {
     }
 }
 
-fn moment(time: SystemTime) -> Moment {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
 /// Answers one request.
 pub(crate) async fn answer(
     shared: &Shared,
@@ -135,7 +130,7 @@ pub(crate) async fn answer(
     let Some(surface) = &shared.oauth else {
         return Refusal::unavailable("this server gives no tokens").into_answer();
     };
-    let now = moment((shared.clock)());
+    let now = Moment::of((shared.clock)());
     let answered = match ask {
         Ask::Keys => Ok(metadata::keys(surface, now)),
         Ask::Metadata => Ok(metadata::document(surface)),
@@ -163,7 +158,7 @@ async fn with_client(
     is_form(&head.headers)?;
     let form = Form::read(&body)?;
     let client = surface.clients.authenticate(shared, &head.headers, &form).await?;
-    let (now, service) = (moment((shared.clock)()), surface.service.as_ref());
+    let (now, service) = (Moment::of((shared.clock)()), surface.service.as_ref());
     let asked = Asked { surface, service, client, form, now, address };
     match ask {
         Ask::Introspect => introspect::answer(&asked).await,

@@ -1,5 +1,7 @@
 //! Names and values of a query or of a form (`application/x-www-form-urlencoded`).
 
+use crate::percent::{self, Stray};
+
 /// How many are read; further ones are not there.
 const PAIRS_MAX: usize = 64;
 
@@ -48,23 +50,7 @@ fn decoded_pair((name, value): (&str, &str)) -> (String, String) {
 
 /// Text with its `%XX` read. What is not UTF-8 then becomes replacement characters; no name and no token has those.
 pub(super) fn decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        let hex = |byte: &u8| char::from(*byte).to_digit(16);
-        match (first, after) {
-            (b'%', [high, low, after @ ..]) if hex(high).is_some() && hex(low).is_some() => {
-                let value = hex(high).unwrap_or(0) * 16 + hex(low).unwrap_or(0);
-                bytes.push(u8::try_from(value).unwrap_or(b'?'));
-                rest = after;
-            }
-            _ => bytes.push(*first),
-        }
-    }
+    let bytes = percent::decoded(text.as_bytes(), Stray::Kept).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

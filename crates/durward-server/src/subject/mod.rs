@@ -10,7 +10,7 @@ pub(crate) mod finder;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use durward_session::identity::Moment;
 use durward_session::identity::session::{Level, Refusal, Session};
@@ -211,9 +211,7 @@ impl Subjects {
     async fn good(&self, token: &str) -> Result<Good, NotTaken> {
         let oauth = self.oauth.as_ref().ok_or(NotTaken::Refused)?;
         oauth.catch_up().await?;
-        let since = (self.clock)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now = Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-        oauth.of_decision(token, now).ok_or(NotTaken::Refused)
+        oauth.of_decision(token, Moment::of((self.clock)())).ok_or(NotTaken::Refused)
     }
 }
 

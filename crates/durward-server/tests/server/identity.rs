@@ -32,14 +32,22 @@ fn fill(directory: &Directory) {
 }
 
 fn try_start(settings: &str) -> Result<TestServer, StartError> {
+    try_start_with(STAFF_READ, settings)
+}
+
+fn try_start_with(policy: &str, settings: &str) -> Result<TestServer, StartError> {
     let directory = Directory::new();
     fill(&directory);
-    directory.write("policies/staff.sapl", STAFF_READ);
+    directory.write("policies/staff.sapl", policy);
     TestServer::start_in(directory, settings)
 }
 
 pub(crate) fn start(more: &str) -> TestServer {
-    let server = try_start(&format!("{SETTINGS}{more}")).unwrap();
+    start_with(STAFF_READ, more)
+}
+
+fn start_with(policy: &str, more: &str) -> TestServer {
+    let server = try_start_with(policy, &format!("{SETTINGS}{more}")).unwrap();
     server.eventually("the node is ready", |server| server.get("/health/ready").status == 200);
     server.eventually("it has a key", |server| {
         post(server, "/v1/login", None, &json!({ "user": "berta", "password": "secret" })).status == 200
@@ -317,6 +325,25 @@ fn a_live_decision_turns_to_deny_when_its_session_is_ended() {
     assert_eq!(decide(&server, &ask(&other)), "PERMIT", "another session of the same user goes on");
     post(&server, "/v1/admin/revoke", Some(&root), &json!({ "user": "anna" }));
     assert_eq!(second.next()["decision"], "DENY");
+}
+
+#[test]
+fn a_live_decision_turns_when_its_sessions_properties_change() {
+    let policy = "policy \"desk\" permit action == \"read\"; subject.properties.desk == \"7\";\n";
+    let server = start_with(policy, "settable_properties = ['desk']\n");
+    let anna = token(&server, "anna");
+    let set = |desk: &str| {
+        let body = json!({ "properties": { "desk": desk } });
+        assert_eq!(post(&server, "/v1/sessions/properties", Some(&anna), &body).status, 200);
+    };
+    set("1");
+    let mut live = Stream::open(&server, "/api/pdp/decide", &ask(&anna));
+    let before = live.next()["decision"].clone();
+    assert_ne!(before, "PERMIT");
+    set("7");
+    assert_eq!(live.next()["decision"], "PERMIT");
+    set("1");
+    assert_eq!(live.next()["decision"], before);
 }
 
 /// How often live decisions were woken, and how many decisions were made.

@@ -55,6 +55,30 @@ async fn whoever_listens_for_a_session_hears_of_its_end_and_of_no_others() {
     assert_eq!(woken(), 2);
 }
 
+/// Policies look at properties and level: a decision that goes on is made anew when they are others.
+#[tokio::test]
+async fn whoever_listens_for_a_session_hears_that_it_was_changed() {
+    for mode in MODES {
+        let settings = ServiceSettings { settable_properties: vec!["theme".to_owned()], ..in_mode(mode) };
+        let world = World::new(settings).await;
+        let (anna, other) = (world.login("anna").await, world.login("anna").await);
+        let who = world.service.validate(&anna.token, Purpose::Look).await.unwrap();
+        let mut news = world.service.news_of(&who);
+        let is_dark = async || {
+            let (_, session) = world.service.session(&anna.token, Purpose::Look).await.unwrap();
+            session.properties.iter().any(|property| property == ("theme", "dark"))
+        };
+        world.service.set_properties(&other.token, &[("theme", Some("light"))]).await.unwrap();
+        assert_eq!(world.service.counters().get(Counter::ListenerWoken), 0, "{mode:?}: another session");
+        world.service.set_properties(&anna.token, &[("theme", Some("dark"))]).await.unwrap();
+        while !is_dark().await {
+            assert!(news.next().await, "{mode:?}");
+        }
+        assert!(world.service.counters().get(Counter::ListenerWoken) > 0, "{mode:?}");
+        world.running.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn looking_at_a_session_does_not_keep_it_alive() {
     let session = SessionSettings { told_every: Duration::from_secs(1), ..SessionSettings::default() };

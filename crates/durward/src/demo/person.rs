@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
-use durward_session::identity::{Entropy, IdentityError, SystemEntropy};
+use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use serde_json::json;
 
 use crate::failure::{Failure, without_number};
@@ -96,7 +96,7 @@ impl Person {
 fn random() -> Result<String, IdentityError> {
     let mut bytes = [0; 6];
     SystemEntropy.fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }
 
 fn failed(error: IdentityError) -> Failure {

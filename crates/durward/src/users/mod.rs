@@ -8,12 +8,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use durward_server::{IdentitySettings, Settings};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{
-    Account, Directory, Password, RecoveryCodes, SecondStep, StoredPassword, Totp, UserStore,
+    Account, Directory, ImportLine, Password, RecoveryCodes, SecondStep, StoredPassword, Totp, UserStore,
 };
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 
@@ -59,7 +58,7 @@ enum What {
     Passwd(Passwd),
     /// Give a user a second step: prints what his device reads, and recovery codes, once
     SecondStep(Named),
-    /// Add users from a file of JSON lines, with hashes of passwords as directories keep them
+    /// Add and change users by a file of JSON lines, with hashes of passwords as directories keep them
     Import(Import),
 }
 
@@ -107,7 +106,8 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 struct Import {
-    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled
+    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled. What a
+    /// line does not say of a user who is there stays as it is
     file: PathBuf,
     #[command(flatten)]
     place: Place,
@@ -164,10 +164,6 @@ impl Named {
         User::new(&self.realm, &self.name).map_err(failed)
     }
 
-    fn account(&self, directory: &Directory) -> Result<Account, Failure> {
-        find(directory, &self.user()?).ok_or_else(|| self.nobody())
-    }
-
     fn nobody(&self) -> Failure {
         Failure::new(format!("there is no user `{}` in the realm `{}`", self.name, self.realm))
             .hint("`durward users list` shows who there is")
@@ -175,9 +171,7 @@ impl Named {
 
     fn change(&self, change: impl FnOnce(&mut Account)) -> Result<(), Failure> {
         let (directory, _) = self.place.open()?;
-        let mut account = self.account(&directory)?;
-        change(&mut account);
-        directory.put(account).map_err(failed)
+        if directory.change(&self.user()?, change).map_err(failed)? { Ok(()) } else { Err(self.nobody()) }
     }
 
     fn remove(&self) -> Result<(), Failure> {
@@ -186,13 +180,10 @@ impl Named {
     }
 
     fn second_step(&self) -> Result<(), Failure> {
-        let (directory, _) = self.place.open()?;
-        let mut account = self.account(&directory)?;
         let totp = Totp::generate(&SystemEntropy).map_err(failed)?;
         let (codes, recovery) = RecoveryCodes::generate(&SystemEntropy).map_err(failed)?;
         let uri = totp.to_uri("durward", &self.name);
-        account.second_step = Some(SecondStep { totp, used: None, recovery });
-        directory.put(account).map_err(failed)?;
+        self.change(|account| account.second_step = Some(SecondStep { totp, used: None, recovery }))?;
         let codes = codes.join("\n  ");
         to_stdout(&format!(
             "for the device, shown only now:\n  {uri}\nrecovery codes, each good once:\n  {codes}\n"
@@ -200,18 +191,16 @@ impl Named {
     }
 }
 
-fn find(directory: &Directory, user: &User) -> Option<Account> {
-    let is_it = |account: &Account| account.realm == user.realm() && account.subject == user.subject();
-    directory.list().into_iter().find(is_it)
-}
-
 impl Passwd {
     fn run(&self) -> Result<(), Failure> {
         let (directory, _) = self.named.place.open()?;
-        self.named.account(&directory)?;
+        let user = self.named.user()?;
+        if directory.account(&user).map_err(failed)?.is_none() {
+            return Err(self.named.nobody());
+        }
         let text = password::read(self.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
-        directory.set_password(now(), &self.named.user()?, &password).map_err(failed)
+        directory.set_password(now(), &user, &password).map_err(failed)
     }
 }
 
@@ -220,9 +209,12 @@ impl Add {
         let named = &self.passwd.named;
         let (directory, settings) = named.place.open()?;
         let user = named.user()?;
-        if find(&directory, &user).is_some() {
-            return Err(Failure::new(format!("there is a user `{}` already", named.name))
-                .hint("`durward users passwd` gives another password"));
+        let is_there = || {
+            Failure::new(format!("there is a user `{}` already", named.name))
+                .hint("`durward users passwd` gives another password")
+        };
+        if directory.account(&user).map_err(failed)?.is_some() {
+            return Err(is_there());
         }
         let text = password::read(self.passwd.password_file.as_deref())?;
         let password = Password::new(&text).map_err(failed)?;
@@ -234,7 +226,8 @@ impl Add {
         for (name, value) in &self.attributes {
             account.attributes.entry(name.clone()).or_default().push(value.clone());
         }
-        directory.put(account).map_err(failed)
+        // Somebody else may have added him while the password was typed.
+        if directory.add(account).map_err(failed)? { Ok(()) } else { Err(is_there()) }
     }
 }
 
@@ -243,17 +236,14 @@ impl Import {
         let (directory, _) = self.place.open()?;
         let text =
             std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
-        let mut accounts = Vec::new();
+        let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let account: Account =
+            let line: ImportLine =
                 serde_json::from_str(line).map_err(|error| unread(&self.file, number, &error))?;
-            accounts.push(account);
+            lines.push(line);
         }
-        for account in &mut accounts {
-            since(account, &directory)?;
-        }
-        let count =
-            directory.import(accounts).map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
+        let imported = directory.import_lines(now(), lines);
+        let count = imported.map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
         to_stdout(&format!("{count} {}\n", if count == 1 { "user" } else { "users" }))
     }
 }
@@ -265,20 +255,9 @@ fn unread(file: &Path, number: usize, error: &serde_json::Error) -> Failure {
     Failure::new(format!("{}:{number}:{column}: {said}", file.display()))
 }
 
-/// When the user was given the password: now, unless he has it already.
-fn since(account: &mut Account, directory: &Directory) -> Result<(), Failure> {
-    let known = account.user().ok().and_then(|user| directory.account(&user).transpose());
-    account.password_since_ms = match known.transpose().map_err(failed)? {
-        Some(known) if known.password == account.password => known.password_since_ms,
-        Some(_) | None => now().ms(),
-    };
-    Ok(())
-}
-
 /// The time, as sessions count.
 fn now() -> Moment {
-    let since = clock()().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Moment::from_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Moment::of(clock()())
 }
 
 fn list(directory: &Directory) -> Result<(), Failure> {

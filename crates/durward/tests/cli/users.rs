@@ -107,6 +107,23 @@ fn users_are_added_listed_changed_and_removed() {
 }
 
 #[test]
+fn an_import_over_a_user_keeps_what_its_line_does_not_say() {
+    let folder = Folder::new("import", "none");
+    folder.users(&["add", "anna", "--group", "staff"], "plain words\n").exits(0);
+    folder.users(&["second-step", "anna"], "").exits(0);
+    folder.users(&["disable", "anna"], "").exits(0);
+    let file = folder.0.join("more.jsonl").display().to_string();
+    let line = "{\"realm\":\"/\",\"subject\":\"anna\",\"password\":\"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\"}\n";
+    fs::write(&file, line).unwrap();
+    assert_eq!(folder.users(&["import", &file], "").exits(0).stdout, "1 users\n");
+    let listed = || folder.users(&["list"], "").exits(0).stdout;
+    assert_eq!(listed(), "/\tanna\tdisabled; second step, 10 recovery codes; staff\n");
+    fs::write(&file, "{\"realm\":\"/\",\"subject\":\"anna\",\"disabled\":false,\"groups\":[]}\n").unwrap();
+    folder.users(&["import", &file], "").exits(0);
+    assert_eq!(listed(), "/\tanna\tsecond step, 10 recovery codes\n");
+}
+
+#[test]
 fn a_user_that_was_added_logs_in_and_the_record_of_it_holds() {
     let folder = Folder::new("serve", "assured-write");
     folder.users(&["add", "anna"], "secret\n").exits(0);

@@ -12,20 +12,16 @@ use crate::http::problem::Problem;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WhoseBody {
-    #[serde(default = "root")]
+    #[serde(default = "super::root")]
     realm: String,
     user: String,
-}
-
-fn root() -> String {
-    "/".to_owned()
 }
 
 /// One session of a user, all of a user, or all of everybody.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RevokeBody {
-    #[serde(default = "root")]
+    #[serde(default = "super::root")]
     realm: String,
     #[serde(default)]
     user: Option<String>,

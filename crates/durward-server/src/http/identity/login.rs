@@ -11,16 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::{Answered, Asked, GrantedView, json, refused};
 use crate::http::problem::Problem;
 
-fn root() -> String {
-    "/".to_owned()
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
     user: String,
     password: String,
-    #[serde(default = "root")]
+    #[serde(default = "super::root")]
     realm: String,
     #[serde(default)]
     code: Option<String>,

@@ -281,6 +281,11 @@ fn session_id(text: &str) -> Result<SessionId, Problem> {
     })
 }
 
+/// The realm where none is said.
+fn root() -> String {
+    "/".to_owned()
+}
+
 fn user(realm: &str, name: &str) -> Result<User, Problem> {
     User::new(realm, name).map_err(|error| Problem::new(StatusCode::BAD_REQUEST, error.to_string()))
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use durward_lab::sessions::{Person, Site, wait_ready};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
-use durward_session::identity::{Entropy, IdentityError, SystemEntropy};
+use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -193,7 +193,7 @@ fn accounts(names: &[String], hash: Hash) -> Result<Vec<Account>, IdentityError>
 fn secret() -> Result<String, IdentityError> {
     let mut secret = [0; 32];
     SystemEntropy.fill(&mut secret)?;
-    Ok(secret.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&secret))
 }
 
 /// What a node is told.

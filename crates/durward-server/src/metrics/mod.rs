@@ -1,5 +1,7 @@
 //! What Prometheus reads at `/metrics`. Every name is explained in `docs/configuration.md`; a test compares.
 
+mod lanes;
+
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -10,12 +12,14 @@ use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEn
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::http::routes::RouteName;
 use crate::policies::Standing;
 use crate::sapl::{self, Outcome};
+pub(crate) use lanes::OneMore;
+use lanes::{Level, Tally, Times};
 
 /// Decisions take microseconds, and milliseconds when something is wrong.
 const DECISION_BUCKETS_S: [f64; 11] = [1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1];
@@ -43,6 +47,30 @@ const LIMITS: [&str; 16] = [
     "sapl.streams_max",
     "subscriptions",
 ];
+
+/// What requests are answered with. Others are counted too, more slowly.
+const STATUSES: [u16; 20] =
+    [200, 202, 204, 304, 400, 401, 403, 404, 405, 406, 408, 409, 413, 415, 422, 429, 500, 501, 503, 504];
+
+/// Cells of the requests: for every status one of each route.
+const REQUEST_CELLS: usize = RouteName::COUNT * STATUSES.len();
+
+/// How RSocket requests are called: the routes of SAPL and all others.
+const RSOCKET_ROUTES: [&str; 6] =
+    ["decide-once", "decide", "multi-decide", "multi-decide-all", "multi-decide-all-once", "other"];
+
+/// Decisions, each in the place of its [`Verdict`].
+const DECISIONS: [&str; 5] = ["Permit", "Deny", "NotApplicable", "Indeterminate", "Suspend"];
+
+/// A decision of either language, as the number of its cell.
+#[derive(Clone, Copy, Debug)]
+enum Verdict {
+    Permit,
+    Deny,
+    NotApplicable,
+    Indeterminate,
+    Suspend,
+}
 
 /// Most tenants with a series of their own.
 const TENANT_SERIES_MAX: usize = 100;
@@ -108,15 +136,11 @@ struct ByLimit {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    permit: Counter,
-    deny: Counter,
-    not_applicable: Counter,
-    suspend: Counter,
-    indeterminate: Counter,
-    decision_time: Histogram,
-    request_time: Histogram,
-    requests: Family<ByRoute, Counter>,
-    pub(crate) requests_in_flight: Gauge,
+    decisions: Tally<ByDecision, 5>,
+    decision_time: Times<11>,
+    request_time: Times<11>,
+    requests: Tally<ByRoute, REQUEST_CELLS>,
+    requests_in_flight: Level,
     pub(crate) connections_open: Gauge,
     connections: Family<ByResult, Counter>,
     limits_hit: Family<ByLimit, Counter>,
@@ -124,11 +148,11 @@ pub(crate) struct Metrics {
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
-    authentications: Family<ByResult, Counter>,
+    authentications: Tally<ByResult, 3>,
     streams_open: Family<BySurface, Gauge>,
     pub(crate) rsocket_connections_open: Gauge,
     rsocket_connections: Family<ByResult, Counter>,
-    rsocket_requests: Family<ByRequest, Counter>,
+    rsocket_requests: Tally<ByRequest, 12>,
     tenants: Family<ByState, Gauge>,
     tenants_unwell: Family<ByTenant, Gauge>,
     memory: Gauge,
@@ -164,17 +188,17 @@ impl Metrics {
         let mut registry = Registry::with_prefix("durward");
         let build = Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", build);
-        let decisions = Family::<ByDecision, Counter>::default();
+        let decisions = Tally::new(DECISIONS.map(|name| ByDecision { decision: Word(name) }), |_| true);
         registry.register("decisions", "Individual decisions made, by decision", decisions.clone());
-        let decision_time = Histogram::new(DECISION_BUCKETS_S);
+        let decision_time = Times::new(DECISION_BUCKETS_S);
         let help = "Time to decide one request, reading and writing it excluded";
         registry.register_with_unit("decision", help, Unit::Seconds, decision_time.clone());
-        let request_time = Histogram::new(REQUEST_BUCKETS_S);
+        let request_time = Times::new(REQUEST_BUCKETS_S);
         let help = "Time from the end of a request's header to its answer";
         registry.register_with_unit("request", help, Unit::Seconds, request_time.clone());
-        let requests = Family::default();
+        let requests = Tally::new(std::array::from_fn(ByRoute::at), |labels| *labels == ByRoute::at(0));
         registry.register("requests", "Requests answered, by route and status", requests.clone());
-        let requests_in_flight = Gauge::default();
+        let requests_in_flight = Level::default();
         registry.register("requests_in_flight", "Requests being answered", requests_in_flight.clone());
         let connections_open = Gauge::default();
         registry.register("connections_open", "Connections open", connections_open.clone());
@@ -188,7 +212,8 @@ impl Metrics {
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
-        let authentications = Family::default();
+        let results = ["ok", "refused", "busy"].map(|result| ByResult { result: Word(result) });
+        let authentications = Tally::new(results, |_| true);
         let help = "Callers of SAPL's protocols whose credentials were looked at, by result";
         registry.register("authentications", help, authentications.clone());
         let streams_open = Family::default();
@@ -199,7 +224,8 @@ impl Metrics {
         let rsocket_connections = Family::default();
         let help = "RSocket connections accepted, refused, broken off by their limits or failed";
         registry.register("rsocket_connections", help, rsocket_connections.clone());
-        let rsocket_requests = Family::default();
+        let rsocket_requests =
+            Tally::new(std::array::from_fn(ByRequest::at), |labels| *labels == ByRequest::at(0));
         let help = "RSocket requests, by route and result";
         registry.register("rsocket_requests", help, rsocket_requests.clone());
         let tenants = Family::default();
@@ -210,15 +236,8 @@ impl Metrics {
         let memory = Gauge::default();
         let help = "Memory of the process that is resident";
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, memory.clone());
-        let of = |decision: Decision| {
-            decisions.get_or_create_owned(&ByDecision { decision: Word(decision.as_str()) })
-        };
         let metrics = Metrics {
-            permit: of(Decision::Permit),
-            deny: of(Decision::Deny),
-            not_applicable: of(Decision::NotApplicable),
-            indeterminate: of(Decision::Indeterminate),
-            suspend: decisions.get_or_create_owned(&ByDecision { decision: Word("Suspend") }),
+            decisions,
             snapshot: SnapshotGauges::register(&mut registry),
             identity: IdentityMetrics::register(&mut registry),
             registry,
@@ -247,14 +266,10 @@ impl Metrics {
 
     /// What never happened is a zero and not a gap: alarms can be written before the first time.
     fn start_at_zero(&self) {
-        drop(self.requests.get_or_create(&ByRoute { route: Word("/pdp"), status: 200 }));
-        let (route, result) = (Word("decide-once"), Word("answered"));
-        drop(self.rsocket_requests.get_or_create(&ByRequest { route, result }));
         for surface in ["sse", "rsocket"] {
             drop(self.streams_open.get_or_create(&BySurface { surface: Word(surface) }));
         }
-        let families: [(&Family<ByResult, Counter>, &[&'static str]); 5] = [
-            (&self.authentications, &["ok", "refused", "busy"]),
+        let families: [(&Family<ByResult, Counter>, &[&'static str]); 4] = [
             (&self.rsocket_connections, &["accepted", "refused", "failed"]),
             (&self.connections, &["accepted", "refused", "failed"]),
             (&self.policy_loads, &["ok", "failed", "unchanged"]),
@@ -276,31 +291,36 @@ impl Metrics {
     /// One request decided, with one result or several.
     pub(crate) fn decided(&self, decisions: impl Iterator<Item = Decision>, time: Duration) {
         for decision in decisions {
-            match decision {
-                Decision::Permit => self.permit.inc(),
-                Decision::Deny => self.deny.inc(),
-                Decision::NotApplicable => self.not_applicable.inc(),
-                Decision::Indeterminate => self.indeterminate.inc(),
-            };
+            self.verdict(match decision {
+                Decision::Permit => Verdict::Permit,
+                Decision::Deny => Verdict::Deny,
+                Decision::NotApplicable => Verdict::NotApplicable,
+                Decision::Indeterminate => Verdict::Indeterminate,
+            });
         }
-        self.decision_time.observe(time.as_secs_f64());
+        self.decision_time.observe(time);
     }
 
     /// One decision told to a client of SAPL.
     pub(crate) fn told(&self, decision: &sapl::Decision, time: Duration) {
-        match decision.outcome {
-            Outcome::Permit => self.permit.inc(),
-            Outcome::Deny => self.deny.inc(),
-            Outcome::NotApplicable => self.not_applicable.inc(),
-            Outcome::Indeterminate => self.indeterminate.inc(),
-            Outcome::Suspend => self.suspend.inc(),
-        };
-        self.decision_time.observe(time.as_secs_f64());
+        self.verdict(match decision.outcome {
+            Outcome::Permit => Verdict::Permit,
+            Outcome::Deny => Verdict::Deny,
+            Outcome::NotApplicable => Verdict::NotApplicable,
+            Outcome::Indeterminate => Verdict::Indeterminate,
+            Outcome::Suspend => Verdict::Suspend,
+        });
+        self.decision_time.observe(time);
+    }
+
+    fn verdict(&self, verdict: Verdict) {
+        let name = || DECISIONS.get(verdict as usize).copied().unwrap_or_default();
+        self.decisions.count_at(Some(verdict as usize), || ByDecision { decision: Word(name()) });
     }
 
     /// Somebody's credentials were looked at: `ok`, `refused`, or `busy` where nobody knows.
     pub(crate) fn authenticated(&self, result: &'static str) {
-        self.authentications.get_or_create(&ByResult { result: Word(result) }).inc();
+        self.authentications.count(ByResult { result: Word(result) });
     }
 
     /// The gauge of the streams of a surface: `sse` or `rsocket`.
@@ -315,13 +335,19 @@ impl Metrics {
 
     /// One RSocket request `answered` or `refused`.
     pub(crate) fn rsocket_request(&self, route: &'static str, result: &'static str) {
-        self.rsocket_requests.get_or_create(&ByRequest { route: Word(route), result: Word(result) }).inc();
+        self.rsocket_requests.count(ByRequest { route: Word(route), result: Word(result) });
+    }
+
+    /// One request that is being answered, until what comes is dropped.
+    pub(crate) fn request(&self) -> OneMore<'_> {
+        self.requests_in_flight.one_more()
     }
 
     /// One request answered.
-    pub(crate) fn answered(&self, route: &'static str, status: u16, time: Duration) {
-        self.requests.get_or_create(&ByRoute { route: Word(route), status }).inc();
-        self.request_time.observe(time.as_secs_f64());
+    pub(crate) fn answered(&self, route: RouteName, status: u16, time: Duration) {
+        let labels = || ByRoute { route: Word(route.as_str()), status };
+        self.requests.count_at(ByRoute::cell(route, status), labels);
+        self.request_time.observe(time);
     }
 
     /// One connection `accepted`, `refused` because there were too many, or `failed` in its protocol.
@@ -388,6 +414,32 @@ impl Metrics {
         // Writing into a `String` cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+impl ByRoute {
+    /// The labels of a cell of the requests.
+    fn at(cell: usize) -> ByRoute {
+        let route = RouteName::numbered(cell / STATUSES.len());
+        let status = STATUSES.get(cell % STATUSES.len()).copied().unwrap_or_default();
+        ByRoute { route: Word(route.as_str()), status }
+    }
+
+    /// The cell of these labels, for the usual statuses.
+    fn cell(route: RouteName, status: u16) -> Option<usize> {
+        let status = STATUSES.iter().position(|usual| *usual == status)?;
+        Some(route.number() * STATUSES.len() + status)
+    }
+}
+
+impl ByRequest {
+    /// The labels of a cell of the RSocket requests.
+    fn at(cell: usize) -> ByRequest {
+        let route = RSOCKET_ROUTES.get(cell / 2).copied().unwrap_or("other");
+        ByRequest {
+            route: Word(route),
+            result: Word(if cell.is_multiple_of(2) { "answered" } else { "refused" }),
+        }
     }
 }
 
