@@ -185,6 +185,7 @@ impl Link {
         let now = Instant::now();
         self.state = State::Up { heard: now, beat: now };
         self.said = None;
+        self.node.complain(None);
         tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
         self.node.happened(Event::Connected { last: opened.last }).await
     }
@@ -193,6 +194,7 @@ impl Link {
         let was_up = matches!(self.state, State::Up { .. });
         self.state = State::Down { next_try: Instant::now() + PAUSE, is_trying: false };
         self.life += 1;
+        self.node.complain(Some(message));
         if self.said.as_deref() != Some(message) {
             tracing::warn!("no session store: {message}");
             self.said = Some(message.to_owned());

@@ -116,11 +116,12 @@ impl Store for Nats {
 
 async fn work(nats: Nats, orders: mpsc::Receiver<Order>, node: NodeLink) {
     let Nats { settings, retention, clock, options, signer, node: name } = nats;
-    let (client, connection) = match options.connect(&settings).await {
+    let (client, connection) = match options.connect(&settings, &node).await {
         Ok(connected) => connected,
         // It tries for ever; what ends it at once is wrong in the settings.
         Err(message) => {
             tracing::error!("the session store cannot be used: {message}");
+            node.complain(Some(&message));
             return;
         }
     };

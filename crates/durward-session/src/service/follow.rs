@@ -82,6 +82,7 @@ impl Service {
                     self.due().said = None;
                     for change in changes {
                         self.0.parts.listeners.tell_user(&change.user);
+                        self.note_change(&change.user).await;
                         self.due().users.extend(change.ends_sessions.then_some(change.user));
                     }
                 }
@@ -94,6 +95,16 @@ impl Service {
             }
         }
         self.end_due().await;
+    }
+
+    /// Notes what is known of a user after others have changed him.
+    async fn note_change(&self, user: &User) {
+        let store = self.users(user.realm()).and_then(|users| users.store());
+        let detail = match store.map(|store| store.account(user)) {
+            Some(Ok(account)) => stands(account.as_ref()),
+            Some(Err(_)) | None => "changed".to_owned(),
+        };
+        self.record(AuditEvent::new(Kind::UserChanged).of(user).by(BY).detail(&detail)).await;
     }
 
     /// Whether an account that let a user in a moment ago still does.
@@ -192,6 +203,16 @@ impl Service {
         }
         done
     }
+}
+
+/// How it stands with a user, for the audit.
+fn stands(account: Option<&Account>) -> String {
+    let Some(account) = account else { return "removed".to_owned() };
+    let standing = if account.disabled { "disabled" } else { "may log in" };
+    let step = account.second_step.as_ref().map_or("", |_| ", second step");
+    let groups = account.groups.join(" ");
+    let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
+    format!("{standing}{step}{groups}")
 }
 
 /// Of these directories, those that others may change, each once.

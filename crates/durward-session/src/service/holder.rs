@@ -41,7 +41,7 @@ impl Service {
         Ok(who)
     }
 
-    /// Ends another session of the token's user, or the same one.
+    /// Ends another session of the token's user, or the same one: the answer says whose the token is.
     ///
     /// # Errors
     /// The token is refused, there is no such session of his, or it cannot be done.
@@ -50,10 +50,11 @@ impl Service {
         token: &str,
         id: SessionId,
         address: Option<IpAddr>,
-    ) -> Result<(), Failed> {
+    ) -> Result<Who, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let session = self.0.parts.sessions.get(&who.user, id).ok_or(Failed::NoSession)?;
-        self.end(&who, id, session.ends, address).await
+        self.end(&who, id, session.ends, address).await?;
+        Ok(who)
     }
 
     async fn end(

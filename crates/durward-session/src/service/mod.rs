@@ -75,6 +75,8 @@ pub(crate) struct Parts {
     pub(crate) questions: mpsc::Sender<Question>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
+    /// The store's, for as long as it cannot be used.
+    pub(crate) complaint: watch::Receiver<Option<String>>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<AuditLog>,
     pub(crate) runtime: Handle,
@@ -142,6 +144,11 @@ impl Service {
     /// What the node can promise at the moment, for its health.
     pub fn outlook(&self) -> Outlook {
         *self.0.parts.outlook.borrow()
+    }
+
+    /// Why the store cannot be used at the moment, in the operator's words; `None` when it can, or does not say.
+    pub fn store_complaint(&self) -> Option<String> {
+        self.0.parts.complaint.borrow().clone()
     }
 
     /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.

@@ -9,6 +9,7 @@ use async_nats::{HeaderMap, header};
 use durward_identity::Stamp;
 use durward_identity::protocol::{Lack, Mode};
 use durward_identity::session::{Record, Revocation};
+use durward_session::Service;
 use durward_session::nats::NatsLogin;
 use ring::hmac;
 use tokio::time::sleep;
@@ -81,6 +82,30 @@ async fn a_stream_that_would_lose_records_is_not_used() {
     let node = Plan::one(servers.addresses(), "small", Mode::BestEffort).start();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(node.service.outlook().lack, Some(Lack::Starting));
+}
+
+/// Waits until the node says this of its store.
+async fn complains(service: &Service, of: &str) {
+    while !service.store_complaint().is_some_and(|said| said.contains(of)) {
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Health once said "has just started" for ever, and "no connection" where there was one.
+#[tokio::test]
+async fn a_node_says_why_its_store_cannot_be_used_until_it_can() {
+    let _turn = turn().await;
+    let Some(servers) = Servers::start_one("why", "").await else { return };
+    let plan = Plan::one(servers.addresses(), "why", Mode::AssuredWrite);
+    let too_many = Plan { replicas: 3, ..plan.clone() }.start();
+    complains(&too_many.service, "`identity.nats.replicas`").await;
+    let nobody_there = Plan { servers: vec!["nats://127.0.0.1:1".to_owned()], ..plan.clone() }.start();
+    complains(&nobody_there.service, "127.0.0.1:1").await;
+    let node = plan.ready().await;
+    assert_eq!(node.service.store_complaint(), None);
+    let client = async_nats::connect(servers.addresses()).await.unwrap();
+    async_nats::jetstream::new(client).delete_stream("why").await.unwrap();
+    complains(&node.service, "is another one than before").await;
 }
 
 struct Folder(PathBuf);

@@ -107,7 +107,7 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 struct Import {
-    /// One user a line: {"realm":"/","subject":"anna","password":"{SSHA}...","groups":["staff"]}
+    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled
     file: PathBuf,
     #[command(flatten)]
     place: Place,
@@ -245,8 +245,8 @@ impl Import {
             std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
         let mut accounts = Vec::new();
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let account: Account = serde_json::from_str(line)
-                .map_err(|error| Failure::new(format!("{}:{number}: {error}", self.file.display())))?;
+            let account: Account =
+                serde_json::from_str(line).map_err(|error| unread(&self.file, number, &error))?;
             accounts.push(account);
         }
         for account in &mut accounts {
@@ -254,8 +254,15 @@ impl Import {
         }
         let count =
             directory.import(accounts).map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
-        to_stdout(&format!("{count} users\n"))
+        to_stdout(&format!("{count} {}\n", if count == 1 { "user" } else { "users" }))
     }
+}
+
+/// A line that is no user: the place is in the file, and the line of JSON has no other.
+fn unread(file: &Path, number: usize, error: &serde_json::Error) -> Failure {
+    let (text, column) = (error.to_string(), error.column());
+    let said = text.strip_suffix(&format!(" at line {} column {column}", error.line())).unwrap_or(&text);
+    Failure::new(format!("{}:{number}:{column}: {said}", file.display()))
 }
 
 /// When the user was given the password: now, unless he has it already.
