@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::login::Proof;
 use durward_identity::protocol::{Answer, Event, Lack};
 use durward_identity::session::{Full, Level, Properties, User};
 use durward_identity::user::{Account, Checked, Password, Why};
@@ -89,9 +90,9 @@ impl Service {
     /// He gets none; see [`Refused`] for what he is to be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
-        let (_here, gone) = oneshot::channel();
+        let (_here, mut gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in(request, gone).await;
+            let result = service.log_in(request, &mut gone).await;
             service.count_login(&result);
             result
         });
@@ -110,9 +111,9 @@ impl Service {
         properties: Properties,
     ) -> Result<Login, Refused> {
         let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
-        let (_here, gone) = oneshot::channel();
+        let (_here, mut gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in_with_code(&challenge, &code, address, properties, gone).await;
+            let result = service.log_in_with_code(&challenge, &code, address, properties, &mut gone).await;
             service.count_login(&result);
             result
         });
@@ -136,7 +137,7 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest, gone: Gone) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: &mut Gone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
             self.note_failure(None, address, "unknown realm").await;
@@ -147,7 +148,7 @@ impl Service {
             self.note_failure(None, address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(&user, address, gone).await?;
+        let mut guess = self.attempt(Proof::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
@@ -168,18 +169,24 @@ impl Service {
         let is_asked = account.second_step.is_some()
             && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
         let level = match (is_asked, code) {
-            (false, _) => self.settings().password_level,
+            (false, _) => {
+                guess.succeeded();
+                self.settings().password_level
+            }
             (true, None) => {
                 guess.undecided();
                 let until = self.now().plus(self.settings().challenge_lifetime);
                 return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
             }
             (true, Some(code)) => {
+                // Over before the next one begins: who waits must not be in the way of others.
+                guess.undecided();
+                let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
+                guess.succeeded();
                 self.settings().second_step_level
             }
         };
-        guess.succeeded();
         match wanted {
             Wanted::Recognition => {
                 self.note_login(&user, address, AuditEvent::new(Kind::Login).detail("no session")).await;
@@ -199,14 +206,14 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
-        gone: Gone,
+        gone: &mut Gone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
             self.note_failure(None, address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(&user, address, gone).await?;
+        let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
@@ -227,8 +234,15 @@ impl Service {
     }
 
     /// Waits until he may try.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Refused> {
-        let (kind, refused) = match self.0.turns.attempt(&self.counted_as(user), address, gone).await {
+    pub(super) async fn attempt(
+        &self,
+        proof: Proof,
+        user: &User,
+        address: IpAddr,
+        gone: &mut Gone,
+    ) -> Result<Guess, Refused> {
+        let turn = self.0.turns.attempt(proof, &self.counted_as(user), address, gone).await;
+        let (kind, refused) = match turn {
             Ok(guess) => return Ok(guess),
             Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
             Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
