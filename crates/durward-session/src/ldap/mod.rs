@@ -1,7 +1,8 @@
 //! Users in an LDAP directory: OpenLDAP, OpenDJ, Active Directory.
 //!
 //! A login is a search and a bind. The search finds the one entry that has the typed name in one of the login attributes; the bind
-//! asks the directory whether the password is that entry's. What the entry holds becomes the account.
+//! asks the directory whether the password is that entry's. What the entry holds becomes the account, with the groups, which are looked for
+//! after the bind: whoever does not have the password learns nothing by how long that takes, or that it fails, and costs no search for it.
 //!
 //! # What is not believed
 //!
@@ -64,9 +65,8 @@ struct Inner {
 
 /// An entry of a user, and the server that it was found at where that is not just any.
 struct Found {
-    dn: String,
+    entry: SearchEntry,
     server: Option<usize>,
-    account: Account,
 }
 
 impl LdapDirectory {
@@ -100,7 +100,12 @@ impl UserDirectory for LdapDirectory {
 
     fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
-        contained(async move { Ok(inner.find(&user).await?.map(|found| found.account)) })
+        contained(async move {
+            match inner.find(&user).await? {
+                Some(found) => Ok(Some(inner.account(&user, &found).await?)),
+                None => Ok(None),
+            }
+        })
     }
 
     /// Directories have no second steps.
@@ -142,13 +147,14 @@ impl Inner {
         if password.is_empty() || password.contains('\0') {
             return Ok(Checked::Wrong(Why::Password));
         }
-        let Some(Found { dn, server, account }) = self.find(user).await? else {
+        let Some(found) = self.find(user).await? else {
             let nobody = Question::Bind { dn: self.nobody.clone(), password };
             self.pool.ask(&nobody, None).await?;
             return Ok(Checked::Wrong(Why::UnknownUser));
         };
-        let mut reply =
-            self.pool.ask(&Question::Bind { dn: dn.clone(), password: password.clone() }, server).await?;
+        let dn = found.entry.dn.clone();
+        let question = Question::Bind { dn: dn.clone(), password: password.clone() };
+        let mut reply = self.pool.ask(&question, found.server).await?;
         if let Reply::Elsewhere(urls) = &reply {
             let Some((server, other)) = self.servers_of(urls).into_iter().next() else {
                 return Err(failed("the directory refers to servers that are not asked: see `referrals`"));
@@ -157,7 +163,7 @@ impl Inner {
             reply = self.pool.ask(&Question::Bind { dn, password }, Some(server)).await?;
         }
         match reply {
-            Reply::Bound => Ok(Checked::Right(Box::new(account))),
+            Reply::Bound => Ok(Checked::Right(Box::new(self.account(user, &found).await?))),
             Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
             Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
             Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
@@ -188,9 +194,15 @@ impl Inner {
         if !dn::is_below(&entry.dn, &base) || !wanted.has_name(&entry, user.subject()) {
             return Err(failed("the directory answers with an entry that was not asked for"));
         }
-        let mut account = wanted.account(user, &entry).map_err(DirectoryFault::Failed)?;
-        account.groups = self.groups(&wanted, &entry, &account, server).await?;
-        Ok(Some(Found { dn: entry.dn, server, account }))
+        Ok(Some(Found { entry, server }))
+    }
+
+    /// What an entry comes to, with its groups.
+    async fn account(&self, user: &User, found: &Found) -> Result<Account, DirectoryFault> {
+        let wanted = Wanted::of(&self.settings);
+        let mut account = wanted.account(user, &found.entry).map_err(DirectoryFault::Failed)?;
+        account.groups = self.groups(&wanted, &found.entry, &account, found.server).await?;
+        Ok(account)
     }
 
     /// Entries with the server they are of, where they were referred to, and the base that they must be below.

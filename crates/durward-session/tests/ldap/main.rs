@@ -118,6 +118,36 @@ async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_direct
     }
 }
 
+/// Else the time, or a directory that fails there, tells who exists.
+#[tokio::test]
+async fn groups_are_looked_for_only_once_the_password_is_right() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let nowhere = LdapGroups {
+        base: "ou=missing,dc=example,dc=org".to_owned(),
+        membership: LdapMembership::OfGroup {
+            filter: "(objectClass=groupOfNames)".to_owned(),
+            attribute: "member".to_owned(),
+            holds: LdapMember::Dn,
+            name_attribute: "cn".to_owned(),
+        },
+    };
+    let directory = directory(LdapSettings { groups: Some(nowhere), ..settings(&slapd) });
+    assert_eq!(check(&directory, "anna", "other").await, WRONG);
+    assert_eq!(check(&directory, "nobody", "other").await, UNKNOWN);
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains("ou=missing"), "{message}");
+}
+
+/// Nor does an entry tell of itself that cannot become an account.
+#[tokio::test]
+async fn an_entry_without_one_name_fails_only_for_who_has_its_password() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(LdapSettings { name_attribute: "mail".to_owned(), ..settings(&slapd) });
+    assert_eq!(check(&directory, "anna", "other").await, WRONG);
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains("2 values of `mail`"), "{message}");
+}
+
 #[tokio::test]
 async fn what_is_typed_finds_only_what_has_that_name() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
