@@ -10,8 +10,10 @@
 //! - An empty password: a directory takes a bind without one for "nobody in particular", and says yes (RFC 4513, 5.1.2). So does a
 //!   password with a zero byte, where a server in C may see the end.
 //! - More than one entry: nobody gets in.
-//! - An entry that is not below the base, or does not have the name that was typed: a directory that answers another
-//!   question than was asked is not asked for anybody's password.
+//! - An entry that is not below the base: a directory that answers another question than was asked is not asked for anybody's
+//!   password.
+//! - An entry that has another name than was typed: directories take more names for one than are counted as one (full width, accents),
+//!   and each such name would be a further guess. It is nobody's.
 //! - Groups elsewhere than below the groups' base, whatever they are called.
 //! - Answers without an end: a server that sends more than a MiB for one is hung up on.
 //! - Referrals: see [`LdapReferrals`].
@@ -21,6 +23,7 @@ mod connect;
 mod dn;
 mod entry;
 mod pool;
+mod seldom;
 mod settings;
 
 use std::fmt;
@@ -35,6 +38,7 @@ use ldap3::{Scope, SearchEntry};
 use self::connect::{Connector, Question, Reply};
 use self::entry::{Wanted, filter_of_name};
 use self::pool::{NoAnswer, Pool};
+use self::seldom::Seldom;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
@@ -61,6 +65,8 @@ struct Inner {
     pool: Pool,
     /// The name of an entry that is not there, for the time that a bind takes.
     nobody: String,
+    of_several: Seldom,
+    of_other_names: Seldom,
 }
 
 /// An entry of a user, and the server that it was found at where that is not just any.
@@ -87,7 +93,13 @@ impl LdapDirectory {
         let mut name = [0; 8];
         SystemEntropy.fill(&mut name)?;
         let nobody = format!("cn=nobody-{:016x},{}", u64::from_be_bytes(name), settings.base);
-        Ok(LdapDirectory(Arc::new(Inner { settings, pool, nobody })))
+        Ok(LdapDirectory(Arc::new(Inner {
+            settings,
+            pool,
+            nobody,
+            of_several: Seldom::default(),
+            of_other_names: Seldom::default(),
+        })))
     }
 }
 
@@ -186,13 +198,24 @@ impl Inner {
         let mut entries = entries.into_iter();
         let Some((entry, server, base)) = entries.next() else { return Ok(None) };
         if !are_all || entries.next().is_some() {
-            tracing::warn!(
-                "several entries of the directory have the same login name: nobody gets in with it"
-            );
+            if self.of_several.is_due() {
+                tracing::warn!(
+                    "several entries of the directory have the same login name: nobody gets in with it"
+                );
+            }
             return Ok(None);
         }
-        if !dn::is_below(&entry.dn, &base) || !wanted.has_name(&entry, user.subject()) {
+        if !dn::is_below(&entry.dn, &base) {
             return Err(failed("the directory answers with an entry that was not asked for"));
+        }
+        if !wanted.has_name(&entry, user.subject()) {
+            if self.of_other_names.is_due() {
+                tracing::warn!(
+                    entry = %entry.dn.escape_default(),
+                    "the directory answers with an entry whose name is another than was typed: nobody gets in with that"
+                );
+            }
+            return Ok(None);
         }
         Ok(Some(Found { entry, server }))
     }
