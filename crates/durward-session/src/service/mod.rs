@@ -54,6 +54,8 @@ struct Inner {
     challenges: Challenges,
     turns: Turns,
     asks: AtomicU64,
+    /// Under which realm failures of a realm's users are counted, where that is not its own.
+    counted_in: HashMap<Box<str>, Box<str>>,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
     due: Mutex<follow::Due>,
@@ -84,9 +86,11 @@ impl Service {
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
         let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
+        let counted_in = names::counted_in(&parts.realms);
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let runtime = parts.runtime.clone();
-        let service = Service(Arc::new(Inner { parts, challenges, turns, asks, stores, due, beginning }));
+        let service =
+            Service(Arc::new(Inner { parts, challenges, turns, asks, counted_in, stores, due, beginning }));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
         service
