@@ -37,7 +37,7 @@ use ldap3::{Scope, SearchEntry};
 
 use self::connect::{Connector, Question, Reply};
 use self::entry::{Wanted, filter_of_name};
-use self::pool::{NoAnswer, Pool};
+use self::pool::{For, NoAnswer, Pool};
 use self::seldom::Seldom;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
@@ -113,8 +113,8 @@ impl UserDirectory for LdapDirectory {
     fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
         contained(async move {
-            match inner.find(&user).await? {
-                Some(found) => Ok(Some(inner.account(&user, &found).await?)),
+            match inner.find(For::Session, &user).await? {
+                Some(found) => Ok(Some(inner.account(For::Session, &user, &found).await?)),
                 None => Ok(None),
             }
         })
@@ -159,23 +159,23 @@ impl Inner {
         if password.is_empty() || password.contains('\0') {
             return Ok(Checked::Wrong(Why::Password));
         }
-        let Some(found) = self.find(user).await? else {
+        let Some(found) = self.find(For::Login, user).await? else {
             let nobody = Question::Bind { dn: self.nobody.clone(), password };
-            self.pool.ask(&nobody, None).await?;
+            self.pool.ask(For::Login, &nobody, None).await?;
             return Ok(Checked::Wrong(Why::UnknownUser));
         };
         let dn = found.entry.dn.clone();
         let question = Question::Bind { dn: dn.clone(), password: password.clone() };
-        let mut reply = self.pool.ask(&question, found.server).await?;
+        let mut reply = self.pool.ask(For::Login, &question, found.server).await?;
         if let Reply::Elsewhere(urls) = &reply {
             let Some((server, other)) = self.servers_of(urls).into_iter().next() else {
                 return Err(failed("the directory refers to servers that are not asked: see `referrals`"));
             };
             let dn = other.unwrap_or(dn);
-            reply = self.pool.ask(&Question::Bind { dn, password }, Some(server)).await?;
+            reply = self.pool.ask(For::Login, &Question::Bind { dn, password }, Some(server)).await?;
         }
         match reply {
-            Reply::Bound => Ok(Checked::Right(Box::new(self.account(user, &found).await?))),
+            Reply::Bound => Ok(Checked::Right(Box::new(self.account(For::Login, user, &found).await?))),
             Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
             Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
             Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
@@ -183,7 +183,7 @@ impl Inner {
     }
 
     /// The one entry of a user.
-    async fn find(&self, user: &User) -> Result<Option<Found>, DirectoryFault> {
+    async fn find(&self, whom: For, user: &User) -> Result<Option<Found>, DirectoryFault> {
         let LdapSettings { base, scope, user_filter, login_attributes, .. } = &self.settings;
         let wanted = Wanted::of(&self.settings);
         let filter = filter_of_name(user_filter, login_attributes, user.subject());
@@ -194,7 +194,7 @@ impl Inner {
             attributes: wanted.attributes(),
             entries_max: 1,
         };
-        let (entries, are_all) = self.search(&question, base).await?;
+        let (entries, are_all) = self.search(whom, &question, base).await?;
         let mut entries = entries.into_iter();
         let Some((entry, server, base)) = entries.next() else { return Ok(None) };
         if !are_all || entries.next().is_some() {
@@ -221,27 +221,29 @@ impl Inner {
     }
 
     /// What an entry comes to, with its groups.
-    async fn account(&self, user: &User, found: &Found) -> Result<Account, DirectoryFault> {
+    async fn account(&self, whom: For, user: &User, found: &Found) -> Result<Account, DirectoryFault> {
         let wanted = Wanted::of(&self.settings);
         let mut account = wanted.account(user, &found.entry).map_err(DirectoryFault::Failed)?;
-        account.groups = self.groups(&wanted, &found.entry, &account, found.server).await?;
+        account.groups = self.groups(whom, &wanted, found, &account).await?;
         Ok(account)
     }
 
     /// Entries with the server they are of, where they were referred to, and the base that they must be below.
     async fn search(
         &self,
+        whom: For,
         question: &(impl Fn(&str) -> Question + Sync),
         base: &str,
     ) -> Result<(Vec<(SearchEntry, Option<usize>, String)>, bool), DirectoryFault> {
-        let Reply::Found { entries, mut are_all, referrals } = self.pool.ask(&question(base), None).await?
+        let Reply::Found { entries, mut are_all, referrals } =
+            self.pool.ask(whom, &question(base), None).await?
         else {
             return Err(failed("the directory answers another question"));
         };
         let mut found: Vec<_> = entries.into_iter().map(|entry| (entry, None, base.to_owned())).collect();
         for (server, other) in self.servers_of(&referrals) {
             let base = other.unwrap_or_else(|| base.to_owned());
-            let reply = self.pool.ask(&question(&base), Some(server)).await?;
+            let reply = self.pool.ask(whom, &question(&base), Some(server)).await?;
             if let Reply::Found { entries, are_all: are_all_there, .. } = reply {
                 are_all &= are_all_there;
                 found.extend(entries.into_iter().map(|entry| (entry, Some(server), base.clone())));
@@ -266,10 +268,10 @@ impl Inner {
 
     async fn groups(
         &self,
+        whom: For,
         wanted: &Wanted<'_>,
-        entry: &SearchEntry,
+        Found { entry, server }: &Found,
         account: &Account,
-        server: Option<usize>,
     ) -> Result<Vec<String>, DirectoryFault> {
         let Some(groups) = &self.settings.groups else { return Ok(Vec::new()) };
         let (filter, name_attribute) = match &groups.membership {
@@ -291,7 +293,7 @@ impl Inner {
             attributes: vec![name_attribute.clone()],
             entries_max: GROUPS_MAX,
         };
-        match self.pool.ask(&question, server).await? {
+        match self.pool.ask(whom, &question, *server).await? {
             Reply::Found { entries, are_all: true, .. } => {
                 let below = entries.iter().filter(|entry| dn::is_below(&entry.dn, &groups.base));
                 Ok(below.flat_map(|entry| entry::values(entry, name_attribute)).collect())

@@ -302,6 +302,48 @@ async fn who_comes_when_too_many_wait_is_told_to_come_later() {
     right(&directory, "anna").await;
 }
 
+/// Anybody may try to log in. What decisions ask about who has done so must not wait behind that.
+#[tokio::test]
+async fn a_flood_of_logins_does_not_turn_away_who_asks_about_a_session() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let answer_within = Duration::from_secs(60);
+    let settings =
+        LdapSettings { connections_max: 1, answer_within, connect_within: answer_within, ..settings(&slapd) };
+    let directory = std::sync::Arc::new(directory(settings));
+    let anna = User::new("/", "anna").unwrap();
+    slapd.stop();
+    let mut logins = tokio::task::JoinSet::new();
+    for _ in 0..30 {
+        let directory = std::sync::Arc::clone(&directory);
+        logins.spawn(async move { check(&directory, "anna", "secret").await });
+    }
+    // No more of them have room, and none is answered.
+    let turned_away = logins.join_next().await.unwrap().unwrap();
+    assert!(matches!(turned_away, Err(DirectoryFault::Busy { .. })), "{turned_away:?}");
+    let mut account = std::pin::pin!(directory.account(&anna));
+    tokio::select! {
+        biased;
+        account = &mut account => panic!("{account:?}"),
+        more = logins.join_next() => assert!(matches!(more, Some(Ok(Err(DirectoryFault::Busy { .. }))))),
+    }
+    slapd.go_on();
+    assert_eq!(account.await.unwrap().unwrap().subject, "anna");
+}
+
+/// The way to lock somebody: an entry that the filter does not find is nobody's, for logins and for what decisions ask.
+#[tokio::test]
+async fn who_is_not_found_by_the_filter_any_more_is_no_user() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let anna = User::new("/", "anna").unwrap();
+    let before = directory(settings(&slapd));
+    assert_eq!(before.account(&anna).await.unwrap().unwrap().subject, "anna");
+    let user_filter = "(&(objectClass=person)(!(title=doctor)))".to_owned();
+    let locked = directory(LdapSettings { user_filter, ..settings(&slapd) });
+    assert_eq!(locked.account(&anna).await, Ok(None));
+    assert_eq!(check(&locked, "anna", "secret").await, UNKNOWN);
+    right(&locked, "berta").await;
+}
+
 #[tokio::test]
 async fn referrals_lead_to_named_servers_only_and_only_when_wanted() {
     let Some(there) = Slapd::start(Far::Here).await else { return };
