@@ -135,6 +135,10 @@ impl Driver {
                 let woken = self.listeners.0.tell(&revocation);
                 self.counters.count_many(Counter::ListenerWoken, woken);
             }
+            Err(Effect::Changed(id)) => {
+                let woken = self.listeners.0.ring(id);
+                self.counters.count_many(Counter::ListenerWoken, woken);
+            }
             Err(Effect::Trouble(error)) => tracing::error!(%error, "sessions"),
             Err(
                 Effect::Store { .. }

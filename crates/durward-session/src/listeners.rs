@@ -63,7 +63,8 @@ impl Listeners {
         self.ring_where(|_| true);
     }
 
-    fn ring(&self, id: SessionId) -> usize {
+    /// Wakes those of one session. How many.
+    pub(crate) fn ring(&self, id: SessionId) -> usize {
         self.part(id).get(&id).map_or(0, Listened::ring)
     }
 

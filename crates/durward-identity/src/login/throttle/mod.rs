@@ -21,6 +21,7 @@
 mod cells;
 mod line;
 
+use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub use self::line::Place;
 const LINE_LENGTH_MAX: usize = 1024;
 /// How many may stand in all those lines together: each costs its request, some KiB.
 const WAITING_MAX: usize = 4096;
+
+/// How many users are remembered as let in again. Whoever is beyond them waits at his usual addresses until his delay is over.
+const FORGIVEN_MAX: usize = 256;
 
 /// From when on who has to wait, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +141,9 @@ pub struct Throttle {
     users: Table,
     /// Users at addresses from which they have logged in.
     known: Table,
+    /// Users whom an operator has let in again, and when: what they failed before at addresses of theirs, which are not known by the
+    /// user, is forgotten when they come from there.
+    forgiven: VecDeque<(u64, Moment)>,
     lines: Lines,
 }
 
@@ -154,6 +161,7 @@ impl Throttle {
             addresses: Table::new(of_address),
             users: Table::new(of_user),
             known: Table::new(of_user),
+            forgiven: VecDeque::new(),
             lines: Lines::default(),
         }
     }
@@ -161,6 +169,12 @@ impl Throttle {
     /// Whether somebody may try to log in now.
     pub fn attempt(&mut self, now: Moment, proof: Proof, user: &User, address: IpAddr) -> Entry {
         let claim = self.claim(now, proof, user, address);
+        let of = self.user_key(Proof::Password, user);
+        if let Some((_, at)) = self.forgiven.iter().find(|(user, _)| *user == of) {
+            for own in [Some(claim.own), claim.beside].into_iter().flatten() {
+                self.known.forgive_before(*at, own.pair);
+            }
+        }
         if let Some(delay) = self.delay(now, &claim) {
             return Entry::Delayed(delay);
         }
@@ -230,6 +244,12 @@ impl Throttle {
         for key in keys {
             self.users.forgive(key);
         }
+        let [of, _] = keys;
+        self.forgiven.retain(|(user, _)| *user != of);
+        if self.forgiven.len() >= FORGIVEN_MAX {
+            self.forgiven.pop_front();
+        }
+        self.forgiven.push_back((of, now));
         self.serve(now, keys.map(|key| Spot { whose: Whose::User, key }).into())
     }
 
