@@ -7,4 +7,6 @@ mod pool;
 mod throttle;
 
 pub use pool::{Admission, Pool, PoolSettings, Ticket};
-pub use throttle::{Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings, Turns};
+pub use throttle::{
+    Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings, Turns, network,
+};

@@ -140,19 +140,19 @@ impl Service {
     async fn log_in(&self, request: LoginRequest, gone: &mut Gone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
-            self.note_failure(None, address, "unknown realm").await;
+            self.note_turned_away(address, "unknown realm").await;
             return Err(Refused::UnknownRealm);
         };
         // What cannot be a name is nobody's: the answer is the same as for a name that does not exist.
         let Ok(user) = User::new(&realm, &user) else {
-            self.note_failure(None, address, "no name").await;
+            self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
         let mut guess = self.attempt(Proof::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
-            self.note_failure(Some(&user), address, "no password, or one too long").await;
+            self.note_failure(&user, address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
         let checked = users.check(self.now(), &user, password).await;
@@ -160,7 +160,7 @@ impl Service {
             Checked::Right(account) => account,
             Checked::Wrong(why) => {
                 guess.failed();
-                self.note_failure(Some(&user), address, words(why)).await;
+                self.note_failure(&user, address, words(why)).await;
                 return Err(Refused::Wrong);
             }
         };
@@ -210,7 +210,7 @@ impl Service {
         gone: &mut Gone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
-            self.note_failure(None, address, "no challenge, or one whose time is over").await;
+            self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
@@ -223,7 +223,7 @@ impl Service {
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
             guess.failed();
-            self.note_failure(Some(&user), address, words(Why::Disabled)).await;
+            self.note_failure(&user, address, words(Why::Disabled)).await;
             return Err(Refused::Wrong);
         };
         self.has_room(&user, Wanted::Session, &mut guess)?;
@@ -249,7 +249,7 @@ impl Service {
             Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
             Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
         };
-        self.note_login(user, address, AuditEvent::new(kind)).await;
+        self.record_turned_away(address, AuditEvent::new(kind).of(user)).await;
         Err(refused)
     }
 
@@ -268,13 +268,13 @@ impl Service {
         guess.undecided();
         match fault {
             DirectoryFault::Busy { retry_after } => {
-                self.note_login(user, address, AuditEvent::new(Kind::LoginTurnedAway)).await;
+                self.record_turned_away(address, AuditEvent::new(Kind::LoginTurnedAway).of(user)).await;
                 Err(Refused::Busy { retry_after })
             }
             DirectoryFault::Failed(error) => {
                 tracing::error!(%error, realm = user.realm(), "the user directory cannot be asked");
                 let event = AuditEvent::new(Kind::LoginFailed).detail(&format!("directory: {error}"));
-                self.note_login(user, address, event).await;
+                self.record_turned_away(address, event.of(user)).await;
                 Err(Refused::Directory(error))
             }
         }
@@ -295,7 +295,7 @@ impl Service {
         let Begin { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
-            self.note_failure(Some(&user), address, "changed in this moment").await;
+            self.note_failure(&user, address, "changed in this moment").await;
             return Err(Refused::Wrong);
         }
         let whose = user.clone();
@@ -317,17 +317,17 @@ impl Service {
             }
             None => Refused::Unavailable(Lack::Store),
         };
-        self.note_failure(Some(&user), address, &refused.to_string()).await;
+        self.note_failure(&user, address, &refused.to_string()).await;
         Err(refused)
     }
 
-    pub(super) async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
-        let event = AuditEvent::new(Kind::LoginFailed).address(&address.to_string()).detail(why);
-        let event = match user {
-            Some(user) => event.of(user),
-            None => event,
-        };
-        self.record(event).await;
+    pub(super) async fn note_failure(&self, user: &User, address: IpAddr, why: &str) {
+        self.note_login(user, address, AuditEvent::new(Kind::LoginFailed).detail(why)).await;
+    }
+
+    /// A failure of somebody of whom no password or code was looked at, and that counts for nobody.
+    async fn note_turned_away(&self, address: IpAddr, why: &str) {
+        self.record_turned_away(address, AuditEvent::new(Kind::LoginFailed).detail(why)).await;
     }
 
     async fn note_login(&self, user: &User, address: IpAddr, event: AuditEvent) {

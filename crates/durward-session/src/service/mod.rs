@@ -370,6 +370,14 @@ impl Service {
         }
     }
 
+    /// Notes that somebody was turned away before anything of his was looked at. Of many such there are few lines.
+    async fn record_turned_away(&self, address: IpAddr, event: AuditEvent) {
+        if let Some(audit) = &self.0.parts.audit {
+            let event = event.address(&address.to_string());
+            audit.record_turned_away(self.now(), address, event).await;
+        }
+    }
+
     /// Notes an event of a surface's own in the audit, a token issued for instance.
     pub async fn audit(&self, event: AuditEvent) {
         self.record(event).await;

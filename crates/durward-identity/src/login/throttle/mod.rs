@@ -375,8 +375,8 @@ impl Throttle {
     }
 }
 
-/// An address; of IPv6 the first half, which is what one customer has.
-fn network(address: IpAddr) -> u64 {
+/// An address, as failures are counted by it; of IPv6 the first half, which is what one customer has.
+pub fn network(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | (1 << 63),
