@@ -11,7 +11,7 @@ use durward_session::{
     ServiceSettings, UserDirectory,
 };
 
-use crate::support::{HOME, Turned, patient, user, users};
+use crate::support::{HOME, Turned, patient, strict, user, users};
 
 /// The embedded directory behind names in lower case, as a directory of the network has them.
 struct Folding(Embedded);
@@ -70,7 +70,7 @@ async fn a_name_written_otherwise_is_no_further_guess() {
 /// A directory serves any number of realms.
 #[tokio::test]
 async fn a_realm_that_shares_its_users_with_others_is_no_further_guess() {
-    let settings = ServiceSettings::default();
+    let settings = strict();
     let shared: Arc<dyn UserDirectory> =
         Arc::new(Folding(Embedded::new(users().directory, settings.pool).unwrap()));
     let mut builder = Builder::new(settings, Turned::default().clock());
