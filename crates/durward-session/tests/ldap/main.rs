@@ -10,6 +10,7 @@ mod certificates;
 #[allow(dead_code, reason = "other tests use other parts of it")]
 mod slapd;
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use durward_identity::Moment;
@@ -231,6 +232,7 @@ async fn a_searcher_who_is_not_let_in_is_named() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
     let wrong = slapd.folder.0.join("wrong");
     std::fs::write(&wrong, "other\n").unwrap();
+    std::fs::set_permissions(&wrong, PermissionsExt::from_mode(0o600)).unwrap();
     let directory =
         directory(LdapSettings { search_as: Some((SEARCHER.to_owned(), wrong)), ..settings(&slapd) });
     let message = failure(check(&directory, "anna", "secret").await);

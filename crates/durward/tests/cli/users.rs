@@ -115,7 +115,7 @@ fn an_import_over_a_user_keeps_what_its_line_does_not_say() {
     let file = folder.0.join("more.jsonl").display().to_string();
     let line = "{\"realm\":\"/\",\"subject\":\"anna\",\"password\":\"{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\"}\n";
     fs::write(&file, line).unwrap();
-    assert_eq!(folder.users(&["import", &file], "").exits(0).stdout, "1 users\n");
+    assert_eq!(folder.users(&["import", &file], "").exits(0).stdout, "1 user\n");
     let listed = || folder.users(&["list"], "").exits(0).stdout;
     assert_eq!(listed(), "/\tanna\tdisabled; second step, 10 recovery codes; staff\n");
     fs::write(&file, "{\"realm\":\"/\",\"subject\":\"anna\",\"disabled\":false,\"groups\":[]}\n").unwrap();
