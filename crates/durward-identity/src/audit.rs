@@ -7,7 +7,7 @@
 //!
 //! A line that was changed, removed, put in or moved breaks the chain at the line after it. What the chain alone cannot show is that its
 //! end is missing, or that all of it was written anew: for that, a [`Checkpoint`] is kept where whoever writes the file cannot
-//! write. The chain goes on through files that are rotated: a file begins with the hash of the last line of the one before.
+//! write. That its beginning is missing shows by the number of its first line. The chain goes on through files that are rotated: a file begins with the hash of the last line of the one before.
 
 use std::fmt;
 use std::io::BufRead;
@@ -45,14 +45,31 @@ pub enum Kind {
     Revoked,
     /// A session's level rose.
     SteppedUp,
-    /// A user was added, changed or removed.
+    /// Somebody else changed something about a user or his session.
     UserChanged,
     /// A key was taken into use.
     KeyRotated,
-    /// A token was given to another service's user.
+    /// A token was given to a client, for itself or for a session's user.
     TokenIssued,
     /// The record begins, or goes on after a restart.
     Started,
+}
+
+impl Kind {
+    /// All there are.
+    pub const ALL: [Kind; 11] = [
+        Kind::Login,
+        Kind::LoginFailed,
+        Kind::LoginDelayed,
+        Kind::LoginTurnedAway,
+        Kind::Logout,
+        Kind::Revoked,
+        Kind::SteppedUp,
+        Kind::UserChanged,
+        Kind::KeyRotated,
+        Kind::TokenIssued,
+        Kind::Started,
+    ];
 }
 
 /// One event. What does not apply is left out.
@@ -281,6 +298,8 @@ impl std::error::Error for Broken {}
 /// Checks the lines of a chain, file after file.
 #[derive(Debug, Default)]
 pub struct Verifier {
+    /// The number of the first line that was read.
+    first: Option<u64>,
     last: Option<Checkpoint>,
     lines: u64,
     checkpoint: Option<Checkpoint>,
@@ -290,7 +309,18 @@ impl Verifier {
     /// Checks from the first line there is: what was before it, rotated away, is believed. With a checkpoint, also that the record has
     /// the line that it knows.
     pub fn new(checkpoint: Option<Checkpoint>) -> Verifier {
-        Verifier { last: None, lines: 0, checkpoint }
+        Verifier { checkpoint, ..Verifier::default() }
+    }
+
+    /// Checks also that the first line there is has the number 1: that nothing is missing before it.
+    #[must_use]
+    pub fn from_first(self) -> Verifier {
+        self.after(Checkpoint::default())
+    }
+
+    /// The number of the first line that was read.
+    pub fn first(&self) -> Option<u64> {
+        self.first
     }
 
     /// Checks that the record goes on right after a checkpoint: the end of an earlier check.
@@ -323,6 +353,7 @@ impl Verifier {
         if self.checkpoint.is_some_and(|known| known.number == here.number && known.hash != here.hash) {
             return Err(broken(Fault::Rewritten));
         }
+        self.first.get_or_insert(here.number);
         self.last = Some(here);
         Ok(())
     }
@@ -407,11 +438,35 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_and_every_member_is_in_the_manual() {
+        let place = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/identity.md");
+        let manual = std::fs::read_to_string(place).unwrap();
+        assert_eq!(Kind::ALL.len(), Kind::Started as usize + 1, "the last one");
+        for kind in Kind::ALL {
+            let name = serde_json::to_value(kind).unwrap();
+            assert!(manual.contains(&format!("\n| `{}` |", name.as_str().unwrap())), "{name}");
+        }
+        let anna = User::new("/", "anna").unwrap();
+        let id = SessionId::read(&"0".repeat(32)).unwrap();
+        let event = AuditEvent::new(Kind::Login).of(&anna).session(id).address("a").by("b").detail("c");
+        for name in serde_json::to_value(event).unwrap().as_object().unwrap().keys() {
+            assert!(manual.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
+    #[test]
     fn a_whole_record_holds_and_ends_where_it_was_left() {
         let (lines, checkpoint) = lines(20);
         assert_eq!(verify(&lines, Some(checkpoint)), Ok(Some(checkpoint)));
         assert_eq!(verify(&lines[5..], Some(checkpoint)), Ok(Some(checkpoint)), "rotated away");
         assert_eq!(verify(&[], None), Ok(None));
+        let mut verifier = Verifier::new(None);
+        verifier.line(lines[5].as_bytes()).unwrap();
+        assert_eq!(verifier.first(), Some(6));
+        let fault = Fault::Number { expected: 1, found: 6 };
+        let from_first = Verifier::new(None).from_first().line(lines[5].as_bytes());
+        assert_eq!(from_first, Err(Broken { line: 1, fault }));
+        Verifier::new(None).from_first().line(lines[0].as_bytes()).unwrap();
         assert_eq!(Checkpoint::read(&checkpoint.to_string()), Ok(checkpoint));
     }
 

@@ -124,15 +124,15 @@ struct Writer {
     bytes: u64,
     chain: Chain,
     is_dirty: bool,
+    /// Whether the next file could not be begun; the one that is full is written to.
+    is_stuck: bool,
 }
 
 impl Writer {
     fn open(settings: AuditSettings) -> Result<Writer, IdentityError> {
         fs::create_dir_all(&settings.path).map_err(failed)?;
         let path = settings.path.join(CURRENT);
-        let mut file = OpenOptions::new().read(true).create(true).append(true).open(&path).map_err(failed)?;
-        user::lock(&file)
-            .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
+        let mut file = open_current(&path)?;
         let (bytes, torn) = cut_torn(&mut file)?;
         let last = match last_line(&mut file, bytes)? {
             Some(line) => Some(line),
@@ -145,7 +145,7 @@ impl Writer {
                 "the audit record ended with a line that was not whole; it was cut off"
             );
         }
-        Ok(Writer { settings, file, bytes, chain, is_dirty: false })
+        Ok(Writer { settings, file, bytes, chain, is_dirty: false, is_stuck: false })
     }
 
     /// Writes what comes, on a thread of its own, which may block.
@@ -215,7 +215,7 @@ impl Writer {
 
     fn write(&mut self, at: Moment, event: AuditEvent) -> Result<(), IdentityError> {
         if self.bytes >= self.settings.file_bytes_max {
-            self.rotate()?;
+            self.rotate_or_go_on();
         }
         let before = self.chain.clone();
         let line = self.chain.line(at, event)? + "\n";
@@ -230,27 +230,57 @@ impl Writer {
         Ok(())
     }
 
+    /// A file that becomes too long loses nothing, and a line that is not written is lost.
+    fn rotate_or_go_on(&mut self) {
+        match self.rotate() {
+            Ok(()) => self.is_stuck = false,
+            // Each line tries again.
+            Err(_) if self.is_stuck => {}
+            Err(error) => {
+                self.is_stuck = true;
+                tracing::error!(%error, "the next file of the audit record cannot be begun; the full one goes on");
+            }
+        }
+    }
+
     fn rotate(&mut self) -> Result<(), IdentityError> {
-        self.sync();
         let current = self.settings.path.join(CURRENT);
         let first = first_number(&current).unwrap_or_else(|| self.chain.checkpoint().number());
         let full = self.settings.path.join(format!("audit-{first:015}.jsonl"));
-        fs::rename(&current, full).map_err(failed)?;
-        let file = OpenOptions::new().read(true).create(true).append(true).open(&current).map_err(failed)?;
-        user::lock(&file)
-            .map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
-        self.file = file;
+        match fs::rename(&current, full) {
+            // It got its name before, and then the next one could not be opened.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed.map_err(failed)?,
+        }
+        let next = open_current(&current)?;
+        self.sync();
+        self.file = next;
         self.bytes = 0;
-        let mut full = rotated(&self.settings.path).map_err(failed)?;
+        if let Err(error) = self.remove_oldest() {
+            tracing::error!(%error, "old files of the audit record cannot be listed");
+        }
+        Ok(())
+    }
+
+    fn remove_oldest(&self) -> io::Result<()> {
+        let mut full = rotated(&self.settings.path)?;
         let excess = match self.settings.files_max {
             0 => 0,
             max => full.len().saturating_sub(max),
         };
         for old in full.drain(..excess) {
-            fs::remove_file(old).map_err(failed)?;
+            if let Err(error) = fs::remove_file(&old) {
+                tracing::error!(%error, file = %old.display(), "an old file of the audit record cannot be removed");
+            }
         }
         Ok(())
     }
+}
+
+fn open_current(path: &Path) -> Result<File, IdentityError> {
+    let file = OpenOptions::new().read(true).create(true).append(true).open(path).map_err(failed)?;
+    user::lock(&file).map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
+    Ok(file)
 }
 
 fn failed(error: io::Error) -> IdentityError {
@@ -318,4 +348,73 @@ fn first_number(path: &Path) -> Option<u64> {
     let count = File::open(path).ok()?.read(&mut head).ok()?;
     let text = std::str::from_utf8(head.get(..count)?).ok()?;
     text.strip_prefix("{\"number\":")?.split(',').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use durward_identity::audit::Verifier;
+
+    use super::*;
+
+    fn writer(folder: &Path, files_max: usize) -> Writer {
+        let _ = fs::remove_dir_all(folder);
+        // Each line has a file of its own.
+        let settings =
+            AuditSettings { path: folder.to_owned(), file_bytes_max: 1, files_max, sync: AuditSync::Never };
+        Writer::open(settings).unwrap()
+    }
+
+    fn note(writer: &mut Writer) {
+        writer.write(Moment::from_ms(1), AuditEvent::new(Kind::Started)).unwrap();
+    }
+
+    /// How many lines there are; their chain holds.
+    fn lines(folder: &Path, files: &[PathBuf]) -> usize {
+        let mut verifier = Verifier::new(None);
+        let current = folder.join(CURRENT);
+        let all = files.iter().chain([&current]);
+        let count = |file| {
+            verifier.file(BufReader::new(File::open(file).unwrap())).unwrap();
+            fs::read_to_string(file).unwrap().lines().count()
+        };
+        let count = all.map(count).sum();
+        verifier.end().unwrap();
+        count
+    }
+
+    /// The full file had its name, and the next one could not be opened (a process with too many files open). From then on there was
+    /// none to rename, and every line was lost until the restart.
+    #[test]
+    fn a_file_that_cannot_be_begun_loses_no_line_and_is_tried_again() {
+        let folder = std::env::temp_dir().join(format!("durward-audit-stuck-{}", std::process::id()));
+        let mut writer = writer(&folder, 0);
+        note(&mut writer);
+        note(&mut writer);
+        fs::rename(folder.join(CURRENT), folder.join("audit-000000000000002.jsonl")).unwrap();
+        fs::create_dir(folder.join(CURRENT)).unwrap();
+        note(&mut writer);
+        assert!(writer.is_stuck);
+        fs::remove_dir(folder.join(CURRENT)).unwrap();
+        note(&mut writer);
+        assert!(!writer.is_stuck);
+        let full = rotated(&folder).unwrap();
+        assert_eq!((full.len(), lines(&folder, &full)), (2, 4));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_old_file_that_cannot_be_removed_loses_no_line() {
+        let folder = std::env::temp_dir().join(format!("durward-audit-stays-{}", std::process::id()));
+        let mut writer = writer(&folder, 1);
+        // A directory is not removed as a file is.
+        fs::create_dir(folder.join("audit-.jsonl")).unwrap();
+        for number in 1..4 {
+            note(&mut writer);
+            assert_eq!(first_number(&folder.join(CURRENT)), Some(number));
+        }
+        assert_eq!(rotated(&folder).unwrap().len(), 2, "the others are removed");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::{Answer, AskId, Effect, Event, Node, Outlook};
-use durward_identity::session::{Record, SessionId};
+use durward_identity::session::Record;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -24,44 +24,6 @@ const BATCH: usize = 256;
 
 /// How often the node is told the time.
 const TICK: Duration = Duration::from_millis(500);
-
-/// Whose level or properties may be others after an event. That sessions end, the node tells by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum News {
-    None,
-    Of(SessionId),
-    OfAny,
-}
-
-impl News {
-    fn of(event: &Event) -> News {
-        match event {
-            // Where the store has to have it before it holds, this wakes in vain, and the record's delivery wakes again.
-            Event::Change { id, .. }
-            | Event::Delivered { record: Record::Changed { id, .. }, .. }
-            | Event::Told { record: Record::Changed { id, .. } } => News::Of(*id),
-            Event::Knows { .. } => News::OfAny,
-            Event::Login { .. }
-            | Event::Logout { .. }
-            | Event::RevokeUser { .. }
-            | Event::RevokeAll { .. }
-            | Event::Recall { .. }
-            | Event::Refresh { .. }
-            | Event::UseCode { .. }
-            | Event::Validate { .. }
-            | Event::Rotate { .. }
-            | Event::Connected { .. }
-            | Event::Lost
-            | Event::Delivered { .. }
-            | Event::Idle { .. }
-            | Event::Stored { .. }
-            | Event::NotStored { .. }
-            | Event::Last { .. }
-            | Event::Told { .. }
-            | Event::Tick => News::None,
-        }
-    }
-}
 
 /// A question and where its answer goes.
 #[derive(Debug)]
@@ -156,19 +118,8 @@ impl Driver {
 
     fn handle(&mut self, event: Event) {
         let mut effects = Vec::new();
-        let news = News::of(&event);
         self.node.handle((self.clock)(), event, &mut effects);
-        // After the node has taken it in: whoever is woken looks at once.
-        self.woken(match news {
-            News::None => 0,
-            News::Of(id) => self.listeners.0.tell_session(id),
-            News::OfAny => self.listeners.0.tell_all(),
-        });
         effects.into_iter().for_each(|effect| self.carry_out(effect));
-    }
-
-    fn woken(&self, count: usize) {
-        self.counters.count_many(Counter::ListenerWoken, count);
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -181,7 +132,12 @@ impl Driver {
                 }
             }
             Err(Effect::Ended(revocation)) => {
-                self.woken(self.listeners.0.tell(&revocation));
+                let woken = self.listeners.0.tell(&revocation);
+                self.counters.count_many(Counter::ListenerWoken, woken);
+            }
+            Err(Effect::Changed(id)) => {
+                let woken = self.listeners.0.ring(id);
+                self.counters.count_many(Counter::ListenerWoken, woken);
             }
             Err(Effect::Trouble(error)) => tracing::error!(%error, "sessions"),
             Err(

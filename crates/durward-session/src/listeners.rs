@@ -48,18 +48,8 @@ impl Listeners {
             Revocation::Session { id, .. } => self.ring(*id),
             Revocation::Ended { sessions } => sessions.iter().map(|(id, _)| self.ring(*id)).sum(),
             Revocation::User { user, .. } => self.tell_user(user),
-            Revocation::All { .. } => self.tell_all(),
+            Revocation::All { .. } => self.ring_where(|_| true),
         }
-    }
-
-    /// Wakes those of a session, of which something may have changed. How many.
-    pub(crate) fn tell_session(&self, id: SessionId) -> usize {
-        self.ring(id)
-    }
-
-    /// Wakes everybody. How many.
-    pub(crate) fn tell_all(&self) -> usize {
-        self.ring_where(|_| true)
     }
 
     /// Wakes those of a user. All are looked through: it is rare, and a second table would cost every listener.
@@ -70,10 +60,11 @@ impl Listeners {
     /// The node has stopped: nobody hears anything any more.
     fn close(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        self.tell_all();
+        self.ring_where(|_| true);
     }
 
-    fn ring(&self, id: SessionId) -> usize {
+    /// Wakes those of one session. How many.
+    pub(crate) fn ring(&self, id: SessionId) -> usize {
         self.part(id).get(&id).map_or(0, Listened::ring)
     }
 

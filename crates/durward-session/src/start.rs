@@ -108,6 +108,7 @@ impl Builder {
         let (questions, asked) = mpsc::channel(QUESTIONS_MAX);
         let (orders, ordered) = mpsc::channel(ORDERS_MAX);
         let (link, told) = NodeLink::new();
+        let complaint = link.complaint();
         let (outlook, seen) = watch::channel(node.outlook());
         let listeners = Listeners::new();
         let driver = Driver {
@@ -137,6 +138,7 @@ impl Builder {
             questions,
             listeners,
             outlook: seen,
+            complaint,
             counters,
             audit,
             runtime,

@@ -13,10 +13,12 @@ use crate::to_stdout;
 const EXAMPLES: &str = "\
 Examples:
   durward audit verify audit/*.jsonl
+  durward audit verify audit/*.jsonl --from-first
   durward audit verify audit/*.jsonl --checkpoint 1520:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
 Files are checked in the order in which they are named; names in order are lines in order. The checkpoint that is
-printed, kept where whoever writes the record cannot write, shows later that nothing was cut off or written anew.
+printed, kept where whoever writes the record cannot write, shows later that nothing was cut off or written anew. What is missing at the beginning shows by the first number that is printed: old files
+are removed where `identity.audit_files_max` says so.
 Exit codes: 0 the record is whole, 1 it is not.";
 
 /// Check the audit record
@@ -42,6 +44,9 @@ struct Verify {
     /// What an earlier check printed
     #[arg(long, value_name = "NUMBER:HASH")]
     checkpoint: Option<String>,
+    /// The record must begin with its first line: none is missing before those that are there
+    #[arg(long)]
+    from_first: bool,
 }
 
 /// Runs the command.
@@ -50,6 +55,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let checkpoint = verify.checkpoint.as_deref().map(Checkpoint::read).transpose();
     let checkpoint = checkpoint.map_err(|error| Failure::new(error.to_string()))?;
     let mut verifier = Verifier::new(checkpoint);
+    if verify.from_first {
+        verifier = verifier.from_first();
+    }
     for path in &verify.files {
         let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
         if let Err(broken) = verifier.file(BufReader::new(file)) {
@@ -57,9 +65,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Ok(ExitCode::from(DIFFERENT));
         }
     }
+    let first = verifier.first();
     match verifier.end() {
         Ok(Some(last)) => {
-            to_stdout(&format!("whole, {} lines up to checkpoint {last}\n", last.number()))?;
+            let first = first.unwrap_or(last.number());
+            to_stdout(&format!("whole, lines {first} to {}, checkpoint {last}\n", last.number()))?;
             Ok(ExitCode::from(SUCCESS))
         }
         Ok(None) => Err(Failure::new("there is no line in it")),

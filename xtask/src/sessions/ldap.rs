@@ -99,7 +99,6 @@ impl Directory {
         let settings = format!(
             "policies.path = 'policies'\nauth.danger_allow_no_auth = true\nserver.workers = 1\n\
              [identity]\nmode = 'none'\naudit = 'audit'\ndata = 'data'\n\
-             address_failures_free = 1000000\nuser_failures_free = 1000000\n\
              [[identity.ldap]]\nservers = ['ldap://127.0.0.1:{port}']\ndanger_plain_text = true\n\
              base = 'ou=people,dc=example,dc=org'\nsearch_as = 'cn=durward,dc=example,dc=org'\n\
              search_password_path = 'password'\n"

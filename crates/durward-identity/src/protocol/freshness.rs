@@ -22,6 +22,8 @@ struct Group {
 struct Question {
     number: u64,
     asks: Vec<(AskId, Moment)>,
+    /// How far this node was when it was put: the answer is beyond that, or another store's.
+    applied: u64,
 }
 
 #[derive(Debug, Default)]
@@ -38,7 +40,7 @@ pub(super) struct Freshness {
 
 impl Freshness {
     /// One more who asks. The number of a question that is to be put to the store now.
-    pub(super) fn join(&mut self, ask: AskId, deadline: Moment) -> Option<u64> {
+    pub(super) fn join(&mut self, ask: AskId, deadline: Moment, applied: u64) -> Option<u64> {
         #[cfg(test)]
         if self.joins_what_is_under_way
             && let Some(question) = &mut self.under_way
@@ -47,25 +49,30 @@ impl Freshness {
             return None;
         }
         self.next.push((ask, deadline));
-        self.put()
+        self.put(applied)
     }
 
     /// The next question, when none is under way and somebody waits.
-    fn put(&mut self) -> Option<u64> {
+    fn put(&mut self, applied: u64) -> Option<u64> {
         if self.under_way.is_some() || self.next.is_empty() {
             return None;
         }
         self.last_number += 1;
         let asks = std::mem::take(&mut self.next);
-        self.under_way = Some(Question { number: self.last_number, asks });
+        self.under_way = Some(Question { number: self.last_number, asks, applied });
         Some(self.last_number)
     }
 
+    /// Whether an answer lies before what this node had when it asked: the store it is from is not the one from which it had that.
+    pub(super) fn went_back(&self, number: u64, last: u64) -> bool {
+        self.under_way.as_ref().is_some_and(|question| question.number == number && last < question.applied)
+    }
+
     /// The store has answered. The next question, if there is to be one.
-    pub(super) fn answered(&mut self, number: u64, last: u64) -> Option<u64> {
+    pub(super) fn answered(&mut self, number: u64, last: u64, applied: u64) -> Option<u64> {
         let question = self.under_way.take_if(|question| question.number == number)?;
         self.behind.push_back(Group { asks: question.asks, target: last });
-        self.put()
+        self.put(applied)
     }
 
     /// Those who may be answered now that so much is applied.
@@ -79,7 +86,12 @@ impl Freshness {
     }
 
     /// Those who have waited for too long. A question without an answer is given up, and put again for who still waits.
-    pub(super) fn expired(&mut self, now: Moment, within: Duration) -> (Vec<AskId>, Option<u64>) {
+    pub(super) fn expired(
+        &mut self,
+        now: Moment,
+        within: Duration,
+        applied: u64,
+    ) -> (Vec<AskId>, Option<u64>) {
         let mut late = Vec::new();
         let mut drop_late = |asks: &mut Vec<(AskId, Moment)>| {
             asks.retain(|(ask, deadline)| {
@@ -100,7 +112,7 @@ impl Freshness {
             drop_late(&mut question.asks);
             self.next.append(&mut question.asks);
         }
-        let question = self.put();
+        let question = self.put(applied);
         (late, question)
     }
 

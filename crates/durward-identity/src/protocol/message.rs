@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::outbox::RecordId;
-use crate::session::{Fresh, Full, Level, Properties, Record, Revocation, SessionId, UsedCode, User};
+use crate::session::{Change, Fresh, Full, Level, Properties, Record, Revocation, SessionId, UsedCode, User};
 use crate::{IdentityError, Moment};
 
 /// What names a question of the driver's, in its answer. The driver chooses it.
@@ -64,10 +64,10 @@ pub enum Event {
         user: User,
         /// Which.
         id: SessionId,
-        /// The level from now on.
-        level: Level,
-        /// All properties from now on.
-        properties: Properties,
+        /// The level of the token that was shown: the new one has no higher one but by this change.
+        shown: Level,
+        /// How it changes.
+        change: Change,
     },
     /// A session is used on, with a token under the newest key.
     Refresh {
@@ -77,6 +77,8 @@ pub enum Event {
         user: User,
         /// Which.
         id: SessionId,
+        /// The level of the token that was shown: the new one has no higher one.
+        shown: Level,
     },
     /// A directory took a code of a second step: whether it was good until now, wherever else it may have been used.
     UseCode {
@@ -189,6 +191,8 @@ pub enum Effect {
     },
     /// Sessions have ended: whoever acts on them should look again.
     Ended(Revocation),
+    /// A session changed: who follows it looks again.
+    Changed(SessionId),
     /// Something is wrong that an operator should know.
     Trouble(IdentityError),
 }

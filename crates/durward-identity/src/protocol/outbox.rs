@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::message::AskId;
 use crate::Moment;
-use crate::session::{Live, Record};
+use crate::session::{Live, Record, User};
 
 /// What names a record on its way, so that the store takes it once however often it is sent: the node's random number, and a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +55,8 @@ pub(super) struct Pending {
     resend_at: Moment,
     /// Its number, once the store has acknowledged it.
     stored: Option<u64>,
+    /// How far the node was when it was made: the store has it behind that.
+    applied: u64,
 }
 
 /// INVARIANT: `stored` holds the number and the count of those of `pending` that have a number.
@@ -82,10 +84,24 @@ impl Outbox {
     }
 
     /// Keeps a record until the store has it.
-    pub(super) fn keep(&mut self, record: Record, then: Then, resend_at: Moment) -> RecordId {
+    pub(super) fn keep(&mut self, record: Record, then: Then, resend_at: Moment, applied: u64) -> RecordId {
         let id = self.name();
-        self.pending.insert(id.count, Pending { record, then, resend_at, stored: None });
+        self.pending.insert(id.count, Pending { record, then, resend_at, stored: None, applied });
         id
+    }
+
+    /// Whether a record has a number that the store had given out before it was made: then that is another store.
+    pub(super) fn went_back(&self, id: RecordId, number: u64) -> bool {
+        self.is_own(id) && self.pending.get(&id.count).is_some_and(|pending| number <= pending.applied)
+    }
+
+    /// How many logins of a user are under way.
+    pub(super) fn logins_of(&self, user: &User) -> usize {
+        let is_one = |pending: &&Pending| {
+            matches!(&pending.record, Record::Login(live) if live.user == *user)
+                && matches!(pending.then, Then::Token { .. })
+        };
+        self.pending.values().filter(is_one).count()
     }
 
     fn is_own(&self, id: RecordId) -> bool {

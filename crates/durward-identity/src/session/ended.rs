@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use hashbrown::HashTable;
 
 use super::name::SessionId;
-use crate::Moment;
+use crate::{CLOCK_SKEW_MAX, Moment};
 
 /// How many parts there are, each with a lock of its own.
 const PARTS: usize = 64;
@@ -24,9 +24,9 @@ impl Ended {
         Ended((0..PARTS).map(|_| RwLock::default()).collect())
     }
 
-    /// Remembers a session. Whether it is new here.
-    pub(super) fn insert(&self, id: SessionId, until: Moment) -> bool {
-        let until_s = until.seconds();
+    /// Remembers a session that would have ended at a moment, until every clock has passed it. Whether it is new here.
+    pub(super) fn insert(&self, id: SessionId, ends: Moment) -> bool {
+        let until_s = ends.plus(CLOCK_SKEW_MAX).seconds();
         let mut part = self.write(id);
         if let Some(ended) = part.find_mut(id.hash(), |ended| ended.id == id.0) {
             ended.until_s = ended.until_s.max(until_s);

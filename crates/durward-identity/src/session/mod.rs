@@ -15,7 +15,9 @@ pub use name::{
     Level, PROPERTIES_BYTES_MAX, PROPERTIES_MAX, Properties, REALM_LENGTH_MAX, SUBJECT_LENGTH_MAX, SessionId,
     User,
 };
-pub use record::{ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch, UsedCode};
+pub use record::{
+    CHANGES_MAX, Change, ENDED_MAX, Live, Record, Revocation, SealedKey, TOUCHES_MAX, Touch, UsedCode,
+};
 pub use sessions::{Fresh, Full, Gate, Purpose, SessionSettings, Sessions};
 pub(crate) use shard::Standing;
 pub use shard::{LimitPolicy, Session};

@@ -15,6 +15,9 @@ const VERSION: u8 = 1;
 /// How many notes of use one record holds.
 pub const TOUCHES_MAX: usize = 256;
 
+/// How many properties one change sets or removes.
+pub const CHANGES_MAX: usize = 256;
+
 /// How many ended sessions one record holds.
 pub const ENDED_MAX: usize = 1024;
 
@@ -83,6 +86,31 @@ pub struct Touch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedKey(pub Vec<u8>);
 
+/// What changes of a session. Changes say no more than what is to be different: of two that cross, neither undoes the other.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Change {
+    /// The level is this high from now on, or higher where it was.
+    pub level: Level,
+    /// Properties that are set, and those without a value, which are removed. At most [`CHANGES_MAX`].
+    pub properties: Vec<(Box<str>, Option<Box<str>>)>,
+}
+
+impl Change {
+    /// The properties after the change.
+    ///
+    /// # Errors
+    /// As of [`Properties::set`].
+    pub fn of(&self, mut properties: Properties) -> Result<Properties, IdentityError> {
+        for (name, value) in &self.properties {
+            match value {
+                Some(value) => properties.set(name, value)?,
+                None => drop(properties.remove(name)),
+            }
+        }
+        Ok(properties)
+    }
+}
+
 /// A code of a second step that was used: what other nodes must know to refuse it. It holds neither the code nor what would help to
 /// guess it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,16 +137,21 @@ pub enum Record {
     Revoked(Revocation),
     /// Sessions were used. At most [`TOUCHES_MAX`].
     Touched(Vec<Touch>),
-    /// A session's level and properties are these now.
+    /// A session's level or properties changed.
     Changed {
         /// Whose it is.
         user: User,
         /// Which.
         id: SessionId,
-        /// The level.
-        level: Level,
-        /// All properties.
-        properties: Properties,
+        /// How.
+        change: Change,
+    },
+    /// What was given out for a while, and is no session, ended before its time.
+    Recalled {
+        /// Its name.
+        id: SessionId,
+        /// When it would have ended.
+        ends: Moment,
     },
     /// A key is in use.
     Key(SealedKey),
@@ -157,11 +190,15 @@ impl Record {
                     to.u64(touch.at.ms());
                 }
             }
-            Record::Changed { user, id, level, properties } => {
+            Record::Changed { user, id, change } => {
                 to.byte(6);
                 write_session(&mut to, user, *id);
-                to.byte(level.0);
-                write_properties(&mut to, properties);
+                write_change(&mut to, change);
+            }
+            Record::Recalled { id, ends } => {
+                to.byte(11);
+                to.raw(&id.0);
+                to.u64(ends.ms());
             }
             Record::Revoked(Revocation::Ended { sessions }) => {
                 to.byte(8);
@@ -223,8 +260,7 @@ fn read(from: &mut Reader<'_>) -> Option<Record> {
         5 => Record::Touched(read_touches(from)?),
         6 => {
             let (user, id) = read_session(from)?;
-            let level = Level(from.byte()?);
-            Record::Changed { user, id, level, properties: read_properties(from)? }
+            Record::Changed { user, id, change: read_change(from)? }
         }
         7 => Record::Key(SealedKey(from.bytes()?.to_vec())),
         8 => Record::Revoked(Revocation::Ended { sessions: read_ended(from)? }),
@@ -234,6 +270,7 @@ fn read(from: &mut Reader<'_>) -> Option<Record> {
             Record::Used(UsedCode::Device { user, since, until })
         }
         10 => Record::Used(UsedCode::Recovery(from.array()?)),
+        11 => Record::Recalled { id: SessionId(from.array()?), ends: Moment::from_ms(from.u64()?) },
         _ => return None,
     };
     from.end()?;
@@ -284,6 +321,29 @@ fn read_properties(from: &mut Reader<'_>) -> Option<Properties> {
     Some(properties)
 }
 
+fn write_change(to: &mut Writer, change: &Change) {
+    to.byte(change.level.0);
+    for (name, value) in &change.properties {
+        to.text(name);
+        to.byte(u8::from(value.is_some()));
+        to.text(value.as_deref().unwrap_or_default());
+    }
+}
+
+fn read_change(from: &mut Reader<'_>) -> Option<Change> {
+    let mut change = Change { level: Level(from.byte()?), properties: Vec::new() };
+    while !from.rest().is_empty() && change.properties.len() < CHANGES_MAX {
+        let (name, has_value, value) = (from.text()?.into(), from.byte()?, from.text()?.into());
+        let value = match has_value {
+            0 => None,
+            1 => Some(value),
+            _ => return None,
+        };
+        change.properties.push((name, value));
+    }
+    Some(change)
+}
+
 fn read_ended(from: &mut Reader<'_>) -> Option<Vec<(SessionId, Moment)>> {
     let mut sessions = Vec::new();
     while !from.rest().is_empty() && sessions.len() < ENDED_MAX {
@@ -321,6 +381,10 @@ mod tests {
             properties: properties.clone(),
         };
         let touch = Touch { user: user.clone(), id, at: ends };
+        let change = Change {
+            level: Level(3),
+            properties: vec![("color".into(), Some("red".into())), ("size".into(), None)],
+        };
         vec![
             Record::Login(live),
             Record::Revoked(Revocation::Session { user: user.clone(), id, ends }),
@@ -330,7 +394,8 @@ mod tests {
             Record::Touched(vec![touch.clone(), touch]),
             Record::Used(UsedCode::Device { user: user.clone(), since: ends, until: ends }),
             Record::Used(UsedCode::Recovery([8; 16])),
-            Record::Changed { user, id, level: Level(3), properties },
+            Record::Changed { user, id, change },
+            Record::Recalled { id, ends },
             Record::Key(SealedKey(vec![1, 2, 3])),
         ]
     }

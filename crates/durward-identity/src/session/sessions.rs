@@ -14,8 +14,8 @@ use foldhash::fast::SeedableRandomState;
 
 use super::ended::Ended;
 use super::key::{KeyRing, SealKey};
-use super::name::{Level, Properties, SessionId, User};
-use super::record::{ENDED_MAX, Live, Revocation, Touch};
+use super::name::{Properties, SessionId, User};
+use super::record::{Change, ENDED_MAX, Live, Revocation, Touch};
 use super::shard::{LimitPolicy, Session, Shard, Standing, Verdict};
 use super::token::{self, Claims, Refusal, Scratch};
 use crate::entropy::Entropy;
@@ -209,6 +209,9 @@ impl Sessions {
         if claims.stamp <= self.all_before() {
             return Err(Refusal::Revoked);
         }
+        if self.outlives(claims.stamp, now) {
+            return Err(Refusal::Expired);
+        }
         let verdict = self.part(claims.key).read().check(&claims, now.seconds(), self.slack_s(), purpose);
         match (verdict, purpose) {
             (Verdict::Live, _) => Ok(claims),
@@ -217,6 +220,12 @@ impl Sessions {
             (Verdict::Unknown, Purpose::Look) => Ok(claims),
             (Verdict::Unknown, Purpose::Use) => self.note(now, &claims).map(|()| claims),
         }
+    }
+
+    /// Whether a session is older than any may be now. It may have begun when they lived longer; but how long ends of sessions are
+    /// remembered goes by how long they live now.
+    fn outlives(&self, stamp: Stamp, now: Moment) -> bool {
+        now > stamp.moment().plus(self.settings.lifetime_max).plus(CLOCK_SKEW_MAX)
     }
 
     /// Notes down a session that another node began and has not told of yet, or not to this node.
@@ -357,14 +366,20 @@ impl Sessions {
         token::seal(&self.ring.load(), entropy, now, &claims)
     }
 
-    /// Whether a user may have one more session; which ones must end for it.
-    pub(crate) fn admit(&self, user: &User) -> Result<Vec<Session>, Full> {
+    /// Why a user may not have one more session, if he may not. Others may come first.
+    pub fn full(&self, user: &User) -> Option<Full> {
+        self.admit(user, 0).err()
+    }
+
+    /// Whether a user may have one more session, beside those that are under way; which ones must end for it.
+    pub(crate) fn admit(&self, user: &User, under_way: usize) -> Result<Vec<Session>, Full> {
         if self.known() >= self.settings.sessions_max {
             return Err(Full::Node);
         }
         let Some(max) = self.settings.per_user_max else { return Ok(Vec::new()) };
         let part = self.part(user.key()).read();
-        if part.count(user.key()) < max {
+        let too_many = (part.count(user.key()) + under_way + 1).saturating_sub(max);
+        if too_many == 0 {
             return Ok(Vec::new());
         }
         match self.settings.on_limit {
@@ -372,7 +387,7 @@ impl Sessions {
             LimitPolicy::DropOldest => {
                 let mut sessions = part.list(user.key());
                 sessions.sort_by_key(|session| session.stamp);
-                sessions.truncate(sessions.len().saturating_sub(max.saturating_sub(1)));
+                sessions.truncate(too_many);
                 Ok(sessions)
             }
         }
@@ -405,7 +420,8 @@ impl Sessions {
 
     /// Ends sessions.
     pub(crate) fn revoke(&self, revocation: &Revocation, now: Moment) {
-        let until = now.plus(self.settings.lifetime_max).plus(CLOCK_SKEW_MAX);
+        // The stamps that it ends may be ahead by as much as clocks differ, and are believed for as much longer.
+        let until = now.plus(self.settings.lifetime_max).plus(2 * CLOCK_SKEW_MAX);
         match revocation {
             Revocation::Session { user, id, ends } => {
                 self.revoked.fetch_add(usize::from(self.ended.insert(*id, *ends)), Ordering::Relaxed);
@@ -434,7 +450,8 @@ impl Sessions {
 
     /// Ends the sessions that the store knew before it knew of a revocation, though their stamps are after it: who revoked had not
     /// heard of them, and his clock is behind. They are ended one by one. A later stamp for the revocation itself would
-    /// end sessions that the store has after it, on those nodes alone that still held the ones before it.
+    /// end sessions that the store has after it, on those nodes alone that still held the ones before it. A revocation that comes late,
+    /// or twice, was for none of those that began when every clock had passed its stamp: they stay.
     fn end_known(&self, part: &mut Shard, key: Option<&str>, stamp: Stamp) {
         for (id, ends) in part.confirmed_after(key, stamp) {
             // First said, then taken out, under the part's lock: see `note`.
@@ -469,8 +486,13 @@ impl Sessions {
         self.part(touch.user.key()).write().touch(touch.id, touch.at.seconds());
     }
 
-    pub(crate) fn change(&self, user: &User, id: SessionId, level: Level, properties: &Properties) {
-        self.part(user.key()).write().change(id, level, properties);
+    pub(crate) fn change(&self, user: &User, id: SessionId, change: &Change) {
+        self.part(user.key()).write().change(id, change);
+    }
+
+    /// Ends what is no session, and is remembered as those that ended are.
+    pub(crate) fn recall(&self, id: SessionId, ends: Moment) {
+        self.revoked.fetch_add(usize::from(self.ended.insert(id, ends)), Ordering::Relaxed);
     }
 
     /// Drops what has ended from one part of the table, `turn` modulo their number; adds the uses that others should know of.

@@ -10,11 +10,11 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::name::{Level, Properties, SessionId, User};
-use super::record::{Live, Touch};
+use super::record::{Change, Live, Touch};
 use super::sessions::Purpose;
 use super::slab::{NONE, Slab};
 use super::token::{Claims, Refusal};
-use crate::{Moment, Stamp};
+use crate::{CLOCK_SKEW_MAX, Moment, Stamp};
 
 /// What happens at a login of a user who has as many sessions as he may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -284,9 +284,10 @@ impl Shard {
         ended.len()
     }
 
-    /// The confirmed sessions of a user, or of all, with a stamp after this one; and when each ends.
+    /// The confirmed sessions of a user, or of all, with a stamp after this one, but no further than clocks differ; and when each ends.
     pub(super) fn confirmed_after(&self, key: Option<&str>, stamp: Stamp) -> Vec<(SessionId, Moment)> {
-        let is_one = |kept: &Kept| kept.is_confirmed && kept.stamp > stamp;
+        let latest = stamp.moment().plus(CLOCK_SKEW_MAX);
+        let is_one = |kept: &Kept| kept.is_confirmed && kept.stamp > stamp && kept.stamp.moment() <= latest;
         let ends = |kept: &Kept| (SessionId(kept.id), Moment::from_s(kept.ends_s));
         match key {
             Some(key) => self.of_user(key).filter(|(_, it)| is_one(it)).map(|(_, it)| ends(it)).collect(),
@@ -325,10 +326,13 @@ impl Shard {
         }
     }
 
-    pub(super) fn change(&mut self, id: SessionId, level: Level, properties: &Properties) {
+    /// Changes a session. Properties that would be too many together with those that came before are left as they are.
+    pub(super) fn change(&mut self, id: SessionId, change: &Change) {
         if let Some(kept) = self.number(id).and_then(|number| self.sessions.get_mut(number)) {
-            kept.level = level;
-            kept.properties = (!properties.is_empty()).then(|| Box::new(properties.clone()));
+            kept.level = kept.level.max(change.level);
+            if let Ok(properties) = change.of(kept.properties.as_deref().cloned().unwrap_or_default()) {
+                kept.properties = (!properties.is_empty()).then(|| Box::new(properties));
+            }
         }
     }
 

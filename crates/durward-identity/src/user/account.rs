@@ -13,7 +13,8 @@ use crate::session::User;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
-    /// The realm; the root realm is `/`.
+    /// The realm; the root realm is `/`, which is meant where a file to be imported names none.
+    #[serde(default = "root")]
     pub realm: String,
     /// The name in the realm.
     pub subject: String,
@@ -59,6 +60,10 @@ impl Account {
     pub fn user(&self) -> Result<User, IdentityError> {
         User::new(&self.realm, &self.subject)
     }
+}
+
+pub(super) fn root() -> String {
+    "/".to_owned()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

@@ -1,14 +1,15 @@
-//! A file that only grows: entries one after the other, each with its length and a digest.
+//! A file that only grows: batches of entries one after the other, each with its length and a digest.
 //!
 //! Why not an embedded database: users and what changes of them fit into memory and are read whole at the start, so that neither an
 //! index nor a cache would have anything to do. fjall and redb would make the binary larger for that, and an open report against fjall
 //! tells of writes that stand still after a kill, which is when this file is needed.
 //!
-//! An entry that is not whole at the end of the file is what a crash leaves of a write that nobody was told of: it is cut off.
-//! Damage before the end is an error. A write is done when the disk has it.
+//! A batch is one write, with a wait for the disk behind it. One that is not whole at the end of the file is what a crash leaves of a
+//! write that nobody was told of, and is cut off: a disk may have taken its later pages and not the first. Damage before the end is an error. A write is done when the disk has it, and has the file's name: a file that nobody finds again
+//! holds nothing.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -18,17 +19,33 @@ use ring::digest::{SHA256, digest};
 use crate::IdentityError;
 use crate::error::failed;
 
-/// What the file begins with.
-const HEAD: &[u8; 16] = b"durward journal1";
+#[cfg(test)]
+mod tests;
+
+/// What the file begins with; its last byte is the version.
+const HEAD: &[u8; 16] = b"durward journal2";
+
+/// What each batch begins with, to find one behind damage without looking at every byte twice. Not UTF-8: names and texts that are
+/// kept cannot hold it.
+const MARK: [u8; 4] = [0xff, 0xd6, 0xb7, 0xfe];
 
 /// The longest entry, in bytes. What says it is longer is damage.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
-/// Length (4) and digest (8) before each entry.
-const BEFORE: usize = 12;
+/// The longest batch, in bytes: more is written in several, each with its own wait for the disk.
+const BATCH_BYTES_MAX: usize = 2 << 20;
+
+/// The bytes of a length.
+const LENGTH: usize = 4;
+
+/// Mark (4), length (4) and digest (8) before each batch.
+const BEFORE: usize = 16;
+
+/// The longest batch with what stands before it.
+const WHOLE_BYTES_MAX: usize = BEFORE + BATCH_BYTES_MAX;
 
 /// How much is read at once.
-const WINDOW: usize = 4 * (BEFORE + ENTRY_BYTES_MAX);
+const WINDOW: usize = 2 * WHOLE_BYTES_MAX;
 
 /// How long a file that another process has is waited for, in steps.
 const LOCK_PATIENCE: (u32, Duration) = (100, Duration::from_millis(20));
@@ -54,9 +71,37 @@ pub fn lock(file: &File) -> Result<(), TryLockError> {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    folder: Folder,
     /// INVARIANT: up to here, the file holds whole entries and nothing else.
     length: u64,
     entries: usize,
+}
+
+/// The directory that has the file's name. It is open for as long as the journal: a process that has run out of files to open can
+/// still wait for it.
+#[derive(Debug)]
+struct Folder {
+    /// `None` where a directory cannot be opened as a file, and its names are on the disk without that.
+    open: Option<File>,
+    /// Whether the file's name may not be on the disk.
+    is_behind: bool,
+}
+
+impl Folder {
+    fn of(path: &Path) -> io::Result<Folder> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let open = if cfg!(unix) { Some(File::open(folder.unwrap_or(Path::new(".")))?) } else { None };
+        Ok(Folder { open, is_behind: true })
+    }
+
+    /// Waits until the file's name is on the disk, where it may not be.
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some(open) = self.open.as_ref().filter(|_| self.is_behind) {
+            open.sync_all()?;
+        }
+        self.is_behind = false;
+        Ok(())
+    }
 }
 
 impl Journal {
@@ -101,7 +146,7 @@ impl Journal {
         mut file: File,
         show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
     ) -> Result<Journal, IdentityError> {
-        let failed = |what: &str, error: std::io::Error| {
+        let failed = |what: &str, error: io::Error| {
             IdentityError::new(format!("cannot {what} `{}`: {error}", path.display()))
         };
         let mut head = Vec::new();
@@ -112,32 +157,42 @@ impl Journal {
             file.seek(SeekFrom::Start(0)).map_err(|error| failed("write", error))?;
             file.write_all(HEAD).and_then(|()| file.sync_all()).map_err(|error| failed("write", error))?;
         } else if head != HEAD {
-            let error = IdentityError::new("it is no journal of durward's, or of a version to come");
-            return Err(error.of(path.display()));
+            let is_other_version =
+                head.split_last().map(|(_, name)| name) == HEAD.split_last().map(|(_, name)| name);
+            let error = if is_other_version {
+                "it is a journal of another version of durward, which this one does not read"
+            } else {
+                "it is no journal of durward's"
+            };
+            return Err(IdentityError::new(error).of(path.display()));
         }
         let (length, entries) =
             read(&mut file, Journal::START, show).map_err(|error| error.of(path.display()))?;
         file.set_len(length).map_err(|error| failed("write", error))?;
-        Ok(Journal { path: path.to_owned(), file, length, entries })
+        let mut folder = Folder::of(path).map_err(|error| failed("open the directory of", error))?;
+        // Also of a file that was there: whoever made it, or put it there, may have ended before its name was on the disk.
+        folder.sync().map_err(|error| failed("write the directory of", error))?;
+        Ok(Journal { path: path.to_owned(), file, folder, length, entries })
     }
 
     /// Where the first entry stands, for [`Journal::entries_from`].
     pub const START: u64 = HEAD.len() as u64;
 
-    /// Entries from a place on, some of about so many bytes but at least one, and the place behind them. None at the end.
+    /// Entries from the start or a place that this gave on, some of about so many bytes but at least one, and the place behind them.
+    /// None at the end.
     ///
     /// # Errors
     /// The file cannot be read, or holds something else than it did.
     pub fn entries_from(&mut self, at: u64, bytes: usize) -> Result<(Vec<Vec<u8>>, u64), IdentityError> {
-        let wanted = bytes.max(BEFORE + ENTRY_BYTES_MAX) as u64;
+        let wanted = bytes.max(WHOLE_BYTES_MAX) as u64;
         let mut part = Vec::new();
         let read = self.file.seek(SeekFrom::Start(at)).and_then(|_| {
             (&mut self.file).take(wanted.min(self.length.saturating_sub(at))).read_to_end(&mut part)
         });
         read.map_err(|error| self.failed("read", &error))?;
         let (mut entries, mut rest) = (Vec::new(), part.as_slice());
-        while let Some((entry, after)) = one(rest) {
-            entries.push(entry.to_vec());
+        while let Some((batch, after)) = one(rest).and_then(|(batch, after)| Some((split(batch)?, after))) {
+            entries.extend(batch.into_iter().map(<[u8]>::to_vec));
             rest = after;
         }
         if entries.is_empty() && !part.is_empty() {
@@ -156,7 +211,7 @@ impl Journal {
     #[cfg(unix)]
     pub(super) fn is_replaced(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
-        let number = |metadata: std::io::Result<std::fs::Metadata>| {
+        let number = |metadata: io::Result<std::fs::Metadata>| {
             metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
         };
         let open = number(self.file.metadata());
@@ -190,30 +245,47 @@ impl Journal {
         self.length
     }
 
-    /// Adds entries, all with one wait for the disk.
+    /// Adds entries, with one wait for the disk for about each two megabytes of them. Without any, it is seen whether the disk
+    /// takes what is written.
     ///
     /// # Errors
     /// One is too long, or the disk did not take them: then none of them is there at the next start.
     pub fn append(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
-        let bytes = write(entries)?;
-        let done = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| {
-            self.file.write_all(&bytes)?;
-            self.file.sync_data()
-        });
-        if let Err(error) = done {
-            // What may be there of them must not stand before what is written next.
-            let _ = self.file.set_len(self.length);
-            return Err(self.failed("write", &error));
+        let batches = batches(entries)?;
+        match self.write(&batches) {
+            Ok(length) => {
+                self.length = length;
+                self.entries += entries.len();
+                Ok(())
+            }
+            Err(error) => {
+                // What may be there of them must not stand before what is written next.
+                let _ = self.file.set_len(self.length);
+                Err(self.failed("write", &error))
+            }
         }
-        self.length += bytes.len() as u64;
-        self.entries += entries.len();
-        Ok(())
+    }
+
+    /// Writes batches behind what there is, and gives the place behind them.
+    fn write(&mut self, batches: &[Vec<u8>]) -> io::Result<u64> {
+        self.folder.sync()?;
+        let mut length = self.file.seek(SeekFrom::Start(self.length))?;
+        for batch in batches {
+            if length > self.length {
+                // Only the last batch may not be whole.
+                self.file.sync_data()?;
+            }
+            self.file.write_all(batch)?;
+            length += batch.len() as u64;
+        }
+        self.file.sync_data()?;
+        Ok(length)
     }
 
     /// Puts these entries in the place of all that there are: in another file first, so that a crash leaves the one or the other.
     ///
     /// # Errors
-    /// One is too long, or the disk did not take them: then all is as before.
+    /// One is too long, or the disk did not take them; see [`Journal::put`].
     pub fn replace(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
         let mut replacement = self.replacement()?;
         replacement.add(entries)?;
@@ -227,12 +299,12 @@ impl Journal {
     /// It cannot be made, or another one is being made.
     pub fn replacement(&self) -> Result<Replacement, IdentityError> {
         let path = self.path.with_extension("new");
-        let made = || -> std::io::Result<File> {
+        let made = || -> io::Result<File> {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
             let mut file = private(&mut options).open(&path)?;
             belongs_with(&file, &self.path);
-            lock(&file).map_err(std::io::Error::other)?;
+            lock(&file).map_err(io::Error::other)?;
             // One that was given up may have left something.
             file.set_len(0)?;
             file.write_all(HEAD)?;
@@ -245,23 +317,19 @@ impl Journal {
     /// Puts it in the place of this file: a crash leaves the one or the other.
     ///
     /// # Errors
-    /// The disk did not take it: then all is as before.
+    /// The disk did not take it: then all is as before. Or it is in the place, and the disk did not take its name: nothing is added
+    /// to it then before the disk has that.
     pub fn put(&mut self, replacement: Replacement) -> Result<(), IdentityError> {
         let Replacement { path, file, length, entries } = replacement;
-        let put = || -> std::io::Result<()> {
-            file.sync_all()?;
-            std::fs::rename(&path, &self.path)?;
-            if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                File::open(folder)?.sync_all()?;
-            }
-            Ok(())
-        };
-        put().map_err(|error| self.failed("replace", &error))?;
+        let renamed = file.sync_all().and_then(|()| std::fs::rename(&path, &self.path));
+        renamed.map_err(|error| self.failed("replace", &error))?;
+        // From here on the old file has no name, whatever else goes wrong.
         (self.file, self.length, self.entries) = (file, length, entries);
-        Ok(())
+        self.folder.is_behind = true;
+        self.folder.sync().map_err(|error| self.failed("write the directory of", &error))
     }
 
-    fn failed(&self, what: &str, error: &std::io::Error) -> IdentityError {
+    fn failed(&self, what: &str, error: &io::Error) -> IdentityError {
         IdentityError::new(format!("cannot {what} `{}`: {error}", self.path.display()))
     }
 }
@@ -312,34 +380,49 @@ impl Replacement {
     /// # Errors
     /// One is too long, or the disk did not take them: then this is of no use any more.
     pub fn add(&mut self, entries: &[&[u8]]) -> Result<(), IdentityError> {
-        let bytes = write(entries)?;
-        self.file.write_all(&bytes).map_err(|error| {
-            IdentityError::new(format!("cannot write `{}`: {error}", self.path.display()))
-        })?;
-        self.length += bytes.len() as u64;
+        for batch in batches(entries)? {
+            self.file.write_all(&batch).map_err(|error| {
+                IdentityError::new(format!("cannot write `{}`: {error}", self.path.display()))
+            })?;
+            self.length += batch.len() as u64;
+        }
         self.entries += entries.len();
         Ok(())
     }
 }
 
-fn write(entries: &[&[u8]]) -> Result<Vec<u8>, IdentityError> {
-    let mut bytes = Vec::new();
+/// Entries as they stand in the file, in as many batches as they need.
+fn batches(entries: &[&[u8]]) -> Result<Vec<Vec<u8>>, IdentityError> {
+    let (mut batches, mut batch) = (Vec::new(), Vec::new());
     for entry in entries {
-        let length = u32::try_from(entry.len()).ok().filter(|_| entry.len() <= ENTRY_BYTES_MAX);
-        let Some(length) = length else {
+        if entry.len() > ENTRY_BYTES_MAX {
             return failed(format!(
                 "an entry of more than {ENTRY_BYTES_MAX} bytes does not go into the journal"
             ));
-        };
-        bytes.extend(length.to_be_bytes());
-        bytes.extend(digest_of(entry));
-        bytes.extend(*entry);
+        }
+        if batch.len() + LENGTH + entry.len() > BATCH_BYTES_MAX {
+            batches.push(framed(&std::mem::take(&mut batch)));
+        }
+        batch.extend(length_of(entry));
+        batch.extend(*entry);
     }
-    Ok(bytes)
+    if !batch.is_empty() {
+        batches.push(framed(&batch));
+    }
+    Ok(batches)
 }
 
-fn digest_of(entry: &[u8]) -> [u8; 8] {
-    let digest = digest(&SHA256, entry);
+fn framed(batch: &[u8]) -> Vec<u8> {
+    [&MARK[..], &length_of(batch), &digest_of(batch), batch].concat()
+}
+
+/// The length of an entry or a batch, which have fewer bytes than 32 bits count.
+fn length_of(bytes: &[u8]) -> [u8; LENGTH] {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes()
+}
+
+fn digest_of(batch: &[u8]) -> [u8; 8] {
+    let digest = digest(&SHA256, batch);
     digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
@@ -357,7 +440,7 @@ fn read(
     mut at: u64,
     mut show: impl FnMut(&[u8]) -> Result<(), IdentityError>,
 ) -> Result<(u64, usize), IdentityError> {
-    let unreadable = |error: std::io::Error| IdentityError::new(format!("cannot be read: {error}"));
+    let unreadable = |error: io::Error| IdentityError::new(format!("cannot be read: {error}"));
     let mut count = 0;
     file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
     let mut window = Vec::new();
@@ -365,16 +448,16 @@ fn read(
         let room = (WINDOW - window.len()) as u64;
         let is_end = file.take(room).read_to_end(&mut window).map_err(unreadable)? < room as usize;
         let mut rest = window.as_slice();
-        // Short of the end, what is not whole may go on behind the window.
-        while let Some((entry, after)) =
-            one(rest).filter(|_| is_end || rest.len() >= BEFORE + ENTRY_BYTES_MAX)
-        {
-            show(entry)?;
-            count += 1;
+        while let Some((batch, after)) = one(rest).and_then(|(batch, after)| Some((split(batch)?, after))) {
+            for entry in batch {
+                show(entry)?;
+                count += 1;
+            }
             rest = after;
         }
         at += (window.len() - rest.len()) as u64;
-        if is_end || rest.len() >= BEFORE + ENTRY_BYTES_MAX {
+        // Short of the end, what is not whole may go on behind the window, unless it is longer than a batch.
+        if is_end || rest.len() > WHOLE_BYTES_MAX {
             let is_whole = rest.is_empty()
                 || if is_end { is_torn(rest) } else { is_zeros(rest, file).map_err(unreadable)? };
             if is_whole {
@@ -390,7 +473,7 @@ fn read(
 }
 
 /// Whether nothing but zeros is left.
-fn is_zeros(rest: &[u8], file: &mut File) -> std::io::Result<bool> {
+fn is_zeros(rest: &[u8], file: &mut File) -> io::Result<bool> {
     if rest.iter().any(|byte| *byte != 0) {
         return Ok(false);
     }
@@ -406,139 +489,34 @@ fn is_zeros(rest: &[u8], file: &mut File) -> std::io::Result<bool> {
     }
 }
 
+/// A whole batch that these bytes begin with, and what follows it.
 fn one(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (before, rest) = bytes.split_first_chunk::<BEFORE>()?;
-    let [a, b, c, d, digest @ ..] = *before;
-    let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).ok()?;
-    let (entry, after) = rest.split_at_checked(length).filter(|_| length <= ENTRY_BYTES_MAX)?;
-    (digest_of(entry) == digest).then_some((entry, after))
+    let (mark, rest) = bytes.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let (digest, rest) = rest.split_first_chunk::<8>()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    let is_one = *mark == MARK && length <= BATCH_BYTES_MAX;
+    let (batch, after) = rest.split_at_checked(length).filter(|_| is_one)?;
+    (digest_of(batch) == *digest).then_some((batch, after))
 }
 
-/// Whether this may be the beginning of one last write: nothing whole follows anywhere in it. A file system may have made the file
+/// The entries of a batch, of which there is at least one.
+fn split(batch: &[u8]) -> Option<Vec<&[u8]>> {
+    let (mut entries, mut rest) = (Vec::new(), batch);
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        let (entry, after) = after.split_at_checked(length)?;
+        entries.push(entry);
+        rest = after;
+    }
+    (rest.is_empty() && !entries.is_empty()).then_some(entries)
+}
+
+/// Whether this may be what is there of one last write: no whole batch is anywhere in it. A file system may have made the file
 /// longer before it wrote what belongs there, which leaves zeros.
 fn is_torn(rest: &[u8]) -> bool {
     if rest.iter().all(|byte| *byte == 0) {
         return true;
     }
-    let is_short = rest.len() < BEFORE + ENTRY_BYTES_MAX;
-    // An empty entry's digest is looked for as well: zeros have none.
-    is_short && (0..rest.len()).all(|at| rest.get(at..).and_then(one).is_none())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("durward-journal-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        folder
-    }
-
-    fn filled(path: &Path) -> Vec<u8> {
-        let (mut journal, entries) = Journal::open(path).unwrap();
-        assert!(entries.is_empty());
-        journal.append(&[b"one", b"two"]).unwrap();
-        journal.append(&[b"three"]).unwrap();
-        drop(journal);
-        std::fs::read(path).unwrap()
-    }
-
-    #[test]
-    fn a_write_torn_anywhere_leaves_what_was_there_before() {
-        let folder = folder("torn");
-        let path = folder.join("users");
-        let whole = filled(&path);
-        let before_three = whole.len() - b"three".len() - BEFORE;
-        for length in 0..whole.len() {
-            std::fs::write(&path, &whole[..length]).unwrap();
-            let (mut journal, entries) = Journal::open(&path).unwrap();
-            let expected = if length >= before_three { 2 } else { entries.len().min(1) };
-            assert_eq!(entries.len(), expected, "{length}");
-            journal.append(&[b"four"]).unwrap();
-            drop(journal);
-            assert_eq!(Journal::open(&path).unwrap().1.last().unwrap(), b"four");
-        }
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn damage_before_the_end_is_an_error_and_never_a_shorter_journal() {
-        let folder = folder("damaged");
-        let path = folder.join("users");
-        let whole = filled(&path);
-        let second = HEAD.len() + BEFORE + b"one".len();
-        for at in 0..second {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x01;
-            std::fs::write(&path, &damaged).unwrap();
-            assert!(Journal::open(&path).is_err(), "{at}");
-        }
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    /// Entries that reach over the edges of what is read at once, and zeros behind them that are longer than that.
-    #[test]
-    fn a_long_journal_is_read_as_a_short_one() {
-        let folder = folder("long");
-        let path = folder.join("users");
-        let (mut journal, _) = Journal::open(&path).unwrap();
-        let lengths = [ENTRY_BYTES_MAX, 1, 0, 700_000, ENTRY_BYTES_MAX - 1, 300_000];
-        let entry = |number: usize| vec![u8::try_from(number).unwrap(); lengths[number % lengths.len()]];
-        let all: Vec<Vec<u8>> = (0..24).map(entry).collect();
-        journal.append(&all.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
-        let (mut found, mut at) = (Vec::new(), Journal::START);
-        loop {
-            let (some, next) = journal.entries_from(at, 1).unwrap();
-            if some.is_empty() {
-                break;
-            }
-            found.extend(some);
-            at = next;
-        }
-        assert_eq!((found == all, at), (true, journal.length()));
-        let length = journal.length();
-        journal.file.set_len(length + 3 * WINDOW as u64).unwrap();
-        drop(journal);
-        let (journal, found) = Journal::open(&path).unwrap();
-        assert_eq!((found == all, journal.length()), (true, length));
-        journal.file.set_len(length + 3 * WINDOW as u64).unwrap();
-        drop(journal);
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"x").unwrap();
-        assert!(Journal::open(&path).unwrap_err().to_string().contains("damaged at byte"));
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn replacing_keeps_what_is_put_in_the_place_and_what_comes_after() {
-        let folder = folder("replaced");
-        let path = folder.join("users");
-        filled(&path);
-        let (mut journal, entries) = Journal::open(&path).unwrap();
-        assert_eq!(entries, [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]);
-        assert!(Journal::open(&path).unwrap_err().to_string().contains("another process"));
-        journal.replace(&[b"all"]).unwrap();
-        journal.append(&[b"more"]).unwrap();
-        assert!(journal.append(&[&vec![0; ENTRY_BYTES_MAX + 1]]).is_err());
-        drop(journal);
-        let (journal, entries) = Journal::open(&path).unwrap();
-        assert_eq!(entries, [b"all".to_vec(), b"more".to_vec()]);
-        assert_eq!(journal.entries(), 2);
-        let mut given_up = journal.replacement().unwrap();
-        given_up.add(&[b"nothing", b"of", b"this"]).unwrap();
-        assert!(journal.replacement().is_err(), "one at a time");
-        drop(given_up);
-        let mut in_pieces = journal.replacement().unwrap();
-        in_pieces.add(&[b"a", b"b"]).unwrap();
-        in_pieces.add(&[b"c"]).unwrap();
-        let mut journal = journal;
-        journal.put(in_pieces).unwrap();
-        journal.append(&[b"d"]).unwrap();
-        drop(journal);
-        let (_, entries) = Journal::open(&path).unwrap();
-        assert_eq!(entries, [b"a", b"b", b"c", b"d"].map(|entry| entry.to_vec()));
-        std::fs::remove_dir_all(folder).unwrap();
-    }
+    rest.len() <= WHOLE_BYTES_MAX && (0..rest.len()).all(|at| rest.get(at..).and_then(one).is_none())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use durward_identity::Moment;
 use durward_identity::protocol::{Answer, AskId, Event};
 use durward_identity::session::{
-    Full, Level, LimitPolicy, Properties, Refusal, Scratch, SessionSettings, TOKEN_LENGTH_MAX,
+    Change, Full, Level, LimitPolicy, Properties, Refusal, Scratch, SessionSettings, TOKEN_LENGTH_MAX,
 };
 
 use crate::support::{Single, user};
@@ -148,15 +148,52 @@ fn a_node_that_is_full_takes_no_more_logins_and_goes_on_validating() {
 fn a_step_up_gives_another_token_and_leaves_the_old_one_as_it_was() {
     let mut single = Single::new(SessionSettings::default());
     let (id, old) = single.login("anna");
-    let mut properties = Properties::new();
-    properties.set("color", "blue").unwrap();
-    let change = Event::Change { ask: AskId(1), user: user("anna"), id, level: Level(2), properties };
-    let Answer::Token { token, .. } = single.answer(change) else { panic!() };
+    let change = |level, name: &str, value: Option<&str>| Event::Change {
+        ask: AskId(1),
+        user: user("anna"),
+        id,
+        shown: Level(0),
+        change: Change { level: Level(level), properties: vec![(name.into(), value.map(Into::into))] },
+    };
+    let Answer::Token { token, .. } = single.answer(change(2, "color", Some("blue"))) else { panic!() };
     let mut scratch = Scratch::new();
     assert_eq!(single.sessions.validate(single.now, &token, &mut scratch).unwrap().level, Level(2));
     assert_eq!(single.sessions.validate(single.now, &old, &mut scratch).unwrap().level, Level(0));
     let listed = single.sessions.get(&user("anna"), id).unwrap();
     assert_eq!((listed.level, listed.properties.get("color")), (Level(2), Some("blue")));
+    // Nor by having another token made of the old one.
+    let refresh = Event::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
+    for event in [refresh, change(0, "size", Some("large"))] {
+        let Answer::Token { token, .. } = single.answer(event) else { panic!() };
+        assert_eq!(single.sessions.validate(single.now, &token, &mut scratch).unwrap().level, Level(0));
+    }
+    // A change says what is to be different, and no more.
+    let listed = single.sessions.get(&user("anna"), id).unwrap();
+    let of = |name| listed.properties.get(name);
+    assert_eq!((listed.level, of("color"), of("size")), (Level(2), Some("blue"), Some("large")));
+    single.answer(change(0, "color", None));
+    let listed = single.sessions.get(&user("anna"), id).unwrap();
+    assert_eq!((listed.properties.get("color"), listed.properties.get("size")), (None, Some("large")));
+}
+
+/// How long an end is remembered goes by how long sessions live now, and not by how long they lived when they began.
+#[test]
+fn no_session_is_older_than_any_may_be() {
+    let long = SessionSettings { idle_max: Duration::ZERO, lifetime_max: MINUTE * 480, ..Default::default() };
+    let mut before = Single::new(long);
+    before.pass(MINUTE);
+    let (_, token) = before.login("anna");
+    let keys = before.node.knowledge().unwrap();
+    let short = SessionSettings { idle_max: Duration::ZERO, lifetime_max: MINUTE, ..Default::default() };
+    let mut after = Single::new(short);
+    after.now = before.now;
+    after.handle(Event::Knows { records: keys });
+    assert!(after.validate(&token).is_ok());
+    assert_eq!(after.answer(Event::RevokeUser { ask: AskId(1), user: user("anna") }), Answer::Done);
+    for _ in 0..10 {
+        after.pass(MINUTE);
+        assert!(after.validate(&token).is_err());
+    }
 }
 
 #[test]
@@ -167,7 +204,7 @@ fn tokens_outlive_the_key_that_sealed_them_by_a_session_and_no_more() {
     assert_eq!(single.answer(Event::Rotate { ask: AskId(1) }), Answer::Done);
     single.pass(MINUTE);
     assert!(single.validate(&old).is_ok());
-    let refresh = Event::Refresh { ask: AskId(1), user: user("anna"), id };
+    let refresh = Event::Refresh { ask: AskId(1), user: user("anna"), id, shown: Level(0) };
     let Answer::Token { token, .. } = single.answer(refresh) else { panic!() };
     assert_ne!(token[..8], old[..8], "under the new key");
     assert!(single.validate(&token).is_ok());

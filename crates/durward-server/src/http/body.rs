@@ -39,7 +39,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Most bytes of a body, and the setting that says so.
+/// Most bytes of a body, and what metrics call that: the setting that says so, or `SECTION.body` where none does.
 type Limit = (usize, &'static str);
 
 /// The whole body.
@@ -130,8 +130,12 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
 
 fn too_large(shared: &Shared, (bytes_max, setting): Limit) -> Problem {
     shared.metrics.limit_hit(setting);
-    let section = if setting.contains('.') { "" } else { "server." };
-    let detail = format!("the body is longer than {bytes_max} bytes (`{section}{setting}`)");
+    let why = match setting.split_once('.') {
+        Some((_, "body")) => "the most that is taken here".to_owned(),
+        Some(_) => format!("`{setting}`"),
+        None => format!("`server.{setting}`"),
+    };
+    let detail = format!("the body is longer than {bytes_max} bytes ({why})");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
 }
 

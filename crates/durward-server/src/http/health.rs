@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use durward_pdp::SnapshotInfo;
+use durward_session::Service;
+use durward_session::identity::protocol::Lack;
 use hyper::StatusCode;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -128,10 +130,15 @@ pub(super) fn health(shared: &Shared) -> Health {
         policies_read: policies.tried.map(in_words),
         tenants,
         problems: policies.problems.clone(),
-        sessions: lack.map(|lack| lack.to_string()),
+        sessions: lack.map(|lack| lacking(lack, shared.service.as_ref().and_then(Service::store_complaint))),
         warnings: shared.weaknesses.clone(),
         version: env!("CARGO_PKG_VERSION"),
     }
+}
+
+/// What a node lacks and, where its store says so, why: that goes on until it is mended, and is no matter of a moment.
+fn lacking(lack: Lack, complaint: Option<String>) -> String {
+    complaint.map_or_else(|| lack.to_string(), |complaint| format!("no session store: {complaint}"))
 }
 
 /// One broken tenant does not make the server unready: the others are decided for.
@@ -185,4 +192,16 @@ pub(super) fn age(shared: &Shared) -> Duration {
 
 fn in_words(time: std::time::SystemTime) -> String {
     Timestamp::try_from(time).map_or_else(|_| String::new(), |time| format!("{time:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_the_store_cannot_be_used_comes_before_what_that_leads_to() {
+        assert_eq!(lacking(Lack::Starting, None), Lack::Starting.to_string());
+        let why = "stream `s` has 1 replicas".to_owned();
+        assert_eq!(lacking(Lack::Starting, Some(why)), "no session store: stream `s` has 1 replicas");
+    }
 }

@@ -35,11 +35,14 @@ pub(crate) fn start(
     let service = settings.service();
     let retention = Retention::of(&service.node, &service.session);
     let mut builder = with_users(Builder::new(service.clone(), moments(clock)), settings, &service)?;
-    if let Some(secret) = cluster_secret(settings)? {
+    let secret = cluster_secret(settings)?;
+    if let Some(secret) = secret {
         builder = builder.cluster_secret(secret);
     }
     if let Some(nats) = &settings.nats {
-        builder = builder.store(Nats::new(nats.store()?, retention, moments(clock))?);
+        let secret =
+            secret.ok_or_else(|| IdentityError::new("several nodes need a secret that they share"))?;
+        builder = builder.store(Nats::new(nats.store()?, &secret, retention, moments(clock))?);
     } else if let (Some(data), true) = (&settings.data, settings.mode != SessionMode::None) {
         make_folder(data)?;
         builder = builder.store(Journal::open(&data.join(SESSIONS))?);
@@ -92,6 +95,14 @@ fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, Ident
     make_folder(data)?;
     let path = data.join(CLUSTER_KEY);
     if !path.exists() {
+        // Sessions are sealed under keys that are sealed under this one: a new one would open none of them.
+        if data.join(SESSIONS).exists() {
+            return Err(IdentityError::new(format!(
+                "`{}` is gone, and `{SESSIONS}` beside it is of no use without it: bring it back, or remove that as well, \
+                 which ends all sessions",
+                path.display()
+            )));
+        }
         make_secret(&path).map_err(|error| {
             IdentityError::new(format!("cannot write a key in `{}`: {error}", data.display()))
         })?;

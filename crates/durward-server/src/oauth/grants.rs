@@ -79,8 +79,11 @@ async fn for_user(asked: &Asked<'_>) -> Result<Answer, Refusal> {
         return Err(refused());
     }
     let began = session.stamp.moment().ms() / 1000;
-    let more =
-        [("realm", json!(who.user.realm())), ("level", json!(session.level.0)), ("auth_time", json!(began))];
+    let more = [
+        ("realm", json!(who.user.realm())),
+        ("level", json!(session.level.min(who.level).0)),
+        ("auth_time", json!(began)),
+    ];
     let token = issue(
         asked,
         Request {

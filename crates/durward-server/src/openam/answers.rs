@@ -9,6 +9,7 @@ use http_body_util::Full;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::http::{Answer, escape};
 use crate::settings::OpenamSettings;
@@ -23,6 +24,7 @@ const LONG_AGO: &str = "Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:10 GMT";
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) message: String,
+    detail: Option<Value>,
     retry_after: Option<Duration>,
     closes: bool,
 }
@@ -32,11 +34,18 @@ struct ErrorBody<'m> {
     code: u16,
     reason: &'static str,
     message: &'m str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'m Value>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Refusal {
-        Refusal { status, message: message.into(), retry_after: None, closes: false }
+        Refusal { status, message: message.into(), detail: None, retry_after: None, closes: false }
+    }
+
+    /// The same, and what there is to know besides.
+    pub(super) fn with_detail(self, detail: Value) -> Refusal {
+        Refusal { detail: Some(detail), ..self }
     }
 
     /// A status whose name says all.
@@ -69,8 +78,8 @@ impl Refusal {
 
     pub(super) fn into_answer(self) -> Answer {
         let message = escape(&self.message);
-        let body = ErrorBody { code: self.status.as_u16(), reason: reason(self.status), message: &message };
-        let answer = json(&body);
+        let (code, detail) = (self.status.as_u16(), self.detail.as_ref());
+        let answer = json(&ErrorBody { code, reason: reason(self.status), message: &message, detail });
         self.onto(answer)
     }
 
@@ -151,6 +160,41 @@ pub(super) fn text_of_type(media_type: &'static str, text: impl Into<hyper::body
     answer
 }
 
+/// A body over several lines, as `_prettyPrint` has it.
+pub(super) fn pretty(value: &Value) -> String {
+    let mut text = String::new();
+    print(value, 0, &mut text);
+    text
+}
+
+/// Jackson's form: arrays on one line, a space before each colon.
+fn print(value: &Value, depth: usize, text: &mut String) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            text.push('{');
+            for (index, (name, value)) in fields.iter().enumerate() {
+                let comma = if index == 0 { "" } else { "," };
+                let indent = "  ".repeat(depth + 1);
+                let _ = write!(text, "{comma}\n{indent}{} : ", Value::from(name.as_str()));
+                print(value, depth + 1, text);
+            }
+            let _ = write!(text, "\n{}}}", "  ".repeat(depth));
+        }
+        Value::Object(_) => text.push_str("{ }"),
+        Value::Array(values) => {
+            text.push_str("[ ");
+            for (index, value) in values.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { ", " });
+                print(value, depth, text);
+            }
+            text.push_str(if values.is_empty() { "]" } else { " ]" });
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            let _ = write!(text, "{value}");
+        }
+    }
+}
+
 /// Says which version of the resource has answered.
 pub(super) fn of_version(mut answer: Answer, version: &'static str) -> Answer {
     answer.headers_mut().insert(API_VERSION, HeaderValue::from_static(version));
@@ -201,4 +245,16 @@ fn set_cookie(mut answer: Answer, name: &str, value: &str, life: &str, settings:
         answer.headers_mut().append(header::SET_COOKIE, cookie);
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_bodies_have_the_form_of_jackson() {
+        let value = serde_json::json!({"a": [{"b": 1}, "c"], "d": {}, "e": [], "f": null});
+        let text = "{\n  \"a\" : [ {\n    \"b\" : 1\n  }, \"c\" ],\n  \"d\" : { },\n  \"e\" : [ ],\n  \"f\" : null\n}";
+        assert_eq!(pretty(&value), text);
+    }
 }

@@ -1,19 +1,18 @@
 //! `POST json/{realm}/authenticate`: a login in one step with headers, or in several with callbacks.
 
-use durward_session::identity::session::Properties;
-use durward_session::{Granted, Login, LoginRequest, Refused, Wanted};
+use durward_session::identity::session::{Properties, Purpose, Refusal as TokenRefusal};
+use durward_session::{Failed, Granted, Login, LoginRequest, Refused, Wanted};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::answers::{Refusal, json, never_kept, no_cache, of_version, with_token, without_cookie};
+use super::answers::{Refusal, json, never_kept, of_version, with_token, without_cookie};
 use super::auth_id::{Claims, Fault};
 use super::callbacks::{Asked, Step, filled};
-use super::place::Realm;
-use super::version::{self, Flavour};
-use super::{Call, empty, text_of};
+use super::version::Flavour;
+use super::{Call, empty, encoded_words, goto, text_of};
 use crate::http::Answer;
 
 const USERNAME: &str = "x-openam-username";
@@ -22,6 +21,11 @@ const PASSWORD: &str = "x-openam-password";
 /// What a login came to.
 enum Outcome {
     Token(Granted),
+    /// There is a session, which goes on.
+    Already {
+        token: String,
+        realm: String,
+    },
     /// It was the right user, and he wants no session.
     NoSession {
         realm: String,
@@ -48,21 +52,14 @@ struct Done<'a> {
 #[serde(rename_all = "camelCase")]
 struct ErrorOfOne<'a> {
     error_message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_url: Option<&'a str>,
 }
 
 /// Answers one request.
-pub(super) async fn answer(call: &Call<'_>, path_realm: &Realm, body: Incoming) -> Answer {
-    if let Realm::Short(name) = path_realm
-        && !call.knows(name)
-    {
-        return no_cache(no_such_place(call, name, body).await.into_answer());
-    }
-    let asked = version::Asked::read(&call.head.headers);
-    if asked == version::Asked::Malformed {
-        return Refusal::new(StatusCode::BAD_REQUEST, "Malformed Accept-API-Version").into_answer();
-    }
-    let Some(flavour) = asked.served(2, 1) else { return empty(StatusCode::NOT_FOUND) };
-    let done = match authenticated(call, path_realm, body).await {
+pub(super) async fn answer(call: &Call<'_>, realm: &str, body: Incoming) -> Answer {
+    let Some(flavour) = call.asked.served(2, 1) else { return empty(StatusCode::NOT_FOUND) };
+    let done = match authenticated(call, realm, body).await {
         Ok(outcome) => never_kept(succeeded(call, &outcome)),
         Err(refusal) => refused(call, flavour, refusal),
     };
@@ -73,56 +70,46 @@ pub(super) async fn answer(call: &Call<'_>, path_realm: &Realm, body: Incoming) 
     of_version(done, version)
 }
 
-/// Where no realm is, OpenAM looks for a resource to create.
-async fn no_such_place(call: &Call<'_>, realm: &str, body: Incoming) -> Refusal {
-    match call.body(body).await {
-        Ok(body) if body.is_empty() => Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "The request could not be processed because it did not contain any JSON content",
-        ),
-        Ok(_) => Refusal::no_resource(&format!("{}/authenticate", realm.trim_start_matches('/'))),
-        Err(refusal) => refusal,
-    }
-}
-
-async fn authenticated(call: &Call<'_>, path_realm: &Realm, body: Incoming) -> Result<Outcome, Refusal> {
+async fn authenticated(call: &Call<'_>, realm: &str, body: Incoming) -> Result<Outcome, Refusal> {
     let body = call.body(body).await?;
     if call.head.method != Method::POST {
         return Err(Refusal::bare(StatusCode::METHOD_NOT_ALLOWED));
     }
-    let realm = realm(call, path_realm)?;
     let body = read(call, &body)?;
-    let auth_id = body.as_ref().and_then(|body| body.get("authId")).filter(|id| !id.is_null());
-    let callbacks = body.as_ref().and_then(|body| body.get("callbacks")).filter(|given| !given.is_null());
-    match (auth_id, callbacks) {
-        (Some(auth_id), callbacks) => go_on(call, auth_id, callbacks).await,
-        (None, Some(callbacks)) => {
-            is_chain(call)?;
+    let given = |name: &str| body.as_ref()?.get(name).filter(|value| !value.is_null());
+    let (auth_id, callbacks) = (given("authId"), given("callbacks"));
+    if let Some(auth_id) = auth_id {
+        return go_on(call, auth_id, callbacks).await;
+    }
+    check_chain(call)?;
+    if let Some(token) = call.query.get("sessionUpgradeSSOTokenId").filter(|token| !token.is_empty()) {
+        return has_already(call, token).await;
+    }
+    match callbacks {
+        Some(callbacks) => {
             let [user, password] = credentials(callbacks)?;
-            log_in(call, &realm, user, password).await
+            log_in(call, realm, user, password).await
         }
-        (None, None) if body.is_none() => {
-            is_chain(call)?;
-            match header_credentials(&call.head.headers)? {
-                Some([user, password]) => log_in(call, &realm, &user, &password).await,
-                None => ask(call, &realm, Step::Credentials, None),
-            }
-        }
-        (None, None) => Err(not_filled()),
+        // It says something, and nothing that is a login.
+        None if body.is_some() => Err(failed()),
+        None => match header_credentials(&call.head.headers)? {
+            [Some(user), Some(password)] => log_in(call, realm, &user, &password).await,
+            _ => ask(call, realm, Step::Credentials, None),
+        },
     }
 }
 
-/// That of the query, else that of the path.
-fn realm(call: &Call<'_>, path_realm: &Realm) -> Result<String, Refusal> {
-    let named = call.query.get("realm").filter(|name| !name.is_empty());
-    let realm = match named {
-        Some(name) => format!("/{}", name.trim_matches('/')),
-        None => path_realm.name().to_owned(),
-    };
-    let is_known = call.knows(&realm);
-    is_known
-        .then_some(realm.clone())
-        .ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, format!("Invalid realm, {realm}")))
+fn failed() -> Refusal {
+    Refusal::new(StatusCode::UNAUTHORIZED, "Authentication Failed")
+}
+
+/// There is but one login, so whoever has a session has what he could get by another.
+async fn has_already(call: &Call<'_>, token: &str) -> Result<Outcome, Refusal> {
+    match call.service.validate(token, Purpose::Use).await {
+        Ok(who) => Ok(Outcome::Already { token: token.to_owned(), realm: who.user.realm().to_owned() }),
+        Err(refusal @ TokenRefusal::Unavailable) => Err(Failed::from(refusal).into()),
+        Err(_) => Err(Refusal::new(StatusCode::BAD_REQUEST, format!("Invalid session ID.{token}"))),
+    }
 }
 
 /// The body as an object; nothing where it is empty.
@@ -135,12 +122,11 @@ fn read(call: &Call<'_>, body: &Bytes) -> Result<Option<Value>, Refusal> {
     if !media_type.eq_ignore_ascii_case("application/json") {
         return Err(Refusal::bare(StatusCode::UNSUPPORTED_MEDIA_TYPE));
     }
-    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
     match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) if object.is_empty() => Ok(None),
-        Ok(object @ Value::Object(_)) => Ok(Some(object)),
-        Ok(_) => Err(bad("The request content is no JSON object".to_owned())),
-        Err(error) => Err(bad(words_of(&error, body))),
+        Ok(Value::Object(object)) if !object.is_empty() => Ok(Some(object.into())),
+        // OpenAM looks into objects alone.
+        Ok(_) => Ok(None),
+        Err(error) => Err(Refusal::new(StatusCode::BAD_REQUEST, words_of(&error, body))),
     }
 }
 
@@ -162,44 +148,50 @@ pub(super) fn words_of(error: &serde_json::Error, body: &[u8]) -> String {
 }
 
 /// Whether `authIndexType` and `authIndexValue` ask for a login that there is.
-fn is_chain(call: &Call<'_>) -> Result<(), Refusal> {
+fn check_chain(call: &Call<'_>) -> Result<(), Refusal> {
     let Some(kind) = call.query.get("authIndexType") else { return Ok(()) };
     let value = call.query.get("authIndexValue").unwrap_or_default();
     let is_among = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(value));
-    let missing = || Err(Refusal::new(StatusCode::BAD_REQUEST, "No Configuration found"));
-    match kind {
+    let bad = |message: &str| Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+    match kind.to_ascii_lowercase().as_str() {
         "service" if is_among(&call.settings.services) => Ok(()),
         "module" if is_among(&call.settings.modules) => Ok(()),
-        "module" => Err(Refusal::new(StatusCode::UNAUTHORIZED, "Authentication Module Denied")),
-        "level" if value.parse().is_ok_and(|level: i64| level <= 0) => Ok(()),
-        "service" | "user" | "role" | "level" | "composite" | "resource" => missing(),
-        _ => Err(Refusal::new(StatusCode::BAD_REQUEST, "Unknown Authentication Index Type")),
+        "module" => Err(Refusal::new(StatusCode::NOT_FOUND, "Authentication Module Not Found.")),
+        // No policy asks for another login.
+        "resource" => Ok(()),
+        "level" => match value.parse::<i64>() {
+            Ok(level) if level <= 0 => Ok(()),
+            Ok(_) => bad("No Configuration found"),
+            Err(_) => bad("Invalid Auth Level."),
+        },
+        "user" | "composite" => Err(failed()),
+        "service" | "role" => bad("No Configuration found"),
+        _ => bad("Unknown Authentication Index Type"),
     }
 }
 
-/// User and password of the headers, where there are both. One that is there twice could be another one for a proxy.
-fn header_credentials(headers: &HeaderMap) -> Result<Option<[String; 2]>, Refusal> {
+/// User and password of the headers, as far as they are there. One that is there twice could be another one for a proxy.
+fn header_credentials(headers: &HeaderMap) -> Result<[Option<String>; 2], Refusal> {
     let mut found = [None, None];
     for (name, value) in [USERNAME, PASSWORD].into_iter().zip(&mut found) {
         let mut all = headers.get_all(name).iter();
-        *value = all.next().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        *value = all.next().map(|value| encoded_words::read(&String::from_utf8_lossy(value.as_bytes())));
         if all.next().is_some() {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
         }
     }
-    let [user, password] = found.map(|value| value.filter(|value| !value.is_empty()));
-    Ok(user.zip(password).map(|(user, password)| [user, password]))
+    Ok(found.map(|value| value.filter(|value| !value.is_empty())))
 }
 
 fn credentials(callbacks: &Value) -> Result<[&str; 2], Refusal> {
-    match filled(Step::Credentials, callbacks).as_deref() {
-        Some([user, password]) => Ok([user, password]),
-        _ => Err(not_filled()),
+    match filled(Step::Credentials, callbacks).map_err(not_filled)?.as_slice() {
+        [user, password] => Ok([user, password]),
+        _ => Err(failed()),
     }
 }
 
-fn not_filled() -> Refusal {
-    Refusal::new(StatusCode::BAD_REQUEST, "Required callbacks not found in JSON")
+fn not_filled(why: &str) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, why)
 }
 
 fn ask(call: &Call<'_>, realm: &str, step: Step, challenge: Option<String>) -> Result<Outcome, Refusal> {
@@ -226,13 +218,12 @@ async fn go_on(call: &Call<'_>, auth_id: &Value, callbacks: Option<&Value>) -> R
 }
 
 async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) -> Result<Outcome, Refusal> {
-    let callbacks = callbacks.ok_or_else(not_filled)?;
+    let callbacks = callbacks.ok_or_else(failed)?;
     let Some(challenge) = &claims.challenge else {
         let [user, password] = credentials(callbacks)?;
         return log_in(call, &claims.realm, user, password).await;
     };
-    let code = filled(Step::Code, callbacks).and_then(|values| values.first().copied());
-    let code = code.ok_or_else(not_filled)?;
+    let code = filled(Step::Code, callbacks).map_err(not_filled)?.first().copied().unwrap_or_default();
     let login = call.service.answer_challenge(challenge, code.trim(), call.client, Properties::new()).await;
     match outcome(call, &claims.realm, login)? {
         // Only to know who it is: what was granted for that ends at once.
@@ -240,7 +231,10 @@ async fn stepped(call: &Call<'_>, claims: &Claims, callbacks: Option<&Value>) ->
             call.service.logout(&granted.token, Some(call.client)).await?;
             Ok(Outcome::NoSession { realm: granted.user.realm().to_owned() })
         }
-        outcome @ (Outcome::Token(_) | Outcome::NoSession { .. } | Outcome::Asks { .. }) => Ok(outcome),
+        outcome @ (Outcome::Token(_)
+        | Outcome::Already { .. }
+        | Outcome::NoSession { .. }
+        | Outcome::Asks { .. }) => Ok(outcome),
     }
 }
 
@@ -264,7 +258,7 @@ fn outcome(call: &Call<'_>, realm: &str, login: Result<Login, Refused>) -> Resul
 }
 
 fn succeeded(call: &Call<'_>, outcome: &Outcome) -> Answer {
-    let success_url = &call.settings.success_url;
+    let success_url = goto::wanted(call, "goto").unwrap_or(&call.settings.success_url);
     match outcome {
         Outcome::Token(granted) => {
             let (token, realm) = (granted.token.as_str(), granted.user.realm());
@@ -273,19 +267,44 @@ fn succeeded(call: &Call<'_>, outcome: &Outcome) -> Answer {
             // Left over from an OpenAM before.
             without_cookie(answer, "AMAuthCookie", "LOGOUT", call.settings)
         }
+        Outcome::Already { token, realm } => {
+            json(&Done { token_id: Some(token), message: None, success_url, realm })
+        }
         Outcome::NoSession { realm } => {
             let message = Some("Authentication Successful");
             json(&Done { token_id: None, message, success_url, realm })
         }
-        Outcome::Asks { step, auth_id } => json(&Asked::of(*step, auth_id)),
+        Outcome::Asks { step, auth_id } => {
+            let [user, _] = header_credentials(&call.head.headers).unwrap_or_default();
+            json(&Asked::of(*step, auth_id, user.as_deref()))
+        }
     }
 }
 
 fn refused(call: &Call<'_>, flavour: Flavour, refusal: Refusal) -> Answer {
     let is_over = refusal.status == StatusCode::REQUEST_TIMEOUT;
-    let answer = match flavour {
-        Flavour::One => refusal.onto(json(&ErrorOfOne { error_message: &refusal.message })),
-        Flavour::Two => refusal.into_answer(),
+    let is_failed = refusal.status == StatusCode::UNAUTHORIZED;
+    let failure_url = goto::wanted(call, "gotoOnFail").filter(|_| is_failed);
+    let is_method = refusal.status == StatusCode::METHOD_NOT_ALLOWED;
+    let answer = match (flavour, failure_url) {
+        _ if is_method => refusal.into_answer(),
+        (Flavour::One, failure_url) => {
+            refusal.onto(json(&ErrorOfOne { error_message: &refusal.message, failure_url }))
+        }
+        (Flavour::Two, Some(url)) => {
+            refusal.with_detail(serde_json::json!({"failureUrl": url})).into_answer()
+        }
+        (Flavour::Two, None) => refusal.into_answer(),
     };
+    // A method that OpenAM knows of nowhere; so says its body.
+    let is_unknown =
+        !matches!(call.head.method, Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::DELETE);
+    let answer = if is_unknown { unknown_method() } else { answer };
     if is_over { without_cookie(answer, &call.settings.cookie_name, "", call.settings) } else { answer }
+}
+
+fn unknown_method() -> Answer {
+    let mut answer = Refusal::bare(StatusCode::NOT_IMPLEMENTED).into_answer();
+    *answer.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    answer
 }

@@ -19,59 +19,73 @@ pub(super) struct Asked<'a> {
     stage: &'static str,
     header: &'static str,
     info_text: &'static [&'static str],
-    callbacks: &'static [Callback],
+    callbacks: Vec<Callback<'a>>,
 }
 
-#[derive(Serialize)]
-struct Callback {
+#[derive(Clone, Copy, Serialize)]
+struct Callback<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    output: [Field; 1],
-    input: [Field; 1],
+    output: [Field<'a>; 1],
+    input: [Field<'a>; 1],
 }
 
-#[derive(Serialize)]
-struct Field {
+#[derive(Clone, Copy, Serialize)]
+struct Field<'a> {
     name: &'static str,
-    value: &'static str,
+    value: &'a str,
 }
 
 const NAME: &str = "NameCallback";
 const PASSWORD: &str = "PasswordCallback";
 
-const CREDENTIALS: &[Callback] =
+const CREDENTIALS: &[Callback<'static>] =
     &[callback(NAME, "User Name:", "IDToken1"), callback(PASSWORD, "Password:", "IDToken2")];
 
-const CODE: &[Callback] = &[callback(PASSWORD, "Enter your verification code:", "IDToken1")];
+const CODE: &[Callback<'static>] = &[callback(PASSWORD, "Enter your verification code:", "IDToken1")];
 
-const fn callback(kind: &'static str, prompt: &'static str, input: &'static str) -> Callback {
+const fn callback(kind: &'static str, prompt: &'static str, input: &'static str) -> Callback<'static> {
     let output = [Field { name: "prompt", value: prompt }];
     Callback { kind, output, input: [Field { name: input, value: "" }] }
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn of(step: Step, auth_id: &'a str) -> Asked<'a> {
-        let (stage, header, info_text, callbacks): (_, _, &[&str], _) = match step {
+    /// With the name of the user in its place, if it is known already.
+    pub(super) fn of(step: Step, auth_id: &'a str, user: Option<&'a str>) -> Asked<'a> {
+        let (stage, header, info_text, asked): (_, _, &[&str], _) = match step {
             Step::Credentials => ("DataStore1", "Sign in to OpenAM", &["", ""], CREDENTIALS),
             Step::Code => ("OATH1", "Verification code", &[""], CODE),
         };
+        let mut callbacks = asked.to_vec();
+        for callback in callbacks.iter_mut().filter(|callback| callback.kind == NAME) {
+            let [input] = &mut callback.input;
+            input.value = user.unwrap_or(input.value);
+        }
         Asked { auth_id, template: "", stage, header, info_text, callbacks }
     }
 }
 
 /// What was filled in: one value for each callback of the step, of its type and in its order.
-pub(super) fn filled(step: Step, callbacks: &Value) -> Option<Vec<&str>> {
+///
+/// # Errors
+/// It is not that; in OpenAM's words.
+pub(super) fn filled(step: Step, callbacks: &Value) -> Result<Vec<&str>, &'static str> {
     let asked = match step {
         Step::Credentials => CREDENTIALS,
         Step::Code => CODE,
     };
-    let given = callbacks.as_array().filter(|given| given.len() == asked.len())?;
-    let values = asked.iter().zip(given).map(|(asked, given)| {
-        let is_of_type = given.get("type").and_then(Value::as_str) == Some(asked.kind);
-        let value = given.get("input")?.get(0)?.get("value")?.as_str();
-        value.filter(|_| is_of_type)
+    let given = callbacks.as_array().filter(|given| given.len() == asked.len());
+    let given = given.ok_or("Incorrect number of callbacks found in JSON response")?;
+    let is_of_type =
+        |(asked, given): (&Callback, &Value)| given.get("type").and_then(Value::as_str) == Some(asked.kind);
+    if !asked.iter().zip(given).all(is_of_type) {
+        return Err("Required callback not found in JSON response");
+    }
+    let values = given.iter().map(|given| match given.get("input")?.as_array()?.as_slice() {
+        [input] => input.get("value")?.as_str(),
+        _ => None,
     });
-    values.collect()
+    values.collect::<Option<_>>().ok_or("JSON Callback does not include a input field")
 }
 
 #[cfg(test)]
@@ -80,13 +94,13 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_can_be_filled_in_and_nothing_else_is_taken() {
-        let text = serde_json::to_string(&Asked::of(Step::Credentials, "x")).unwrap();
+        let text = serde_json::to_string(&Asked::of(Step::Credentials, "x", None)).unwrap();
         assert!(text.starts_with(r#"{"authId":"x","template":"","stage":"DataStore1","header":"#), "{text}");
         let asked: Value = serde_json::from_str(&text.replace(r#""value":"""#, r#""value":"v""#)).unwrap();
-        assert_eq!(filled(Step::Credentials, &asked["callbacks"]), Some(vec!["v", "v"]));
-        assert_eq!(filled(Step::Code, &asked["callbacks"]), None);
+        assert_eq!(filled(Step::Credentials, &asked["callbacks"]), Ok(vec!["v", "v"]));
+        assert!(filled(Step::Code, &asked["callbacks"]).is_err());
         for other in ["[]", "{}", "null", r#"[1,2]"#, r#"[{"type":"NameCallback"},{}]"#] {
-            assert_eq!(filled(Step::Credentials, &serde_json::from_str(other).unwrap()), None, "{other}");
+            assert!(filled(Step::Credentials, &serde_json::from_str(other).unwrap()).is_err(), "{other}");
         }
     }
 }

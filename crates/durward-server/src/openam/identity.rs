@@ -10,10 +10,10 @@ use hyper::header::{self, HeaderValue};
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::Call;
 use super::answers::text_of_type;
 use super::place::Form;
 use super::query::Query;
-use super::{Call, empty};
 use crate::http::{Answer, escape};
 
 /// What goes wrong, as OpenAM names it.
@@ -28,8 +28,9 @@ enum Said {
     Nothing,
     Boolean(bool),
     Token(String),
+    One(String),
     Texts(Vec<String>),
-    Details { token: String, account: Option<Box<Account>>, group_suffix: String },
+    Details { token: String, attributes: Vec<(String, Vec<String>)>, roles: Vec<String> },
 }
 
 impl Fault {
@@ -98,9 +99,8 @@ pub(super) async fn answer(call: &Call<'_>, form: Form, operation: &str, body: I
     let written = match parameters(call, body).await {
         Err(fault) => refused(form, &fault),
         Ok(parameters) => match said(call, operation, &parameters).await {
-            None => return empty(StatusCode::NOT_FOUND),
-            Some(Ok(said)) => write(form, &said),
-            Some(Err(fault)) => refused(form, &fault),
+            Ok(said) => write(form, &said),
+            Err(fault) => refused(form, &fault),
         },
     };
     let mut answer = written;
@@ -115,28 +115,22 @@ async fn parameters(call: &Call<'_>, body: Incoming) -> Result<Query, Fault> {
     let status = |status| Fault::general(status, "The request cannot be taken".to_owned());
     let body = call.body(body).await.map_err(|refusal| status(refusal.status))?;
     let query = Query::read(call.head.uri.query().unwrap_or_default().as_bytes());
-    match call.head.method {
-        Method::GET => Ok(query),
-        Method::POST => Ok(query.and(Query::read(&body))),
-        _ => Err(status(StatusCode::METHOD_NOT_ALLOWED)),
-    }
+    // The method makes no difference to OpenAM.
+    Ok(if call.head.method == Method::POST { query.and(Query::read(&body)) } else { query })
 }
 
-async fn said(call: &Call<'_>, operation: &str, parameters: &Query) -> Option<Result<Said, Fault>> {
+async fn said(call: &Call<'_>, operation: &str, parameters: &Query) -> Result<Said, Fault> {
     let is_legacy = call.settings.danger_legacy_identity;
-    let said = match operation {
+    let cookie = || call.settings.cookie_name.clone();
+    match operation.to_ascii_lowercase().as_str() {
         "authenticate" if is_legacy => authenticate(call, parameters).await,
-        "isTokenValid" if is_legacy => is_valid(call, parameters).await,
+        "istokenvalid" if is_legacy => is_valid(call, parameters).await,
         "logout" if is_legacy => logout(call, parameters).await,
-        "authenticate" | "isTokenValid" | "logout" | "authorize" | "search" | "read" | "create"
-        | "update" | "delete" | "log" => Err(Fault::unsupported(operation)),
         "attributes" => attributes(call, parameters).await,
-        "getCookieNameForToken" | "getCookieNamesToForward" => {
-            Ok(Said::Texts(vec![call.settings.cookie_name.clone()]))
-        }
-        _ => return None,
-    };
-    Some(said)
+        "getcookienamefortoken" => Ok(Said::One(cookie())),
+        "getcookienamestoforward" => Ok(Said::Texts(vec![cookie()])),
+        _ => Err(Fault::unsupported(operation)),
+    }
 }
 
 async fn authenticate(call: &Call<'_>, parameters: &Query) -> Result<Said, Fault> {
@@ -178,43 +172,35 @@ async fn logout(call: &Call<'_>, parameters: &Query) -> Result<Said, Fault> {
 async fn attributes(call: &Call<'_>, parameters: &Query) -> Result<Said, Fault> {
     let token = token(call, parameters, "subjectid")?;
     let who = call.service.validate(token, Purpose::Look).await?;
-    let mut account = call.service.account(&who.user).await?.map(Box::new);
-    let wanted: Vec<&str> = parameters.all("attributenames").collect();
-    if let Some(account) = &mut account {
-        // What is known of the user goes out; what he proves himself by does not.
-        account.password = None;
-        account.second_step = None;
-        let is_wanted =
-            |name: &str| wanted.is_empty() || wanted.iter().any(|one| one.eq_ignore_ascii_case(name));
-        let status = if account.disabled { "Inactive" } else { "Active" };
-        for (name, value) in [("uid", who.user.subject()), ("inetuserstatus", status)] {
-            account.attributes.entry(name.to_owned()).or_insert_with(|| vec![value.to_owned()]);
-        }
-        account.attributes.retain(|name, _| is_wanted(name) && !name.eq_ignore_ascii_case("userPassword"));
-    }
+    let account = call.service.account(&who.user).await?;
     let group_suffix = format!("ou=group,{}", call.settings.root_suffix);
-    Ok(Said::Details { token: token.to_owned(), account, group_suffix })
+    let groups = account.iter().flat_map(|account| &account.groups);
+    let roles = groups.map(|group| format!("id={group},{group_suffix}")).collect();
+    let all = account.map(|account| known(account, who.user.subject())).unwrap_or_default();
+    let wanted: Vec<&str> = parameters.all("attributenames").collect();
+    let attributes = if wanted.is_empty() { all } else { chosen(&all, &wanted) };
+    Ok(Said::Details { token: token.to_owned(), attributes, roles })
 }
 
-/// `uid` first, as OpenAM has it.
-fn in_order(account: Option<&Account>) -> Vec<(&str, &[String])> {
-    let all = account.into_iter().flat_map(|account| &account.attributes);
-    let mut all: Vec<(&str, &[String])> =
-        all.map(|(name, values)| (name.as_str(), values.as_slice())).collect();
-    all.sort_by_key(|(name, _)| match *name {
-        "uid" => 0,
-        "inetuserstatus" => 1,
-        _ => 2,
+/// What is known of the user goes out; what he proves himself by does not. `uid` first, as OpenAM has it.
+fn known(account: Account, subject: &str) -> Vec<(String, Vec<String>)> {
+    let status = if account.disabled { "Inactive" } else { "Active" };
+    let mut all = account.attributes;
+    all.retain(|name, _| !name.eq_ignore_ascii_case("userPassword"));
+    let first = [("uid", subject), ("inetuserstatus", status)].map(|(name, value)| {
+        let values = all.remove(name).unwrap_or_else(|| vec![value.to_owned()]);
+        (name.to_owned(), values)
     });
-    all
+    first.into_iter().chain(all).collect()
 }
 
-fn roles(account: Option<&Account>, suffix: &str) -> Vec<String> {
-    account
-        .into_iter()
-        .flat_map(|account| &account.groups)
-        .map(|group| format!("id={group},{suffix}"))
-        .collect()
+/// Those that are wanted, by the names they are wanted by.
+fn chosen(all: &[(String, Vec<String>)], wanted: &[&str]) -> Vec<(String, Vec<String>)> {
+    let one = |name: &&str| {
+        let found = all.iter().find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+        Some(((*name).to_owned(), found.1.clone()))
+    };
+    wanted.iter().filter_map(one).collect()
 }
 
 fn refused(form: Form, fault: &Fault) -> Answer {
@@ -224,7 +210,9 @@ fn refused(form: Form, fault: &Fault) -> Answer {
         Form::Json => json_answer(&json!({"exception": {"name": name, "message": message}})),
         Form::Xml => xml(&format!("<exception name=\"{name}\" message=\"{}\"/>", escape(message))),
     };
-    *answer.status_mut() = *status;
+    // OpenAM answers in XML that the request was served, whatever came of the token.
+    let is_served = form == Form::Xml && name.ends_with("TokenExpired");
+    *answer.status_mut() = if is_served { StatusCode::OK } else { *status };
     if matches!(*status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
@@ -261,13 +249,14 @@ fn as_text(said: &Said) -> String {
         Said::Nothing => String::new(),
         Said::Boolean(value) => format!("boolean={value}\n"),
         Said::Token(token) => format!("token.id={token}\n"),
+        Said::One(text) => format!("string={text}\n"),
         Said::Texts(texts) => texts.iter().map(|text| format!("string={text}\n")).collect(),
-        Said::Details { token, account, group_suffix } => {
+        Said::Details { token, attributes, roles } => {
             let mut text = format!("userdetails.token.id={token}\n");
-            for role in roles(account.as_deref(), group_suffix) {
-                let _ = writeln!(text, "userdetails.role={}", line(&role));
+            for role in roles {
+                let _ = writeln!(text, "userdetails.role={}", line(role));
             }
-            for (name, values) in in_order(account.as_deref()) {
+            for (name, values) in attributes {
                 let _ = writeln!(text, "userdetails.attribute.name={}", line(name));
                 for value in values {
                     let _ = writeln!(text, "userdetails.attribute.value={}", line(value));
@@ -283,12 +272,11 @@ fn as_json(said: &Said) -> Value {
         Said::Nothing => json!({}),
         Said::Boolean(value) => json!({"boolean": value}),
         Said::Token(token) => json!({"tokenId": token}),
+        Said::One(text) => json!({"string": text}),
         Said::Texts(texts) => json!({"string": texts}),
-        Said::Details { token, account, group_suffix } => {
-            let attributes = in_order(account.as_deref());
-            let attributes: Vec<Value> =
-                attributes.iter().map(|(name, values)| json!({"values": values, "name": name})).collect();
-            let roles = roles(account.as_deref(), group_suffix);
+        Said::Details { token, attributes, roles } => {
+            let attributes = attributes.iter().map(|(name, values)| json!({"values": values, "name": name}));
+            let attributes: Vec<Value> = attributes.collect();
             json!({"roles": roles, "attributes": attributes, "token": {"tokenId": token}})
         }
     }
@@ -297,15 +285,20 @@ fn as_json(said: &Said) -> Value {
 fn as_xml(said: &Said) -> String {
     match said {
         Said::Nothing => "<void/>".to_owned(),
-        Said::Boolean(value) => format!("<boolean>{value}</boolean>"),
+        Said::Boolean(value) => format!("<result boolean=\"{value}\"/>"),
         Said::Token(token) => format!("<token id=\"{}\"/>", escape(token)),
-        Said::Texts(texts) => texts.iter().map(|text| format!("<string>{}</string>", escape(text))).collect(),
-        Said::Details { token, account, group_suffix } => {
+        Said::One(text) => format!("<result string=\"{}\"/>", escape(text)),
+        Said::Texts(texts) => {
+            let texts: String =
+                texts.iter().map(|text| format!("<string>{}</string>", escape(text))).collect();
+            format!("<result>{texts}</result>")
+        }
+        Said::Details { token, attributes, roles } => {
             let mut text = format!("<userdetails><token id=\"{}\"/>", escape(token));
-            for role in roles(account.as_deref(), group_suffix) {
-                let _ = write!(text, "<role id=\"{}\"/>", escape(&role));
+            for role in roles {
+                let _ = write!(text, "<role id=\"{}\"/>", escape(role));
             }
-            for (name, values) in in_order(account.as_deref()) {
+            for (name, values) in attributes {
                 let values: String =
                     values.iter().map(|value| format!("<value>{}</value>", escape(value))).collect();
                 let _ = write!(text, "<attribute name=\"{}\">{values}</attribute>", escape(name));

@@ -1,15 +1,21 @@
 //! The REST calls of OpenAM over the session service, so that its clients and agents need not change.
 //!
-//! `json/authenticate` is in [`authenticate`], `json/sessions` in [`sessions`], and the older `identity/...` in [`identity`]. What is
-//! answered follows calls that were recorded from OpenAM 16; `docs/openam.md` lists where and why not.
+//! `json/authenticate` is in [`authenticate`]; other resources under `json` are read in [`resource`] and answered in [`sessions`] and
+//! [`information`]; the older `identity/...` is in [`identity`]. What is answered follows calls that were recorded from OpenAM 16;
+//! `docs/openam.md` lists where and why not.
 
 mod answers;
 mod auth_id;
 mod authenticate;
 mod callbacks;
+mod encoded_words;
+mod filter;
+mod goto;
 mod identity;
+mod information;
 mod place;
 mod query;
+mod resource;
 mod session_actions;
 mod sessions;
 mod version;
@@ -29,8 +35,9 @@ use crate::settings::OpenamSettings;
 use crate::state::Shared;
 use answers::Refusal;
 use auth_id::AuthIds;
-use place::Place;
+use place::{Place, Realms};
 use query::Query;
+use version::Asked;
 
 /// A path under `[openam] path`, and what it does: for `docs/routes.md`.
 pub const ROUTES: &[(&str, &str, &str, &str)] = &[
@@ -42,6 +49,13 @@ pub const ROUTES: &[(&str, &str, &str, &str)] = &[
         "asks about and ends the session of a token, as OpenAM",
     ),
     ("/openam/json/{realm}/sessions/{token}", "POST", "as before", "the same, with the token in the path"),
+    (
+        "/openam/json/{realm}/serverinfo/{of}",
+        "GET",
+        "whoever may connect",
+        "the cookie's name and domain: `*`, `cookieDomains`",
+    ),
+    ("/openam/json/{realm}/users?_action=idFromSession", "POST", "whoever has a token", "who has it"),
     (
         "/openam/identity/{operation}",
         "GET, POST",
@@ -71,6 +85,7 @@ struct Call<'c> {
     shared: &'c Shared,
     head: Parts,
     query: Query,
+    asked: Asked,
     client: IpAddr,
 }
 
@@ -90,17 +105,54 @@ pub(crate) async fn answer(shared: &Shared, client: IpAddr, request: hyper::Requ
     let query = Query::read(head.uri.query().unwrap_or_default().as_bytes());
     let path = head.uri.path().strip_prefix(settings.path.as_str()).unwrap_or_default().to_owned();
     let (service, auth_ids) = (&surface.service, &surface.auth_ids);
-    let call = Call { service, auth_ids, settings, shared, head, query, client };
-    let mut answer = match Place::find(&path) {
-        Place::Authenticate { realm } => authenticate::answer(&call, &realm, body).await,
-        Place::Sessions { realm, token } => sessions::answer(&call, &realm, token, body).await,
-        Place::Identity { form, operation } => identity::answer(&call, form, operation, body).await,
-        Place::Json { name } => Refusal::no_resource(&name).into_answer(),
-        Place::Nowhere => empty(StatusCode::NOT_FOUND),
+    let realms = service.realms();
+    let realms = Realms(&realms);
+    let asked = Asked::read(&head.headers);
+    let mut call = Call { service, auth_ids, settings, shared, head, query, asked: Asked::NEWEST, client };
+    let mut answer = match (Place::find(&path, realms), asked) {
+        (Place::Identity { form, operation }, _) => identity::answer(&call, form, operation, body).await,
+        (Place::Nowhere, _) => empty(StatusCode::NOT_FOUND),
+        (_, Err(wrong)) => malformed(wrong),
+        (place, Ok(asked)) => {
+            call.asked = asked;
+            of_json(&call, place, realms, body).await
+        }
     };
     let frame = hyper::header::HeaderValue::from_static("SAMEORIGIN");
     answer.headers_mut().insert(hyper::header::X_FRAME_OPTIONS, frame);
     answer
+}
+
+/// In these words alone, as OpenAM has it.
+fn malformed(wrong: String) -> Answer {
+    let mut answer = answers::text_of_type("text/plain;charset=UTF-8", wrong);
+    *answer.status_mut() = StatusCode::BAD_REQUEST;
+    answer
+}
+
+/// Answers what is under `json`; a realm in the query comes before that of the path.
+async fn of_json(call: &Call<'_>, place: Place<'_>, realms: Realms<'_>, body: Incoming) -> Answer {
+    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message).into_answer();
+    if let Place::NoRealm { name } = &place {
+        return Refusal::new(StatusCode::NOT_FOUND, format!("Realm \"{name}\" not found")).into_answer();
+    }
+    let named = call.query.get("realm").filter(|name| !name.is_empty());
+    let named = match named.map(|name| (name, realms.find(&format!("/{}", name.trim_matches('/'))))) {
+        Some((name, None)) => return bad(format!("Invalid realm, {name}")),
+        Some((_, found)) => found,
+        None => None,
+    };
+    match place {
+        Place::Authenticate { realm } => authenticate::answer(call, &named.unwrap_or(realm), body).await,
+        Place::Json { realm, resource } => {
+            resource::answer(call, &named.unwrap_or(realm), &resource, body).await
+        }
+        Place::Hollow => {
+            let path = call.head.uri.path();
+            answers::no_cache(bad(format!("Resource path '{path}' contains empty path elements")))
+        }
+        Place::NoRealm { .. } | Place::Identity { .. } | Place::Nowhere => empty(StatusCode::NOT_FOUND),
+    }
 }
 
 fn empty(status: StatusCode) -> Answer {
@@ -142,11 +194,6 @@ impl Call<'_> {
 
     fn cookies(&self) -> Cookies<'_> {
         Cookies::named(&self.head.headers, |name| name.eq_ignore_ascii_case(&self.settings.cookie_name))
-    }
-
-    /// Whether there is such a realm.
-    fn knows(&self, realm: &str) -> bool {
-        self.service.realms().contains(&realm)
     }
 }
 

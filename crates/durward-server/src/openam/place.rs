@@ -5,40 +5,25 @@
 pub(super) enum Place<'p> {
     /// `json/{realm}/authenticate`.
     Authenticate {
-        realm: Realm,
+        realm: String,
     },
-    /// `json/{realm}/sessions` and `json/{realm}/sessions/{token}`.
-    Sessions {
-        realm: Realm,
-        token: Option<String>,
+    /// A resource under `json/{realm}`, by the parts of its name. It may not exist.
+    Json {
+        realm: String,
+        resource: Vec<String>,
     },
+    /// `json/realms/...` with a name that no realm has.
+    NoRealm {
+        name: String,
+    },
+    /// A path under `json` with two slashes next to each other.
+    Hollow,
     /// `identity/{operation}`, `identity/json/{operation}`, `identity/xml/{operation}`.
     Identity {
         form: Form,
         operation: &'p str,
     },
-    /// Anything else under `json`.
-    Json {
-        name: String,
-    },
     Nowhere,
-}
-
-/// A realm as a path names it. It may not exist.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Realm {
-    /// `json/sales/...`: what is no realm is taken for a resource.
-    Short(String),
-    /// `json/realms/root/realms/sales/...`.
-    Long(String),
-}
-
-impl Realm {
-    pub(super) fn name(&self) -> &str {
-        match self {
-            Realm::Short(name) | Realm::Long(name) => name,
-        }
-    }
 }
 
 /// How `identity` writes its answers.
@@ -49,58 +34,88 @@ pub(super) enum Form {
     Xml,
 }
 
+/// The names of the realms there are, `/` among them.
+#[derive(Clone, Copy)]
+pub(super) struct Realms<'r>(pub(super) &'r [&'r str]);
+
+impl Realms<'_> {
+    /// The realm of a name, such as `/sales`. Capitals make no difference, as with OpenAM, where no other realm is meant exactly.
+    pub(super) fn find(self, name: &str) -> Option<String> {
+        let exact = self.0.iter().find(|realm| **realm == name);
+        let found = exact.or_else(|| self.0.iter().find(|realm| realm.eq_ignore_ascii_case(name)));
+        found.map(|realm| (*realm).to_owned())
+    }
+}
+
 impl Place<'_> {
     /// Of a path after that of the deployment.
-    pub(super) fn find(path: &str) -> Place<'_> {
+    pub(super) fn find<'p>(path: &'p str, realms: Realms<'_>) -> Place<'p> {
         let mut parts = path.trim_start_matches('/').split('/');
         match parts.next() {
-            Some("json") => of_json(&parts.collect::<Vec<_>>()),
+            Some("json") => of_json(&parts.collect::<Vec<_>>(), realms),
             Some("identity") => of_identity(&parts.collect::<Vec<_>>()),
             _ => Place::Nowhere,
         }
     }
 }
 
-fn of_json<'p>(parts: &[&str]) -> Place<'p> {
-    // A slash at the end makes no difference.
+fn of_json(parts: &[&str], realms: Realms<'_>) -> Place<'static> {
+    // A slash at the end makes no difference to resources, of which `authenticate` is none.
+    let is_ended = parts.last() == Some(&"");
     let parts = parts.strip_suffix(&[""]).unwrap_or(parts);
-    let found = match parts {
-        [realm @ .., "authenticate"] => of_realm(realm).map(|realm| Place::Authenticate { realm }),
-        [realm @ .., "sessions"] => of_realm(realm).map(|realm| Place::Sessions { realm, token: None }),
-        [realm @ .., "sessions", token] => of_realm(realm).map(|realm| {
-            let token = Some(super::query::decoded(token));
-            Place::Sessions { realm, token }
-        }),
-        _ => None,
+    if parts.contains(&"") {
+        return Place::Hollow;
+    }
+    let parts: Vec<String> = parts.iter().map(|part| super::query::decoded(part)).collect();
+    let (realm, rest) = match of_realm(&parts, realms) {
+        Ok(found) => found,
+        Err(name) => return Place::NoRealm { name },
     };
-    found.unwrap_or_else(|| Place::Json { name: parts.join("/") })
+    match rest {
+        [only] if only == "authenticate" && !is_ended => Place::Authenticate { realm },
+        resource => Place::Json { realm, resource: resource.to_vec() },
+    }
 }
 
-fn of_realm(parts: &[&str]) -> Option<Realm> {
-    if parts.is_empty() {
-        return Some(Realm::Short("/".to_owned()));
+/// The realm that a path begins with, and what comes after it: `realms/root/realms/sales` or, in short, `sales`. The error is the
+/// name of a realm that is not there; what is none in short is a resource.
+fn of_realm<'p>(parts: &'p [String], realms: Realms<'_>) -> Result<(String, &'p [String]), String> {
+    if matches!(parts, [first, _, ..] if first == "realms") {
+        return of_long_realm(parts, realms);
     }
-    let decoded = |part: &&str| super::query::decoded(part);
-    let Some(["realms", rest @ ..]) = parts.get(..) else {
-        let names: Vec<String> = parts.iter().map(decoded).collect();
-        return Some(Realm::Short(format!("/{}", names.join("/"))));
-    };
-    // `realms/root`, then `realms/NAME` for each step down.
-    let ["root", rest @ ..] = rest else { return None };
-    let mut names = Vec::new();
-    for step in rest.chunks(2) {
-        let ["realms", name] = step else { return None };
-        names.push(decoded(name));
+    for count in (1..=parts.len()).rev() {
+        let (names, rest) = parts.split_at(count);
+        if let Some(realm) = realms.find(&format!("/{}", names.join("/"))) {
+            return Ok((realm, rest));
+        }
     }
-    Some(Realm::Long(format!("/{}", names.join("/"))))
+    Ok(("/".to_owned(), parts))
+}
+
+fn of_long_realm<'p>(parts: &'p [String], realms: Realms<'_>) -> Result<(String, &'p [String]), String> {
+    let (mut realm, mut rest) = (String::new(), parts);
+    while let [word, name, after @ ..] = rest
+        && word == "realms"
+    {
+        rest = after;
+        if name == "root" && matches!(realm.as_str(), "" | "/") {
+            "/".clone_into(&mut realm);
+            continue;
+        }
+        let path = format!("{}/{name}", realm.trim_end_matches('/'));
+        // OpenAM calls a realm by its name alone where `root` was not said.
+        let said = if realm.is_empty() { name } else { &path };
+        realm = realms.find(&path).ok_or_else(|| said.clone())?;
+    }
+    Ok((realm, rest))
 }
 
 fn of_identity<'p>(parts: &[&'p str]) -> Place<'p> {
     match parts {
-        ["json", operation] => Place::Identity { form: Form::Json, operation },
-        ["xml", operation] => Place::Identity { form: Form::Xml, operation },
-        [operation] => Place::Identity { form: Form::Text, operation },
-        _ => Place::Nowhere,
+        [] => Place::Nowhere,
+        ["json", .., operation] => Place::Identity { form: Form::Json, operation },
+        ["xml", .., operation] => Place::Identity { form: Form::Xml, operation },
+        [.., operation] => Place::Identity { form: Form::Text, operation },
     }
 }
 
@@ -108,36 +123,69 @@ fn of_identity<'p>(parts: &[&'p str]) -> Place<'p> {
 mod tests {
     use super::*;
 
+    const REALMS: Realms<'static> = Realms(&["/", "/sales", "/sales/east"]);
+
+    fn shown(path: &str) -> String {
+        match Place::find(path, REALMS) {
+            Place::Authenticate { realm } => format!("login at {realm}"),
+            Place::Json { realm, resource } => format!("{} at {realm}", resource.join("+")),
+            Place::NoRealm { name } => format!("no realm {name}"),
+            Place::Identity { form, operation } => format!("{form:?} {operation}"),
+            other @ (Place::Hollow | Place::Nowhere) => format!("{other:?}"),
+        }
+    }
+
     #[test]
     fn realms_are_named_in_two_ways() {
-        let of = |path| {
-            let place = Place::find(path);
-            if let Place::Authenticate { realm } = &place {
-                realm.name().to_owned()
-            } else {
-                format!("{place:?}")
-            }
-        };
-        assert_eq!(of("/json/authenticate"), "/");
-        assert_eq!(of("/json/realms/root/authenticate"), "/");
-        assert_eq!(of("/json/sales/authenticate"), "/sales");
-        assert_eq!(of("/json/sales/east/authenticate"), "/sales/east");
-        assert_eq!(of("/json/realms/root/realms/sales/realms/east/authenticate/"), "/sales/east");
-        assert!(of("/json/realms/other/authenticate").starts_with("Json"));
-        assert!(of("/json/realms/root/sales/authenticate").starts_with("Json"));
+        for (path, place) in [
+            ("/json/authenticate", "login at /"),
+            ("/json/realms/root/authenticate", "login at /"),
+            ("/json/realms/root/realms/root/authenticate", "login at /"),
+            ("/json/sales/authenticate", "login at /sales"),
+            ("/json/SALES/authenticate", "login at /sales"),
+            ("/json/sales/east/authenticate", "login at /sales/east"),
+            ("/json/realms/sales/authenticate", "login at /sales"),
+            ("/json/realms/root/realms/sales/realms/east/authenticate", "login at /sales/east"),
+            ("/json/authenticate/", "authenticate at /"),
+            ("/json/realms/root/sales/authenticate", "sales+authenticate at /"),
+            ("/json/nope/authenticate", "nope+authenticate at /"),
+            ("/json/realms/other/authenticate", "no realm other"),
+            ("/json/realms/authenticate", "no realm authenticate"),
+            ("/json/realms/root/realms/nope/sessions", "no realm /nope"),
+            ("/json/realms/root/realms/sales/realms/nope/sessions", "no realm /sales/nope"),
+            ("/json/realms", "realms at /"),
+        ] {
+            assert_eq!(shown(path), place, "{path}");
+        }
     }
 
     #[test]
     fn a_token_in_the_path_may_be_encoded() {
-        let sessions = |path| {
-            let Place::Sessions { realm, token } = Place::find(path) else { panic!("{path}") };
-            (realm.name().to_owned(), token)
-        };
-        assert_eq!(sessions("/json/sessions"), ("/".to_owned(), None));
-        assert_eq!(sessions("/json/sessions/"), ("/".to_owned(), None));
-        assert_eq!(sessions("/json/sessions/a%2Ab"), ("/".to_owned(), Some("a*b".to_owned())));
-        assert_eq!(sessions("/json/sales/sessions/x"), ("/sales".to_owned(), Some("x".to_owned())));
-        assert_eq!(Place::find("/json/sessions/a/b"), Place::Json { name: "sessions/a/b".to_owned() });
-        assert_eq!(Place::find("/xui"), Place::Nowhere);
+        for (path, place) in [
+            ("/json/sessions", "sessions at /"),
+            ("/json/sessions/", "sessions at /"),
+            ("/json/sessions/a%2Ab", "sessions+a*b at /"),
+            ("/json/sales/sessions/x", "sessions+x at /sales"),
+            ("/json/sessions/a/b", "sessions+a+b at /"),
+            ("/json", " at /"),
+            ("/json//sessions", "Hollow"),
+            ("/xui", "Nowhere"),
+        ] {
+            assert_eq!(shown(path), place, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_comes_last_is_the_operation() {
+        for (path, place) in [
+            ("/identity/attributes", "Text attributes"),
+            ("/identity/json/attributes", "Json attributes"),
+            ("/identity/xml/attributes", "Xml attributes"),
+            ("/identity/json", "Text json"),
+            ("/identity/attributes/", "Text "),
+            ("/identity", "Nowhere"),
+        ] {
+            assert_eq!(shown(path), place, "{path}");
+        }
     }
 }

@@ -26,6 +26,17 @@ impl Query {
         self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
+    /// The first name that is there more than once, save those that may be.
+    pub(super) fn repeated(&self, may_be: &[&str]) -> Option<&str> {
+        let mut names: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
+        names.retain(|name| !may_be.contains(name));
+        names.sort_unstable();
+        names.windows(2).find_map(|pair| match pair {
+            [one, other] if one == other => Some(*one),
+            _ => None,
+        })
+    }
+
     /// What stands here, then what stands there.
     pub(super) fn and(mut self, other: Query) -> Query {
         self.0.extend(other.0);
@@ -55,6 +66,8 @@ mod tests {
         assert_eq!(query.get("b"), Some("x y z"));
         assert_eq!(query.get("c"), Some(""));
         assert_eq!(query.get("bad"), Some("%zz%4"));
+        assert_eq!(query.repeated(&[]), Some("a"));
+        assert_eq!(query.repeated(&["a"]), None);
         assert_eq!(Query::read("&=".repeat(10_000).as_bytes()).0.len(), PAIRS_MAX);
     }
 }

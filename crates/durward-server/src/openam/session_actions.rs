@@ -8,7 +8,6 @@ use durward_session::identity::Moment;
 use durward_session::identity::session::{Purpose, Refusal as TokenRefusal, Session, SessionId, User};
 use durward_session::{Administrator, Failed, Who};
 use hyper::StatusCode;
-use hyper::body::Bytes;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -95,12 +94,12 @@ pub(super) async fn act(
     call: &Call<'_>,
     action: Action,
     target: &Target<'_>,
-    body: &Bytes,
+    content: &Value,
 ) -> Result<Value, Refusal> {
     match action {
         Action::Validate => validate(call, target).await,
         Action::Logout => logout(call, target).await,
-        Action::LogoutByHandle => logout_by_handle(call, target, body).await,
+        Action::LogoutByHandle => logout_by_handle(call, target, content).await,
         Action::IsActive => {
             let purpose = if is_true(call, "refresh") { Purpose::Use } else { Purpose::Look };
             let found = found(call, target, purpose).await?;
@@ -114,29 +113,19 @@ pub(super) async fn act(
         }
         Action::GetMaxIdle => number(call, target, "maxidletime", |_, session| minutes(session.idle)).await,
         Action::GetMaxSessionTime => {
-            let lifetime = |session: &Session| session.ends.since(session.stamp.moment());
             number(call, target, "maxsessiontime", |_, session| minutes(lifetime(session))).await
         }
         Action::GetPropertyNames => Ok(json!({"properties": listed(call)})),
-        Action::GetProperty => get_property(call, target, body).await,
-        Action::SetProperty => {
-            let values = values(body)?;
-            let changes: Vec<(&str, Option<&str>)> =
-                values.iter().map(|(name, value)| (name.as_str(), Some(value.as_str()))).collect();
-            set_properties(call, target, &changes).await
-        }
-        Action::DeleteProperty => {
-            let names = names(body)?.ok_or_else(bad)?;
-            let changes: Vec<(&str, Option<&str>)> = names.iter().map(|name| (name.as_str(), None)).collect();
-            set_properties(call, target, &changes).await
-        }
-        Action::GetSessionInfo => info(call, target, Purpose::Look).await,
-        Action::Refresh => info(call, target, Purpose::Use).await,
+        Action::GetProperty => get_property(call, target, content).await,
+        Action::SetProperty => set_property(call, target, content).await,
+        Action::DeleteProperty => delete_property(call, target, content).await,
+        Action::GetSessionInfo => info(call, target).await,
+        Action::Refresh => refresh(call, target).await,
         Action::GetSessionProperties => match found(call, target, Purpose::Look).await? {
             Some((_, session)) => Ok(properties(call, &session).into()),
             None => Err(bad()),
         },
-        Action::UpdateSessionProperties => update(call, target, body).await,
+        Action::UpdateSessionProperties => update(call, target, content).await,
     }
 }
 
@@ -171,17 +160,19 @@ async fn logout(call: &Call<'_>, target: &Target<'_>) -> Result<Value, Refusal> 
     }
 }
 
-/// A handle names a session and opens nothing. Those that name none are said to have ended, as OpenAM says it.
-async fn logout_by_handle(call: &Call<'_>, target: &Target<'_>, body: &Bytes) -> Result<Value, Refusal> {
+/// A handle names a session and opens nothing. Those that name none are said to have ended, as OpenAM says it; what is no handle is not.
+async fn logout_by_handle(call: &Call<'_>, target: &Target<'_>, content: &Value) -> Result<Value, Refusal> {
     let by = target.administrator.ok_or_else(Refusal::forbidden)?;
-    let body = object(body)?;
-    let handles = body.get("sessionHandles").and_then(Value::as_array);
-    let handles = handles.filter(|handles| handles.len() <= HANDLES_MAX).ok_or_else(bad)?;
+    let handles = content.get("sessionHandles").and_then(Value::as_array);
+    let handles = handles.filter(|handles| handles.len() <= HANDLES_MAX).ok_or_else(|| {
+        let what = "The \"sessionHandles\" field is not defined in the request or it's not a JSON array";
+        Refusal::new(StatusCode::BAD_REQUEST, what)
+    })?;
     let mut result = Map::new();
     for handle in handles {
         let handle = handle.as_str().ok_or_else(bad)?;
         let is_gone = match of_handle(handle) {
-            None => true,
+            None => handle.starts_with(HANDLE),
             Some((user, id)) => match call.service.revoke(by, &user, id).await {
                 Ok(()) | Err(Failed::NoSession) => true,
                 Err(_) => false,
@@ -192,9 +183,9 @@ async fn logout_by_handle(call: &Call<'_>, target: &Target<'_>, body: &Bytes) ->
     Ok(json!({"result": result}))
 }
 
-fn handle(who: &Who) -> String {
-    let name = format!("{}\0{}", who.user.realm(), who.user.subject());
-    format!("{HANDLE}{}.{}", who.id, URL_SAFE_NO_PAD.encode(name))
+fn handle(user: &User, id: SessionId) -> String {
+    let name = format!("{}\0{}", user.realm(), user.subject());
+    format!("{HANDLE}{id}.{}", URL_SAFE_NO_PAD.encode(name))
 }
 
 fn of_handle(handle: &str) -> Option<(User, SessionId)> {
@@ -237,28 +228,53 @@ async fn number(
     Ok(body.into())
 }
 
-async fn info(call: &Call<'_>, target: &Target<'_>, purpose: Purpose) -> Result<Value, Refusal> {
-    let Some((who, session)) = found(call, target, purpose).await? else {
+async fn info(call: &Call<'_>, target: &Target<'_>) -> Result<Value, Refusal> {
+    let Some((who, session)) = found(call, target, Purpose::Look).await? else {
         return Ok(json!({"valid": false}));
     };
+    let mut info = described(call, &who.user, &session);
+    let properties = properties(call, &session);
+    if !properties.is_empty() {
+        info.insert("properties".to_owned(), properties.into());
+    }
+    Ok(info.into())
+}
+
+/// A session, and whose it is.
+pub(super) fn described(call: &Call<'_>, user: &User, session: &Session) -> Map<String, Value> {
     let idle_ends = match session.idle {
         Duration::ZERO => session.ends,
         idle => session.used.plus(idle).min(session.ends),
     };
-    let mut info = json!({
-        "username": who.user.subject(),
-        "universalId": universal_id(&who.user, &call.settings.root_suffix),
+    let texts = [
+        ("username", user.subject().to_owned()),
+        ("universalId", universal_id(user, &call.settings.root_suffix)),
+        ("realm", user.realm().to_owned()),
+        ("sessionHandle", handle(user, session.id)),
+        ("latestAccessTime", time(session.used)),
+        ("maxIdleExpirationTime", time(idle_ends)),
+        ("maxSessionExpirationTime", time(session.ends)),
+    ];
+    texts.into_iter().map(|(name, text)| (name.to_owned(), text.into())).collect()
+}
+
+async fn refresh(call: &Call<'_>, target: &Target<'_>) -> Result<Value, Refusal> {
+    let Some((who, session)) = found(call, target, Purpose::Use).await? else {
+        return Ok(json!({"valid": false}));
+    };
+    let now = call.service.now();
+    Ok(json!({
+        "uid": who.user.subject(),
         "realm": who.user.realm(),
-        "sessionHandle": handle(&who),
-        "latestAccessTime": time(session.used),
-        "maxIdleExpirationTime": time(idle_ends),
-        "maxSessionExpirationTime": time(session.ends),
-    });
-    let properties = properties(call, &session);
-    if let Some(info) = info.as_object_mut().filter(|_| !properties.is_empty()) {
-        info.insert("properties".to_owned(), properties.into());
-    }
-    Ok(info)
+        "idletime": now.since(session.used).as_secs(),
+        "maxidletime": minutes(session.idle),
+        "maxsessiontime": minutes(lifetime(&session)),
+        "maxtime": session.ends.since(now).as_secs(),
+    }))
+}
+
+fn lifetime(session: &Session) -> Duration {
+    session.ends.since(session.stamp.moment())
 }
 
 fn time(moment: Moment) -> String {
@@ -292,69 +308,61 @@ fn properties(call: &Call<'_>, session: &Session) -> Map<String, Value> {
     listed(call).iter().map(|name| (name.clone(), value(name))).collect()
 }
 
-fn object(body: &Bytes) -> Result<Map<String, Value>, Refusal> {
-    if body.is_empty() {
-        return Ok(Map::new());
-    }
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(bad()),
-        Err(_) => Err(Refusal::new(
-            StatusCode::BAD_REQUEST,
-            "The request could not be processed because the provided content is not valid JSON",
-        )),
-    }
-}
-
-/// Names and texts; one at least.
-fn values(body: &Bytes) -> Result<Vec<(String, String)>, Refusal> {
-    let object = object(body)?;
-    let pairs = object.into_iter().map(|(name, value)| match value.as_str() {
-        Some(text) => Ok((name, text.to_owned())),
-        None => Err(bad()),
-    });
-    let values: Vec<(String, String)> = pairs.collect::<Result<_, _>>()?;
-    if values.is_empty() { Err(bad()) } else { Ok(values) }
+/// Whether somebody may know and set a property: those of the list.
+fn check_listed<'n>(call: &Call<'_>, mut names: impl Iterator<Item = &'n String>) -> Result<(), Refusal> {
+    let listed = listed(call);
+    if names.all(|name| listed.contains(name)) { Ok(()) } else { Err(Refusal::forbidden()) }
 }
 
 /// The texts under `properties`, if that is there.
-fn names(body: &Bytes) -> Result<Option<Vec<String>>, Refusal> {
-    let Some(names) = object(body)?.remove("properties").filter(|names| !names.is_null()) else {
-        return Ok(None);
+fn names(content: &Value) -> Result<Option<Vec<String>>, Refusal> {
+    let names = match content.get("properties") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(names) => names.as_array().ok_or_else(bad)?,
     };
-    let Value::Array(names) = names else { return Err(bad()) };
-    let texts = names.into_iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(bad));
+    let texts = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(bad));
     texts.collect::<Result<_, _>>().map(Some)
 }
 
-async fn get_property(call: &Call<'_>, target: &Target<'_>, body: &Bytes) -> Result<Value, Refusal> {
-    let names = names(body)?;
+async fn get_property(call: &Call<'_>, target: &Target<'_>, content: &Value) -> Result<Value, Refusal> {
+    let names = names(content)?;
     let Some((_, session)) = found(call, target, Purpose::Look).await? else { return Ok(json!({})) };
-    let Some(names) = names else { return Ok(properties(call, &session).into()) };
-    let listed = listed(call);
-    if names.iter().any(|name| !listed.contains(name)) {
-        return Err(Refusal::forbidden());
-    }
     let mut values = properties(call, &session);
-    values.retain(|name, _| names.contains(name));
-    Ok(values.into())
+    let Some(names) = names else { return Ok(values.into()) };
+    check_listed(call, names.iter())?;
+    let asked = names.into_iter().map(|name| {
+        let value = values.remove(&name).unwrap_or_default();
+        (name, value)
+    });
+    Ok(Value::Object(asked.collect()))
 }
 
-async fn set_properties(
-    call: &Call<'_>,
-    target: &Target<'_>,
-    changes: &[(&str, Option<&str>)],
-) -> Result<Value, Refusal> {
-    let listed = listed(call);
-    if changes.iter().any(|(name, _)| !listed.iter().any(|other| other == name)) {
-        return Err(Refusal::forbidden());
+async fn set_property(call: &Call<'_>, target: &Target<'_>, content: &Value) -> Result<Value, Refusal> {
+    if found(call, target, Purpose::Look).await?.is_none() {
+        return Ok(json!({"success": false}));
     }
-    let is_done = change(call, target, changes).await?;
-    Ok(json!({"success": is_done}))
+    let fields = content.as_object().filter(|fields| !fields.is_empty()).ok_or_else(bad)?;
+    check_listed(call, fields.keys())?;
+    if fields.values().any(Value::is_null) {
+        return Ok(json!({"success": false}));
+    }
+    let change = |(name, value)| Some((String::as_str(name), Some(Value::as_str(value)?)));
+    let changes: Vec<_> = fields.iter().map(change).collect::<Option<_>>().ok_or_else(bad)?;
+    Ok(json!({"success": change_properties(call, target, &changes).await?}))
+}
+
+async fn delete_property(call: &Call<'_>, target: &Target<'_>, content: &Value) -> Result<Value, Refusal> {
+    if found(call, target, Purpose::Look).await?.is_none() {
+        return Ok(json!({"success": false}));
+    }
+    let names = names(content)?.ok_or_else(bad)?;
+    check_listed(call, names.iter())?;
+    let changes: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
+    Ok(json!({"success": change_properties(call, target, &changes).await?}))
 }
 
 /// Whether the session was there.
-async fn change(
+async fn change_properties(
     call: &Call<'_>,
     target: &Target<'_>,
     changes: &[(&str, Option<&str>)],
@@ -375,16 +383,20 @@ async fn change(
 }
 
 /// All of the properties that there are, and no others.
-async fn update(call: &Call<'_>, target: &Target<'_>, body: &Bytes) -> Result<Value, Refusal> {
-    let values = values(body)?;
-    let listed = listed(call);
-    let is_all = values.len() == listed.len() && values.iter().all(|(name, _)| listed.contains(name));
-    if !is_all {
+async fn update(call: &Call<'_>, target: &Target<'_>, content: &Value) -> Result<Value, Refusal> {
+    let is_text = |value: &Value| value.is_string() || value.is_null();
+    let fields = content.as_object().filter(|fields| !fields.is_empty() && fields.values().all(is_text));
+    let fields = fields.ok_or_else(bad)?;
+    if found(call, target, Purpose::Look).await?.is_none() {
+        return Err(bad());
+    }
+    check_listed(call, fields.keys())?;
+    if fields.len() != listed(call).len() {
         return Err(Refusal::forbidden());
     }
-    let changes: Vec<(&str, Option<&str>)> =
-        values.iter().map(|(name, value)| (name.as_str(), Some(value.as_str()))).collect();
-    if !change(call, target, &changes).await? {
+    let change = |(name, value)| Some((String::as_str(name), Some(Value::as_str(value)?)));
+    let changes: Vec<_> = fields.iter().map(change).collect::<Option<_>>().ok_or_else(bad)?;
+    if !change_properties(call, target, &changes).await? {
         return Err(bad());
     }
     match found(call, target, Purpose::Look).await? {

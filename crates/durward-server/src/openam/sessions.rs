@@ -1,33 +1,21 @@
 //! `json/{realm}/sessions`: who may do what with which session, in the order in which OpenAM looks at it. What is done is in
 //! [`super::session_actions`].
 
-use durward_session::identity::session::{Purpose, Refusal as TokenRefusal};
+use durward_session::identity::session::{Purpose, Refusal as TokenRefusal, User};
 use durward_session::{Administrator, Failed, Who};
-use hyper::body::{Bytes, Incoming};
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::Call;
-use super::answers::{self, Refusal, no_cache, of_version};
-use super::place::Realm;
-use super::session_actions::{Action, Target, act};
-use super::version::{Asked, Flavour};
+use super::answers::{self, Refusal, of_version};
+use super::filter::Filter;
+use super::resource::{Operation, Request, Wanted, cannot_be, list, narrowed, not_supported};
+use super::session_actions::{Action, Target, act, described};
+use super::version::Flavour;
 use crate::http::Answer;
 
 /// Most sessions that one query lists, as OpenAM has it.
 const LISTED_MAX: usize = 120;
-
-/// What is to be done.
-enum Operation {
-    Action(String),
-    /// The query's name.
-    Query(String),
-    Read,
-    Create,
-    Update,
-    Delete,
-    Patch,
-}
 
 /// A refusal, and whether a version of the resource has come to it.
 struct Refused {
@@ -47,6 +35,12 @@ impl From<Failed> for Refused {
     }
 }
 
+impl Refused {
+    fn by(flavour: Flavour, refusal: Refusal) -> Refused {
+        Refused { refusal, by: Some(flavour) }
+    }
+}
+
 fn version_of(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::One => "resource=1.2",
@@ -54,104 +48,64 @@ fn version_of(flavour: Flavour) -> &'static str {
     }
 }
 
-/// Answers one request.
-pub(super) async fn answer(call: &Call<'_>, realm: &Realm, token: Option<String>, body: Incoming) -> Answer {
-    no_cache(match answered(call, realm, token.as_deref(), body).await {
+/// Answers one request, for all sessions or for the one with a token.
+pub(super) async fn answer(call: &Call<'_>, instance: &[&str], request: Request) -> Answer {
+    match answered(call, instance, request).await {
         Ok((body, flavour)) => of_version(body, version_of(flavour)),
         Err(Refused { refusal, by: Some(flavour) }) => of_version(refusal.into_answer(), version_of(flavour)),
         Err(Refused { refusal, by: None }) => refusal.into_answer(),
-    })
+    }
 }
 
 async fn answered(
     call: &Call<'_>,
-    realm: &Realm,
-    path_token: Option<&str>,
-    body: Incoming,
+    instance: &[&str],
+    request: Request,
 ) -> Result<(Answer, Flavour), Refused> {
-    let body = call.body(body).await?;
-    let is_root = realm.name() == "/";
-    if !is_root && !call.knows(realm.name()) {
-        return Err(
-            Refusal::no_resource(&format!("{}/sessions", realm.name().trim_start_matches('/'))).into()
-        );
-    }
-    match operation(call)? {
-        Operation::Action(name) => action(call, &name, path_token, &body).await,
-        Operation::Query(name) => {
+    let is_instance = !instance.is_empty();
+    let refusal = match request.operation {
+        Operation::Action(name) => return action(call, &name, instance, &request.content).await,
+        Operation::Query(wanted) => {
             let caller = administrator(call).await?;
             let flavour = flavour(call)?;
-            query(call, &caller, &name, path_token)
-                .map(|answer| (answer, flavour))
-                .map_err(|refusal| Refused { refusal, by: Some(flavour) })
+            let answer = if is_instance {
+                Err(cannot_be("instance", "queried"))
+            } else {
+                query(call, flavour, &caller, &wanted).await
+            };
+            return answer.map(|answer| (answer, flavour)).map_err(|refusal| Refused::by(flavour, refusal));
         }
-        other @ (Operation::Read
-        | Operation::Create
-        | Operation::Update
-        | Operation::Delete
-        | Operation::Patch) => {
-            administrator(call).await?;
-            let flavour = flavour(call)?;
-            Err(Refused { refusal: unsupported(&other, path_token.is_some()), by: Some(flavour) })
+        // Whoever has a session may hear that there is nothing to read.
+        Operation::Read => {
+            authenticated(call).await?;
+            return Err(Refused::by(
+                flavour(call)?,
+                if is_instance { not_supported() } else { cannot_be("collection", "read") },
+            ));
         }
-    }
-}
-
-fn operation(call: &Call<'_>) -> Result<Operation, Refusal> {
-    let action = call.query.get("_action").filter(|action| !action.is_empty());
-    let queries = ["_queryId", "_queryFilter", "_queryExpression"];
-    let query = queries.iter().find_map(|name| call.query.get(name));
-    match (&call.head.method, action, query) {
-        (&Method::POST, Some("create") | None, _) => Ok(Operation::Create),
-        (&Method::POST, Some(action), _) => Ok(Operation::Action(action.to_owned())),
-        (&Method::GET, _, Some(query)) => Ok(Operation::Query(query.to_owned())),
-        (&Method::GET | &Method::HEAD, _, _) => Ok(Operation::Read),
-        (&Method::PUT, _, _) => Ok(Operation::Update),
-        (&Method::DELETE, _, _) => Ok(Operation::Delete),
-        (&Method::PATCH, _, _) => Ok(Operation::Patch),
-        _ => Err(Refusal::bare(StatusCode::METHOD_NOT_ALLOWED)),
-    }
-}
-
-fn unsupported(operation: &Operation, is_instance: bool) -> Refusal {
-    let of_collection = |what: &str| {
-        Refusal::new(StatusCode::BAD_REQUEST, format!("The resource collection  cannot be {what}"))
+        // It would be a new one, whose name is yet to come.
+        Operation::Update if !is_instance => return Err(Refusal::no_resource("").into()),
+        Operation::Create if is_instance => cannot_be("instance", "created"),
+        Operation::Delete if !is_instance => cannot_be("collection", "deleted"),
+        Operation::Patch if !is_instance => cannot_be("collection", "patched"),
+        Operation::Create | Operation::Update | Operation::Delete | Operation::Patch => not_supported(),
     };
-    match operation {
-        Operation::Read if !is_instance => of_collection("read"),
-        Operation::Update if !is_instance => of_collection("updated"),
-        Operation::Delete if !is_instance => of_collection("deleted"),
-        Operation::Patch if !is_instance => of_collection("patched"),
-        Operation::Read
-        | Operation::Update
-        | Operation::Delete
-        | Operation::Patch
-        | Operation::Create
-        | Operation::Action(_)
-        | Operation::Query(_) => not_supported(),
-    }
-}
-
-fn not_supported() -> Refusal {
-    Refusal::new(StatusCode::NOT_IMPLEMENTED, "Operation is not supported.")
+    administrator(call).await?;
+    Err(Refused::by(flavour(call)?, refusal))
 }
 
 fn flavour(call: &Call<'_>) -> Result<Flavour, Refusal> {
-    match Asked::read(&call.head.headers) {
-        Asked::Malformed => Err(Refusal::new(StatusCode::BAD_REQUEST, "Malformed Accept-API-Version")),
-        asked @ (Asked::Newest | Asked::Version(..)) => {
-            asked.served(2, 0).ok_or_else(|| Refusal::no_resource(""))
-        }
-    }
+    call.asked.served(2, 0).ok_or_else(|| Refusal::no_resource(""))
 }
 
 async fn action(
     call: &Call<'_>,
     name: &str,
-    path_token: Option<&str>,
-    body: &Bytes,
+    instance: &[&str],
+    content: &Value,
 ) -> Result<(Answer, Flavour), Refused> {
     let action = Action::find(name);
+    let path_token = instance.first().copied();
     let named = path_token.or_else(|| call.query.get("tokenId"));
     // Whoever has a token may ask whether it is good: he need not be anybody besides.
     let administrator = match action {
@@ -159,7 +113,10 @@ async fn action(
         _ => authorized(call, action, named).await?,
     };
     let flavour = flavour(call)?;
-    let by = |refusal: Refusal| Refused { refusal, by: Some(flavour) };
+    let by = |refusal: Refusal| Refused::by(flavour, refusal);
+    if instance.len() > 1 {
+        return Err(by(Refusal::no_resource(&instance.join("/"))));
+    }
     if path_token.is_some() && flavour == Flavour::Two {
         return Err(by(not_supported()));
     }
@@ -172,7 +129,7 @@ async fn action(
         return Err(by(Refusal::new(StatusCode::NOT_IMPLEMENTED, message)));
     };
     let target = Target { token, administrator: administrator.as_ref() };
-    match act(call, action, &target, body).await {
+    match act(call, action, &target, content).await {
         Ok(body) => Ok((answers::json(&body), flavour)),
         Err(refusal) => Err(by(refusal)),
     }
@@ -222,31 +179,63 @@ async fn administrator(call: &Call<'_>) -> Result<Administrator, Refusal> {
 }
 
 /// Lists sessions: those that this node knows of.
-fn query(
+async fn query(
     call: &Call<'_>,
+    flavour: Flavour,
     by: &Administrator,
-    name: &str,
-    path_token: Option<&str>,
+    wanted: &Wanted,
 ) -> Result<Answer, Refusal> {
-    if path_token.is_some() || name == "list" {
-        return Err(not_supported());
-    }
+    let rows = match (flavour, wanted) {
+        (Flavour::One, Wanted::Named(name)) if name == "all" => all(call, by),
+        (Flavour::One, Wanted::Named(name)) if name == "list" => return Err(not_supported()),
+        // OpenAM asks servers of these names, and there are none.
+        (Flavour::One, Wanted::Named(_) | Wanted::Filtered(_) | Wanted::Expression) => Vec::new(),
+        (Flavour::Two, Wanted::Filtered(filter)) => filtered(call, by, filter).await?,
+        (Flavour::Two, Wanted::Named(_) | Wanted::Expression) => return Err(not_supported()),
+    };
+    Ok(list(rows.into_iter().map(|row| narrowed(call, row)).collect()))
+}
+
+fn all(call: &Call<'_>, by: &Administrator) -> Vec<Value> {
     let now = call.service.now();
     let listed = call.service.some_sessions(by, LISTED_MAX);
-    let rows: Vec<Value> = listed
-        .iter()
-        .map(|(user, session)| {
-            let minutes = session.ends.since(now).as_secs() / 60;
-            json!({"_id": "Sessions", "_rev": now.ms().to_string(), "userid": user.subject(), "timeleft": minutes})
-        })
-        .collect();
-    let count = rows.len();
-    Ok(answers::json(&json!({
-        "result": rows,
-        "resultCount": count,
-        "pagedResultsCookie": null,
-        "totalPagedResultsPolicy": "NONE",
-        "totalPagedResults": -1,
-        "remainingPagedResults": -1,
-    })))
+    let row = |(user, session): &(User, _)| {
+        let session: &durward_session::identity::session::Session = session;
+        let minutes = session.ends.since(now).as_secs() / 60;
+        json!({"_id": "Sessions", "_rev": now.ms().to_string(), "userid": user.subject(), "timeleft": minutes})
+    };
+    listed.iter().map(row).collect()
+}
+
+/// The sessions of a realm, or of a user in it.
+async fn filtered(call: &Call<'_>, by: &Administrator, filter: &Filter) -> Result<Vec<Value>, Refusal> {
+    let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
+    let equalities =
+        filter.equalities().ok_or_else(|| bad("The query filter is not supported".to_owned()))?;
+    let (mut realm, mut user) = (None, None);
+    for (field, value) in equalities {
+        match field {
+            "realm" => realm = Some(value),
+            "username" => user = Some(value),
+            other => return Err(bad(format!("{other} is not supported in query filter"))),
+        }
+    }
+    let realm = realm.ok_or_else(|| bad("The query filter must specify the realm".to_owned()))?;
+    let mut found = match user.map(|name| User::new(realm, name)) {
+        None => call.service.some_sessions_in(by, realm, LISTED_MAX),
+        // A name that nobody can have has no sessions.
+        Some(Err(_)) => Vec::new(),
+        Some(Ok(user)) => {
+            let sessions = call.service.sessions_of(by, &user).await?;
+            sessions.into_iter().map(|session| (user.clone(), session)).collect()
+        }
+    };
+    found.truncate(LISTED_MAX);
+    let revision = Value::from(call.service.now().ms().to_string());
+    let row = |(user, session)| {
+        let mut row = serde_json::Map::from_iter([("_rev".to_owned(), revision.clone())]);
+        row.extend(described(call, &user, &session));
+        Value::from(row)
+    };
+    Ok(found.into_iter().map(row).collect())
 }

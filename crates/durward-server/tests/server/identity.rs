@@ -160,11 +160,38 @@ fn what_cannot_be_read_is_a_problem_with_a_way_out() {
             "{path} {body}"
         );
     }
+    // Serde takes an array in the order of the members for a structure.
+    for (path, body) in [
+        ("/v1/login", "[\"anna\",\"secret\",\"/\",null,false]"),
+        ("/v1/sessions/logout", "[null,true]"),
+        ("/v1/sessions/properties", "{\"properties\":{},\"of\":[\"/\",\"anna\",\"0\"]}"),
+    ] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", bearer.as_str())];
+        let reply = server.send("POST", path, &headers, body.as_bytes());
+        assert!(reply.status == 400 && reply.text().contains("expected an object"), "{}", reply.text());
+    }
+    assert!(is_valid(&server, &token));
+    let right = b"{\"user\":\"anna\",\"password\":\"secret\"}";
+    for (kind, status) in [
+        ("application/json; charset=utf-8", 200),
+        ("Application/JSON;Charset=\"UTF-8\"", 200),
+        ("application/json; charset=utf-16", 415),
+        ("application/json; a=b; charset = latin1", 415),
+    ] {
+        assert_eq!(
+            server.send("POST", "/v1/login", &[("Content-Type", kind)], right).status,
+            status,
+            "{kind}"
+        );
+    }
     let form = server.send("POST", "/v1/login", &[("Content-Type", "text/plain")], b"{}");
     assert_eq!(form.status, 415);
     assert_eq!(server.get("/v1/sessions").status, 401);
     let long = post(&server, "/v1/login", None, &json!({ "user": "x".repeat(1 << 20), "password": "y" }));
     assert_eq!(long.status, 413);
+    // There is no setting to name.
+    assert!(long.text().contains("longer than 16384 bytes (the most that is taken here)"), "{}", long.text());
 }
 
 #[test]
@@ -197,6 +224,32 @@ fn a_cookie_is_set_when_asked_for_and_read_where_no_token_is_shown() {
     assert_eq!(shown.status, 200);
     let other = server.send("GET", "/v1/session", &[("Cookie", pair), ("Authorization", "Bearer x")], b"");
     assert_eq!(other.status, 401, "the token that is shown counts");
+}
+
+/// Ending another session once cleared the caller's cookie, whose session goes on.
+#[test]
+fn the_cookie_is_cleared_when_its_own_session_ended_and_then_alone() {
+    let server = start("");
+    let (token, other) = (token(&server, "anna"), login(&server, "anna"));
+    let session = get(&server, "/v1/session", &token).json()["sessions"][0]["session"].clone();
+    let cookie = format!("durward_session={token}");
+    let logout = |shown: (&str, &str), body: Value| {
+        let headers = [shown, ("Content-Type", "application/json")];
+        server.send("POST", "/v1/sessions/logout", &headers, body.to_string().as_bytes())
+    };
+    let cleared = |reply: &Reply| reply.header("set-cookie").contains("Max-Age=0");
+    let ended = logout(("Cookie", &cookie), json!({ "session": other["session"] }));
+    assert_eq!((ended.status, cleared(&ended)), (200, false));
+    assert!(is_valid(&server, &token));
+    let own = logout(("Cookie", &cookie), json!({ "session": session }));
+    assert_eq!((own.status, cleared(&own)), (200, true), "his own, by its name");
+    for body in [json!({}), json!({ "all": true })] {
+        let (by_cookie, by_token) = (self::token(&server, "anna"), self::token(&server, "berta"));
+        let own = logout(("Cookie", &format!("durward_session={by_cookie}")), body.clone());
+        assert_eq!((own.status, cleared(&own)), (200, true), "{body}");
+        let shown = logout(("Authorization", &format!("Bearer {by_token}")), body.clone());
+        assert_eq!((shown.status, cleared(&shown)), (200, false), "no cookie was shown: {body}");
+    }
 }
 
 #[test]
@@ -422,6 +475,83 @@ fn the_description_says_what_the_router_knows() {
     }
 }
 
+/// Whether an answer is what the description says of it: its status is listed, and its members are those of a schema.
+fn agrees(document: &Value, path: &str, reply: &Reply) {
+    let method = document["paths"][path].as_object().unwrap().values().next().unwrap();
+    let answer = &method["responses"][reply.status.to_string()];
+    assert!(answer.is_object(), "{path} {}", reply.status);
+    let content = &answer["content"][reply.header("content-type")]["schema"];
+    let one = [content.clone()];
+    let schemas = content["oneOf"].as_array().map_or(&one[..], Vec::as_slice);
+    let body = reply.json();
+    let fits = schemas.iter().filter(|schema| {
+        let name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+        let schema = &document["components"]["schemas"][name];
+        let required = schema["required"].as_array().unwrap();
+        required.iter().all(|name| body.get(name.as_str().unwrap()).is_some())
+            && body.as_object().unwrap().keys().all(|name| schema["properties"].get(name).is_some())
+    });
+    assert_eq!(fits.count(), 1, "{path} {body}");
+}
+
+/// A generated client failed at the answer to an administrator who sets properties: the description promised another one.
+#[test]
+fn answers_are_what_the_description_says() {
+    let server = start("sessions_per_user_max = 1\nbeyond_max = \"refuse\"\n");
+    let document = server.get("/v1/openapi.json").json();
+    let (anna, root) = (login(&server, "anna"), token(&server, "root"));
+    let of_anna = json!({ "realm": "/", "user": "anna", "session": anna["session"] });
+    let again = json!({ "user": "anna", "password": "secret" });
+    let long = json!({ "user": "x".repeat(1 << 20) });
+    for (path, token, body, status) in [
+        ("/v1/login", None, again, 409),
+        ("/v1/login", None, long.clone(), 413),
+        ("/v1/login/code", None, json!({ "challenge": "x", "code": "1" }), 401),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": { "a": "b" }, "of": of_anna }), 200),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": { "a": "b" } }), 403),
+        ("/v1/sessions/properties", Some(&root), json!({ "properties": {} }), 200),
+        ("/v1/sessions/refresh", Some(&root), json!({}), 200),
+        ("/v1/sessions/refresh", Some(&root), long.clone(), 413),
+        ("/v1/sessions/validate", None, json!({}), 401),
+        ("/v1/admin/sessions", Some(&root), json!({ "user": "anna" }), 200),
+        ("/v1/admin/forgive", Some(&root), json!({ "user": "nobody" }), 200),
+        ("/v1/admin/revoke", Some(&root), json!({ "user": "nobody" }), 200),
+        ("/v1/sessions/logout", Some(&root), json!({}), 200),
+    ] {
+        let reply = post(&server, path, token.map(String::as_str), &body);
+        assert_eq!(reply.status, status, "{path} {body}: {}", reply.text());
+        agrees(&document, path, &reply);
+    }
+    let cookie = format!("durward_session={}", anna["token"].as_str().unwrap());
+    for path in ["/v1/sessions/validate", "/v1/sessions/logout", "/v1/admin/rotate"] {
+        let reply = server.send("POST", path, &[("Cookie", &cookie)], b"");
+        assert_eq!(reply.status, 403, "{path}");
+        agrees(&document, path, &reply);
+    }
+    let strange =
+        server.send("GET", "/v1/session", &[("Cookie", &cookie), ("Sec-Fetch-Site", "cross-site")], b"");
+    assert_eq!(strange.status, 403);
+    agrees(&document, "/v1/session", &strange);
+}
+
+#[test]
+fn the_description_has_what_clients_are_generated_from() {
+    let server = start("cookie_name = \"anna\"\n");
+    let document = server.get("/v1/openapi.json").json();
+    assert_eq!(document["components"]["securitySchemes"]["cookie"]["name"], "anna");
+    let mut names = BTreeSet::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            assert!(names.insert(operation["operationId"].as_str().unwrap().to_owned()), "{path}");
+            assert!(operation["security"].is_array(), "{path}");
+            let body = operation.get("requestBody");
+            assert!(body.is_none_or(|body| body["required"].is_boolean()), "{path}");
+            let about_bodies = ["400", "415"].map(|status| operation["responses"].get(status).is_some());
+            assert!(method != "get" || about_bodies == [false, false], "{path}");
+        }
+    }
+}
+
 #[test]
 fn what_happened_is_counted() {
     let server = start("");
@@ -450,4 +580,17 @@ fn without_users_there_is_nothing_and_bad_settings_stop_the_start() {
         let error = error.unwrap_or_else(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default());
         assert!(error.contains(word), "{settings}: {error}");
     }
+}
+
+/// With another key, nobody's session would be there any more, and the node would say that it is ready.
+#[test]
+fn a_key_that_is_gone_is_not_made_anew_where_there_are_sessions() {
+    let directory = Directory::new();
+    fill(&directory);
+    directory.write("policies/staff.sapl", STAFF_READ);
+    directory.write("data/sessions.journal", "");
+    let failed =
+        TestServer::start_in(directory, &format!("{SETTINGS}mode = 'assured-write'\ndata = 'data'\n"));
+    let message = failed.err().unwrap().to_string();
+    assert!(message.contains("cluster.key") && message.contains("bring it back"), "{message}");
 }

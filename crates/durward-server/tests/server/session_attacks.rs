@@ -150,6 +150,19 @@ fn a_token_from_before_the_second_step_stays_as_unsure_as_it_was() {
     let new = raised.json()["token"].as_str().unwrap().to_owned();
     assert_eq!(cookie_of(&raised), format!("{}={new}", cookie.split('=').next().unwrap()));
     assert_eq!((decide(&new).as_str(), decide(&old).as_str()), ("PERMIT", "DENY"));
+    // Nor does another token come of it that is any surer; of the raised one, there do.
+    for (token, decision) in [(&old, "DENY"), (&new, "PERMIT")] {
+        let bearer = format!("Bearer {token}");
+        for (path, body) in [
+            ("/v1/sessions/refresh", json!({})),
+            ("/v1/sessions/properties", json!({ "properties": { "a": "b" } })),
+        ] {
+            let reply = world.send(path, &[JSON, ("Authorization", &bearer)], &body);
+            let token = reply.json()["token"].as_str().unwrap().to_owned();
+            assert_eq!(decide(&token), decision, "{path}");
+            assert_eq!(reply.json()["level"], u8::from(decision == "PERMIT"), "{path}");
+        }
+    }
     let again = world.send("/v1/sessions/step-up", &[JSON, ("Cookie", &cookie)], &json!({ "code": code }));
     assert_eq!(again.status, 403, "a code is good once");
 }

@@ -10,6 +10,7 @@ use durward_identity::IdentityError;
 use tokio::sync::watch;
 
 use super::settings::{NatsLogin, NatsSettings};
+use crate::store::NodeLink;
 
 /// A file with a password, a token or credentials is no longer than that.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
@@ -77,18 +78,23 @@ impl Options {
     pub(super) async fn connect(
         self,
         settings: &NatsSettings,
+        node: &NodeLink,
     ) -> Result<(Client, watch::Receiver<Connection>), String> {
         let (sender, receiver) = watch::channel(Connection::default());
         let complaint = Arc::new(Mutex::new(String::new()));
+        let (found, lost) = (node.clone(), node.clone());
         let options = self
             .0
             .event_callback(move |event| {
+                if matches!(event, Event::Connected) {
+                    found.complain(None);
+                }
                 see(&sender, &event);
                 std::future::ready(())
             })
             // It chooses nothing: before each attempt, it is told how the last ones ended.
             .reconnect_to_server_callback(move |servers, _| {
-                complain(&complaint, &servers);
+                complain(&complaint, &servers, &lost);
                 std::future::ready(None)
             });
         let client = options.connect(&settings.servers).await.map_err(|error| error.to_string())?;
@@ -112,7 +118,7 @@ fn see(connection: &watch::Sender<Connection>, event: &Event) {
 }
 
 /// Says why servers cannot be reached, once for each reason.
-fn complain(said: &Mutex<String>, servers: &[Server]) {
+fn complain(said: &Mutex<String>, servers: &[Server], node: &NodeLink) {
     let reason = |server: &Server| {
         let error = server.last_error.as_deref().filter(|_| server.failed_attempts > 0)?;
         Some(format!("{}: {error}", server.addr.as_url_str()))
@@ -120,6 +126,9 @@ fn complain(said: &Mutex<String>, servers: &[Server]) {
     let mut reasons: Vec<String> = servers.iter().filter_map(reason).collect();
     reasons.sort();
     let reasons = reasons.join("; ");
+    if !reasons.is_empty() {
+        node.complain(Some(&format!("cannot connect: {reasons}")));
+    }
     let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
     if *said != reasons {
         if !reasons.is_empty() {

@@ -4,7 +4,7 @@
 //!              connected, the stream opened, a first question answered: tells Connected
 //!      Down ----------------------------------------------------------------------------> Up
 //!        ^                                                                                 |
-//!        '---- disconnected, no question answered for SILENCE_MAX, or a record unreadable -'  tells Lost
+//!        '--------------- no question answered for SILENCE_MAX, or a record unreadable ----'  tells Lost
 //! ```
 
 use std::sync::Arc;
@@ -185,6 +185,7 @@ impl Link {
         let now = Instant::now();
         self.state = State::Up { heard: now, beat: now };
         self.said = None;
+        self.node.complain(None);
         tracing::info!("session store: stream `{}` answers", self.shared.settings.stream);
         self.node.happened(Event::Connected { last: opened.last }).await
     }
@@ -193,6 +194,7 @@ impl Link {
         let was_up = matches!(self.state, State::Up { .. });
         self.state = State::Down { next_try: Instant::now() + PAUSE, is_trying: false };
         self.life += 1;
+        self.node.complain(Some(message));
         if self.said.as_deref() != Some(message) {
             tracing::warn!("no session store: {message}");
             self.said = Some(message.to_owned());
@@ -214,11 +216,19 @@ impl Link {
         let connection = *self.connection.borrow_and_update();
         let now = Instant::now();
         match &mut self.state {
-            State::Up { .. } if !connection.is_up || connection.count != self.count => {
-                self.down("the connection is lost").await
-            }
             State::Up { heard, .. } if now.duration_since(*heard) > SILENCE_MAX => {
-                self.down("no majority of its servers answers").await
+                let why = if connection.is_up {
+                    "no majority of its servers answers"
+                } else {
+                    "the connection is lost"
+                };
+                self.down(why).await
+            }
+            // Over another server: whether the stream answers there is asked at once. What was under way is sent again.
+            State::Up { .. } if connection.is_up && connection.count != self.count => {
+                self.count = connection.count;
+                self.ask(None);
+                true
             }
             State::Up { beat, .. } => {
                 if now.duration_since(*beat) >= BEAT_EVERY {

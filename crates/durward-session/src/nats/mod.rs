@@ -36,6 +36,7 @@ mod link;
 mod peers;
 mod reader;
 mod settings;
+mod sign;
 mod stream;
 mod subject;
 mod writer;
@@ -49,6 +50,7 @@ use durward_identity::{Entropy, IdentityError, SystemEntropy};
 use tokio::sync::{mpsc, watch};
 
 pub use self::settings::{NatsLogin, NatsSettings, Retention, SERVERS_MAX, STREAM_NAME_LENGTH_MAX};
+use self::sign::Signer;
 use self::subject::Subjects;
 use crate::Clock;
 use crate::store::{NodeLink, Order, Store, StoreTask};
@@ -59,6 +61,7 @@ pub struct Nats {
     retention: Retention,
     clock: Clock,
     options: connect::Options,
+    signer: Signer,
     node: String,
 }
 
@@ -70,22 +73,30 @@ struct Shared {
     client: Client,
     context: Context,
     subjects: Subjects,
+    signer: Signer,
     /// A record that this node cannot read, and without which it must not go on.
     unreadable: watch::Sender<Option<String>>,
 }
 
 impl Nats {
-    /// A store that is not connected yet: the files that are named are read here, the network is for later.
+    /// A store that is not connected yet: the files that are named are read here, the network is for later. What nodes write there is
+    /// signed under the secret that they share.
     ///
     /// # Errors
     /// A setting is wrong, a file cannot be read or does not hold what it should, or there is no randomness.
-    pub fn new(settings: NatsSettings, retention: Retention, clock: Clock) -> Result<Nats, IdentityError> {
+    pub fn new(
+        settings: NatsSettings,
+        secret: &[u8; 32],
+        retention: Retention,
+        clock: Clock,
+    ) -> Result<Nats, IdentityError> {
         settings.check()?;
         let options = connect::Options::read(&settings)?;
         let mut name = [0; 8];
         SystemEntropy.fill(&mut name)?;
         let node = format!("{:016x}", u64::from_be_bytes(name));
-        Ok(Nats { settings, retention, clock, options, node })
+        let signer = Signer::new(secret, &settings.stream);
+        Ok(Nats { settings, retention, clock, options, signer, node })
     }
 }
 
@@ -104,12 +115,13 @@ impl Store for Nats {
 }
 
 async fn work(nats: Nats, orders: mpsc::Receiver<Order>, node: NodeLink) {
-    let Nats { settings, retention, clock, options, node: name } = nats;
-    let (client, connection) = match options.connect(&settings).await {
+    let Nats { settings, retention, clock, options, signer, node: name } = nats;
+    let (client, connection) = match options.connect(&settings, &node).await {
         Ok(connected) => connected,
         // It tries for ever; what ends it at once is wrong in the settings.
         Err(message) => {
             tracing::error!("the session store cannot be used: {message}");
+            node.complain(Some(&message));
             return;
         }
     };
@@ -118,7 +130,8 @@ async fn work(nats: Nats, orders: mpsc::Receiver<Order>, node: NodeLink) {
     context.set_timeout(settings.answer_within);
     let subjects = Subjects::new(&settings.stream, &name);
     let unreadable = watch::Sender::new(None);
-    let shared = Arc::new(Shared { settings, retention, clock, client, context, subjects, unreadable });
+    let shared = Shared { settings, retention, clock, client, context, subjects, signer, unreadable };
+    let shared = Arc::new(shared);
     match mode {
         Mode::None => peers::talk(shared, name, orders, node).await,
         Mode::BestEffort | Mode::AssuredWrite | Mode::AssuredRead => {

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Shared;
+use super::sign::{Place, UNSIGNED};
 use crate::store::{Knowledge, NodeLink, Order};
 
 /// Who says it.
@@ -60,7 +61,7 @@ pub(super) async fn talk(
                 Some(Order::Store { .. } | Order::CatchUp { .. } | Order::AskLast { .. }) => {}
             },
             Some(message) = told.next() => {
-                if let Some(record) = heard(&name, &message)
+                if let Some(record) = heard(&shared, &name, &message)
                     && !node.happened(Event::Told { record }).await
                 {
                     break;
@@ -86,16 +87,19 @@ fn from(message: &Message) -> Option<&str> {
 async fn tell(shared: &Shared, name: &str, subject: &str, record: &Record) {
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name);
-    let sent = shared.client.publish_with_headers(subject.to_owned(), headers, record.to_bytes().into());
+    let signed = shared.signer.sign(Place::News { node: name }, &record.to_bytes());
+    let sent = shared.client.publish_with_headers(subject.to_owned(), headers, signed);
     // Without a connection the library keeps some; who hears of it is as good as can be.
     let _ = timeout(shared.settings.answer_within, sent).await;
 }
 
-fn heard(name: &str, message: &Message) -> Option<Record> {
-    if from(message) == Some(name) {
+fn heard(shared: &Shared, name: &str, message: &Message) -> Option<Record> {
+    let node = from(message).filter(|node| *node != name)?;
+    let Some(content) = shared.signer.open(Place::News { node }, &message.payload) else {
+        tracing::error!("{UNSIGNED}");
         return None;
-    }
-    match Record::from_bytes(&message.payload) {
+    };
+    match Record::from_bytes(content) {
         Ok(record) => Some(record),
         Err(error) => {
             tracing::warn!("another node tells what cannot be read: {error}");
@@ -113,12 +117,14 @@ async fn answer(shared: Arc<Shared>, name: String, reply: String, node: NodeLink
     let parts = pack(&records);
     let count = parts.len();
     for (number, part) in parts.into_iter().enumerate() {
+        let is_last = number + 1 == count;
         let mut headers = HeaderMap::new();
         headers.insert(FROM, name.as_str());
         headers.insert(PART, number.to_string().as_str());
-        if number + 1 == count {
+        if is_last {
             headers.insert(LAST, "1");
         }
+        let part = shared.signer.sign(Place::Part { node: &name, asked: &reply, number, is_last }, &part);
         if shared.client.publish_with_headers(reply.clone(), headers, part).await.is_err() {
             return;
         }
@@ -135,18 +141,19 @@ struct Answer {
 async fn ask(shared: Arc<Shared>, name: String, subject: String, node: NodeLink) {
     let reply = shared.client.new_inbox();
     let Ok(answers) = shared.client.subscribe(reply.clone()).await else { return };
+    let question = reply.to_string();
     let mut headers = HeaderMap::new();
     headers.insert(FROM, name.as_str());
     let asked = shared.client.publish_with_reply_and_headers(subject, reply, headers, Bytes::new()).await;
     if asked.is_ok()
-        && let Some(records) = collect(answers, &shared).await
+        && let Some(records) = collect(answers, &question, &shared).await
     {
         node.happened(Event::Knows { records }).await;
     }
 }
 
 /// The first answer that is complete.
-async fn collect(mut answers: Subscriber, shared: &Shared) -> Option<Vec<Record>> {
+async fn collect(mut answers: Subscriber, asked: &str, shared: &Shared) -> Option<Vec<Record>> {
     let mut coming: HashMap<String, Answer> = HashMap::new();
     let mut bytes = 0;
     loop {
@@ -159,14 +166,20 @@ async fn collect(mut answers: Subscriber, shared: &Shared) -> Option<Vec<Record>
             return None;
         }
         // A server that knows of nobody who listens says so with a message that has a status.
-        let Some(name) = from(&message).map(str::to_owned) else { continue };
+        let Some(node) = from(&message) else { continue };
         let header = |name| message.headers.as_ref().and_then(|headers| headers.get(name));
-        let answer = coming.entry(name).or_default();
-        let part = header(PART).and_then(|part| part.as_str().parse::<usize>().ok());
-        let Some(records) = unpack(&message.payload).filter(|_| part == Some(answer.parts)) else { continue };
+        let Some(number) = header(PART).and_then(|part| part.as_str().parse().ok()) else { continue };
+        let is_last = header(LAST).is_some();
+        let place = Place::Part { node, asked, number, is_last };
+        let Some(content) = shared.signer.open(place, &message.payload) else {
+            tracing::error!("{UNSIGNED}");
+            continue;
+        };
+        let answer = coming.entry(node.to_owned()).or_default();
+        let Some(records) = unpack(content).filter(|_| number == answer.parts) else { continue };
         answer.parts += 1;
         answer.records.extend(records);
-        if header(LAST).is_some() {
+        if is_last {
             return Some(std::mem::take(&mut answer.records));
         }
     }

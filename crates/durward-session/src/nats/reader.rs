@@ -10,13 +10,14 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, push};
 use async_nats::jetstream::message::Message as StreamMessage;
 use async_nats::{HeaderMap, StatusCode, Subscriber, header};
 use bytes::Bytes;
-use durward_identity::protocol::Event;
+use durward_identity::protocol::{Event, RecordId};
 use durward_identity::session::Record;
 use futures_util::StreamExt;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::Shared;
+use super::sign::{Place as Signed, UNSIGNED};
 use super::subject::record_id;
 use crate::store::NodeLink;
 
@@ -28,6 +29,10 @@ const SILENCE_MAX: Duration = Duration::from_millis(1600);
 
 /// After so long without a reader, the server forgets a consumer.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// How long making a consumer may take: where the server that was to hold it has just died, none is made, and the next try asks
+/// another one.
+const MADE_WITHIN: Duration = Duration::from_millis(700);
 
 /// How long to wait before the next try.
 const TRY_AGAIN_AFTER: Duration = Duration::from_millis(250);
@@ -45,6 +50,10 @@ struct Place {
     after: u64,
     /// How many messages this consumer has sent.
     count: u64,
+    /// How many records were no node's.
+    refused: u64,
+    /// Whether one was.
+    is_known: bool,
 }
 
 /// Why a consumer was given up.
@@ -60,7 +69,7 @@ enum Over {
 }
 
 pub(super) async fn read(shared: Arc<Shared>, mut wanted: watch::Receiver<Wanted>, node: NodeLink) {
-    let mut place = Place { after: 0, count: 0 };
+    let mut place = Place { after: 0, count: 0, refused: 0, is_known: false };
     let mut over = Over::Asked;
     if wanted.changed().await.is_err() {
         return;
@@ -108,7 +117,8 @@ async fn consume(shared: &Shared, after: u64) -> Result<Subscriber, String> {
         memory_storage: true,
         ..push::Config::default()
     };
-    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str()).await;
+    let made = shared.context.create_consumer_on_stream(config, shared.settings.stream.as_str());
+    let made = timeout(MADE_WITHIN, made).await.map_err(|_| "no consumer was made in time".to_owned())?;
     made.map(|_| messages).map_err(|error| error.to_string())
 }
 
@@ -162,33 +172,57 @@ fn is_complete(headers: Option<&HeaderMap>, place: &Place) -> bool {
     last.is_none_or(|last| last.as_str().parse() == Ok(place.count))
 }
 
-/// The event for a message; nothing if one before it is missing.
+/// The event for a message; nothing if one before it is missing. What no node has signed is passed over: it was promised to nobody.
 ///
 /// # Errors
-/// It is not what a node of this version writes. Whoever went on without it might accept sessions that it ends.
+/// A node wrote it, and none of this version. Whoever went on without it might accept sessions that it ends.
 fn told(shared: &Shared, message: &StreamMessage, place: &mut Place) -> Result<Option<Event>, String> {
     let Ok(info) = message.info() else { return Ok(None) };
     if info.consumer_sequence != place.count + 1 {
         return Ok(None);
     }
     let (number, after) = (info.stream_sequence, place.after);
-    let event = if message.subject.as_str() == shared.subjects.own_fresh {
-        Event::Idle { last: number, after }
-    } else {
-        let stream = &shared.settings.stream;
-        let unreadable = |why: String| {
-            format!(
-                "record {number} of stream `{stream}` cannot be read: {why}; if no newer node wrote it, remove it with \
-                 `nats stream rmm {stream} {number}`"
-            )
-        };
-        let id = message.headers.as_ref().and_then(|headers| headers.get(header::NATS_MESSAGE_ID));
-        let Some(id) = id.and_then(|id| record_id(id.as_str())) else {
-            return Err(unreadable("it has no name".to_owned()));
-        };
-        let record = Record::from_bytes(&message.payload).map_err(|error| unreadable(error.to_string()))?;
-        Event::Delivered { number, after, id, record }
+    let event = match signed(shared, message) {
+        Some((id, content)) => {
+            let stream = &shared.settings.stream;
+            let record = Record::from_bytes(content).map_err(|error| {
+                format!(
+                    "record {number} of stream `{stream}` cannot be read: {error}; if no newer node wrote it, remove it with \
+                     `nats stream rmm {stream} {number}`"
+                )
+            })?;
+            place.is_known = true;
+            Event::Delivered { number, after, id, record }
+        }
+        None if message.subject.as_str() == shared.subjects.own_fresh => {
+            // All there is has been read, and nobody who wrote any of it had this node's secret: it is this node that is a stranger.
+            if place.refused > 0 && !place.is_known {
+                return Err(format!(
+                    "none of the {} records of stream `{}` is signed under this node's secret: it is another one than \
+                     the other nodes have, see `identity.cluster_key_path`",
+                    place.refused, shared.settings.stream
+                ));
+            }
+            Event::Idle { last: number, after }
+        }
+        None => {
+            place.refused += 1;
+            // Whoever writes many of them does not fill the log with it.
+            if place.refused.is_power_of_two() {
+                tracing::error!(number, count = place.refused, "session store: {UNSIGNED}");
+            }
+            Event::Idle { last: number, after }
+        }
     };
-    *place = Place { after: number, count: place.count + 1 };
+    place.after = number;
+    place.count += 1;
     Ok(Some(event))
+}
+
+/// The name and the content of a record, if a node of this cluster wrote it.
+fn signed<'m>(shared: &Shared, message: &'m StreamMessage) -> Option<(RecordId, &'m [u8])> {
+    let id = message.headers.as_ref()?.get(header::NATS_MESSAGE_ID)?;
+    let id = record_id(id.as_str())?;
+    let content = shared.signer.open(Signed::Record(id), &message.payload)?;
+    Some((id, content))
 }

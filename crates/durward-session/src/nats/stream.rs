@@ -63,7 +63,8 @@ async fn create(context: &Context, wanted: &Config) -> Result<Info, String> {
     let created = context.create_stream(wanted.clone()).await;
     let stream = created.map_err(|error| {
         format!(
-            "cannot make the stream `{}` with {} replicas: {error}; a cluster of so many servers with JetStream is needed",
+            "cannot make the stream `{}` with {} replicas (`identity.nats.replicas`): {error}; a cluster of so many servers \
+             with JetStream is needed",
             wanted.name, wanted.num_replicas
         )
     })?;
@@ -94,12 +95,12 @@ fn check(found: &Config, wanted: &Config) -> Result<(), String> {
     wanted_subjects.sort();
     if subjects != wanted_subjects {
         return wrong(format!(
-            "has the subjects {subjects:?} and not {wanted_subjects:?}: name another one in `stream`"
+            "has the subjects {subjects:?} and not {wanted_subjects:?}: name another one in `identity.nats.stream`"
         ));
     }
     if found.num_replicas != wanted.num_replicas {
         return wrong(format!(
-            "has {} replicas, and `replicas` is {}: change one of them, the stream with `nats stream edit {} --replicas {}`",
+            "has {} replicas, and `identity.nats.replicas` is {}: change one of them, the stream with `nats stream edit {} --replicas {}`",
             found.num_replicas, wanted.num_replicas, wanted.name, wanted.num_replicas
         ));
     }
@@ -150,12 +151,12 @@ mod tests {
             change(&mut found);
             check(&found, &wanted).unwrap_err()
         };
-        assert!(refused(|it| it.num_replicas = 1).contains("--replicas 3"));
+        assert!(refused(|it| it.num_replicas = 1).contains("`identity.nats.replicas` is 3"));
         assert!(refused(|it| it.max_messages = 1000).contains("max_age"));
         assert!(refused(|it| it.max_bytes = 1).contains("max_age"));
         assert!(refused(|it| it.storage = StorageType::Memory).contains("memory"));
         assert!(refused(|it| it.allow_message_ttl = false).contains("--allow-msg-ttl"));
-        assert!(refused(|it| it.subjects = vec!["other".to_owned()]).contains("`stream`"));
+        assert!(refused(|it| it.subjects = vec!["other".to_owned()]).contains("`identity.nats.stream`"));
         assert!(refused(|it| it.duplicate_window = Duration::from_secs(5)).contains("duplicate_window"));
     }
 

@@ -38,7 +38,8 @@ impl Subjects {
     pub(super) fn of_record(&self, record: &Record) -> String {
         let kind = match record {
             Record::Login(_) => "login",
-            Record::Revoked(Revocation::Session { .. } | Revocation::Ended { .. }) => "end",
+            Record::Revoked(Revocation::Session { .. } | Revocation::Ended { .. })
+            | Record::Recalled { .. } => "end",
             Record::Revoked(Revocation::User { .. }) => "user",
             Record::Revoked(Revocation::All { .. }) => "all",
             Record::Touched(_) => "touch",
@@ -85,7 +86,7 @@ pub(super) fn kept_for(record: &Record, now: Moment, retention: &Retention) -> K
     let until = |ends: Moment| Kept::For(ends.since(now) + SLACK);
     match record {
         Record::Login(live) => until(live.ends),
-        Record::Revoked(Revocation::Session { ends, .. }) => until(*ends),
+        Record::Revoked(Revocation::Session { ends, .. }) | Record::Recalled { ends, .. } => until(*ends),
         Record::Revoked(Revocation::Ended { sessions }) => {
             until(sessions.iter().map(|(_, ends)| *ends).max().unwrap_or(now))
         }

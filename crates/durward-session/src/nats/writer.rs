@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Shared;
+use super::sign::Place;
 use super::subject::kept_for;
 use crate::store::NodeLink;
 
@@ -50,7 +51,7 @@ async fn send(
     if let Some(time) = kept_for(record, (shared.clock)(), &shared.retention).header() {
         message = message.header(NATS_MESSAGE_TTL, time);
     }
-    let message = message.payload(record.to_bytes().into());
+    let message = message.payload(shared.signer.sign(Place::Record(id), &record.to_bytes()));
     let sent = shared.context.send_publish(shared.subjects.of_record(record), message).await;
     let node = node.clone();
     match sent {

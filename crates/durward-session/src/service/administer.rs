@@ -109,7 +109,13 @@ impl Service {
         let (user, session) = self.session_of(user, id).await?;
         let Session { id, stamp, ends, idle, level, .. } = session;
         let who = Who { user, id, level, stamp, ends, idle };
-        self.change_properties(&who, changes).await.map(|_| ())
+        let done = self.change_properties(&who, changes).await.map(|_| ());
+        if matches!(done, Ok(()) | Err(Failed::Unknown)) {
+            let names: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
+            let event = of_session(AuditEvent::new(Kind::UserChanged), &who.user, id).by(&by.name);
+            self.record(event.detail(&format!("properties of the session: {}", names.join(" ")))).await;
+        }
+        done
     }
 
     /// Lets a user try again who has to wait after failures.

@@ -6,17 +6,19 @@
 //! the old ones.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
+use durward_identity::Stamp;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::Event;
-use durward_identity::session::{SessionId, User};
+use durward_identity::session::{Claims, Refusal, SessionId, User};
 use durward_identity::user::{Account, UserStore};
 
 use super::{Inner, Service, of_session};
 use crate::counters::Counter;
-use crate::outcome::{Administrator, Failed};
+use crate::outcome::{Administrator, Failed, Who};
 
 /// How often it is looked whether something was changed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -38,15 +40,16 @@ pub(super) struct Due {
 
 /// Looks after changes for as long as there is the service.
 pub(super) async fn keep(service: Weak<Inner>) {
-    let mut is_swept = false;
     while let Some(inner) = service.upgrade() {
         let service = Service(inner);
         if service.stores().is_empty() {
             return;
         }
         service.follow_users().await;
+        let mut is_swept = service.is_swept();
         if !is_swept && service.outlook().lack.is_none() {
             is_swept = service.sweep().await;
+            service.0.is_swept.store(is_swept, Ordering::Release);
         }
         let mut outlook = service.0.parts.outlook.clone();
         drop(service);
@@ -79,6 +82,7 @@ impl Service {
                     self.due().said = None;
                     for change in changes {
                         self.0.parts.listeners.tell_user(&change.user);
+                        self.note_change(&change.user).await;
                         self.due().users.extend(change.ends_sessions.then_some(change.user));
                     }
                 }
@@ -91,6 +95,16 @@ impl Service {
             }
         }
         self.end_due().await;
+    }
+
+    /// Notes what is known of a user after others have changed him.
+    async fn note_change(&self, user: &User) {
+        let store = self.users(user.realm()).and_then(|users| users.store());
+        let detail = match store.map(|store| store.account(user)) {
+            Some(Ok(account)) => stands(account.as_ref()),
+            Some(Err(_)) | None => "changed".to_owned(),
+        };
+        self.record(AuditEvent::new(Kind::UserChanged).of(user).by(BY).detail(&detail)).await;
     }
 
     /// Whether an account that let a user in a moment ago still does.
@@ -130,13 +144,38 @@ impl Service {
         }
     }
 
+    fn is_swept(&self) -> bool {
+        self.0.is_swept.load(Ordering::Acquire)
+    }
+
+    /// What a token says, unless its session is one of those that [`Service::sweep`] has yet to end.
+    pub(super) fn unless_due<'b>(&self, claims: Claims<'b>) -> Result<Claims<'b>, Refusal> {
+        if self.is_swept() {
+            return Ok(claims);
+        }
+        let who = Who::of(&claims)?;
+        if self.must_be_over(&who.user, who.stamp) { Err(Refusal::Revoked) } else { Ok(claims) }
+    }
+
+    /// Whether a user was changed such that this session of his must end.
+    fn must_be_over(&self, user: &User, began: Stamp) -> bool {
+        let store = self.users(user.realm()).and_then(|users| users.store());
+        store.is_some_and(|store| store.must_be_over(user, began.moment()))
+    }
+
+    /// Whether a session that is known is to be ended as soon as it can be.
+    pub(super) fn is_due(&self, user: &User, began: Stamp) -> bool {
+        !self.is_swept() && self.must_be_over(user, began)
+    }
+
     /// Ends sessions whose users were changed while this node did not run. Whether all of them are.
     async fn sweep(&self) -> bool {
         loop {
-            let found = self.0.parts.sessions.some(SESSIONS_AT_ONCE, |user, session| {
-                let store = self.users(user.realm()).and_then(|users| users.store());
-                store.is_some_and(|store| store.must_be_over(user, session.stamp.moment()))
-            });
+            let found = self
+                .0
+                .parts
+                .sessions
+                .some(SESSIONS_AT_ONCE, |user, session| self.must_be_over(user, session.stamp));
             for (user, session) in &found {
                 let done = self.end_swept(user, session.id, session.ends).await;
                 if !matches!(done, Ok(()) | Err(Failed::Unknown)) {
@@ -164,6 +203,16 @@ impl Service {
         }
         done
     }
+}
+
+/// How it stands with a user, for the audit.
+fn stands(account: Option<&Account>) -> String {
+    let Some(account) = account else { return "removed".to_owned() };
+    let standing = if account.disabled { "disabled" } else { "may log in" };
+    let step = account.second_step.as_ref().map_or("", |_| ", second step");
+    let groups = account.groups.join(" ");
+    let groups = if groups.is_empty() { groups } else { format!(", groups: {groups}") };
+    format!("{standing}{step}{groups}")
 }
 
 /// Of these directories, those that others may change, each once.

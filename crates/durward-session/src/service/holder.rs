@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use durward_identity::IdentityError;
 use durward_identity::audit::{AuditEvent, Kind};
 use durward_identity::protocol::Event;
-use durward_identity::session::{Level, Properties, Purpose, Session, SessionId};
+use durward_identity::session::{Change, Level, Properties, Purpose, Session, SessionId};
 use tokio::sync::oneshot;
 
 use super::{Service, from, of_session};
@@ -42,7 +41,7 @@ impl Service {
         Ok(who)
     }
 
-    /// Ends another session of the token's user, or the same one.
+    /// Ends another session of the token's user, or the same one: the answer says whose the token is.
     ///
     /// # Errors
     /// The token is refused, there is no such session of his, or it cannot be done.
@@ -51,10 +50,11 @@ impl Service {
         token: &str,
         id: SessionId,
         address: Option<IpAddr>,
-    ) -> Result<(), Failed> {
+    ) -> Result<Who, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let session = self.0.parts.sessions.get(&who.user, id).ok_or(Failed::NoSession)?;
-        self.end(&who, id, session.ends, address).await
+        self.end(&who, id, session.ends, address).await?;
+        Ok(who)
     }
 
     async fn end(
@@ -105,8 +105,8 @@ impl Service {
     /// The token is refused, or none can be made.
     pub async fn refresh(&self, token: &str) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
-        let (user, id) = (who.user.clone(), who.id);
-        self.retoken(&who, |ask| Event::Refresh { ask, user, id }).await
+        let (user, id, shown) = (who.user.clone(), who.id, who.level);
+        self.retoken(&who, Level::default(), |ask| Event::Refresh { ask, user, id, shown }).await
     }
 
     /// Sets properties of the token's session, and removes those whose value is `None`. The answer is a token with the same session.
@@ -132,14 +132,16 @@ impl Service {
         who: &Who,
         changes: &[(&str, Option<&str>)],
     ) -> Result<Granted, Failed> {
+        let properties = changes.iter().map(|(name, value)| ((*name).into(), value.map(Into::into)));
+        let change = Change { level: Level::default(), properties: properties.collect() };
         let session = self.known(who)?;
-        let properties = changed(session.properties, changes).map_err(Failed::Properties)?;
-        self.change(who, session.level, properties).await
+        change.of(session.properties).map_err(Failed::Properties)?;
+        self.change(who, change).await
     }
 
-    async fn change(&self, who: &Who, level: Level, properties: Properties) -> Result<Granted, Failed> {
-        let (user, id) = (who.user.clone(), who.id);
-        self.retoken(who, |ask| Event::Change { ask, user, id, level, properties }).await
+    async fn change(&self, who: &Who, change: Change) -> Result<Granted, Failed> {
+        let (user, id, shown) = (who.user.clone(), who.id, who.level);
+        self.retoken(who, change.level, |ask| Event::Change { ask, user, id, shown, change }).await
     }
 
     /// Raises the level of the token's session by a code of the second step. The answer is a token with the higher level.
@@ -159,9 +161,8 @@ impl Service {
         });
         let checked = checked.await.unwrap_or(Err(Refused::Unknown));
         checked.map_err(of_step)?;
-        let session = self.known(&who)?;
-        let level = session.level.max(self.settings().second_step_level);
-        let granted = self.change(&who, level, session.properties).await?;
+        let change = Change { level: self.settings().second_step_level, ..Change::default() };
+        let granted = self.change(&who, change).await?;
         let event = of_session(AuditEvent::new(Kind::SteppedUp), &who.user, who.id);
         self.record(event.address(&address.to_string())).await;
         Ok(granted)
@@ -183,19 +184,6 @@ impl Service {
             Some(_) | None => Err(Failed::Forbidden),
         }
     }
-}
-
-fn changed(
-    mut properties: Properties,
-    changes: &[(&str, Option<&str>)],
-) -> Result<Properties, IdentityError> {
-    for (name, value) in changes {
-        match value {
-            Some(value) => properties.set(name, value)?,
-            None => drop(properties.remove(name)),
-        }
-    }
-    Ok(properties)
 }
 
 /// Why a step up came to nothing.

@@ -10,4 +10,9 @@ impl Service {
     pub fn some_sessions(&self, by: &Administrator, max: usize) -> Vec<(User, Session)> {
         self.0.parts.sessions.some(max, |user, _| by.may(user.realm()))
     }
+
+    /// The same, of the sessions in one realm.
+    pub fn some_sessions_in(&self, by: &Administrator, realm: &str, max: usize) -> Vec<(User, Session)> {
+        self.0.parts.sessions.some(max, |user, _| user.realm() == realm && by.may(realm))
+    }
 }

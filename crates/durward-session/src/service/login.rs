@@ -175,6 +175,7 @@ impl Service {
                 return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
             }
             (true, Some(code)) => {
+                self.has_room(&user, wanted, &mut guess)?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
                 self.settings().second_step_level
             }
@@ -218,6 +219,7 @@ impl Service {
             self.note_failure(Some(&user), address, words(Why::Disabled)).await;
             return Err(Refused::Wrong);
         };
+        self.has_room(&user, Wanted::Session, &mut guess)?;
         self.check_code(&*users, &user, code, address, &mut guess).await?;
         guess.succeeded();
         let level = self.settings().second_step_level;
@@ -264,6 +266,17 @@ impl Service {
         }
     }
 
+    /// Whether there may be one more session, before a code is used up for it.
+    fn has_room(&self, user: &User, wanted: Wanted, guess: &mut Guess) -> Result<(), Refused> {
+        match self.0.parts.sessions.full(user).filter(|_| wanted == Wanted::Session) {
+            None => Ok(()),
+            Some(full) => {
+                guess.undecided();
+                Err(of_full(full))
+            }
+        }
+    }
+
     async fn begin(&self, begin: Begin<'_>) -> Result<Granted, Refused> {
         let Begin { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
@@ -283,8 +296,7 @@ impl Service {
                 let ends = ends.map_or_else(|| self.now().plus(session.lifetime_max), |session| session.ends);
                 return Ok(Granted { token, id, user, level, ends, idle: session.idle_max });
             }
-            Some(Answer::Full(Full::User)) => Refused::UserFull,
-            Some(Answer::Full(Full::Node)) => Refused::NodeFull,
+            Some(Answer::Full(full)) => of_full(full),
             Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
             Some(Answer::Unknown | Answer::Done | Answer::NoSession | Answer::Used | Answer::Permit(_)) => {
                 Refused::Unknown
@@ -306,6 +318,13 @@ impl Service {
 
     async fn note_login(&self, user: &User, address: IpAddr, event: AuditEvent) {
         self.record(event.of(user).address(&address.to_string())).await;
+    }
+}
+
+fn of_full(full: Full) -> Refused {
+    match full {
+        Full::User => Refused::UserFull,
+        Full::Node => Refused::NodeFull,
     }
 }
 

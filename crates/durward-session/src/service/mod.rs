@@ -13,7 +13,7 @@ mod turns;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use durward_identity::Moment;
 use durward_identity::audit::AuditEvent;
 use durward_identity::protocol::{Answer, AskId, Event, Lack, Mode, Outlook};
 use durward_identity::session::{
-    Claims, Fresh, Gate, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
+    Claims, Fresh, Gate, Level, Refusal, Scratch, Session, SessionId, Sessions, TOKEN_LENGTH_MAX, User,
 };
 use durward_identity::user::{Account, UserStore};
 use tokio::runtime::Handle;
@@ -56,6 +56,8 @@ struct Inner {
     asks: AtomicU64,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
+    /// Whether sessions whose users were changed while the node did not run have been ended. Until then each validation looks.
+    is_swept: AtomicBool,
     due: Mutex<follow::Due>,
     /// Held for reading while a session begins, and for writing while changes of users are taken in.
     beginning: RwLock<()>,
@@ -73,6 +75,8 @@ pub(crate) struct Parts {
     pub(crate) questions: mpsc::Sender<Question>,
     pub(crate) listeners: Arc<Listeners>,
     pub(crate) outlook: watch::Receiver<Outlook>,
+    /// The store's, for as long as it cannot be used.
+    pub(crate) complaint: watch::Receiver<Option<String>>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) audit: Option<AuditLog>,
     pub(crate) runtime: Handle,
@@ -85,8 +89,10 @@ impl Service {
         let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
+        let is_swept = AtomicBool::new(stores.is_empty());
         let runtime = parts.runtime.clone();
-        let service = Service(Arc::new(Inner { parts, challenges, turns, asks, stores, due, beginning }));
+        let inner = Inner { parts, challenges, turns, asks, stores, is_swept, due, beginning };
+        let service = Service(Arc::new(inner));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
         service
@@ -138,6 +144,11 @@ impl Service {
     /// What the node can promise at the moment, for its health.
     pub fn outlook(&self) -> Outlook {
         *self.0.parts.outlook.borrow()
+    }
+
+    /// Why the store cannot be used at the moment, in the operator's words; `None` when it can, or does not say.
+    pub fn store_complaint(&self) -> Option<String> {
+        self.0.parts.complaint.borrow().clone()
     }
 
     /// Waits until the node lacks nothing and can give sessions. `false` when it has stopped.
@@ -267,6 +278,7 @@ impl Service {
     }
 
     fn counted<'b>(&self, result: Result<Claims<'b>, Refusal>) -> Result<Claims<'b>, Refusal> {
+        let result = result.and_then(|claims| self.unless_due(claims));
         self.count(match &result {
             Ok(_) => Counter::Validated,
             Err(Refusal::Unavailable) => Counter::ValidationUnavailable,
@@ -323,8 +335,13 @@ impl Service {
         }
     }
 
-    /// Has a token made for a session that is there.
-    async fn retoken(&self, who: &Who, event: impl FnOnce(AskId) -> Event) -> Result<Granted, Failed> {
+    /// Has a token made for a session that is there, of the level of the one that was shown, or of the one that it is raised to.
+    async fn retoken(
+        &self,
+        who: &Who,
+        raised: Level,
+        event: impl FnOnce(AskId) -> Event,
+    ) -> Result<Granted, Failed> {
         let token = match self.ask(event).await {
             Some(Answer::Token { token, .. }) => token,
             Some(Answer::Unavailable(lack)) => return Err(Failed::Unavailable(lack)),
@@ -336,6 +353,7 @@ impl Service {
         };
         let session = self.known(who)?;
         let Session { id, ends, idle, level, .. } = session;
+        let level = level.min(who.level).max(raised);
         Ok(Granted { token, id, user: who.user.clone(), level, ends, idle })
     }
 

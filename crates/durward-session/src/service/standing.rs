@@ -53,6 +53,9 @@ impl Service {
             Gate::Closed => return Err(Refusal::Unavailable),
         }
         let Some(session) = self.0.parts.sessions.get(user, id) else { return Ok(None) };
+        if self.is_due(user, session.stamp) {
+            return Ok(None);
+        }
         let slack = self.settings().session.told_every;
         let now = self.now();
         let is_idle = !session.idle.is_zero() && now > session.used.plus(session.idle).plus(slack);

@@ -2,7 +2,8 @@
 //!
 //! The file is [`durward_identity::user::Journal`], which says why it is no database: a write that a crash has torn is cut off at
 //! the next start, damage before the end is an error. While a batch is being written the next one gathers, so that many
-//! logins share one wait.
+//! logins share one wait. Nor does the node wait for more than its own records: while the disk takes its time, it is told that nothing
+//! else has come, since nobody else is there to send anything.
 //!
 //! Records have numbers by their place in this run; after a restart the node asks for all of them again. When the file has become four
 //! times as long as what is known, it is replaced by that: the node says what it knows after all that was written.
@@ -17,7 +18,7 @@ use durward_identity::session::Record;
 use durward_identity::user::Journal as File;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::{NodeLink, Order, Store, StoreTask};
 
@@ -79,18 +80,28 @@ impl Store for Journal {
 
     fn run(self: Box<Self>, orders: mpsc::Receiver<Order>, node: NodeLink) -> StoreTask {
         let Journal { file, count, replaced_bytes_min } = *self;
-        let work = Work {
-            file: Some(file),
-            at_start: count,
-            node,
-            last: count,
-            seen: Seen::default(),
-            is_lost: false,
-            replaced_bytes_min,
-            replaced_to: 0,
-        };
-        Box::pin(work.run(orders))
+        Box::pin(async move {
+            let work = Work {
+                file: Some(file),
+                at_start: count,
+                node,
+                last: count,
+                seen: Seen::default(),
+                is_lost: false,
+                idle: idle(),
+                replaced_bytes_min,
+                replaced_to: 0,
+            };
+            work.run(orders).await
+        })
     }
+}
+
+/// When the node hears that nothing happened. Panics outside of a runtime.
+fn idle() -> Interval {
+    let mut idle = interval(IDLE_EVERY);
+    idle.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    idle
 }
 
 /// Records that are there, by what they were sent as.
@@ -122,6 +133,7 @@ struct Work {
     seen: Seen,
     /// Whether the disk did not take the last batch.
     is_lost: bool,
+    idle: Interval,
     replaced_bytes_min: u64,
     /// How long the file was after it was replaced.
     replaced_to: u64,
@@ -130,8 +142,6 @@ struct Work {
 impl Work {
     async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut batch = Vec::new();
-        let mut idle = interval(IDLE_EVERY);
-        idle.set_missed_tick_behavior(MissedTickBehavior::Skip);
         self.tell(Event::Connected { last: self.last }).await;
         loop {
             tokio::select! {
@@ -139,7 +149,7 @@ impl Work {
                     0 => return,
                     _ => self.carry_out(std::mem::take(&mut batch)).await,
                 },
-                _ = idle.tick() => self.idle().await,
+                _ = self.idle.tick() => self.idle().await,
             }
         }
     }
@@ -151,7 +161,7 @@ impl Work {
 
     async fn idle(&mut self) {
         if !self.is_lost {
-            return self.tell(Event::Idle { last: self.last, after: self.last }).await;
+            return self.tell_idle().await;
         }
         if self.append(Vec::new()).await.is_err() {
             return;
@@ -159,6 +169,10 @@ impl Work {
         self.is_lost = false;
         tracing::info!("the disk takes sessions again");
         self.tell(Event::Connected { last: self.last }).await
+    }
+
+    async fn tell_idle(&self) {
+        self.tell(Event::Idle { last: self.last, after: self.last }).await
     }
 
     async fn carry_out(&mut self, orders: Vec<Order>) {
@@ -225,7 +239,7 @@ impl Work {
                     self.is_lost = true;
                     return self.tell(Event::Lost).await;
                 }
-                self.tell(Event::Idle { last: self.last, after: self.last }).await
+                self.tell_idle().await
             }
             Order::AskLast { question } => self.tell(Event::Last { question, last: self.last }).await,
             Order::AskPeers => self.tell(Event::Knows { records: Vec::new() }).await,
@@ -315,7 +329,8 @@ impl Work {
         self.file.as_ref().map_or(0, File::length)
     }
 
-    /// Works with the file on a thread that may block.
+    /// Works with the file on a thread that may block. The node hears that nothing else happens for as long as that takes: it would
+    /// take a silence for news that it misses, and refuse every session.
     async fn with_file<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut File) -> Result<T, IdentityError> + Send + 'static,
@@ -323,16 +338,67 @@ impl Work {
         let Some(mut file) = self.file.take() else {
             return Err(IdentityError::new("the journal is lost: restart the node"));
         };
-        let worked = spawn_blocking(move || {
+        let mut working = spawn_blocking(move || {
             let result = work(&mut file);
             (file, result)
         });
-        match worked.await {
+        let worked = loop {
+            tokio::select! {
+                worked = &mut working => break worked,
+                _ = self.idle.tick(), if !self.is_lost && self.at_start == 0 => self.tell_idle().await,
+            }
+        };
+        match worked {
             Ok((file, result)) => {
                 self.file = Some(file);
                 result
             }
             Err(error) => Err(IdentityError::new(format!("writing the journal broke off: {error}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::store::Told;
+
+    /// When a batch, or the file that is put in the place of a long one, took the disk three seconds, the node heard nothing for as
+    /// long and refused every session.
+    #[tokio::test]
+    async fn the_node_hears_that_nothing_else_happens_while_the_disk_takes_its_time() {
+        let folder = std::env::temp_dir().join(format!("durward-slow-disk-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let Journal { file, .. } = Journal::open(&folder.join("sessions")).unwrap();
+        let (node, mut told) = NodeLink::new();
+        let mut work = Work {
+            file: Some(file),
+            at_start: 0,
+            node,
+            last: 7,
+            seen: Seen::default(),
+            is_lost: false,
+            idle: idle(),
+            replaced_bytes_min: u64::MAX,
+            replaced_to: 0,
+        };
+        let (finish, is_to_finish) = channel();
+        let slow = tokio::spawn(async move {
+            work.with_file(move |_| {
+                is_to_finish.recv().unwrap();
+                Ok(())
+            })
+            .await
+        });
+        for _ in 0..2 {
+            let heard = tokio::time::timeout(Duration::from_secs(600), told.recv()).await;
+            let idle = Told::Happened(Event::Idle { last: 7, after: 7 });
+            assert_eq!(format!("{:?}", heard.unwrap().unwrap()), format!("{idle:?}"));
+        }
+        finish.send(()).unwrap();
+        slow.await.unwrap().unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -38,7 +38,7 @@ use std::pin::Pin;
 
 use durward_identity::protocol::{Effect, Event, RecordId};
 use durward_identity::session::Record;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// How many orders may wait for a store.
 pub const ORDERS_MAX: usize = 8192;
@@ -84,7 +84,7 @@ impl Order {
             Effect::CatchUp { after } => Ok(Order::CatchUp { after }),
             Effect::AskLast { question } => Ok(Order::AskLast { question }),
             Effect::AskPeers => Ok(Order::AskPeers),
-            Effect::Answer { .. } | Effect::Ended(_) | Effect::Trouble(_) => Err(effect),
+            Effect::Answer { .. } | Effect::Ended(_) | Effect::Changed(_) | Effect::Trouble(_) => Err(effect),
         }
     }
 }
@@ -131,12 +131,21 @@ pub struct NoKnowledge;
 
 /// The way from a store to its node.
 #[derive(Clone, Debug)]
-pub struct NodeLink(mpsc::Sender<Told>);
+pub struct NodeLink(mpsc::Sender<Told>, watch::Sender<Option<String>>);
 
 impl NodeLink {
     pub(crate) fn new() -> (NodeLink, mpsc::Receiver<Told>) {
         let (sender, receiver) = mpsc::channel(EVENTS_MAX);
-        (NodeLink(sender), receiver)
+        (NodeLink(sender, watch::Sender::new(None)), receiver)
+    }
+
+    /// Why the store cannot be used at the moment, in the operator's words, for the node's health; `None` when it can.
+    pub fn complain(&self, message: Option<&str>) {
+        self.1.send_replace(message.map(str::to_owned));
+    }
+
+    pub(crate) fn complaint(&self) -> watch::Receiver<Option<String>> {
+        self.1.subscribe()
     }
 
     /// Something happened at the store. Events arrive in the order in which they are told. Whether the node is still there.

@@ -39,6 +39,7 @@ pub(crate) struct Plan {
     pub(crate) replicas: usize,
     pub(crate) login: NatsLogin,
     pub(crate) ca_file: Option<PathBuf>,
+    pub(crate) secret: [u8; 32],
     /// What each node has a copy of, of its own.
     pub(crate) accounts: Vec<Account>,
 }
@@ -78,6 +79,7 @@ impl Plan {
             replicas: 3,
             login,
             ca_file: None,
+            secret: [7; 32],
             accounts: vec![account("anna")],
         }
     }
@@ -102,9 +104,10 @@ impl Plan {
             ..NatsSettings::default()
         };
         let clock = clock(self.ahead_s);
-        let store = Nats::new(nats, Retention::of(&settings.node, &settings.session), clock.clone()).unwrap();
+        let retention = Retention::of(&settings.node, &settings.session);
+        let store = Nats::new(nats, &self.secret, retention, clock.clone()).unwrap();
         let users = Embedded::new(users(&self.accounts), settings.pool).unwrap();
-        let builder = Builder::new(settings, clock).cluster_secret([7; 32]).store(store);
+        let builder = Builder::new(settings, clock).cluster_secret(self.secret).store(store);
         let (service, running) = builder.realm("/", Arc::new(users)).unwrap().start().unwrap();
         Node { service, running }
     }

@@ -83,15 +83,24 @@ async fn every_attempt_and_every_end_is_noted_and_no_secret_is() {
     let anna = world.login("anna").await;
     let _ = world.attempt("anna", "hunter2").await;
     let _ = world.attempt("nobody\n{\"number\":1}", "hunter2").await;
-    world.service.logout(&anna.token, None).await.unwrap();
     let operator = Administrator::operator("the test");
+    let changes = [("desk", Some("hunter2"))];
+    world.service.set_properties_of(&operator, &user("anna"), anna.id, &changes).await.unwrap();
+    world.service.logout(&anna.token, None).await.unwrap();
     world.service.revoke_user(&operator, &user("anna")).await.unwrap();
     world.running.stop().await;
     let text = lines(folder.path()).join("\n");
-    for kind in ["started", "login", "login-failed", "logout", "revoked"] {
+    for kind in ["started", "login", "login-failed", "user-changed", "logout", "revoked"] {
         assert!(text.contains(&format!("\"kind\":\"{kind}\"")), "{kind}: {text}");
     }
-    for there in ["wrong password", "unknown user", "192.0.2.7", "the test", &anna.id.to_string()] {
+    for there in [
+        "wrong password",
+        "unknown user",
+        "properties of the session: desk",
+        "192.0.2.7",
+        "the test",
+        &anna.id.to_string(),
+    ] {
         assert!(text.contains(there), "{there}: {text}");
     }
     for secret in ["hunter2", &anna.token] {

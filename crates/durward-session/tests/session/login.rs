@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
-use durward_identity::session::{Level, Properties, Purpose};
+use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, SessionSettings};
 use durward_session::{
     Counter, Failed, Login, LoginRequest, Refused, SecondStepPolicy, ServiceSettings, Wanted,
 };
@@ -158,4 +158,29 @@ async fn a_flood_of_logins_is_turned_away_and_told_when_to_come_again() {
     assert!(counts.0 >= 1 && counts.1 >= 1, "{counts:?}");
     assert_eq!(world.service.login_load(), (0, 0));
     world.login("anna").await;
+}
+
+/// Who has as many sessions as he may has not given a recovery code away for hearing that.
+#[tokio::test]
+async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
+    let session = SessionSettings {
+        per_user_max: Some(1),
+        on_limit: LimitPolicy::Refuse,
+        ..SessionSettings::default()
+    };
+    let world = World::new(ServiceSettings { session, ..patient() }).await;
+    let log_in = async || {
+        let code = Some(world.recovery[0].clone());
+        let request = LoginRequest { code, ..LoginRequest::new("/", "berta", "secret", HOME) };
+        world.service.login(request).await
+    };
+    let code = Some(world.recovery[1].clone());
+    let first = LoginRequest { code, ..LoginRequest::new("/", "berta", "secret", HOME) };
+    let first = granted(world.service.login(first).await);
+    assert_eq!(log_in().await, Err(Refused::UserFull));
+    let Ok(Login::CodeNeeded(challenge)) = world.attempt("berta", "secret").await else { panic!() };
+    let answer = world.service.answer_challenge(&challenge, &world.recovery[0], HOME, Properties::new());
+    assert_eq!(answer.await, Err(Refused::UserFull));
+    world.service.logout(&first.token, None).await.unwrap();
+    granted(log_in().await);
 }

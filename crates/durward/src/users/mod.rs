@@ -106,8 +106,8 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 struct Import {
-    /// One user a line: {"realm":"/","subject":"anna","password":"{SSHA}...","groups":["staff"]}; what a line does not say
-    /// of a user who is there stays as it is
+    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled, second_step.
+    /// What a line does not say of a user who is there stays as it is
     file: PathBuf,
     #[command(flatten)]
     place: Place,
@@ -238,14 +238,21 @@ impl Import {
             std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let line: ImportLine = serde_json::from_str(line)
-                .map_err(|error| Failure::new(format!("{}:{number}: {error}", self.file.display())))?;
+            let line: ImportLine =
+                serde_json::from_str(line).map_err(|error| unread(&self.file, number, &error))?;
             lines.push(line);
         }
         let imported = directory.import_lines(now(), lines);
         let count = imported.map_err(|error| Failure::new(error.to_string()).at(&self.file))?;
-        to_stdout(&format!("{count} users\n"))
+        to_stdout(&format!("{count} {}\n", if count == 1 { "user" } else { "users" }))
     }
+}
+
+/// A line that is no user: the place is in the file, and the line of JSON has no other.
+fn unread(file: &Path, number: usize, error: &serde_json::Error) -> Failure {
+    let (text, column) = (error.to_string(), error.column());
+    let said = text.strip_suffix(&format!(" at line {} column {column}", error.line())).unwrap_or(&text);
+    Failure::new(format!("{}:{number}:{column}: {said}", file.display()))
 }
 
 /// The time, as sessions count.

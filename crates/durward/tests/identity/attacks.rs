@@ -48,7 +48,7 @@ async fn post(node: &Node, path: &str, token: &str, body: &Value) -> (u16, Strin
 async fn token(node: &Node) -> String {
     match node.login("anna", "secret").await {
         Said::Yes(token) => token,
-        other => panic!("{other:?}"),
+        other @ (Said::No(_) | Said::Nothing(_)) => panic!("{other:?}"),
     }
 }
 

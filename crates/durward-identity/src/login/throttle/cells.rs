@@ -137,6 +137,13 @@ impl Table {
         }
     }
 
+    /// Forgets failures up to a moment.
+    pub(super) fn forgive_before(&mut self, at: Moment, key: u64) {
+        if let Some(cell) = self.find_mut(key).filter(|cell| cell.at <= at) {
+            (cell.failures, cell.delay_ms) = (0, 0);
+        }
+    }
+
     /// Forgets failures, and notes that there was something else.
     pub(super) fn note(&mut self, now: Moment, key: u64) {
         if let Some(cell) = self.get_mut(now, key) {

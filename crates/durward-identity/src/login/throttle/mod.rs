@@ -17,6 +17,7 @@
 mod cells;
 mod line;
 
+use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -35,6 +36,9 @@ pub use self::line::Place;
 const LINE_LENGTH_MAX: usize = 1024;
 /// How many may stand in all those lines together: each costs its request, some KiB.
 const WAITING_MAX: usize = 4096;
+
+/// How many users are remembered as let in again. Whoever is beyond them waits at his usual addresses until his delay is over.
+const FORGIVEN_MAX: usize = 256;
 
 /// From when on who has to wait, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +127,9 @@ pub struct Throttle {
     users: Table,
     /// Users at addresses from which they have logged in.
     known: Table,
+    /// Users whom an operator has let in again, and when: what they failed before at addresses of theirs, which are not known by the
+    /// user, is forgotten when they come from there.
+    forgiven: VecDeque<(u64, Moment)>,
     lines: Lines,
 }
 
@@ -140,6 +147,7 @@ impl Throttle {
             addresses: Table::new(of_address),
             users: Table::new(of_user),
             known: Table::new(of_user),
+            forgiven: VecDeque::new(),
             lines: Lines::default(),
         }
     }
@@ -147,6 +155,9 @@ impl Throttle {
     /// Whether somebody may try to log in now.
     pub fn attempt(&mut self, now: Moment, user: &User, address: IpAddr) -> Entry {
         let claim = self.claim(now, user, address);
+        if let Some((_, at)) = self.forgiven.iter().find(|(user, _)| *user == claim.user) {
+            self.known.forgive_before(*at, claim.pair);
+        }
         if let Some(delay) = self.delay(now, &claim) {
             return Entry::Delayed(delay);
         }
@@ -203,6 +214,11 @@ impl Throttle {
     pub fn forgive(&mut self, now: Moment, user: &User) -> Turns {
         let spot = Spot { whose: Whose::User, key: self.key(&(2, user.key())) };
         self.users.forgive(spot.key);
+        self.forgiven.retain(|(user, _)| *user != spot.key);
+        if self.forgiven.len() >= FORGIVEN_MAX {
+            self.forgiven.pop_front();
+        }
+        self.forgiven.push_back((spot.key, now));
         self.serve(now, vec![spot])
     }
 

@@ -34,18 +34,23 @@ impl Node {
 
     pub(super) fn connected(&mut self, now: Moment, last: u64, effects: &mut Vec<Effect>) {
         if last < self.applied {
-            effects.push(Effect::Trouble(IdentityError::new(format!(
-                "the store ends with record {last}, and this node has seen record {}: the store has lost what it had \
-                 acknowledged; restore it, or restart the nodes to accept that",
-                self.applied
-            ))));
-            self.lost(now, effects);
+            self.store_went_back(now, last, effects);
             return;
         }
         self.link = Link::CatchingUp { target: last, since: self.since(now), asked: now };
         effects.push(Effect::CatchUp { after: self.applied });
         self.set_gate();
         self.send_again(now, true, effects);
+    }
+
+    /// The store has less than this node had from it.
+    pub(super) fn store_went_back(&mut self, now: Moment, last: u64, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Trouble(IdentityError::new(format!(
+            "the store ends with record {last}, and this node has seen record {}: the store has lost what it had \
+             acknowledged; restore it, or restart the nodes to accept that",
+            self.applied
+        ))));
+        self.lost(now, effects);
     }
 
     pub(super) fn since(&self, now: Moment) -> Moment {

@@ -127,15 +127,19 @@ impl Node {
                 let before = self.stamps.next(now);
                 self.end_asked(now, ask, Revocation::All { before }, effects);
             }
-            Event::Recall { ask, id, ends } => {
-                self.end_asked(now, ask, Revocation::Ended { sessions: vec![(id, ends)] }, effects);
+            Event::Recall { ask, .. } if self.is_overloaded() => {
+                effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Overload) });
             }
-            Event::Change { ask, user, id, level, properties } => {
-                let answer = self.change(now, ask, user, id, (level, properties), effects);
+            Event::Recall { ask, id, ends } => {
+                self.sessions.recall(id, ends);
+                self.publish(now, Some(ask), Record::Recalled { id, ends }, effects);
+            }
+            Event::Change { ask, user, id, shown, change } => {
+                let answer = self.change(now, ask, user, id, (shown, change), effects);
                 answer_now(ask, answer, effects);
             }
-            Event::Refresh { ask, user, id } => {
-                let answer = self.refresh(now, &user, id);
+            Event::Refresh { ask, user, id, shown } => {
+                let answer = self.refresh(now, &user, id, shown);
                 answer_now(ask, Some(answer), effects);
             }
             Event::UseCode { ask, code } => {
@@ -164,12 +168,19 @@ impl Node {
                 }
             }
             Event::Stored { id, number } => {
-                self.outbox.stored(id, number, self.settings.mode.is_assured());
-                self.passed(now, effects);
+                if self.outbox.went_back(id, number) {
+                    self.store_went_back(now, number, effects);
+                } else {
+                    self.outbox.stored(id, number, self.settings.mode.is_assured());
+                    self.passed(now, effects);
+                }
             }
             Event::NotStored { id } => self.outbox.refused(id, now),
+            Event::Last { question, last } if self.freshness.went_back(question, last) => {
+                self.store_went_back(now, last, effects);
+            }
             Event::Last { question, last } => {
-                let next = self.freshness.answered(question, last);
+                let next = self.freshness.answered(question, last, self.applied);
                 effects.extend(next.map(|question| Effect::AskLast { question }));
                 self.give_permits(effects);
             }
@@ -239,9 +250,11 @@ impl Node {
                 effects.push(Effect::Ended(revocation));
             }
             Record::Touched(touches) => touches.iter().for_each(|touch| self.sessions.touch(touch)),
-            Record::Changed { user, id, level, properties } => {
-                self.sessions.change(&user, id, level, &properties);
+            Record::Changed { user, id, change } => {
+                self.sessions.change(&user, id, &change);
+                effects.push(Effect::Changed(id));
             }
+            Record::Recalled { id, ends } => self.sessions.recall(id, ends),
             Record::Key(SealedKey(wrapped)) => {
                 let added = self.cluster.unwrap(&wrapped).and_then(|key| self.sessions.add_key(key, now));
                 effects.extend(added.err().map(Effect::Trouble));

@@ -11,7 +11,7 @@ impl Node {
     pub(super) fn permit(&mut self, now: Moment, ask: AskId, effects: &mut Vec<Effect>) {
         let is_asked = self.settings.mode == Mode::AssuredRead && self.link == Link::Live;
         if is_asked {
-            let question = self.freshness.join(ask, now.plus(self.settings.ask_within));
+            let question = self.freshness.join(ask, now.plus(self.settings.ask_within), self.applied);
             effects.extend(question.map(|question| Effect::AskLast { question }));
         } else {
             let answer = self.permit_without_store();

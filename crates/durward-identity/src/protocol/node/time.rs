@@ -23,7 +23,7 @@ impl Node {
         for ask in self.outbox.late(now) {
             effects.push(Effect::Answer { ask, answer: Answer::Unknown });
         }
-        let (late, question) = self.freshness.expired(now, self.settings.ask_within);
+        let (late, question) = self.freshness.expired(now, self.settings.ask_within, self.applied);
         effects.extend(question.map(|question| Effect::AskLast { question }));
         for ask in late {
             effects.push(Effect::Answer { ask, answer: self.permit_without_store() });

@@ -1,13 +1,13 @@
 //! Logins, ends and changes: what goes to the store, and what is answered when it comes back.
 
-use super::{Node, answer_now};
+use super::Node;
 use crate::Moment;
 use crate::protocol::message::{Answer, AskId, Effect, Lack};
 use crate::protocol::outbox::{Pending, Then};
 use crate::protocol::settings::Mode;
 use crate::protocol::used::Use;
 use crate::session::{
-    Gate, Level, Live, Properties, Record, Revocation, SessionId, Standing, UsedCode, User,
+    Change, Gate, Level, Live, Properties, Record, Revocation, Session, SessionId, Standing, UsedCode, User,
 };
 
 impl Node {
@@ -23,7 +23,11 @@ impl Node {
         if let Some(lack) = self.cannot_write() {
             return Some(Answer::Unavailable(lack));
         }
-        let must_end = match self.sessions.admit(&user) {
+        let under_way = match self.sessions.settings().per_user_max {
+            Some(_) => self.outbox.logins_of(&user),
+            None => 0,
+        };
+        let must_end = match self.sessions.admit(&user, under_way) {
             Ok(sessions) => sessions,
             Err(full) => return Some(Answer::Full(full)),
         };
@@ -157,40 +161,40 @@ impl Node {
         Some(Answer::Done)
     }
 
+    /// The token that is answered with has the level of the one that was shown, unless the change itself raises it: whoever got hold of
+    /// one from before a second step does not come by another one.
     pub(super) fn change(
         &mut self,
         now: Moment,
         ask: AskId,
         user: User,
         id: SessionId,
-        (level, properties): (Level, Properties),
+        (shown, change): (Level, Change),
         effects: &mut Vec<Effect>,
     ) -> Option<Answer> {
         if let Some(lack) = self.cannot_write() {
             return Some(Answer::Unavailable(lack));
         }
         let Some(session) = self.sessions.get(&user, id) else { return Some(Answer::NoSession) };
-        let (stamp, ends, idle) = (session.stamp, session.ends, session.idle);
-        let live = Live { user: user.clone(), id, stamp, ends, idle, level, properties: properties.clone() };
-        let record = Record::Changed { user: user.clone(), id, level, properties: properties.clone() };
+        let live = live(&user, &session, session.level.min(shown).max(change.level));
+        let record = Record::Changed { user: user.clone(), id, change: change.clone() };
         if self.settings.mode.is_assured() {
             let deadline = now.plus(self.settings.write_within);
             self.store(now, record, Then::Token { ask, deadline, live }, effects);
             return None;
         }
-        self.sessions.change(&user, id, level, &properties);
+        self.sessions.change(&user, id, &change);
+        effects.push(Effect::Changed(id));
         self.publish(now, None, record, effects);
         Some(self.token(now, &live))
     }
 
-    pub(super) fn refresh(&self, now: Moment, user: &User, id: SessionId) -> Answer {
+    pub(super) fn refresh(&self, now: Moment, user: &User, id: SessionId, shown: Level) -> Answer {
         if self.sessions.gate() == Gate::Closed {
             return Answer::Unavailable(self.lack().unwrap_or(Lack::Store));
         }
         let Some(session) = self.sessions.get(user, id) else { return Answer::NoSession };
-        let (stamp, ends, idle) = (session.stamp, session.ends, session.idle);
-        let (level, properties) = (session.level, session.properties);
-        self.token(now, &Live { user: user.clone(), id, stamp, ends, idle, level, properties })
+        self.token(now, &live(user, &session, session.level.min(shown)))
     }
 
     /// Why a login cannot be taken now.
@@ -213,7 +217,9 @@ impl Node {
                 !self.settings.mode.is_assured() && self.outbox.len() >= self.settings.outbox_max
             }
             // What nobody asked for, but a limit of sessions, in `best-effort`: it has ended here.
-            Record::Revoked(_) => !self.settings.mode.is_assured() && self.is_overloaded(),
+            Record::Revoked(_) | Record::Recalled { .. } => {
+                !self.settings.mode.is_assured() && self.is_overloaded()
+            }
             Record::Key(_) => false,
         };
         if is_spared {
@@ -226,7 +232,7 @@ impl Node {
             }
             return;
         }
-        let id = self.outbox.keep(record.clone(), then, now.plus(self.settings.resend_after));
+        let id = self.outbox.keep(record.clone(), then, now.plus(self.settings.resend_after), self.applied);
         if self.is_connected() {
             effects.push(Effect::Store { id, record });
         }
@@ -271,33 +277,19 @@ impl Node {
                 let answer = self.token(now, &live);
                 effects.push(Effect::Answer { ask, answer });
             }
-            Then::Token { ask, deadline, live } => {
-                if matches!(pending.record, Record::Login(_)) {
-                    self.login_anew(now, ask, deadline, live, effects);
-                } else {
-                    effects.push(Effect::Answer { ask, answer: Answer::NoSession });
-                }
+            // A revocation that the store has before a login has ended its session. Whether it was meant for this login, whose password
+            // may have been looked at before, nobody knows: who asks again does so after it.
+            Then::Token { ask, .. } => {
+                let is_login = matches!(pending.record, Record::Login(_));
+                let answer = if is_login { Answer::Unknown } else { Answer::NoSession };
+                effects.push(Effect::Answer { ask, answer });
             }
         }
     }
+}
 
-    /// A revocation that the store has before a login has ended its session. It was not for this login, which came after it, but could
-    /// not know of it.
-    fn login_anew(
-        &mut self,
-        now: Moment,
-        ask: AskId,
-        deadline: Moment,
-        live: Live,
-        effects: &mut Vec<Effect>,
-    ) {
-        let fresh = SessionId::random(&*self.entropy);
-        let Ok(id) = fresh else {
-            effects.push(Effect::Answer { ask, answer: Answer::Unavailable(Lack::Key) });
-            return;
-        };
-        let again = Live { id, stamp: self.stamps.next(now), ..live };
-        let answer = self.begin(now, ask, deadline, again, effects);
-        answer_now(ask, answer, effects);
-    }
+/// A session for a token of this level.
+fn live(user: &User, session: &Session, level: Level) -> Live {
+    let Session { id, stamp, ends, idle, .. } = *session;
+    Live { user: user.clone(), id, stamp, ends, idle, level, properties: session.properties.clone() }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::protocol::{Answer, AskId, Effect, Event, Lack, Mode, Node, NodeSettings, RecordId};
 use crate::session::{
-    ClusterKey, Level, Live, Properties, Record, Revocation, SessionId, SessionSettings, Sessions, User,
+    Change, ClusterKey, Level, Live, Properties, Record, Revocation, SessionId, SessionSettings, Sessions,
+    User,
 };
 use crate::{Moment, Stamp, SystemEntropy};
 
@@ -102,6 +103,46 @@ fn what_a_revocation_ends_follows_from_the_order_of_the_store_alone() {
     }
 }
 
+/// The node that ended Anna's sessions was cut off before it heard that the store had that, and sends it again when the store does not
+/// know it any more.
+#[test]
+fn a_revocation_that_comes_late_or_twice_leaves_sessions_that_began_long_after_it() {
+    let before = login(0, 0).stamp;
+    for revocation in [Revocation::User { user: anna(), before }, Revocation::All { before }] {
+        let mut reader = Reader::new(Mode::AssuredWrite);
+        let (soon, later) = (login(1, 30), login(2, 121));
+        let again = Record::Revoked(revocation);
+        reader.reads_all(&[again.clone(), Record::Login(soon.clone()), Record::Login(later.clone()), again]);
+        // Of the first, nobody can say whether it was meant: its node's clock may be ahead by so much.
+        assert_eq!(reader.lists(), [later.id]);
+    }
+}
+
+/// A stream that was deleted and made anew counts from the beginning.
+#[test]
+fn a_store_that_begins_anew_is_not_believed() {
+    let restart = |mode: Mode, event: &dyn Fn(&mut Reader) -> Event| {
+        let mut reader = Reader::new(mode);
+        reader.reads_all(&[Record::Login(login(1, 0)), Record::Login(login(2, 0))]);
+        let event = event(&mut reader);
+        let effects = reader.handle(event);
+        assert!(effects.iter().any(|effect| matches!(effect, Effect::Trouble(_))), "{effects:?}");
+        assert_eq!(reader.node.outlook().lack, Some(Lack::Store));
+        effects
+    };
+    let effects = restart(Mode::AssuredRead, &|reader| {
+        let question = reader.handle(Event::Validate { ask: AskId(1) });
+        let [Effect::AskLast { question }] = question[..] else { panic!("{question:?}") };
+        Event::Last { question, last: 1 }
+    });
+    let refused = Effect::Answer { ask: AskId(1), answer: Answer::Unavailable(Lack::Store) };
+    assert!(effects.contains(&refused), "{effects:?}");
+    restart(Mode::AssuredWrite, &|reader| {
+        let (id, _) = stored(&reader.handle(logout(&login(1, 0))));
+        Event::Stored { id, number: 2 }
+    });
+}
+
 /// Somebody changes a session on one node while it is ended on another, and the store has the end first.
 #[test]
 fn a_session_that_ended_is_not_begun_anew_by_a_change() {
@@ -111,14 +152,14 @@ fn a_session_that_ended_is_not_begun_anew_by_a_change() {
     let key = reader.handle(Event::Rotate { ask: AskId(7) });
     let (id, record) = stored(&key);
     reader.reads(id, &record);
-    let (user, properties) = (anna(), Properties::new());
-    let effects =
-        reader.handle(Event::Change { ask: AskId(1), user, id: session.id, level: Level(1), properties });
+    let change = Change { level: Level(1), properties: Vec::new() };
+    let (ask, user, shown) = (AskId(1), anna(), Level(0));
+    let effects = reader.handle(Event::Change { ask, user, id: session.id, shown, change });
     let (id, change) = stored(&effects);
     let end = Revocation::Session { user: anna(), id: session.id, ends: session.ends };
     reader.reads_all(&[Record::Revoked(end)]);
     let effects = reader.reads(id, &change);
-    assert_eq!(effects, [Effect::Answer { ask: AskId(1), answer: Answer::NoSession }]);
+    assert_eq!(effects.last(), Some(&Effect::Answer { ask: AskId(1), answer: Answer::NoSession }));
     assert_eq!(reader.lists(), []);
 }
 
@@ -166,7 +207,8 @@ fn what_was_revoked_with_all_is_not_listed_nor_refreshed_even_before_it_is_swept
         Record::Revoked(Revocation::All { before: session.stamp }),
     ]);
     assert_eq!(reader.lists(), []);
-    let effects = reader.handle(Event::Refresh { ask: AskId(1), user: anna(), id: session.id });
+    let effects =
+        reader.handle(Event::Refresh { ask: AskId(1), user: anna(), id: session.id, shown: Level(0) });
     assert_eq!(effects, [Effect::Answer { ask: AskId(1), answer: Answer::NoSession }]);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::checker::{Known, Life, Scope};
 use super::world::{Fault, NODES, USERS, Waiting, Waits, World};
 use crate::protocol::{Answer, Event, Mode};
-use crate::session::{Fresh, Level, Properties, Scratch, SessionId, User};
+use crate::session::{Change, Fresh, Level, Properties, Scratch, SessionId, User};
 
 pub(super) fn user(number: usize) -> User {
     User::new("/", &format!("user{number}")).unwrap()
@@ -30,6 +30,8 @@ impl World {
                 self.handle(node, Event::Rotate { ask });
             }
             25..=28 => self.bring_codes(node),
+            // For longer than the store knows what it was sent.
+            29 if self.chance.once_in(8) => self.pass(130_000),
             _ => self.validate(node),
         }
         let most = [1, 5, 40, 1_000][self.chance.below(4) as usize];
@@ -75,8 +77,9 @@ impl World {
         let Some(session) = self.some_session().filter(|_| self.places[node].is_up) else { return };
         let ask = self.ask(node, Waits::Change { session });
         let known = &self.checker.sessions[session];
-        let (user, id, properties) = (user(known.user), known.id, Properties::new());
-        self.handle(node, Event::Change { ask, user, id, level: Level(1), properties });
+        let (user, id, shown) = (user(known.user), known.id, Level(0));
+        let change = Change { level: Level(1), properties: Vec::new() };
+        self.handle(node, Event::Change { ask, user, id, shown, change });
     }
 
     fn revoke_user(&mut self, node: usize) {

@@ -30,6 +30,8 @@ pub(super) enum Fault {
 pub(super) const NODES: usize = 3;
 pub(super) const USERS: usize = 4;
 const TICK_MS: u64 = 500;
+/// For so long the store knows a record again that comes twice.
+const KNOWN_MS: u64 = 120_000;
 /// How many messages a world may see; most see some thousand. One that sees more turns in a circle.
 const MESSAGES_MAX: u64 = 100_000;
 /// When the world begins, in milliseconds since 1970.
@@ -103,7 +105,8 @@ pub(super) struct World {
     settings: NodeSettings,
     pub(super) now: u64,
     pub(super) places: Vec<Place>,
-    log: Vec<(RecordId, Record)>,
+    /// What the store has, and since when.
+    log: Vec<(RecordId, Record, u64)>,
     queue: BTreeMap<(u64, u64), Message>,
     /// One message in so many takes long.
     slow_once_in: u64,
@@ -308,7 +311,9 @@ impl World {
             StoreAsk::Connect => Event::Connected { last },
             StoreAsk::Last(question) => {
                 let lag = if self.fault == Fault::StaleReplica { self.chance.below(4) } else { 0 };
-                Event::Last { question, last: last.saturating_sub(lag) }
+                // What it says is nothing that the node could know to be old.
+                let applied = self.places[life.node].node.outlook().applied;
+                Event::Last { question, last: last.saturating_sub(lag).max(applied.min(last)) }
             }
             StoreAsk::CatchUp(after) => {
                 self.places[life.node].sent = Some(after);
@@ -321,13 +326,14 @@ impl World {
     }
 
     fn put(&mut self, id: RecordId, record: Record) -> u64 {
-        if let Some(at) = self.log.iter().position(|(other, _)| *other == id) {
+        let is_known = |(other, _, at): &(RecordId, Record, u64)| *other == id && self.now - at < KNOWN_MS;
+        if let Some(at) = self.log.iter().position(is_known) {
             return at as u64 + 1;
         }
         if self.fault == Fault::LosesAcknowledged && self.chance.once_in(20) {
-            return self.log.len() as u64;
+            return self.log.len() as u64 + 1;
         }
-        self.log.push((id, record));
+        self.log.push((id, record, self.now));
         (0..NODES).for_each(|node| self.deliver(node));
         self.log.len() as u64
     }
@@ -336,7 +342,7 @@ impl World {
     fn deliver(&mut self, node: usize) {
         let Some(mut sent) = self.places[node].sent else { return };
         let life = self.places[node].life;
-        while let Some((id, record)) = self.log.get(sent as usize).cloned() {
+        while let Some((id, record, _)) = self.log.get(sent as usize).cloned() {
             let event = Event::Delivered { number: sent + 1, after: sent, id, record };
             self.send(Message::ToNode(life, event));
             sent += 1;
@@ -366,7 +372,7 @@ impl World {
                 Effect::Tell { record } => self.tell(node, &record),
                 Effect::AskPeers => self.ask_peers(life),
                 Effect::Answer { ask, answer } => self.answered(ask, answer),
-                Effect::Ended(_) => {}
+                Effect::Ended(_) | Effect::Changed(_) => {}
                 Effect::Trouble(error) => self.violation = Some(format!("trouble: {error}")),
             }
         }
@@ -461,7 +467,7 @@ impl World {
 
     /// What the store has of a session, for whoever reads a violation.
     pub(super) fn story(&self, id: crate::session::SessionId) -> String {
-        let text = |(at, (from, record)): (usize, &(RecordId, Record))| {
+        let text = |(at, (from, record, _)): (usize, &(RecordId, Record, u64))| {
             let text = format!("{record:?}");
             let is_about = text.contains(&id.to_string()) || text.contains("before");
             is_about.then(|| format!("\n  {}: from {from}: {text}", at + 1))

@@ -6,6 +6,7 @@
 
 mod admin;
 mod login;
+mod object;
 mod openapi;
 mod sessions;
 
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::object::Object;
 use super::problem::Problem;
 use super::{Answer, Call, body, text_of};
 use crate::wire::Form;
@@ -61,11 +63,15 @@ type Answered = Result<Answer, Problem>;
 /// Answers one request.
 pub(super) async fn answer(call: &Call<'_>, act: Act, request: hyper::Request<Incoming>) -> Answer {
     let answered = match (&call.shared.service, act) {
-        (_, Act::OpenApi) => Ok(json(StatusCode::OK, &openapi::document())),
+        (_, Act::OpenApi) => described(call),
         (None, _) => Err(Problem::new(StatusCode::NOT_FOUND, "there are no users: see `[identity]`")),
         (Some(service), _) => with_service(call, service, act, request).await,
     };
     answered.unwrap_or_else(|problem| problem.into_answer(Form::Json))
+}
+
+fn described(call: &Call<'_>) -> Answered {
+    ok(&openapi::document(&call.shared.settings.identity.cookie_name))
 }
 
 async fn with_service(
@@ -95,24 +101,34 @@ async fn with_service(
         Act::AdminRevoke => admin::revoke(&asked).await,
         Act::AdminForgive => admin::forgive(&asked).await,
         Act::AdminRotate => admin::rotate(&asked).await,
-        Act::OpenApi => Ok(json(StatusCode::OK, &openapi::document())),
+        Act::OpenApi => described(call),
     }
 }
 
 fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let media_type = text_of(headers, &header::CONTENT_TYPE).unwrap_or_default();
-    let name = media_type.split(';').next().unwrap_or_default().trim();
-    if name.eq_ignore_ascii_case("application/json") {
+    let mut parts = media_type.split(';').map(str::trim);
+    let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    if is_named && parts.all(is_utf8_or_no_charset) {
         return Ok(());
     }
-    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be `application/json`"))
+    let detail = "the body must be `application/json`, in UTF-8";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+}
+
+/// JSON between systems is UTF-8 (RFC 8259, section 8.1): what says that it is something else is not read as if it were.
+fn is_utf8_or_no_charset(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else { return true };
+    !name.trim().eq_ignore_ascii_case("charset")
+        || value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
 }
 
 impl Asked<'_> {
     /// The body, which may be left out where everything in it may be.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let text = if self.body.is_empty() { b"{}" } else { &*self.body };
-        serde_json::from_slice(text).map_err(|error| {
+        let read = serde_json::from_slice(text).map(|Object(read)| read);
+        read.map_err(|error| {
             Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
         })
     }

@@ -8,7 +8,8 @@ use hyper::StatusCode;
 use hyper::header::{self, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::{Answered, Asked, GrantedView, failed, in_words, json, ok, session_id};
+use super::object::Object;
+use super::{Answered, Asked, GrantedView, Way, failed, in_words, json, ok, session_id};
 use crate::http::problem::Problem;
 
 /// What a validation says.
@@ -149,23 +150,30 @@ pub(super) struct Done {
 
 pub(super) async fn logout(asked: &Asked<'_>) -> Answered {
     let LogoutBody { session, all } = asked.read()?;
-    let (token, address) = (asked.token()?, Some(asked.call.client.ip()));
-    let done = match (session, all) {
+    let (token, way) = asked.shown()?;
+    let address = Some(asked.call.client.ip());
+    let other = session.as_deref().map(session_id).transpose()?;
+    let done = match (other, all) {
         (Some(_), true) => {
             return Err(Problem::new(StatusCode::BAD_REQUEST, "either `session` or `all`, and not both"));
         }
-        (Some(id), false) => asked.service.logout_other(token, session_id(&id)?, address).await,
-        (None, true) => asked.service.logout_everywhere(token, address).await.map(drop),
-        (None, false) => asked.service.logout(token, address).await.map(drop),
+        (Some(id), false) => asked.service.logout_other(token, id, address).await,
+        (None, true) => asked.service.logout_everywhere(token, address).await,
+        (None, false) => asked.service.logout(token, address).await,
     };
-    done.map_err(|why| failed(&why))?;
+    let who = done.map_err(|why| failed(&why))?;
     let mut answer = json(StatusCode::OK, &Done { done: true });
-    let name = &asked.call.shared.settings.identity.cookie_name;
-    if let Ok(clear) = HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
-    {
-        answer.headers_mut().append(header::SET_COOKIE, clear);
+    if way == Way::Cookie && other.is_none_or(|id| id == who.id) {
+        answer.headers_mut().append(header::SET_COOKIE, no_cookie(asked)?);
     }
     Ok(answer)
+}
+
+/// What has a browser forget the cookie, whose session has ended.
+fn no_cookie(asked: &Asked<'_>) -> Result<HeaderValue, Problem> {
+    let name = &asked.call.shared.settings.identity.cookie_name;
+    HeaderValue::try_from(format!("{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"))
+        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the cookie cannot be cleared"))
 }
 
 pub(super) async fn refresh(asked: &Asked<'_>) -> Answered {
@@ -195,7 +203,7 @@ struct PropertiesBody {
     properties: BTreeMap<String, Option<String>>,
     /// Of which user's session, for administrators.
     #[serde(default)]
-    of: Option<Other>,
+    of: Option<Object<Other>>,
 }
 
 #[derive(Deserialize)]
@@ -211,7 +219,7 @@ pub(super) async fn properties(asked: &Asked<'_>) -> Answered {
     let (token, way) = asked.shown()?;
     let changes: Vec<(&str, Option<&str>)> =
         properties.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
-    let Some(Other { realm, user, session }) = of else {
+    let Some(Object(Other { realm, user, session })) = of else {
         let granted = asked.service.set_properties(token, &changes).await.map_err(|why| failed(&why))?;
         return asked.with_cookie(json(StatusCode::OK, &GrantedView::from(&granted)), way, &granted);
     };

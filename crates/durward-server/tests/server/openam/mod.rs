@@ -2,6 +2,7 @@
 
 mod around;
 mod hostile;
+mod observed;
 mod recorded;
 mod second_step;
 mod world;

@@ -22,15 +22,15 @@ const HEADERS: [&str; 7] = [
     "location",
 ];
 
-struct Recorded {
-    title: String,
-    method: String,
-    path: String,
-    headers: Vec<(String, String)>,
-    body: String,
-    status: u16,
-    answer_headers: Vec<(String, String)>,
-    answer: String,
+pub(super) struct Recorded {
+    pub(super) title: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: String,
+    pub(super) status: u16,
+    pub(super) answer_headers: Vec<(String, String)>,
+    pub(super) answer: String,
 }
 
 /// The directory of recorded calls, or `None` (with a word about it) where there is none.
@@ -154,6 +154,8 @@ fn found(text: &str) -> Vec<String> {
 fn alike(name: &str, value: &Value) -> Value {
     match (name, value) {
         ("tokenId" | "authId" | "sessionHandle" | "_rev", Value::String(_)) => "(token)".into(),
+        // What is wrong with JSON, each parser says in its own words.
+        (_, Value::String(text)) if text.contains("[Source: ") => "(words of a parser)".into(),
         (name, Value::String(_)) if name.ends_with("Time") => "(time)".into(),
         ("maxtime", number) => (number.as_i64().unwrap() > 7_000).into(),
         ("idletime", number) => (number.as_i64().unwrap() < 100).into(),
@@ -164,21 +166,37 @@ fn alike(name: &str, value: &Value) -> Value {
         }
         ("resultCount", _) => "(count)".into(),
         (_, Value::Object(object)) => {
-            object.iter().map(|(name, value)| (name.clone(), alike(name, value))).collect()
+            let fields = object.iter().map(|(name, value)| {
+                let name = if name.starts_with("shandle:") && (name.len() > 20 || name.contains('(')) {
+                    "(handle)"
+                } else {
+                    name
+                };
+                (name.to_owned(), alike(name, value))
+            });
+            fields.collect()
         }
         (_, Value::Array(values)) => values.iter().map(|value| alike("", value)).collect(),
+        (_, Value::String(text)) => without_tokens(text).into(),
         (_, value) => value.clone(),
     }
 }
 
 fn body(text: &str) -> String {
-    if let Ok(value) = serde_json::from_str::<Value>(text) {
-        return alike("", &value).to_string();
+    let is_pretty = text.starts_with("{\n");
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if !is_pretty => alike("", &value).to_string(),
+        Ok(_) => text.lines().filter(|line| !line.contains("\"_rev\"")).collect(),
+        Err(_) => without_tokens(text.trim_end()),
     }
-    // Ours begin in another way than OpenAM's, and nothing else is as long.
+}
+
+/// Ours begin in another way than OpenAM's, and nothing else is as long.
+fn without_tokens(text: &str) -> String {
     let is_of_token = |character: char| character.is_ascii_alphanumeric() || "-_.*".contains(character);
     let words = text.split(|character| !is_of_token(character)).filter(|word| word.len() > 60);
-    words.fold(text.trim_end().to_owned(), |text, token| text.replace(token, "(token)"))
+    let tokens = words.map(|word| word.strip_prefix("ID.").unwrap_or(word));
+    tokens.fold(text.to_owned(), |text, token| text.replace(token, "(token)"))
 }
 
 /// The cookie's name, whether it has a value, and where it is for.
@@ -196,7 +214,7 @@ fn cookies(headers: &[&str]) -> BTreeSet<String> {
 }
 
 /// What differs, in words.
-fn differences(call: &Recorded, reply: &Reply) -> Vec<String> {
+pub(super) fn differences(call: &Recorded, reply: &Reply) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: &str, recorded: String, ours: String| {
         if recorded != ours {
@@ -219,15 +237,38 @@ fn differences(call: &Recorded, reply: &Reply) -> Vec<String> {
     found
 }
 
-/// The calls that are known to be answered otherwise: file, title, why.
-fn known() -> BTreeMap<(String, String), String> {
-    let text = fs::read_to_string(workspace("conformance/openam.tsv")).unwrap();
-    let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    rows.map(|line| {
-        let [file, title, why] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        ((file.to_owned(), title.to_owned()), why.to_owned())
-    })
-    .collect()
+/// The calls that are known to be answered otherwise: file, title (all that begin so, where it ends with `*`), why.
+pub(super) struct Known {
+    rows: Vec<(String, String)>,
+    used: BTreeSet<usize>,
+}
+
+impl Known {
+    pub(super) fn read() -> Known {
+        let text = fs::read_to_string(workspace("conformance/openam.tsv")).unwrap();
+        let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let row = |line: &str| {
+            let [file, title, _why] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            (file.to_owned(), title.to_owned())
+        };
+        Known { rows: rows.map(row).collect(), used: BTreeSet::new() }
+    }
+
+    /// Whether a call is among them; from here on its row is of use.
+    pub(super) fn covers(&mut self, file: &str, title: &str) -> bool {
+        let is_it = |(of, known): &(String, String)| {
+            of == file && known.strip_suffix('*').map_or(known == title, |start| title.starts_with(start))
+        };
+        let found = self.rows.iter().position(is_it);
+        self.used.extend(found);
+        found.is_some()
+    }
+
+    /// Rows of some files that no call has needed.
+    pub(super) fn idle(&self, is_of: impl Fn(&str) -> bool) -> Vec<&(String, String)> {
+        let rows = self.rows.iter().enumerate().filter(|(index, _)| !self.used.contains(index));
+        rows.map(|(_, row)| row).filter(|(file, _)| is_of(file)).collect()
+    }
 }
 
 #[test]
@@ -235,8 +276,8 @@ fn recorded_calls_are_answered_as_openam_answered_them_save_those_that_are_liste
     let Some(data) = data() else { return };
     let mut files: Vec<PathBuf> = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let known = known();
-    let (mut wrong, mut differing, mut count) = (Vec::new(), BTreeSet::new(), 0);
+    let mut known = Known::read();
+    let (mut wrong, mut count) = (Vec::new(), 0);
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();
         let world = World::new(RECORDED);
@@ -249,19 +290,15 @@ fn recorded_calls_are_answered_as_openam_answered_them_save_those_that_are_liste
                 headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let (path, body) = (tokens.put_into(&call.path), tokens.put_into(&call.body));
             let reply = world.server.send(&call.method, &path, &headers, body.as_bytes());
-            let place = (name.clone(), call.title.clone());
             let found = differences(call, &reply);
-            if !found.is_empty() {
-                if !known.contains_key(&place) {
-                    wrong.push(format!("{place:?}\n    {}", found.join("\n    ")));
-                }
-                differing.insert(place);
+            if !found.is_empty() && !known.covers(&name, &call.title) {
+                wrong.push(format!("{name}: {}\n    {}", call.title, found.join("\n    ")));
             }
             count += 1;
         }
     }
     assert!(wrong.is_empty(), "{} of {count} calls:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count > 100, "{count}");
-    let alike: Vec<_> = known.keys().filter(|place| !differing.contains(place)).collect();
-    assert!(alike.is_empty(), "these are answered alike now; take them off the list: {alike:?}");
+    let idle = known.idle(|file| file.ends_with(".txt"));
+    assert!(idle.is_empty(), "these are answered alike now; take them off the list: {idle:?}");
 }

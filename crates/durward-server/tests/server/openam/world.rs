@@ -44,7 +44,9 @@ fn users(totp: &Totp) -> Arc<Users> {
         Account { password: Some(hash), ..Account::new(&User::new(realm, name).unwrap()) }
     };
     let administrators = vec!["administrators".to_owned()];
-    users.put(with("/", "demo", "changeit")).unwrap();
+    let mut demo = with("/", "demo", "changeit");
+    demo.attributes.insert("cn".to_owned(), vec!["demo".to_owned()]);
+    users.put(demo).unwrap();
     users.put(Account { groups: administrators.clone(), ..with("/", "amadmin", "adminpassword") }).unwrap();
     let (_, recovery) = RecoveryCodes::generate(&SystemEntropy).unwrap();
     let second_step = Some(SecondStep { totp: totp.clone(), used: None, recovery });

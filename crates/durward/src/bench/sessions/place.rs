@@ -206,7 +206,7 @@ fn settings(
     writeln!(text, "policies.path = {}", quoted("policies")?)?;
     writeln!(text, "server.listen = '127.0.0.1:0'\nserver.workers = 1\nsapl.http = true")?;
     writeln!(text, "server.connections_max = 20000\nserver.idle_time_ms_max = 3600000")?;
-    // All logins come from one address, and those under way count as failures until they have succeeded.
+    // All logins come from one address, where they would stand in line for each other.
     writeln!(text, "identity.address_failures_free = 1000000\nidentity.user_failures_free = 1000000")?;
     writeln!(text, "auth.danger_allow_no_auth = true\nlog.format = 'text'\nlog.level = 'info'")?;
     writeln!(text, "identity.users = {}\nidentity.audit = {}", quoted("users")?, quoted("audit")?)?;

@@ -233,6 +233,26 @@ fn forgiving_lets_those_in_who_wait() {
     assert_eq!(turns.iter().map(|turn| turn.0).collect::<Vec<Place>>(), places[..3]);
 }
 
+/// At his usual addresses the count is one of their own.
+#[test]
+fn forgiving_counts_where_a_user_usually_is() {
+    let mut throttle = defaults();
+    for number in [1, 2] {
+        let attempt = go(throttle.attempt(at(0), &anna(), address(number)));
+        assert!(throttle.end(at(0), attempt, Outcome::Succeeded).is_empty());
+        (0..4).for_each(|_| guess(&mut throttle, at(0), &anna(), address(number)).unwrap());
+        assert!(guess(&mut throttle, at(0), &anna(), address(number)).is_err());
+    }
+    assert!(throttle.forgive(at(0), &user("berta")).is_empty());
+    assert!(guess(&mut throttle, at(0), &anna(), address(1)).is_err());
+    assert!(throttle.forgive(at(0), &anna()).is_empty());
+    for number in [1, 2] {
+        // What fails after that counts as ever.
+        (1..5).for_each(|second| guess(&mut throttle, at(second), &anna(), address(number)).unwrap());
+        assert!(guess(&mut throttle, at(4), &anna(), address(number)).is_err());
+    }
+}
+
 #[test]
 fn lines_are_bounded() {
     let mut throttle = defaults();

@@ -1,0 +1,83 @@
+//! `goto` and `gotoOnFail`: where a client wants its user to be sent. OpenAM says any address back to it, unless it was told which are
+//! good; here only those that are of this service.
+
+use hyper::{Uri, header};
+
+use super::{Call, text_of};
+
+/// What the query says under this name, if it leads to this host, or to one that the cookie is for.
+pub(super) fn wanted<'c>(call: &'c Call<'_>, name: &str) -> Option<&'c str> {
+    let head = &call.head;
+    let host = head.uri.host().or_else(|| text_of(&head.headers, header::HOST.as_str()));
+    let url = call.query.get(name)?;
+    leads_to(url, host.map(without_port), &call.settings.cookie_domain).then_some(url)
+}
+
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(host, _)| host)
+}
+
+fn leads_to(url: &str, host: Option<&str>, domain: &str) -> bool {
+    // Browsers read a backslash as a slash, and leave out control characters.
+    if url
+        .contains(|character: char| character == '\\' || character.is_control() || character.is_whitespace())
+    {
+        return false;
+    }
+    if url.starts_with('/') {
+        return !url.starts_with("//");
+    }
+    let Ok(uri) = url.parse::<Uri>() else { return false };
+    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let is_plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    let Some(there) = uri.host().filter(|_| is_web && is_plain).map(str::to_ascii_lowercase) else {
+        return false;
+    };
+    let domain = domain.trim_start_matches('.').to_ascii_lowercase();
+    let is_of_domain = !domain.is_empty() && (there == domain || there.ends_with(&format!(".{domain}")));
+    is_of_domain || host.is_some_and(|host| host.eq_ignore_ascii_case(&there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_others_are_not_said_back() {
+        let good = [
+            "/app",
+            "/app?x=https://evil.example/",
+            "https://www.example.org/app",
+            "http://EXAMPLE.org:8080/",
+            "http://localhost:1/x",
+        ];
+        for url in good {
+            assert!(leads_to(url, Some("localhost"), "example.org"), "{url}");
+        }
+        let bad = [
+            "",
+            "app",
+            "//evil.example/",
+            "/\\evil.example/",
+            "/\t/evil.example/",
+            "https://evil.example/",
+            "https://evilexample.org/",
+            "https://example.org@evil.example/",
+            "https://example.org.evil.example/",
+            "javascript:alert(1)",
+            "ftp://example.org/",
+        ];
+        for url in bad {
+            assert!(!leads_to(url, Some("localhost"), "example.org"), "{url}");
+            assert!(!leads_to(url, None, ""), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_port_is_no_part_of_the_host() {
+        assert_eq!(without_port("a.example:8080"), "a.example");
+        assert_eq!(without_port("a.example"), "a.example");
+        assert_eq!(without_port("[::1]:80"), "[::1]");
+        assert_eq!(without_port("[::1]"), "[::1]");
+    }
+}
