@@ -4,7 +4,7 @@
 //! order are lines in order. The chain goes on from file to file. A last line that a crash has torn is cut off when the record is opened
 //! again, and a line says so.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,7 +130,7 @@ struct Writer {
 
 impl Writer {
     fn open(settings: AuditSettings) -> Result<Writer, IdentityError> {
-        fs::create_dir_all(&settings.path).map_err(failed)?;
+        private_folder().create(&settings.path).map_err(failed)?;
         let path = settings.path.join(CURRENT);
         let mut file = open_current(&path)?;
         let (bytes, torn) = cut_torn(&mut file)?;
@@ -278,9 +278,25 @@ impl Writer {
 }
 
 fn open_current(path: &Path) -> Result<File, IdentityError> {
-    let file = OpenOptions::new().read(true).create(true).append(true).open(path).map_err(failed)?;
+    let file = private(OpenOptions::new().read(true).create(true).append(true)).open(path).map_err(failed)?;
     user::lock(&file).map_err(|error| IdentityError::new(format!("another process writes it ({error})")))?;
     Ok(file)
+}
+
+/// For its owner's eyes only, when it is made: people type passwords where their names belong.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// The same for a directory.
+fn private_folder() -> DirBuilder {
+    let mut folder = DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder
 }
 
 fn failed(error: io::Error) -> IdentityError {
@@ -415,6 +431,23 @@ mod tests {
             assert_eq!(first_number(&folder.join(CURRENT)), Some(number));
         }
         assert_eq!(rotated(&folder).unwrap().len(), 2, "the others are removed");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// People type passwords where their names belong, and names are written down.
+    #[cfg(unix)]
+    #[test]
+    fn the_record_is_for_its_owners_eyes_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = std::env::temp_dir().join(format!("durward-audit-private-{}", std::process::id()));
+        let mut writer = writer(&folder, 0);
+        note(&mut writer);
+        note(&mut writer);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join(CURRENT))), (0o700, 0o600));
+        for full in rotated(&folder).unwrap() {
+            assert_eq!(mode(&full), 0o600);
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -36,6 +36,7 @@ mod listeners;
 #[cfg(feature = "nats")]
 pub mod nats;
 mod outcome;
+mod secret;
 mod service;
 mod settings;
 mod start;
@@ -50,6 +51,7 @@ pub use durward_identity as identity;
 pub use lanes::Lanes;
 pub use listeners::SessionNews;
 pub use outcome::{Administrator, Failed, Granted, Login, Refused, Who};
+pub use secret::read_secret;
 pub use service::{LoginRequest, Purpose, Service, Wanted};
 pub use settings::{SecondStepPolicy, ServiceSettings};
 pub use start::{Builder, Running};

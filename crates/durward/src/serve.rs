@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use durward_pdp::{Algorithm, IndexKind};
 use durward_server::{Clock, Server, Settings, StartError, start_log};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -56,7 +57,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let settings = arguments.settings()?;
     start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+    raise_open_files();
     in_runtime(|| Server::bind(settings, clock()).map_err(failure))
+}
+
+/// Lets the process open as many files as whoever runs it allows. Connections are files, and the usual 1024 are fewer than
+/// connections, journals and stores need together. Where that cannot be, it is as it was.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Time, for whatever needs it: the binary is where it comes from.

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
@@ -94,6 +95,8 @@ impl Directory {
         fs::create_dir_all(folder.join("policies"))?;
         fs::write(folder.join("policies/all.sapl"), "policy \"all\"\npermit\n")?;
         fs::write(folder.join("password"), "password\n")?;
+        // As it must be to be used.
+        fs::set_permissions(folder.join("password"), PermissionsExt::from_mode(0o600))?;
         let (config, logins) = (folder.join("durward.toml"), folder.join("people.jsonl"));
         let port = self.port;
         let settings = format!(

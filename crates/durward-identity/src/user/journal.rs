@@ -75,7 +75,12 @@ pub struct Journal {
     /// INVARIANT: up to here, the file holds whole entries and nothing else.
     length: u64,
     entries: usize,
+    /// What stands before that place, where others write the file as well.
+    mark: Option<Vec<u8>>,
 }
+
+/// How much of the end of what is known must be as it was, for the file to be the one that is known: more than a digest.
+const MARK_BYTES: u64 = 64;
 
 /// The directory that has the file's name. It is open for as long as the journal: a process that has run out of files to open can
 /// still wait for it.
@@ -137,8 +142,33 @@ impl Journal {
         may_begin: bool,
     ) -> Result<(Journal, Vec<Vec<u8>>), IdentityError> {
         let mut entries = Vec::new();
-        let journal = Journal::begin(path, open_file(path, may_begin)?, collecting(&mut entries))?;
+        let mut file = open_file(path, may_begin)?;
+        if !may_begin {
+            check_whole(&mut file).map_err(|error| error.of(path.display()))?;
+        }
+        let mut journal = Journal::begin(path, file, collecting(&mut entries))?;
+        journal.note_mark();
         Ok((journal, entries))
+    }
+
+    /// What stands at the end of what is known.
+    fn end(&self) -> io::Result<Vec<u8>> {
+        let mut end = Vec::new();
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(self.length.saturating_sub(MARK_BYTES)))?;
+        file.take(self.length.min(MARK_BYTES)).read_to_end(&mut end)?;
+        Ok(end)
+    }
+
+    /// Notes by what the file is known again.
+    fn note_mark(&mut self) {
+        // What cannot be read is not known again, and read anew.
+        self.mark = Some(self.end().unwrap_or_default());
+    }
+
+    /// Whether something else was written over what is known: by a copy that was put there, or a restored one.
+    fn is_overwritten(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| self.end().ok().as_ref() != Some(mark))
     }
 
     fn begin(
@@ -172,7 +202,7 @@ impl Journal {
         let mut folder = Folder::of(path).map_err(|error| failed("open the directory of", error))?;
         // Also of a file that was there: whoever made it, or put it there, may have ended before its name was on the disk.
         folder.sync().map_err(|error| failed("write the directory of", error))?;
-        Ok(Journal { path: path.to_owned(), file, folder, length, entries })
+        Ok(Journal { path: path.to_owned(), file, folder, length, entries, mark: None })
     }
 
     /// Where the first entry stands, for [`Journal::entries_from`].
@@ -207,7 +237,7 @@ impl Journal {
         length.is_ok_and(|length| length == self.length) && !self.is_replaced()
     }
 
-    /// Whether another file stands in its place, or none. While this one is open, its number is not given to another.
+    /// Whether another file stands in its place, or none, or something else in it. While this one is open, its number is not given to another.
     #[cfg(unix)]
     pub(super) fn is_replaced(&self) -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -215,7 +245,7 @@ impl Journal {
             metadata.ok().map(|metadata| (metadata.dev(), metadata.ino()))
         };
         let open = number(self.file.metadata());
-        open.is_none() || number(std::fs::metadata(&self.path)) != open
+        open.is_none() || number(std::fs::metadata(&self.path)) != open || self.is_overwritten()
     }
 
     /// Whether another file stands in its place, or it has changed, which cannot be told apart here.
@@ -232,6 +262,7 @@ impl Journal {
         self.file.set_len(length).map_err(|error| self.failed("write", &error))?;
         self.length = length;
         self.entries += count;
+        self.note_mark();
         Ok(entries)
     }
 
@@ -256,6 +287,9 @@ impl Journal {
             Ok(length) => {
                 self.length = length;
                 self.entries += entries.len();
+                if self.mark.is_some() {
+                    self.note_mark();
+                }
                 Ok(())
             }
             Err(error) => {
@@ -325,6 +359,9 @@ impl Journal {
         renamed.map_err(|error| self.failed("replace", &error))?;
         // From here on the old file has no name, whatever else goes wrong.
         (self.file, self.length, self.entries) = (file, length, entries);
+        if self.mark.is_some() {
+            self.note_mark();
+        }
         self.folder.is_behind = true;
         self.folder.sync().map_err(|error| self.failed("write the directory of", &error))
     }
@@ -470,6 +507,23 @@ fn read(
         let read = window.len() - rest.len();
         window.drain(..read);
     }
+}
+
+/// That a journal ends with an entry.
+///
+/// # Errors
+/// It does not, is damaged, or cannot be read.
+fn check_whole(file: &mut File) -> Result<(), IdentityError> {
+    let unreadable = |error: io::Error| IdentityError::new(format!("cannot be read: {error}"));
+    let length = file.metadata().map_err(unreadable)?.len();
+    let end = if length < Journal::START { 0 } else { read(file, Journal::START, |_| Ok(()))?.0 };
+    if end != length || length == 0 {
+        return failed(
+            "it is not whole: is it being copied? If not, `durward users list` cuts off what a crash has left",
+        );
+    }
+    file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+    Ok(())
 }
 
 /// Whether nothing but zeros is left.

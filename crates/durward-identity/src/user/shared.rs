@@ -67,15 +67,18 @@ impl Shared {
     /// Somebody keeps it locked, or it is gone or damaged.
     pub(super) fn hold(&mut self) -> Result<(Held, News), IdentityError> {
         let held = hold(&self.path)?;
-        if self.is_forgotten || self.journal.is_replaced() {
-            // A file that is gone is not begun anew: that would be a file without users.
-            let (journal, entries) = Journal::open_shared(&self.path, false)?;
-            self.journal = journal;
-            self.is_forgotten = false;
-            return Ok((held, News::All(entries)));
+        if !self.is_forgotten && !self.journal.is_replaced() {
+            // What follows may go with something else than what is known: then all is read anew.
+            if let Ok(more) = self.journal.read_more() {
+                return Ok((held, News::More(more)));
+            }
         }
-        let more = self.journal.read_more()?;
-        Ok((held, News::More(more)))
+        self.is_forgotten = true;
+        // A file that is gone is not begun anew: that would be a file without users.
+        let (journal, entries) = Journal::open_shared(&self.path, false)?;
+        self.journal = journal;
+        self.is_forgotten = false;
+        Ok((held, News::All(entries)))
     }
 
     /// The journal, for whoever holds the lock.
@@ -172,6 +175,41 @@ mod tests {
         assert!(other.is_behind());
         assert_eq!(append(&mut other, "more"), News::All(entries(&["other"])));
         assert_eq!(one.hold().unwrap().1, News::More(entries(&["more"])));
+    }
+
+    /// `cp other/users users`, as one brings a file from another node or from a backup.
+    #[test]
+    fn a_journal_that_was_copied_over_is_read_from_its_beginning_and_not_damaged() {
+        let folder = Folder::new("copied");
+        let (path, other) = (folder.0.join("users"), folder.0.join("other"));
+        let (mut written, _) = Shared::open(&other).unwrap();
+        let mut whole = Vec::new();
+        for text in ["one", "another one", "and one that is longer than all that stood there before it"] {
+            append(&mut written, text);
+            whole.push((std::fs::read(&other).unwrap(), written.hold().unwrap().1));
+        }
+        for (copy, _) in &whole {
+            let (mut known, _) = Shared::open(&path).unwrap();
+            append(&mut known, "what is known here");
+            append(&mut known, "and more of it");
+            std::fs::write(&path, copy).unwrap();
+            assert!(known.is_behind());
+            let (_, copied) = Shared::open(&path).unwrap();
+            assert_eq!(append(&mut known, "last"), News::All(copied));
+            assert!(std::fs::read(&path).unwrap().starts_with(copy));
+            std::fs::remove_file(&path).unwrap();
+        }
+        // While it is being copied, it is not taken for one without users.
+        let (mut known, _) = Shared::open(&path).unwrap();
+        append(&mut known, "known");
+        for cut in [0, 3, whole[2].0.len() - 5] {
+            std::fs::write(&path, &whole[2].0[..cut]).unwrap();
+            assert!(known.hold().unwrap_err().to_string().contains("being copied"), "{cut}");
+            assert!(known.is_behind());
+            assert_eq!(std::fs::read(&path).unwrap().len(), cut, "nothing is cut off meanwhile");
+        }
+        std::fs::write(&path, &whole[0].0).unwrap();
+        assert_eq!(known.hold().unwrap().1, News::All(entries(&["one"])));
     }
 
     #[test]

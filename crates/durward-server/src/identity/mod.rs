@@ -10,7 +10,7 @@ use durward_session::identity::{Entropy, IdentityError, Moment, SystemEntropy, h
 use durward_session::ldap::LdapDirectory;
 use durward_session::nats::{Nats, Retention};
 use durward_session::store::journal::Journal;
-use durward_session::{AuditSettings, Builder, Embedded, Running, Service, ServiceSettings};
+use durward_session::{AuditSettings, Builder, Embedded, Running, Service, ServiceSettings, read_secret};
 
 use crate::Clock;
 use crate::settings::{IdentitySettings, SessionMode};
@@ -89,7 +89,7 @@ fn moments(clock: &Clock) -> durward_session::Clock {
 /// The secret in the file that is named, or in `data`, where one is made if there is none.
 fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, IdentityError> {
     if let Some(path) = &settings.cluster_key_path {
-        return read_secret(path).map(Some);
+        return read_cluster_key(path).map(Some);
     }
     let Some(data) = &settings.data else { return Ok(None) };
     make_folder(data)?;
@@ -107,7 +107,7 @@ fn cluster_secret(settings: &IdentitySettings) -> Result<Option<[u8; 32]>, Ident
             IdentityError::new(format!("cannot write a key in `{}`: {error}", data.display()))
         })?;
     }
-    read_secret(&path).map(Some)
+    read_cluster_key(&path).map(Some)
 }
 
 /// Makes the directory of `identity.data` where there is none.
@@ -116,16 +116,17 @@ fn make_folder(data: &Path) -> Result<(), IdentityError> {
         .map_err(|error| IdentityError::new(format!("cannot make `{}`: {error}", data.display())))
 }
 
-fn read_secret(path: &Path) -> Result<[u8; 32], IdentityError> {
-    let wrong = |why: String| IdentityError::new(format!("the cluster key `{}` {why}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+fn read_cluster_key(path: &Path) -> Result<[u8; 32], IdentityError> {
+    let text = read_secret(path).map_err(|error| error.of("the cluster key"))?;
     let digits = text.trim();
     let is_secret = digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut secret = [0; 32];
     for (at, byte) in secret.iter_mut().enumerate() {
         let digits = digits.get(2 * at..2 * at + 2).filter(|_| is_secret);
         let read = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        *byte = read.ok_or_else(|| wrong("is not 64 hexadecimal digits".to_owned()))?;
+        *byte = read.ok_or_else(|| {
+            IdentityError::new(format!("the cluster key `{}` is not 64 hexadecimal digits", path.display()))
+        })?;
     }
     Ok(secret)
 }

@@ -39,6 +39,7 @@ pub use self::settings::{
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
 use crate::directory::{Answering, DirectoryFault, UserDirectory};
+use crate::secret::read_secret;
 
 /// How many referrals of one answer are followed.
 const REFERRALS_MAX: usize = 4;
@@ -48,9 +49,6 @@ const GROUPS_MAX: usize = 1000;
 
 /// When to come again when too many ask.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// A file with a password is no longer than that.
-const SECRET_BYTES_MAX: u64 = 4096;
 
 /// Users in an LDAP directory.
 pub struct LdapDirectory(Arc<Inner>);
@@ -77,7 +75,7 @@ impl LdapDirectory {
     pub fn new(settings: LdapSettings) -> Result<LdapDirectory, IdentityError> {
         settings.check()?;
         let search_as = match &settings.search_as {
-            Some((dn, path)) => Some((dn.clone(), secret(path)?)),
+            Some((dn, path)) => Some((dn.clone(), read_secret(path)?)),
             None => None,
         };
         let connector = Connector::new(&settings)?;
@@ -273,18 +271,6 @@ impl Inner {
 
 fn failed(message: &str) -> DirectoryFault {
     DirectoryFault::Failed(IdentityError::new(message))
-}
-
-/// What a file holds, without the end of its last line.
-fn secret(path: &std::path::Path) -> Result<String, IdentityError> {
-    let failed = |message: String| IdentityError::new(message).of(path.display());
-    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if length > SECRET_BYTES_MAX {
-        return Err(failed(format!("is longer than {SECRET_BYTES_MAX} bytes")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let text = text.trim_end_matches(['\r', '\n']);
-    if text.is_empty() { Err(failed("is empty".to_owned())) } else { Ok(text.to_owned()) }
 }
 
 impl fmt::Debug for LdapDirectory {

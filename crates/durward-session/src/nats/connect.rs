@@ -10,10 +10,8 @@ use durward_identity::IdentityError;
 use tokio::sync::watch;
 
 use super::settings::{NatsLogin, NatsSettings};
+use crate::secret::read_secret;
 use crate::store::NodeLink;
-
-/// A file with a password, a token or credentials is no longer than that.
-const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// What is looked at of a file with certificates.
 const PEM_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -52,10 +50,10 @@ impl Options {
             NatsLogin::Nobody => options,
             NatsLogin::Credentials(path) => options
                 // Its last line must end, or it is not found.
-                .credentials(&(secret(path)? + "\n"))
+                .credentials(&(read_secret(path)? + "\n"))
                 .map_err(|error| IdentityError::new(error.to_string()).of(path.display()))?,
-            NatsLogin::Password(user, path) => options.user_and_password(user.clone(), secret(path)?),
-            NatsLogin::Token(path) => options.token(secret(path)?),
+            NatsLogin::Password(user, path) => options.user_and_password(user.clone(), read_secret(path)?),
+            NatsLogin::Token(path) => options.token(read_secret(path)?),
         };
         let is_tls = settings.tls || settings.servers.iter().any(|server| server.starts_with("tls://"));
         options = options.require_tls(is_tls);
@@ -155,18 +153,6 @@ fn pem(path: &Path) -> Result<(), IdentityError> {
         return Ok(());
     }
     Err(failed("holds neither certificates nor a key in PEM".to_owned()))
-}
-
-/// What a file holds, without the end of its last line.
-fn secret(path: &Path) -> Result<String, IdentityError> {
-    let failed = |message: String| IdentityError::new(message).of(path.display());
-    let length = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if length > SECRET_BYTES_MAX {
-        return Err(failed(format!("is longer than {SECRET_BYTES_MAX} bytes")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let text = text.trim_end_matches(['\r', '\n']);
-    if text.is_empty() { Err(failed("is empty".to_owned())) } else { Ok(text.to_owned()) }
 }
 
 #[cfg(test)]

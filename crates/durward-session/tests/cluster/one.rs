@@ -1,6 +1,7 @@
 //! A store of one server: what is refused, and how it is reached.
 
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_nats::jetstream::stream::Config;
@@ -115,6 +116,11 @@ impl Drop for Folder {
     }
 }
 
+fn write_secret(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 #[tokio::test]
 async fn the_store_is_reached_under_tls_with_a_password_from_a_file() {
     let _turn = turn().await;
@@ -133,7 +139,7 @@ async fn the_store_is_reached_under_tls_with_a_password_from_a_file() {
     let Some(servers) = Servers::start_one("tls", &more).await else { return };
     let addresses = servers.addresses().iter().map(|it| it.replace("nats://", "tls://")).collect();
     let password = folder.0.join("password");
-    std::fs::write(&password, "s3cret\n").unwrap();
+    write_secret(&password, "s3cret\n");
     let good = Plan {
         ca_file: Some(folder.0.join("ca.pem")),
         login: NatsLogin::Password("durward".to_owned(), password),
@@ -141,7 +147,7 @@ async fn the_store_is_reached_under_tls_with_a_password_from_a_file() {
     };
     good.ready().await.login().await;
     let wrong = folder.0.join("wrong");
-    std::fs::write(&wrong, "other\n").unwrap();
+    write_secret(&wrong, "other\n");
     let stranger = Plan { login: NatsLogin::Password("durward".to_owned(), wrong), ..good.clone() }.start();
     let distrustful = Plan { ca_file: None, ..good.clone() }.start();
     sleep(Duration::from_secs(1)).await;

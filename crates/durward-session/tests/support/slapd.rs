@@ -1,6 +1,7 @@
 //! A real OpenLDAP server, with its files in a folder that goes with it.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -167,7 +168,9 @@ impl Slapd {
         std::fs::create_dir_all(folder.0.join("data")).unwrap();
         certificates::authority(&folder.0);
         certificates::certificate(&folder.0, "own", "DNS:localhost");
-        std::fs::write(folder.0.join("password"), "secret\n").unwrap();
+        let password = folder.0.join("password");
+        std::fs::write(&password, "secret\n").unwrap();
+        std::fs::set_permissions(&password, PermissionsExt::from_mode(0o600)).unwrap();
         let path = folder.0.display();
         let config = format!(
             "include /etc/ldap/schema/core.schema\ninclude /etc/ldap/schema/cosine.schema\n\

@@ -27,7 +27,19 @@ impl Drop for Running {
 impl Running {
     /// Starts a command that says on standard output or error where it listens; `mark` stands before the address.
     pub(crate) fn start(arguments: &[&str], mark: &str) -> Running {
-        let mut command = command(arguments);
+        Running::of(command(arguments), mark)
+    }
+
+    /// The same by a shell, which has the command and its arguments as `$0` and `$@`.
+    fn start_by(script: &str, arguments: &[&str], mark: &str) -> Running {
+        let direct = command(arguments);
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).arg(direct.get_program()).args(direct.get_args());
+        direct.get_current_dir().map(|folder| shell.current_dir(folder));
+        Running::of(shell, mark)
+    }
+
+    fn of(mut command: Command, mark: &str) -> Running {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let output: Box<dyn Read> = match mark {
@@ -109,6 +121,20 @@ fn a_server_answers_and_ends_when_told() {
     let request = std::fs::read_to_string(data("hospital/example-request.xml")).unwrap();
     let answer = running.post("application/xacml+xml", &request);
     assert!(answer.contains("<Decision>Permit</Decision>"), "{answer}");
+    assert_eq!(running.end(), Some(0));
+}
+
+/// A server that takes a thousand connections ran out of files with the usual limit of 1024.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_may_open_as_many_files_as_it_is_allowed() {
+    let arguments = ["serve", "--policies", "hospital", "--listen", "127.0.0.1:0"];
+    let running =
+        Running::start_by("ulimit -Sn 200; ulimit -Hn 300; exec \"$0\" \"$@\"", &arguments, "address=");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", running.child.id())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<&str> = files.split_whitespace().filter(|word| word.parse::<u64>().is_ok()).collect();
+    assert_eq!(numbers, ["300", "300"]);
     assert_eq!(running.end(), Some(0));
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -62,6 +63,12 @@ pub(crate) fn write_users(path: &Path) {
     directory.import((0..USERS).map(account).collect()).unwrap();
 }
 
+/// A file that only its owner may read.
+pub(crate) fn write_secret(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 impl Node {
     /// One that is not started yet. `identity` are the settings from `[identity]` on, without that line; files lie beside them.
     pub(crate) fn new(name: &str, identity: &str) -> Node {
@@ -84,7 +91,7 @@ impl Node {
         );
         let node = Node::new(name, &settings);
         write_users(&node.path("users"));
-        fs::write(node.path("cluster.key"), "07".repeat(32)).unwrap();
+        write_secret(&node.path("cluster.key"), &"07".repeat(32));
         node
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::caller::Said;
 use crate::nats_servers::Servers;
-use crate::node::{Folder, Node};
+use crate::node::{Folder, Node, write_secret};
 use crate::{certificates, turn};
 
 const ONE: &str = "replicas = 1\n";
@@ -79,7 +79,7 @@ impl Party {
             user.jwt,
             user.keys.seed().unwrap()
         );
-        fs::write(file, text).unwrap();
+        write_secret(file, &text);
     }
 }
 
@@ -106,7 +106,7 @@ async fn credentials_open_the_store_and_those_of_strangers_do_not() {
     is_turned_away(&stranger, "authorization violation").await;
 
     let torn = node("credentials-torn");
-    fs::write(torn.path("node.creds"), "-----BEGIN NATS USER JWT-----\n").unwrap();
+    write_secret(&torn.path("node.creds"), "-----BEGIN NATS USER JWT-----\n");
     let said = start_fails(&torn);
     assert!(said.contains("node.creds"), "{said}");
     let missing = start_fails(&node("credentials-missing"));

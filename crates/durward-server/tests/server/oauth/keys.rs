@@ -63,6 +63,8 @@ fn nodes_with_one_secret_sign_with_the_same_keys() {
     let start = |secret: &str| {
         let directory = Directory::new();
         directory.write("cluster.key", &secret.repeat(64));
+        let owners = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(directory.path("cluster.key"), owners).unwrap();
         let oauth = "algorithms = ['EdDSA', 'ES256']\nkey_period_s = 864000";
         World::start(directory, oauth, &clients(), Arc::clone(&later)).unwrap()
     };

@@ -1,8 +1,9 @@
 //! The nodes that are measured: those that run, or some that are started, with people who can log in.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +137,12 @@ impl Place {
             let started = Started::start(arguments.cores, HTTP_MARK, |folder| {
                 fs::create_dir_all(folder.join("policies"))?;
                 fs::write(folder.join("policies/all.sapl"), "policy \"all\"\npermit\n")?;
-                fs::write(folder.join("cluster.key"), &secret)?;
+                let key = OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(folder.join("cluster.key"));
+                key?.write_all(secret.as_bytes())?;
                 let directory = Directory::open(&folder.join("users"), hash.costs(), Arc::new(SystemEntropy));
                 let imported = directory.map_err(failed)?.import(accounts.clone());
                 imported.map_err(|error| Failure::new(error.to_string()))?;
