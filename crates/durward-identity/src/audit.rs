@@ -28,7 +28,7 @@ const NAME_BYTES_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 1024;
 
 /// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Somebody logged in.
@@ -96,12 +96,41 @@ pub struct AuditEvent {
     /// What else there is to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// That this happened so often, beside what has lines of its own. Without it, the line is about one time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
 }
 
 impl AuditEvent {
     /// An event about nobody in particular.
     pub const fn new(kind: Kind) -> AuditEvent {
-        AuditEvent { kind, realm: None, user: None, session: None, address: None, by: None, detail: None }
+        AuditEvent {
+            kind,
+            realm: None,
+            user: None,
+            session: None,
+            address: None,
+            by: None,
+            detail: None,
+            more: None,
+        }
+    }
+
+    /// This and one more of its kind, from the same place: what they have in common, and how many they are.
+    #[must_use]
+    pub fn and(self, other: &AuditEvent) -> AuditEvent {
+        let common =
+            |own: Option<String>, other: &Option<String>| own.filter(|own| Some(own) == other.as_ref());
+        AuditEvent {
+            kind: self.kind,
+            realm: common(self.realm, &other.realm),
+            user: common(self.user, &other.user),
+            session: common(self.session, &other.session),
+            address: self.address,
+            by: common(self.by, &other.by),
+            detail: common(self.detail, &other.detail),
+            more: Some(self.more.unwrap_or(1).saturating_add(other.more.unwrap_or(1))),
+        }
     }
 
     /// Says whom it is about.

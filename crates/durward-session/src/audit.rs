@@ -6,6 +6,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -18,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use crate::counters::{Counter, Counters};
+use crate::turned_away::TurnedAway;
 
 /// How many events may wait for the disk.
 const EVENTS_MAX: usize = 8192;
@@ -66,6 +68,7 @@ pub struct AuditLog {
 #[derive(Debug)]
 enum Entry {
     Event(Moment, Box<AuditEvent>),
+    TurnedAway(Moment, IpAddr, Box<AuditEvent>),
     Close(oneshot::Sender<()>),
 }
 
@@ -96,7 +99,16 @@ impl AuditLog {
 
     /// Notes an event, and waits for room where there is none: whoever floods the record waits for it.
     pub async fn record(&self, at: Moment, event: AuditEvent) {
-        if self.events.send(Entry::Event(at, Box::new(event))).await.is_err() {
+        self.send(Entry::Event(at, Box::new(event))).await;
+    }
+
+    /// Notes that somebody was turned away before anything of his was looked at: by a line, or as one of a number in a line to come.
+    pub async fn record_turned_away(&self, at: Moment, address: IpAddr, event: AuditEvent) {
+        self.send(Entry::TurnedAway(at, address, Box::new(event))).await;
+    }
+
+    async fn send(&self, entry: Entry) {
+        if self.events.send(entry).await.is_err() {
             self.counters.count(Counter::AuditLost);
         }
     }
@@ -126,6 +138,7 @@ struct Writer {
     is_dirty: bool,
     /// Whether the next file could not be begun; the one that is full is written to.
     is_stuck: bool,
+    turned_away: TurnedAway,
 }
 
 impl Writer {
@@ -145,7 +158,8 @@ impl Writer {
                 "the audit record ended with a line that was not whole; it was cut off"
             );
         }
-        Ok(Writer { settings, file, bytes, chain, is_dirty: false, is_stuck: false })
+        let turned_away = TurnedAway::default();
+        Ok(Writer { settings, file, bytes, chain, is_dirty: false, is_stuck: false, turned_away })
     }
 
     /// Writes what comes, on a thread of its own, which may block.
@@ -156,17 +170,28 @@ impl Writer {
             let due = synced + SYNC_EVERY;
             // The last lines of a while go to the disk as well when no other follows.
             let is_waited_for = self.is_dirty && self.settings.sync == AuditSync::EverySecond;
+            let ends = self.turned_away.ends();
             tokio::select! {
                 biased;
                 () = sleep_until(due), if is_waited_for => {}
+                () = sleep_until(ends.unwrap_or(due)), if ends.is_some() => {}
                 count = queue.recv_many(&mut batch, BATCH) => if count == 0 {
                     break;
                 },
             }
+            if ends.is_some_and(|ends| Instant::now() >= ends) {
+                self.write_turned_away(counters);
+            }
             for entry in batch.drain(..) {
                 match entry {
                     Entry::Event(at, event) => self.write_or_count(at, *event, counters),
+                    Entry::TurnedAway(at, address, event) => {
+                        if let Some(event) = self.turned_away.count(Instant::now(), at, address, *event) {
+                            self.write_or_count(at, event, counters);
+                        }
+                    }
                     Entry::Close(done) => {
+                        self.write_turned_away(counters);
                         self.sync_and_count(counters);
                         drop(self);
                         // Whoever waited may have gone.
@@ -185,7 +210,16 @@ impl Writer {
                 synced = Instant::now();
             }
         }
+        self.write_turned_away(counters);
         self.sync_and_count(counters);
+    }
+
+    /// Writes how many were turned away beside those that are lines.
+    fn write_turned_away(&mut self, counters: &Counters) {
+        let lines: Vec<(Moment, AuditEvent)> = self.turned_away.end().collect();
+        for (at, event) in lines {
+            self.write_or_count(at, event, counters);
+        }
     }
 
     fn write_or_count(&mut self, at: Moment, event: AuditEvent, counters: &Counters) {

@@ -68,6 +68,12 @@ pub trait UserDirectory: Send + Sync {
         None
     }
 
+    /// Whether a name in one realm is another user than the same name in another realm. Where it is not, the realms are ways to
+    /// the same passwords, and failures are counted for all of them together; so they are where a directory does not say.
+    fn tells_realms_apart(&self) -> bool {
+        false
+    }
+
     /// How many wait and how many are being served, for metrics.
     fn load(&self) -> (usize, usize) {
         (0, 0)
@@ -134,6 +140,11 @@ impl UserDirectory for Embedded {
 
     fn store(&self) -> Option<Arc<dyn UserStore>> {
         Some(Arc::clone(&self.store))
+    }
+
+    /// Each of its users is of one realm.
+    fn tells_realms_apart(&self) -> bool {
+        true
     }
 
     fn load(&self) -> (usize, usize) {

@@ -41,6 +41,7 @@ mod service;
 mod settings;
 mod start;
 pub mod store;
+mod turned_away;
 
 use std::sync::Arc;
 

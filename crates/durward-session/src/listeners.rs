@@ -108,8 +108,8 @@ pub struct SessionNews {
 }
 
 impl SessionNews {
-    /// Waits until the session may have ended, or its level, its properties or what is known of its user may have changed: look at
-    /// it again. `false` when the node has stopped, and there will be no news.
+    /// Waits until the session may have ended, or it or what is known of its user may have changed: look at it again. `false` when the
+    /// node has stopped, and there will be no news.
     pub async fn next(&mut self) -> bool {
         if !self.listeners.is_over.load(Ordering::SeqCst) {
             self.bell.notified().await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::account::{Account, SecondStep};
+use super::account::{Account, SecondStep, root};
 use super::password::StoredPassword;
 use crate::session::User;
 use crate::{IdentityError, Moment};
@@ -14,8 +14,8 @@ use crate::{IdentityError, Moment};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportLine {
-    /// The realm; the root realm where none is named.
-    #[serde(default = "super::account::root")]
+    /// The realm; the root realm, `/`, where none is said.
+    #[serde(default = "root")]
     pub realm: String,
     /// The name in the realm.
     pub subject: String,

@@ -88,7 +88,7 @@ pub struct LdapUserSettings {
     pub connect_time_ms_max: u64,
     /// How long an answer may take. Default: 3 seconds.
     pub answer_time_ms_max: u64,
-    /// How many connections there may be for searching, and as many for passwords. Default: 16.
+    /// How many connections there may be for the searches of logins, as many for their passwords, and as many for what is asked about sessions. Default: 16.
     pub connections_max: usize,
     /// How long a server that failed is asked last. Default: 30 seconds.
     pub rest_s: u64,

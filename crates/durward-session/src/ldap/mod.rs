@@ -1,7 +1,8 @@
 //! Users in an LDAP directory: OpenLDAP, OpenDJ, Active Directory.
 //!
 //! A login is a search and a bind. The search finds the one entry that has the typed name in one of the login attributes; the bind
-//! asks the directory whether the password is that entry's. What the entry holds becomes the account.
+//! asks the directory whether the password is that entry's. What the entry holds becomes the account, with the groups, which are looked for
+//! after the bind: whoever does not have the password learns nothing by how long that takes, or that it fails, and costs no search for it.
 //!
 //! # What is not believed
 //!
@@ -9,8 +10,10 @@
 //! - An empty password: a directory takes a bind without one for "nobody in particular", and says yes (RFC 4513, 5.1.2). So does a
 //!   password with a zero byte, where a server in C may see the end.
 //! - More than one entry: nobody gets in.
-//! - An entry that is not below the base, or does not have the name that was typed: a directory that answers another
-//!   question than was asked is not asked for anybody's password.
+//! - An entry that is not below the base: a directory that answers another question than was asked is not asked for anybody's
+//!   password.
+//! - An entry that has another name than was typed: directories take more names for one than are counted as one (full width, accents),
+//!   and each such name would be a further guess. It is nobody's.
 //! - Groups elsewhere than below the groups' base, whatever they are called.
 //! - Answers without an end: a server that sends more than a MiB for one is hung up on.
 //! - Referrals: see [`LdapReferrals`].
@@ -20,6 +23,7 @@ mod connect;
 mod dn;
 mod entry;
 mod pool;
+mod seldom;
 mod settings;
 
 use std::fmt;
@@ -33,7 +37,8 @@ use ldap3::{Scope, SearchEntry};
 
 use self::connect::{Connector, Question, Reply};
 use self::entry::{Wanted, filter_of_name};
-use self::pool::{NoAnswer, Pool};
+use self::pool::{For, NoAnswer, Pool};
+use self::seldom::Seldom;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
@@ -58,13 +63,14 @@ struct Inner {
     pool: Pool,
     /// The name of an entry that is not there, for the time that a bind takes.
     nobody: String,
+    of_several: Seldom,
+    of_other_names: Seldom,
 }
 
 /// An entry of a user, and the server that it was found at where that is not just any.
 struct Found {
-    dn: String,
+    entry: SearchEntry,
     server: Option<usize>,
-    account: Account,
 }
 
 impl LdapDirectory {
@@ -85,7 +91,13 @@ impl LdapDirectory {
         let mut name = [0; 8];
         SystemEntropy.fill(&mut name)?;
         let nobody = format!("cn=nobody-{:016x},{}", u64::from_be_bytes(name), settings.base);
-        Ok(LdapDirectory(Arc::new(Inner { settings, pool, nobody })))
+        Ok(LdapDirectory(Arc::new(Inner {
+            settings,
+            pool,
+            nobody,
+            of_several: Seldom::default(),
+            of_other_names: Seldom::default(),
+        })))
     }
 }
 
@@ -98,7 +110,12 @@ impl UserDirectory for LdapDirectory {
 
     fn account<'a>(&'a self, user: &'a User) -> Answering<'a, Option<Account>> {
         let (inner, user) = (Arc::clone(&self.0), user.clone());
-        contained(async move { Ok(inner.find(&user).await?.map(|found| found.account)) })
+        contained(async move {
+            match inner.find(For::Session, &user).await? {
+                Some(found) => Ok(Some(inner.account(For::Session, &user, &found).await?)),
+                None => Ok(None),
+            }
+        })
     }
 
     /// Directories have no second steps.
@@ -140,22 +157,23 @@ impl Inner {
         if password.is_empty() || password.contains('\0') {
             return Ok(Checked::Wrong(Why::Password));
         }
-        let Some(Found { dn, server, account }) = self.find(user).await? else {
+        let Some(found) = self.find(For::Login, user).await? else {
             let nobody = Question::Bind { dn: self.nobody.clone(), password };
-            self.pool.ask(&nobody, None).await?;
+            self.pool.ask(For::Login, &nobody, None).await?;
             return Ok(Checked::Wrong(Why::UnknownUser));
         };
-        let mut reply =
-            self.pool.ask(&Question::Bind { dn: dn.clone(), password: password.clone() }, server).await?;
+        let dn = found.entry.dn.clone();
+        let question = Question::Bind { dn: dn.clone(), password: password.clone() };
+        let mut reply = self.pool.ask(For::Login, &question, found.server).await?;
         if let Reply::Elsewhere(urls) = &reply {
             let Some((server, other)) = self.servers_of(urls).into_iter().next() else {
                 return Err(failed("the directory refers to servers that are not asked: see `referrals`"));
             };
             let dn = other.unwrap_or(dn);
-            reply = self.pool.ask(&Question::Bind { dn, password }, Some(server)).await?;
+            reply = self.pool.ask(For::Login, &Question::Bind { dn, password }, Some(server)).await?;
         }
         match reply {
-            Reply::Bound => Ok(Checked::Right(Box::new(account))),
+            Reply::Bound => Ok(Checked::Right(Box::new(self.account(For::Login, user, &found).await?))),
             Reply::WrongPassword => Ok(Checked::Wrong(Why::Password)),
             Reply::NotAllowed => Ok(Checked::Wrong(Why::Disabled)),
             Reply::Elsewhere(_) | Reply::Found { .. } => Err(failed("the directory refers in a circle")),
@@ -163,7 +181,7 @@ impl Inner {
     }
 
     /// The one entry of a user.
-    async fn find(&self, user: &User) -> Result<Option<Found>, DirectoryFault> {
+    async fn find(&self, whom: For, user: &User) -> Result<Option<Found>, DirectoryFault> {
         let LdapSettings { base, scope, user_filter, login_attributes, .. } = &self.settings;
         let wanted = Wanted::of(&self.settings);
         let filter = filter_of_name(user_filter, login_attributes, user.subject());
@@ -174,37 +192,56 @@ impl Inner {
             attributes: wanted.attributes(),
             entries_max: 1,
         };
-        let (entries, are_all) = self.search(&question, base).await?;
+        let (entries, are_all) = self.search(whom, &question, base).await?;
         let mut entries = entries.into_iter();
         let Some((entry, server, base)) = entries.next() else { return Ok(None) };
         if !are_all || entries.next().is_some() {
-            tracing::warn!(
-                "several entries of the directory have the same login name: nobody gets in with it"
-            );
+            if self.of_several.is_due() {
+                tracing::warn!(
+                    "several entries of the directory have the same login name: nobody gets in with it"
+                );
+            }
             return Ok(None);
         }
-        if !dn::is_below(&entry.dn, &base) || !wanted.has_name(&entry, user.subject()) {
+        if !dn::is_below(&entry.dn, &base) {
             return Err(failed("the directory answers with an entry that was not asked for"));
         }
-        let mut account = wanted.account(user, &entry).map_err(DirectoryFault::Failed)?;
-        account.groups = self.groups(&wanted, &entry, &account, server).await?;
-        Ok(Some(Found { dn: entry.dn, server, account }))
+        if !wanted.has_name(&entry, user.subject()) {
+            if self.of_other_names.is_due() {
+                tracing::warn!(
+                    entry = %entry.dn.escape_default(),
+                    "the directory answers with an entry whose name is another than was typed: nobody gets in with that"
+                );
+            }
+            return Ok(None);
+        }
+        Ok(Some(Found { entry, server }))
+    }
+
+    /// What an entry comes to, with its groups.
+    async fn account(&self, whom: For, user: &User, found: &Found) -> Result<Account, DirectoryFault> {
+        let wanted = Wanted::of(&self.settings);
+        let mut account = wanted.account(user, &found.entry).map_err(DirectoryFault::Failed)?;
+        account.groups = self.groups(whom, &wanted, found, &account).await?;
+        Ok(account)
     }
 
     /// Entries with the server they are of, where they were referred to, and the base that they must be below.
     async fn search(
         &self,
+        whom: For,
         question: &(impl Fn(&str) -> Question + Sync),
         base: &str,
     ) -> Result<(Vec<(SearchEntry, Option<usize>, String)>, bool), DirectoryFault> {
-        let Reply::Found { entries, mut are_all, referrals } = self.pool.ask(&question(base), None).await?
+        let Reply::Found { entries, mut are_all, referrals } =
+            self.pool.ask(whom, &question(base), None).await?
         else {
             return Err(failed("the directory answers another question"));
         };
         let mut found: Vec<_> = entries.into_iter().map(|entry| (entry, None, base.to_owned())).collect();
         for (server, other) in self.servers_of(&referrals) {
             let base = other.unwrap_or_else(|| base.to_owned());
-            let reply = self.pool.ask(&question(&base), Some(server)).await?;
+            let reply = self.pool.ask(whom, &question(&base), Some(server)).await?;
             if let Reply::Found { entries, are_all: are_all_there, .. } = reply {
                 are_all &= are_all_there;
                 found.extend(entries.into_iter().map(|entry| (entry, Some(server), base.clone())));
@@ -229,10 +266,10 @@ impl Inner {
 
     async fn groups(
         &self,
+        whom: For,
         wanted: &Wanted<'_>,
-        entry: &SearchEntry,
+        Found { entry, server }: &Found,
         account: &Account,
-        server: Option<usize>,
     ) -> Result<Vec<String>, DirectoryFault> {
         let Some(groups) = &self.settings.groups else { return Ok(Vec::new()) };
         let (filter, name_attribute) = match &groups.membership {
@@ -254,7 +291,7 @@ impl Inner {
             attributes: vec![name_attribute.clone()],
             entries_max: GROUPS_MAX,
         };
-        match self.pool.ask(&question, server).await? {
+        match self.pool.ask(whom, &question, *server).await? {
             Reply::Found { entries, are_all: true, .. } => {
                 let below = entries.iter().filter(|entry| dn::is_below(&entry.dn, &groups.base));
                 Ok(below.flat_map(|entry| entry::values(entry, name_attribute)).collect())

@@ -1,7 +1,8 @@
 //! Connections that are kept, and servers in the place of one that fails.
 //!
 //! Searching and checking passwords have connections of their own: a connection is whoever was bound last, and a search must never
-//! be made as the user who tried to log in.
+//! be made as the user who tried to log in. So has looking up who has a session already: anybody may try to log in, and however many
+//! do, decisions must not wait for them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,15 @@ const UNUSED_MAX: Duration = Duration::from_secs(30);
 
 /// For each connection, so many may wait.
 const WAITING_PER_CONNECTION: usize = 8;
+
+/// For whom something is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum For {
+    /// Somebody who tries to log in.
+    Login,
+    /// Somebody who has logged in before.
+    Session,
+}
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +64,7 @@ pub(super) struct Pool {
     servers: Vec<Server>,
     search_as: Option<(String, String)>,
     searching: Lane,
+    looking_up: Lane,
     checking: Lane,
     connections_max: usize,
     patience: Duration,
@@ -103,6 +114,7 @@ impl Pool {
             servers: addresses.into_iter().map(server).collect(),
             search_as,
             searching: Lane::new(connections_max),
+            looking_up: Lane::new(connections_max),
             checking: Lane::new(connections_max),
             connections_max,
             patience,
@@ -110,7 +122,7 @@ impl Pool {
         }
     }
 
-    /// How many wait and how many are being served.
+    /// How many logins wait and how many are being served.
     pub(super) fn load(&self) -> (usize, usize) {
         let of = |lane: &Lane| {
             let all = self.connections_max.saturating_mul(1 + WAITING_PER_CONNECTION);
@@ -128,10 +140,16 @@ impl Pool {
     }
 
     /// Puts a question to the first server that answers; or to one alone.
-    pub(super) async fn ask(&self, question: &Question, only: Option<usize>) -> Result<Reply, NoAnswer> {
-        let lane = match question {
-            Question::Search { .. } => &self.searching,
-            Question::Bind { .. } => &self.checking,
+    pub(super) async fn ask(
+        &self,
+        whom: For,
+        question: &Question,
+        only: Option<usize>,
+    ) -> Result<Reply, NoAnswer> {
+        let lane = match (question, whom) {
+            (Question::Search { .. }, For::Login) => &self.searching,
+            (Question::Search { .. }, For::Session) => &self.looking_up,
+            (Question::Bind { .. }, For::Login | For::Session) => &self.checking,
         };
         let Some(_inside) = lane.enter(self.patience).await else { return Err(NoAnswer::Busy) };
         let mut faults = Vec::new();

@@ -49,7 +49,8 @@ pub struct LdapSettings {
     pub connect_within: Duration,
     /// How long one answer may take. Default: 3 seconds.
     pub answer_within: Duration,
-    /// How many connections there may be for searching, and as many for checking passwords. Default: 16.
+    /// How many connections there may be for the searches of logins, as many for their passwords, and as many
+    /// for what is asked about sessions. Default: 16.
     pub connections_max: usize,
     /// How long a server that failed is asked last. Default: 30 seconds.
     pub rest: Duration,

@@ -32,7 +32,7 @@ impl Service {
         let checked = users.check_code(self.now(), user, code).await;
         let Some(used) = self.decided(checked, user, address, guess).await? else {
             guess.failed();
-            self.note_failure(Some(user), address, words(Why::Code)).await;
+            self.note_failure(user, address, words(Why::Code)).await;
             return Err(Refused::Wrong);
         };
         if !self.0.parts.is_shared {
@@ -58,7 +58,7 @@ impl Service {
             Some(Answer::Done) => return Ok(()),
             Some(Answer::Used) => {
                 guess.failed();
-                self.note_failure(Some(user), address, "a code that was used on another node").await;
+                self.note_failure(user, address, "a code that was used on another node").await;
                 return Err(Refused::Wrong);
             }
             Some(Answer::Unavailable(lack)) => Refused::Unavailable(lack),
@@ -72,7 +72,7 @@ impl Service {
             None => Refused::Unavailable(Lack::Store),
         };
         guess.undecided();
-        self.note_failure(Some(user), address, &refused.to_string()).await;
+        self.note_failure(user, address, &refused.to_string()).await;
         Err(refused)
     }
 }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::login::Proof;
 use durward_identity::protocol::Event;
 use durward_identity::session::{Change, Level, Properties, Purpose, Session, SessionId};
 use tokio::sync::oneshot;
@@ -151,10 +152,10 @@ impl Service {
     pub async fn step_up(&self, token: &str, code: &str, address: IpAddr) -> Result<Granted, Failed> {
         let who = self.validate(token, Purpose::Use).await?;
         let (service, code, whose) = (self.clone(), code.to_owned(), who.user.clone());
-        let (_here, gone) = oneshot::channel();
+        let (_here, mut gone) = oneshot::channel();
         let checked = self.0.parts.runtime.spawn(async move {
             let users = service.users(whose.realm()).ok_or(Refused::UnknownRealm)?;
-            let mut guess = service.attempt(&whose, address, gone).await?;
+            let mut guess = service.attempt(Proof::Code, &whose, address, &mut gone).await?;
             service.check_code(&*users, &whose, &code, address, &mut guess).await?;
             guess.succeeded();
             Ok(())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use durward_identity::audit::{AuditEvent, Kind};
+use durward_identity::login::Proof;
 use durward_identity::protocol::{Answer, Event, Lack};
 use durward_identity::session::{Full, Level, Properties, User};
 use durward_identity::user::{Account, Checked, Password, Why};
@@ -89,9 +90,9 @@ impl Service {
     /// He gets none; see [`Refused`] for what he is to be told.
     pub async fn login(&self, request: LoginRequest) -> Result<Login, Refused> {
         let service = self.clone();
-        let (_here, gone) = oneshot::channel();
+        let (_here, mut gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in(request, gone).await;
+            let result = service.log_in(request, &mut gone).await;
             service.count_login(&result);
             result
         });
@@ -110,9 +111,9 @@ impl Service {
         properties: Properties,
     ) -> Result<Login, Refused> {
         let (service, challenge, code) = (self.clone(), challenge.to_owned(), code.to_owned());
-        let (_here, gone) = oneshot::channel();
+        let (_here, mut gone) = oneshot::channel();
         let login = self.0.parts.runtime.spawn(async move {
-            let result = service.log_in_with_code(&challenge, &code, address, properties, gone).await;
+            let result = service.log_in_with_code(&challenge, &code, address, properties, &mut gone).await;
             service.count_login(&result);
             result
         });
@@ -136,22 +137,22 @@ impl Service {
         });
     }
 
-    async fn log_in(&self, request: LoginRequest, gone: Gone) -> Result<Login, Refused> {
+    async fn log_in(&self, request: LoginRequest, gone: &mut Gone) -> Result<Login, Refused> {
         let LoginRequest { realm, user, password, code, address, properties, wanted } = request;
         let Some(users) = self.users(&realm) else {
-            self.note_failure(None, address, "unknown realm").await;
+            self.note_turned_away(address, "unknown realm").await;
             return Err(Refused::UnknownRealm);
         };
         // What cannot be a name is nobody's: the answer is the same as for a name that does not exist.
         let Ok(user) = User::new(&realm, &user) else {
-            self.note_failure(None, address, "no name").await;
+            self.note_turned_away(address, "no name").await;
             return Err(Refused::Wrong);
         };
-        let mut guess = self.attempt(&user, address, gone).await?;
+        let mut guess = self.attempt(Proof::Password, &user, address, gone).await?;
         self.follow_users().await;
         let Ok(password) = Password::new(&password) else {
             guess.failed();
-            self.note_failure(Some(&user), address, "no password, or one too long").await;
+            self.note_failure(&user, address, "no password, or one too long").await;
             return Err(Refused::Wrong);
         };
         let checked = users.check(self.now(), &user, password).await;
@@ -159,7 +160,7 @@ impl Service {
             Checked::Right(account) => account,
             Checked::Wrong(why) => {
                 guess.failed();
-                self.note_failure(Some(&user), address, words(why)).await;
+                self.note_failure(&user, address, words(why)).await;
                 return Err(Refused::Wrong);
             }
         };
@@ -168,19 +169,25 @@ impl Service {
         let is_asked = account.second_step.is_some()
             && (code.is_some() || self.settings().second_step == SecondStepPolicy::AtLogin);
         let level = match (is_asked, code) {
-            (false, _) => self.settings().password_level,
+            (false, _) => {
+                guess.succeeded();
+                self.settings().password_level
+            }
             (true, None) => {
                 guess.undecided();
                 let until = self.now().plus(self.settings().challenge_lifetime);
                 return Ok(Login::CodeNeeded(self.0.challenges.make(&user, until)));
             }
             (true, Some(code)) => {
+                // Over before the next one begins: who waits must not be in the way of others.
+                guess.undecided();
+                let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
                 self.has_room(&user, wanted, &mut guess)?;
                 self.check_code(&*users, &user, &code, address, &mut guess).await?;
+                guess.succeeded();
                 self.settings().second_step_level
             }
         };
-        guess.succeeded();
         match wanted {
             Wanted::Recognition => {
                 self.note_login(&user, address, AuditEvent::new(Kind::Login).detail("no session")).await;
@@ -200,14 +207,14 @@ impl Service {
         code: &str,
         address: IpAddr,
         properties: Properties,
-        gone: Gone,
+        gone: &mut Gone,
     ) -> Result<Login, Refused> {
         let Some((user, until)) = self.0.challenges.open(challenge, self.now()) else {
-            self.note_failure(None, address, "no challenge, or one whose time is over").await;
+            self.note_turned_away(address, "no challenge, or one whose time is over").await;
             return Err(Refused::Wrong);
         };
         let users = self.users(user.realm()).ok_or(Refused::UnknownRealm)?;
-        let mut guess = self.attempt(&user, address, gone).await?;
+        let mut guess = self.attempt(Proof::Code, &user, address, gone).await?;
         self.follow_users().await;
         let found = users.account(&user).await;
         let account = self.decided(found, &user, address, &mut guess).await?;
@@ -216,7 +223,7 @@ impl Service {
         let is_let_in = |account: &Account| !account.disabled && account.password_since_ms <= shown;
         let Some(account) = account.filter(is_let_in) else {
             guess.failed();
-            self.note_failure(Some(&user), address, words(Why::Disabled)).await;
+            self.note_failure(&user, address, words(Why::Disabled)).await;
             return Err(Refused::Wrong);
         };
         self.has_room(&user, Wanted::Session, &mut guess)?;
@@ -229,13 +236,20 @@ impl Service {
     }
 
     /// Waits until he may try.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Refused> {
-        let (kind, refused) = match self.0.turns.attempt(&self.counted_as(user), address, gone).await {
+    pub(super) async fn attempt(
+        &self,
+        proof: Proof,
+        user: &User,
+        address: IpAddr,
+        gone: &mut Gone,
+    ) -> Result<Guess, Refused> {
+        let turn = self.0.turns.attempt(proof, &self.counted_as(user), address, gone).await;
+        let (kind, refused) = match turn {
             Ok(guess) => return Ok(guess),
             Err(Held::Delayed { retry_after }) => (Kind::LoginDelayed, Refused::Delayed { retry_after }),
             Err(Held::Crowded { retry_after }) => (Kind::LoginTurnedAway, Refused::Crowded { retry_after }),
         };
-        self.note_login(user, address, AuditEvent::new(kind)).await;
+        self.record_turned_away(address, AuditEvent::new(kind).of(user)).await;
         Err(refused)
     }
 
@@ -254,13 +268,13 @@ impl Service {
         guess.undecided();
         match fault {
             DirectoryFault::Busy { retry_after } => {
-                self.note_login(user, address, AuditEvent::new(Kind::LoginTurnedAway)).await;
+                self.record_turned_away(address, AuditEvent::new(Kind::LoginTurnedAway).of(user)).await;
                 Err(Refused::Busy { retry_after })
             }
             DirectoryFault::Failed(error) => {
                 tracing::error!(%error, realm = user.realm(), "the user directory cannot be asked");
                 let event = AuditEvent::new(Kind::LoginFailed).detail(&format!("directory: {error}"));
-                self.note_login(user, address, event).await;
+                self.record_turned_away(address, event.of(user)).await;
                 Err(Refused::Directory(error))
             }
         }
@@ -281,7 +295,7 @@ impl Service {
         let Begin { user, account, level, properties, address } = begin;
         let _users_stay = self.0.beginning.read().await;
         if !self.still_holds(account) {
-            self.note_failure(Some(&user), address, "changed in this moment").await;
+            self.note_failure(&user, address, "changed in this moment").await;
             return Err(Refused::Wrong);
         }
         let whose = user.clone();
@@ -303,17 +317,17 @@ impl Service {
             }
             None => Refused::Unavailable(Lack::Store),
         };
-        self.note_failure(Some(&user), address, &refused.to_string()).await;
+        self.note_failure(&user, address, &refused.to_string()).await;
         Err(refused)
     }
 
-    pub(super) async fn note_failure(&self, user: Option<&User>, address: IpAddr, why: &str) {
-        let event = AuditEvent::new(Kind::LoginFailed).address(&address.to_string()).detail(why);
-        let event = match user {
-            Some(user) => event.of(user),
-            None => event,
-        };
-        self.record(event).await;
+    pub(super) async fn note_failure(&self, user: &User, address: IpAddr, why: &str) {
+        self.note_login(user, address, AuditEvent::new(Kind::LoginFailed).detail(why)).await;
+    }
+
+    /// A failure of somebody of whom no password or code was looked at, and that counts for nobody.
+    async fn note_turned_away(&self, address: IpAddr, why: &str) {
+        self.record_turned_away(address, AuditEvent::new(Kind::LoginFailed).detail(why)).await;
     }
 
     async fn note_login(&self, user: &User, address: IpAddr, event: AuditEvent) {

@@ -54,6 +54,8 @@ struct Inner {
     challenges: Challenges,
     turns: Turns,
     asks: AtomicU64,
+    /// Under which realm failures of a realm's users are counted, where that is not its own.
+    counted_in: HashMap<Box<str>, Box<str>>,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
     /// Whether sessions whose users were changed while the node did not run have been ended. Until then each validation looks.
@@ -88,10 +90,11 @@ impl Service {
         let (settings, clock) = (&parts.settings, Arc::clone(&parts.clock));
         let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
+        let counted_in = names::counted_in(&parts.realms);
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
         let runtime = parts.runtime.clone();
-        let inner = Inner { parts, challenges, turns, asks, stores, is_swept, due, beginning };
+        let inner = Inner { parts, challenges, turns, asks, counted_in, stores, is_swept, due, beginning };
         let service = Service(Arc::new(inner));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));
@@ -364,6 +367,14 @@ impl Service {
     async fn record(&self, event: AuditEvent) {
         if let Some(audit) = &self.0.parts.audit {
             audit.record(self.now(), event).await;
+        }
+    }
+
+    /// Notes that somebody was turned away before anything of his was looked at. Of many such there are few lines.
+    async fn record_turned_away(&self, address: IpAddr, event: AuditEvent) {
+        if let Some(audit) = &self.0.parts.audit {
+            let event = event.address(&address.to_string());
+            audit.record_turned_away(self.now(), address, event).await;
         }
     }
 

@@ -1,18 +1,37 @@
 //! One user, however his name is written: directories that compare names without case take `Anna` and `ANNA` for one.
 //!
 //! Sessions are under the directory's own way to write a name, which the login learns. Whoever types a name elsewhere need not know it.
+//!
+//! Of realms that share the users of one directory, failures are counted under the first: else each would be further guesses.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use durward_identity::session::{SUBJECT_LENGTH_MAX, User};
 
 use super::Service;
+use crate::directory::UserDirectory;
 
 /// How many ways to write one name are looked for among sessions: there is one, unless the directory has renamed the user.
 const WAYS_MAX: usize = 64;
 
+/// For each realm that shares its users with others, the first of them in order.
+pub(super) fn counted_in(realms: &HashMap<Box<str>, Arc<dyn UserDirectory>>) -> HashMap<Box<str>, Box<str>> {
+    let first = |users: &Arc<dyn UserDirectory>| {
+        let same = realms.iter().filter(|(_, other)| Arc::ptr_eq(users, other));
+        same.map(|(realm, _)| realm).min().cloned()
+    };
+    let shared = realms.iter().filter(|(_, users)| !users.tells_realms_apart());
+    shared.filter_map(|(realm, users)| Some((realm.clone(), first(users)?))).collect()
+}
+
 impl Service {
     /// Whose failures are counted.
     pub(super) fn counted_as(&self, user: &User) -> User {
-        self.folded(user).unwrap_or_else(|| user.clone())
+        let user = self.folded(user).unwrap_or_else(|| user.clone());
+        let shared =
+            self.0.counted_in.get(user.realm()).and_then(|realm| User::new(realm, user.subject()).ok());
+        shared.unwrap_or(user)
     }
 
     /// The user as his directory compares names; nothing where it takes them as they are.

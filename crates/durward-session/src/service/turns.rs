@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_identity::login::{Attempt, Delay, Entry, Outcome, Place, Throttle, ThrottleSettings};
+use durward_identity::login::{Attempt, Delay, Entry, Outcome, Place, Proof, Throttle, ThrottleSettings};
 use durward_identity::session::User;
 use tokio::sync::oneshot;
 
@@ -58,8 +58,14 @@ impl Turns {
     ///
     /// # Errors
     /// He may not.
-    pub(super) async fn attempt(&self, user: &User, address: IpAddr, gone: Gone) -> Result<Guess, Held> {
-        let (place, turn) = match self.arrive(user, address)? {
+    pub(super) async fn attempt(
+        &self,
+        proof: Proof,
+        user: &User,
+        address: IpAddr,
+        gone: &mut Gone,
+    ) -> Result<Guess, Held> {
+        let (place, turn) = match self.arrive(proof, user, address)? {
             Arrived::Go(guess) => return Ok(guess.begun()),
             Arrived::Wait(place, turn) => (place, turn),
         };
@@ -76,9 +82,9 @@ impl Turns {
         }
     }
 
-    fn arrive(&self, user: &User, address: IpAddr) -> Result<Arrived, Held> {
+    fn arrive(&self, proof: Proof, user: &User, address: IpAddr) -> Result<Arrived, Held> {
         let mut queue = self.lock();
-        match queue.throttle.attempt(self.now(), user, address) {
+        match queue.throttle.attempt(self.now(), proof, user, address) {
             Entry::Go(attempt) => Ok(Arrived::Go(self.guess(attempt))),
             Entry::Wait(place) => {
                 let (sender, turn) = oneshot::channel();
@@ -237,8 +243,8 @@ mod tests {
 
     /// An attempt of somebody who stays.
     async fn attempt(turns: &Turns, address: IpAddr) -> Result<Guess, Held> {
-        let (_here, gone) = oneshot::channel();
-        turns.attempt(&anna(), address, gone).await
+        let (_here, mut gone) = oneshot::channel();
+        turns.attempt(Proof::Password, &anna(), address, &mut gone).await
     }
 
     fn is_waiting<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> bool {

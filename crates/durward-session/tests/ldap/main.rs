@@ -118,6 +118,36 @@ async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_direct
     }
 }
 
+/// Else the time, or a directory that fails there, tells who exists.
+#[tokio::test]
+async fn groups_are_looked_for_only_once_the_password_is_right() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let nowhere = LdapGroups {
+        base: "ou=missing,dc=example,dc=org".to_owned(),
+        membership: LdapMembership::OfGroup {
+            filter: "(objectClass=groupOfNames)".to_owned(),
+            attribute: "member".to_owned(),
+            holds: LdapMember::Dn,
+            name_attribute: "cn".to_owned(),
+        },
+    };
+    let directory = directory(LdapSettings { groups: Some(nowhere), ..settings(&slapd) });
+    assert_eq!(check(&directory, "anna", "other").await, WRONG);
+    assert_eq!(check(&directory, "nobody", "other").await, UNKNOWN);
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains("ou=missing"), "{message}");
+}
+
+/// Nor does an entry tell of itself that cannot become an account.
+#[tokio::test]
+async fn an_entry_without_one_name_fails_only_for_who_has_its_password() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(LdapSettings { name_attribute: "mail".to_owned(), ..settings(&slapd) });
+    assert_eq!(check(&directory, "anna", "other").await, WRONG);
+    let message = failure(check(&directory, "anna", "secret").await);
+    assert!(message.contains("2 values of `mail`"), "{message}");
+}
+
 #[tokio::test]
 async fn what_is_typed_finds_only_what_has_that_name() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
@@ -148,6 +178,20 @@ async fn what_is_typed_finds_only_what_has_that_name() {
         assert!(result == UNKNOWN || is_anna, "{typed:?}: {result:?}");
     }
     assert_eq!(right(&directory, "a*b(c)\\d, e").await.subject, "a*b(c)\\d, e");
+}
+
+/// OpenLDAP takes letters of full width for the usual ones. Told apart from a name that nobody has, they would say who exists.
+#[tokio::test]
+async fn a_name_that_only_the_directory_takes_for_another_is_nobodys() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let directory = directory(settings(&slapd));
+    for typed in ["\u{ff41}nna", "\u{ff41}\u{ff4e}\u{ff4e}\u{ff41}", "\u{ff4f}tto"] {
+        for password in ["secret", "other"] {
+            assert_eq!(check(&directory, typed, password).await, UNKNOWN, "{typed}");
+        }
+        let account = directory.account(&User::new("/", typed).unwrap()).await;
+        assert_eq!(account, Ok(None), "{typed}");
+    }
 }
 
 #[tokio::test]
@@ -258,6 +302,48 @@ async fn who_comes_when_too_many_wait_is_told_to_come_later() {
     right(&directory, "anna").await;
 }
 
+/// Anybody may try to log in. What decisions ask about who has done so must not wait behind that.
+#[tokio::test]
+async fn a_flood_of_logins_does_not_turn_away_who_asks_about_a_session() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let answer_within = Duration::from_secs(60);
+    let settings =
+        LdapSettings { connections_max: 1, answer_within, connect_within: answer_within, ..settings(&slapd) };
+    let directory = std::sync::Arc::new(directory(settings));
+    let anna = User::new("/", "anna").unwrap();
+    slapd.stop();
+    let mut logins = tokio::task::JoinSet::new();
+    for _ in 0..30 {
+        let directory = std::sync::Arc::clone(&directory);
+        logins.spawn(async move { check(&directory, "anna", "secret").await });
+    }
+    // No more of them have room, and none is answered.
+    let turned_away = logins.join_next().await.unwrap().unwrap();
+    assert!(matches!(turned_away, Err(DirectoryFault::Busy { .. })), "{turned_away:?}");
+    let mut account = std::pin::pin!(directory.account(&anna));
+    tokio::select! {
+        biased;
+        account = &mut account => panic!("{account:?}"),
+        more = logins.join_next() => assert!(matches!(more, Some(Ok(Err(DirectoryFault::Busy { .. }))))),
+    }
+    slapd.go_on();
+    assert_eq!(account.await.unwrap().unwrap().subject, "anna");
+}
+
+/// The way to lock somebody: an entry that the filter does not find is nobody's, for logins and for what decisions ask.
+#[tokio::test]
+async fn who_is_not_found_by_the_filter_any_more_is_no_user() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let anna = User::new("/", "anna").unwrap();
+    let before = directory(settings(&slapd));
+    assert_eq!(before.account(&anna).await.unwrap().unwrap().subject, "anna");
+    let user_filter = "(&(objectClass=person)(!(title=doctor)))".to_owned();
+    let locked = directory(LdapSettings { user_filter, ..settings(&slapd) });
+    assert_eq!(locked.account(&anna).await, Ok(None));
+    assert_eq!(check(&locked, "anna", "secret").await, UNKNOWN);
+    right(&locked, "berta").await;
+}
+
 #[tokio::test]
 async fn referrals_lead_to_named_servers_only_and_only_when_wanted() {
     let Some(there) = Slapd::start(Far::Here).await else { return };
@@ -283,20 +369,20 @@ async fn a_directory_that_lies_is_not_believed() {
             answer_within,
             ..LdapSettings::new(vec![liar.start().await], BASE)
         };
-        failure(check(&directory(settings), "anna", "secret").await)
+        check(&directory(settings), "anna", "secret").await
     };
     let (short, long) = (Duration::from_millis(500), Duration::from_secs(60));
     let elsewhere = Liar::Entry { dn: "uid=anna,ou=evil,dc=example,dc=org", uid: "anna" };
-    assert!(ask(elsewhere, long).await.contains("not asked for"));
+    assert!(failure(ask(elsewhere, long).await).contains("not asked for"));
     let other = Liar::Entry { dn: "uid=root,ou=people,dc=example,dc=org", uid: "root" };
-    assert!(ask(other, long).await.contains("not asked for"));
+    assert_eq!(ask(other, long).await, UNKNOWN);
     // Neither a message without an end nor messages without an end are waited for.
     for endless in [Liar::EndlessMessage, Liar::EndlessEntries] {
-        let message = ask(endless, long).await;
+        let message = failure(ask(endless, long).await);
         assert!(message.contains("no server") && !message.contains("in time"), "{message}");
     }
     // Its second byte says that more is to come.
-    assert!(ask(Liar::Garbage, short).await.contains("in time"));
-    let nonsense = ask(Liar::Nonsense, long).await;
+    assert!(failure(ask(Liar::Garbage, short).await).contains("in time"));
+    let nonsense = failure(ask(Liar::Nonsense, long).await);
     assert!(nonsense.contains("no server") || nonsense.contains("understood"), "{nonsense}");
 }

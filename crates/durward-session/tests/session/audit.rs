@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durward_identity::audit::Verifier;
-use durward_session::{Administrator, AuditSettings, AuditSync, Counter};
+use durward_identity::session::Properties;
+use durward_session::{
+    Administrator, AuditSettings, AuditSync, Counter, LoginRequest, Refused, ServiceSettings,
+};
 
-use crate::support::{Folder, World, patient, user};
+use crate::support::{Folder, HOME, World, patient, user};
 
 fn settings(path: &Path, file_bytes_max: u64, files_max: usize) -> AuditSettings {
     AuditSettings { path: path.to_owned(), file_bytes_max, files_max, sync: AuditSync::Always }
@@ -106,6 +109,48 @@ async fn every_attempt_and_every_end_is_noted_and_no_secret_is() {
     for secret in ["hunter2", &anna.token] {
         assert!(!text.contains(secret), "{text}");
     }
+}
+
+/// How often something is in the record: by its lines, and by what they say that there was more.
+fn times(lines: &[String], kind: &str) -> u64 {
+    let of_kind = lines.iter().filter(|line| line.contains(&format!("\"kind\":\"{kind}\"")));
+    let of_line = |line: &String| match line.split_once("\"more\":") {
+        None => 1,
+        Some((_, more)) => more.trim_end_matches('}').parse::<u64>().unwrap(),
+    };
+    of_kind.map(of_line).sum()
+}
+
+/// Nobody needs a password to be turned away as often as he likes: that must neither fill the disk nor push out what was there.
+#[tokio::test]
+async fn those_who_are_turned_away_are_few_lines_and_all_are_counted() {
+    let folder = Folder::new("audit-flood");
+    let settings = settings(folder.path(), 1 << 20, 0);
+    let world = World::built(ServiceSettings::default(), |builder| builder.audit(settings)).await;
+    let (mut failed, mut delayed) = (0, 0);
+    for _ in 0..500 {
+        match world.attempt("anna", "other").await {
+            Err(Refused::Wrong) => failed += 1,
+            Err(Refused::Delayed { .. }) => delayed += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    for number in 0..300 {
+        let realm = format!("/nowhere{number}");
+        let login = world.service.login(LoginRequest::new(&realm, "anna", "other", HOME)).await;
+        assert_eq!(login, Err(Refused::UnknownRealm));
+        let answer = world.service.answer_challenge("none", "1", HOME, Properties::new()).await;
+        assert_eq!(answer, Err(Refused::Wrong));
+        assert_eq!(world.attempt("\0", "other").await, Err(Refused::Wrong));
+    }
+    world.running.stop().await;
+    let lines = lines(folder.path());
+    assert_eq!(times(&lines, "login-delayed"), delayed);
+    assert_eq!(times(&lines, "login-failed"), failed + 900);
+    let looked_at = lines.iter().filter(|line| line.contains("wrong password")).count();
+    assert_eq!(looked_at as u64, failed, "each is a line");
+    // A minute or two may be over in between.
+    assert!(lines.len() - looked_at < 200, "{} lines", lines.len());
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Who gets a session and who does not.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
@@ -8,7 +9,7 @@ use durward_session::{
     Counter, Failed, Login, LoginRequest, Refused, SecondStepPolicy, ServiceSettings, Wanted,
 };
 
-use crate::support::{HOME, World, granted, patient, user};
+use crate::support::{HOME, World, granted, patient, strict, user};
 
 #[tokio::test]
 async fn a_password_gives_a_session_that_every_clone_validates() {
@@ -125,6 +126,70 @@ async fn stepping_up_raises_the_level_of_the_session() {
     assert_eq!(who.level, Level(1));
     let anna = world.login("anna").await;
     assert_eq!(world.service.step_up(&anna.token, "123456", HOME).await, Err(Failed::Code));
+}
+
+fn elsewhere(number: u8) -> IpAddr {
+    Ipv4Addr::new(198, 51, 100, number).into()
+}
+
+/// Who knows the password can log in as often as he likes: that must not give him guesses at the code.
+#[tokio::test]
+async fn logging_in_between_wrong_codes_gives_no_further_ones() {
+    let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..ServiceSettings::default() };
+    let world = World::new(settings).await;
+    let mut looked_at = 0;
+    for number in 0..40 {
+        let from = elsewhere(number);
+        let login = world.service.login(LoginRequest::new("/", "berta", "secret", from)).await;
+        let token = granted(login).token;
+        match world.service.step_up(&token, "123456", from).await {
+            Err(Failed::Code) => looked_at += 1,
+            Err(Failed::Delayed { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(looked_at, 4);
+}
+
+/// However the code comes: with the password, with a challenge, or for a step up.
+#[tokio::test]
+async fn wrong_codes_are_one_count_whichever_way_they_come() {
+    let settings = ServiceSettings { second_step: SecondStepPolicy::OnStepUp, ..ServiceSettings::default() };
+    let world = World::new(settings).await;
+    let with = |code: &str, from| {
+        let request = LoginRequest::new("/", "berta", "secret", from);
+        world.service.login(LoginRequest { code: Some(code.to_owned()), ..request })
+    };
+    let home = granted(with(&world.recovery[0], HOME).await);
+    for number in 0..4 {
+        assert_eq!(with("123456", elsewhere(number)).await, Err(Refused::Wrong));
+    }
+    assert!(matches!(with("123456", elsewhere(9)).await, Err(Refused::Delayed { .. })));
+    assert!(matches!(with(&world.recovery[1], elsewhere(9)).await, Err(Refused::Delayed { .. })));
+    let low = world.service.login(LoginRequest::new("/", "berta", "secret", elsewhere(9))).await;
+    let stepping = world.service.step_up(&granted(low).token, "123456", elsewhere(9)).await;
+    assert!(matches!(stepping, Err(Failed::Delayed { .. })), "{stepping:?}");
+    // Where he has given a right one before he gets in, whatever happens elsewhere.
+    assert!(world.service.step_up(&home.token, &world.recovery[2], HOME).await.is_ok());
+}
+
+#[tokio::test]
+async fn challenges_give_no_further_guesses_at_the_code_and_a_right_one_ends_the_delay() {
+    let world = World::new(strict()).await;
+    let answer = async |code: &str, from| {
+        let login = world.service.login(LoginRequest::new("/", "berta", "secret", from)).await;
+        let Ok(Login::CodeNeeded(challenge)) = login else { panic!("{login:?}") };
+        world.service.answer_challenge(&challenge, code, from, Properties::new()).await
+    };
+    for number in 0..4 {
+        assert_eq!(answer("123456", elsewhere(number)).await, Err(Refused::Wrong));
+    }
+    let Err(Refused::Delayed { retry_after }) = answer("123456", elsewhere(9)).await else { panic!() };
+    world.time.pass(retry_after);
+    granted(answer(&world.recovery[0], elsewhere(9)).await);
+    for number in 10..14 {
+        assert_eq!(answer("123456", elsewhere(number)).await, Err(Refused::Wrong), "counted from nothing");
+    }
 }
 
 #[tokio::test]

@@ -1,16 +1,17 @@
 //! Names that a directory compares without case: one user, however he is written.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use durward_identity::Moment;
 use durward_identity::session::{LimitPolicy, Purpose, UsedCode, User};
 use durward_identity::user::{Account, Checked, Password};
 use durward_session::{
-    Administrator, Answering, Builder, Embedded, Login, Refused, Running, Service, ServiceSettings,
-    UserDirectory,
+    Administrator, Answering, Builder, Embedded, Login, LoginRequest, Refused, Running, Service,
+    ServiceSettings, UserDirectory,
 };
 
-use crate::support::{HOME, Turned, patient, user, users};
+use crate::support::{HOME, Turned, patient, strict, user, users};
 
 /// The embedded directory behind names in lower case, as a directory of the network has them.
 struct Folding(Embedded);
@@ -64,6 +65,49 @@ async fn a_name_written_otherwise_is_no_further_guess() {
     assert!(matches!(refused, Err(Refused::Delayed { .. })), "{refused:?}");
     service.forgive(&Administrator::operator("test"), &user("ANNA")).await.unwrap();
     assert!(attempt(&service, "anna", "secret").await.is_ok());
+}
+
+/// A directory serves any number of realms.
+#[tokio::test]
+async fn a_realm_that_shares_its_users_with_others_is_no_further_guess() {
+    let settings = strict();
+    let shared: Arc<dyn UserDirectory> =
+        Arc::new(Folding(Embedded::new(users().directory, settings.pool).unwrap()));
+    let mut builder = Builder::new(settings, Turned::default().clock());
+    let realms: Vec<String> = (0..10).map(|number| format!("/realm{number}")).collect();
+    for realm in &realms {
+        builder = builder.realm(realm, Arc::clone(&shared)).unwrap();
+    }
+    let (service, _running) = builder.start().unwrap();
+    assert!(service.ready().await);
+    let mut looked_at = 0;
+    for (number, realm) in (1..).zip(&realms) {
+        let from = Ipv4Addr::new(198, 51, 100, number).into();
+        match service.login(LoginRequest::new(realm, "anna", "other", from)).await {
+            Err(Refused::Wrong) => looked_at += 1,
+            Err(Refused::Delayed { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(looked_at, 4);
+    let operator = Administrator::operator("test");
+    service.forgive(&operator, &User::new("/realm7", "anna").unwrap()).await.unwrap();
+    assert_eq!(service.login(LoginRequest::new("/realm3", "anna", "other", HOME)).await, Err(Refused::Wrong));
+}
+
+/// The built-in directory has users of its own in each realm.
+#[tokio::test]
+async fn users_of_the_same_name_in_two_realms_of_their_own_do_not_delay_each_other() {
+    let settings = ServiceSettings::default();
+    let embedded: Arc<dyn UserDirectory> = Arc::new(Embedded::new(users().directory, settings.pool).unwrap());
+    let builder = Builder::new(settings, Turned::default().clock());
+    let builder = builder.realm("/", Arc::clone(&embedded)).unwrap().realm("/other", embedded).unwrap();
+    let (service, _running) = builder.start().unwrap();
+    assert!(service.ready().await);
+    for _ in 0..5 {
+        let _ = service.login(LoginRequest::new("/other", "anna", "other", HOME)).await;
+    }
+    assert!(service.login(LoginRequest::new("/", "anna", "secret", HOME)).await.is_ok());
 }
 
 #[tokio::test]

@@ -110,6 +110,14 @@ pub(crate) fn granted(login: Result<Login, Refused>) -> Granted {
     }
 }
 
+/// Who has to wait, waits for longer than a test may take.
+pub(crate) fn strict() -> ServiceSettings {
+    let (hour, day) = (Duration::from_secs(3600), Duration::from_secs(24 * 3600));
+    let throttle =
+        ThrottleSettings { delay: hour, user_delay_max: hour, forgotten_after: day, ..Default::default() };
+    ServiceSettings { throttle, ..ServiceSettings::default() }
+}
+
 /// Nobody has to wait, and whoever waits may wait long.
 pub(crate) fn patient() -> ServiceSettings {
     let throttle = ThrottleSettings { user_free: 1_000, address_free: 1_000, ..Default::default() };

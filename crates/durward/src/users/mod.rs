@@ -106,8 +106,8 @@ struct Add {
 
 #[derive(Debug, clap::Args)]
 struct Import {
-    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled, second_step.
-    /// What a line does not say of a user who is there stays as it is
+    /// One user a line: {"subject":"anna","password":"{SSHA}...","groups":["staff"]}; also realm, attributes, disabled. What a
+    /// line does not say of a user who is there stays as it is
     file: PathBuf,
     #[command(flatten)]
     place: Place,

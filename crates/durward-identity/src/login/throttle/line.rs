@@ -25,22 +25,37 @@ pub(super) struct Spot {
     pub(super) key: u64,
 }
 
-/// Who tries from where.
+/// A user's counts of one proof.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Claim {
-    pub(super) address: u64,
+pub(super) struct Own {
     pub(super) user: u64,
     pub(super) pair: u64,
     pub(super) is_known: bool,
 }
 
-impl Claim {
-    /// The count of him.
-    pub(super) fn who(&self) -> Spot {
+impl Own {
+    /// The one that counts from where he is.
+    pub(super) fn spot(&self) -> Spot {
         match self.is_known {
             true => Spot { whose: Whose::Known, key: self.pair },
             false => Spot { whose: Whose::User, key: self.user },
         }
+    }
+}
+
+/// Who tries from where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    pub(super) address: u64,
+    pub(super) own: Own,
+    /// What is forgiven as well when it is he.
+    pub(super) beside: Option<Own>,
+}
+
+impl Claim {
+    /// The count of him.
+    pub(super) fn who(&self) -> Spot {
+        self.own.spot()
     }
 
     /// The count of his address.

@@ -5,6 +5,10 @@
 //! usually is, where only the third one counts. From elsewhere he has to wait, never longer than `user_delay_max`; and attempts that
 //! come too early are refused without being counted, so that nobody can keep the delay up by hammering.
 //!
+//! Codes of the second step are counted apart from passwords, both for the user and for where he usually is: who knows the password has no
+//! more guesses at the code by showing it in between, and does not become known at his address for codes. A right code comes after a right
+//! password, so it ends both counts. The count of an address is one for all.
+//!
 //! An attempt under way may become a failure, so it takes of what is free like one: however many come at once, no more are tried than
 //! one after the other. Who finds only such attempts in his way is not refused but stands in line for what comes of them: most logins
 //! are right, and then he has his turn. When they fail and a delay begins, those in line are told of it.
@@ -25,7 +29,7 @@ use std::time::Duration;
 use foldhash::quality::RandomState;
 
 use self::cells::{Part, Room, Rule, Table};
-use self::line::{Claim, Lines, Spot, Waiter, Whose};
+use self::line::{Claim, Lines, Own, Spot, Waiter, Whose};
 use crate::Moment;
 use crate::session::User;
 
@@ -89,6 +93,15 @@ pub struct Attempt {
     address: Part,
 }
 
+/// What somebody tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Proof {
+    /// A password.
+    Password,
+    /// A code of the second step, or a recovery code: after a password that was right.
+    Code,
+}
+
 /// Whether somebody may try.
 #[derive(Debug)]
 #[must_use = "who may try or waits is counted until it is told what came of it"]
@@ -107,7 +120,8 @@ pub enum Entry {
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was he. What he failed before is forgotten; what the address failed with other names is not.
+    /// It was he. What he failed before with this proof is forgotten, and after a code with passwords too; what the address failed with
+    /// other names is not.
     Succeeded,
     /// It was not he, or nobody can say.
     Failed,
@@ -153,10 +167,13 @@ impl Throttle {
     }
 
     /// Whether somebody may try to log in now.
-    pub fn attempt(&mut self, now: Moment, user: &User, address: IpAddr) -> Entry {
-        let claim = self.claim(now, user, address);
-        if let Some((_, at)) = self.forgiven.iter().find(|(user, _)| *user == claim.user) {
-            self.known.forgive_before(*at, claim.pair);
+    pub fn attempt(&mut self, now: Moment, proof: Proof, user: &User, address: IpAddr) -> Entry {
+        let claim = self.claim(now, proof, user, address);
+        let of = self.user_key(Proof::Password, user);
+        if let Some((_, at)) = self.forgiven.iter().find(|(user, _)| *user == of) {
+            for own in [Some(claim.own), claim.beside].into_iter().flatten() {
+                self.known.forgive_before(*at, own.pair);
+            }
         }
         if let Some(delay) = self.delay(now, &claim) {
             return Entry::Delayed(delay);
@@ -183,10 +200,15 @@ impl Throttle {
         let spot = claim.who();
         self.table(spot).end(who);
         self.addresses.end(address);
+        // The address last, to be served first: those in its line have waited for themselves already.
+        let mut spots = vec![spot];
         match outcome {
             Outcome::Succeeded => {
-                self.table(spot).forgive(spot.key);
-                self.known.note(now, claim.pair);
+                self.succeed(now, claim.own);
+                if let Some(own) = claim.beside {
+                    self.succeed(now, own);
+                    spots.push(own.spot());
+                }
             }
             Outcome::Failed => {
                 self.table(spot).fail(now, spot.key);
@@ -194,8 +216,14 @@ impl Throttle {
             }
             Outcome::Undecided => {}
         }
-        // The address first: those in its line have waited for themselves already.
-        self.serve(now, vec![spot, claim.address()])
+        spots.push(claim.address());
+        self.serve(now, spots)
+    }
+
+    fn succeed(&mut self, now: Moment, own: Own) {
+        let spot = own.spot();
+        self.table(spot).forgive(spot.key);
+        self.known.note(now, own.pair);
     }
 
     /// Somebody waits no longer. Whose turn it is after that. Nothing happens where the place has had its turn.
@@ -212,14 +240,17 @@ impl Throttle {
     /// An operator lets a user in again. Whose turn it is after that.
     #[must_use = "whoever has a turn is to be told"]
     pub fn forgive(&mut self, now: Moment, user: &User) -> Turns {
-        let spot = Spot { whose: Whose::User, key: self.key(&(2, user.key())) };
-        self.users.forgive(spot.key);
-        self.forgiven.retain(|(user, _)| *user != spot.key);
+        let keys = [Proof::Password, Proof::Code].map(|proof| self.user_key(proof, user));
+        for key in keys {
+            self.users.forgive(key);
+        }
+        let [of, _] = keys;
+        self.forgiven.retain(|(user, _)| *user != of);
         if self.forgiven.len() >= FORGIVEN_MAX {
             self.forgiven.pop_front();
         }
-        self.forgiven.push_back((spot.key, now));
-        self.serve(now, vec![spot])
+        self.forgiven.push_back((of, now));
+        self.serve(now, keys.map(|key| Spot { whose: Whose::User, key }).into())
     }
 
     /// How many stand in line.
@@ -311,15 +342,32 @@ impl Throttle {
         }
     }
 
-    fn claim(&self, now: Moment, user: &User, address: IpAddr) -> Claim {
+    fn claim(&self, now: Moment, proof: Proof, user: &User, address: IpAddr) -> Claim {
         let network = network(address);
-        let pair = self.key(&(3, user.key(), network));
-        Claim {
-            address: self.key(&(1, network)),
-            user: self.key(&(2, user.key())),
-            pair,
-            is_known: self.known.is_within(now, pair, self.known_for),
-        }
+        let own = |proof| self.own(now, proof, user, network);
+        let beside = match proof {
+            Proof::Password => None,
+            Proof::Code => Some(own(Proof::Password)),
+        };
+        Claim { address: self.key(&(1, network)), own: own(proof), beside }
+    }
+
+    fn own(&self, now: Moment, proof: Proof, user: &User, network: u64) -> Own {
+        let kind = match proof {
+            Proof::Password => 3,
+            Proof::Code => 5,
+        };
+        let pair = self.key(&(kind, user.key(), network));
+        let is_known = self.known.is_within(now, pair, self.known_for);
+        Own { user: self.user_key(proof, user), pair, is_known }
+    }
+
+    fn user_key(&self, proof: Proof, user: &User) -> u64 {
+        let kind = match proof {
+            Proof::Password => 2,
+            Proof::Code => 4,
+        };
+        self.key(&(kind, user.key()))
     }
 
     fn key(&self, of: &impl std::hash::Hash) -> u64 {
@@ -327,8 +375,8 @@ impl Throttle {
     }
 }
 
-/// An address; of IPv6 the first half, which is what one customer has.
-fn network(address: IpAddr) -> u64 {
+/// An address, as failures are counted by it; of IPv6 the first half, which is what one customer has.
+pub fn network(address: IpAddr) -> u64 {
     match address.to_canonical() {
         IpAddr::V4(address) => u64::from(address.to_bits()),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64 | (1 << 63),

@@ -38,7 +38,7 @@ fn wait(entry: Entry) -> Place {
 
 /// Tries, and fails at once. Nobody else is there.
 fn guess(throttle: &mut Throttle, now: Moment, user: &User, address: IpAddr) -> Result<(), Delay> {
-    match throttle.attempt(now, user, address) {
+    match throttle.attempt(now, Proof::Password, user, address) {
         Entry::Go(attempt) => {
             assert!(throttle.end(now, attempt, Outcome::Failed).is_empty());
             Ok(())
@@ -73,25 +73,26 @@ fn delays_double_and_end() {
 fn attacking_a_name_does_not_lock_its_owner_out_of_his_usual_place() {
     let mut throttle = defaults();
     let home = address(1);
-    let attempt = go(throttle.attempt(at(0), &anna(), home));
+    let attempt = go(throttle.attempt(at(0), Proof::Password, &anna(), home));
     assert!(throttle.end(at(0), attempt, Outcome::Succeeded).is_empty());
     for second in 1..2_000u64 {
         let _ = guess(&mut throttle, at(second), &anna(), address(100 + second as u32));
     }
     assert!(guess(&mut throttle, at(2_000), &anna(), address(9)).is_err(), "elsewhere he waits");
-    let _ = go(throttle.attempt(at(2_000), &anna(), home));
+    let _ = go(throttle.attempt(at(2_000), Proof::Password, &anna(), home));
 }
 
 /// Attempts that nobody decides are not in the way either of who comes from his usual place.
 #[test]
 fn attempts_under_way_elsewhere_do_not_hold_up_who_is_at_his_usual_place() {
     let mut throttle = defaults();
-    let attempt = go(throttle.attempt(at(0), &anna(), address(1)));
+    let attempt = go(throttle.attempt(at(0), Proof::Password, &anna(), address(1)));
     assert!(throttle.end(at(0), attempt, Outcome::Succeeded).is_empty());
-    let held: Vec<Entry> =
-        (0..100).map(|number| throttle.attempt(at(1), &anna(), address(10 + number))).collect();
+    let held: Vec<Entry> = (0..100)
+        .map(|number| throttle.attempt(at(1), Proof::Password, &anna(), address(10 + number)))
+        .collect();
     assert!(matches!(held.last(), Some(Entry::Wait(_))));
-    let _ = go(throttle.attempt(at(1), &anna(), address(1)));
+    let _ = go(throttle.attempt(at(1), Proof::Password, &anna(), address(1)));
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn guesses_at_once_are_as_few_as_one_after_the_other() {
     let mut tried = Vec::new();
     let mut places = Vec::new();
     for number in 0..100 {
-        match throttle.attempt(at(0), &anna(), address(number)) {
+        match throttle.attempt(at(0), Proof::Password, &anna(), address(number)) {
             Entry::Go(attempt) => tried.push(attempt),
             Entry::Wait(place) => places.push(place),
             entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
@@ -148,7 +149,7 @@ fn right_logins_at_once_all_have_their_turn_in_order() {
     let mut trying = Vec::new();
     let mut places = Vec::new();
     for _ in 0..200 {
-        match throttle.attempt(at(0), &anna(), address(1)) {
+        match throttle.attempt(at(0), Proof::Password, &anna(), address(1)) {
             Entry::Go(attempt) => trying.push(attempt),
             Entry::Wait(place) => places.push(place),
             entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
@@ -171,12 +172,12 @@ fn beyond_what_is_free_one_at_a_time_is_tried() {
     for number in 0..4 {
         guess(&mut throttle, at(0), &anna(), address(number)).unwrap();
     }
-    let first = go(throttle.attempt(at(1), &anna(), address(5)));
-    let second = wait(throttle.attempt(at(1), &anna(), address(6)));
+    let first = go(throttle.attempt(at(1), Proof::Password, &anna(), address(5)));
+    let second = wait(throttle.attempt(at(1), Proof::Password, &anna(), address(6)));
     let turns = throttle.end(at(1), first, Outcome::Undecided);
     let [(place, attempt)] = going(turns).try_into().unwrap();
     assert_eq!(place, second);
-    let third = wait(throttle.attempt(at(1), &anna(), address(7)));
+    let third = wait(throttle.attempt(at(1), Proof::Password, &anna(), address(7)));
     let turns = throttle.end(at(1), attempt, Outcome::Failed);
     assert_eq!(turns[0].0, third);
     assert_eq!(turns[0].1.as_ref().unwrap_err().retry_after.as_secs(), 2);
@@ -189,7 +190,7 @@ fn many_users_at_once_behind_one_address_wait_for_each_other() {
     let mut trying = Vec::new();
     let mut waiting = 0;
     for number in 0..300 {
-        match throttle.attempt(at(0), &user(&format!("user{number}")), address(1)) {
+        match throttle.attempt(at(0), Proof::Password, &user(&format!("user{number}")), address(1)) {
             Entry::Go(attempt) => trying.push(attempt),
             Entry::Wait(_) => waiting += 1,
             entry @ (Entry::Delayed(_) | Entry::Crowded) => panic!("{entry:?}"),
@@ -209,9 +210,9 @@ fn many_users_at_once_behind_one_address_wait_for_each_other() {
 fn who_goes_gives_his_turn_on() {
     let mut throttle =
         Throttle::new(ThrottleSettings { user_free: 0, address_free: 0, ..Default::default() });
-    let other = go(throttle.attempt(at(0), &user("berta"), address(1)));
-    let at_address = wait(throttle.attempt(at(0), &anna(), address(1)));
-    let at_name = wait(throttle.attempt(at(0), &anna(), address(2)));
+    let other = go(throttle.attempt(at(0), Proof::Password, &user("berta"), address(1)));
+    let at_address = wait(throttle.attempt(at(0), Proof::Password, &anna(), address(1)));
+    let at_name = wait(throttle.attempt(at(0), Proof::Password, &anna(), address(2)));
     let [(place, attempt)] = going(throttle.leave(at(0), at_address)).try_into().unwrap();
     assert_eq!(place, at_name);
     assert!(throttle.end(at(0), other, Outcome::Succeeded).is_empty());
@@ -226,9 +227,10 @@ fn forgiving_lets_those_in_who_wait() {
     for number in 0..3 {
         guess(&mut throttle, at(0), &anna(), address(number)).unwrap();
     }
-    let _trying = go(throttle.attempt(at(0), &anna(), address(5)));
-    let places: Vec<Place> =
-        (6..11).map(|number| wait(throttle.attempt(at(0), &anna(), address(number)))).collect();
+    let _trying = go(throttle.attempt(at(0), Proof::Password, &anna(), address(5)));
+    let places: Vec<Place> = (6..11)
+        .map(|number| wait(throttle.attempt(at(0), Proof::Password, &anna(), address(number))))
+        .collect();
     let turns = going(throttle.forgive(at(0), &anna()));
     assert_eq!(turns.iter().map(|turn| turn.0).collect::<Vec<Place>>(), places[..3]);
 }
@@ -238,7 +240,7 @@ fn forgiving_lets_those_in_who_wait() {
 fn forgiving_counts_where_a_user_usually_is() {
     let mut throttle = defaults();
     for number in [1, 2] {
-        let attempt = go(throttle.attempt(at(0), &anna(), address(number)));
+        let attempt = go(throttle.attempt(at(0), Proof::Password, &anna(), address(number)));
         assert!(throttle.end(at(0), attempt, Outcome::Succeeded).is_empty());
         (0..4).for_each(|_| guess(&mut throttle, at(0), &anna(), address(number)).unwrap());
         assert!(guess(&mut throttle, at(0), &anna(), address(number)).is_err());
@@ -257,13 +259,13 @@ fn forgiving_counts_where_a_user_usually_is() {
 fn lines_are_bounded() {
     let mut throttle = defaults();
     let entries: Vec<Entry> =
-        (0..2_000).map(|number| throttle.attempt(at(0), &anna(), address(number))).collect();
+        (0..2_000).map(|number| throttle.attempt(at(0), Proof::Password, &anna(), address(number))).collect();
     let waiting = entries.iter().filter(|entry| matches!(entry, Entry::Wait(_))).count();
     assert_eq!((waiting, throttle.waiting()), (LINE_LENGTH_MAX, LINE_LENGTH_MAX));
     assert!(matches!(entries.last(), Some(Entry::Crowded)));
     let crowds = (0..10_000u32).map(|number| {
         let name = user(&format!("user{}", number % 10));
-        throttle.attempt(at(0), &name, address(10_000 + number))
+        throttle.attempt(at(0), Proof::Password, &name, address(10_000 + number))
     });
     let crowded = crowds.filter(|entry| matches!(entry, Entry::Crowded)).count();
     assert!(crowded > 0);
@@ -274,7 +276,7 @@ fn lines_are_bounded() {
 fn a_directory_that_is_down_locks_nobody_out() {
     let mut throttle = defaults();
     for _ in 0..100 {
-        let attempt = go(throttle.attempt(at(0), &anna(), address(1)));
+        let attempt = go(throttle.attempt(at(0), Proof::Password, &anna(), address(1)));
         assert!(throttle.end(at(0), attempt, Outcome::Undecided).is_empty());
     }
 }
@@ -283,10 +285,10 @@ fn a_directory_that_is_down_locks_nobody_out() {
 #[test]
 fn a_right_login_does_not_end_the_delay_of_an_address() {
     let mut throttle = defaults();
-    let own = go(throttle.attempt(at(0), &user("own"), address(1)));
+    let own = go(throttle.attempt(at(0), Proof::Password, &user("own"), address(1)));
     for number in 0..21 {
         let name = user(&format!("user{number}"));
-        match throttle.attempt(at(0), &name, address(1)) {
+        match throttle.attempt(at(0), Proof::Password, &name, address(1)) {
             Entry::Go(attempt) => drop(throttle.end(at(0), attempt, Outcome::Failed)),
             entry @ (Entry::Wait(_) | Entry::Delayed(_) | Entry::Crowded) => {
                 assert!(number == 20 && matches!(entry, Entry::Wait(_)), "{entry:?}");
@@ -318,4 +320,66 @@ fn a_flood_of_names_does_not_make_a_guessed_one_forgotten() {
         let _ = guess(&mut throttle, now, &user(&format!("flood{number}")), address(1_000 + number));
     }
     assert!(guess(&mut throttle, now, &anna(), address(79)).is_err());
+}
+
+/// Tries a code, and it is wrong.
+fn guess_code(throttle: &mut Throttle, now: Moment, address: IpAddr) -> Result<(), Delay> {
+    match throttle.attempt(now, Proof::Code, &anna(), address) {
+        Entry::Go(attempt) => {
+            assert!(throttle.end(now, attempt, Outcome::Failed).is_empty());
+            Ok(())
+        }
+        Entry::Delayed(delay) => Err(delay),
+        entry @ (Entry::Wait(_) | Entry::Crowded) => panic!("{entry:?}"),
+    }
+}
+
+fn succeed(throttle: &mut Throttle, now: Moment, proof: Proof, address: IpAddr) {
+    let attempt = go(throttle.attempt(now, proof, &anna(), address));
+    assert!(throttle.end(now, attempt, Outcome::Succeeded).is_empty());
+}
+
+/// Who knows the password is not to have guesses without end at the code: from one address or from many, his own ones known by now.
+#[test]
+fn a_right_password_does_not_forgive_wrong_codes() {
+    let mut throttle = defaults();
+    let tried = (0..50u32)
+        .filter(|number| {
+            let from = address(number / 2);
+            succeed(&mut throttle, at(0), Proof::Password, from);
+            guess_code(&mut throttle, at(0), from).is_ok()
+        })
+        .count();
+    assert_eq!(tried, 4);
+}
+
+#[test]
+fn wrong_codes_elsewhere_do_not_hold_up_who_gave_right_ones_where_he_is() {
+    let mut throttle = defaults();
+    succeed(&mut throttle, at(0), Proof::Code, address(1));
+    for second in 1..2_000u64 {
+        let _ = guess_code(&mut throttle, at(second), address(100 + second as u32));
+    }
+    assert!(guess_code(&mut throttle, at(2_000), address(9)).is_err(), "elsewhere he waits");
+    succeed(&mut throttle, at(2_000), Proof::Code, address(1));
+}
+
+/// Where the second step is asked for at the login, nothing else ends the count of passwords.
+#[test]
+fn a_right_code_ends_the_delay_for_passwords_too() {
+    let mut throttle = defaults();
+    for number in 0..4 {
+        guess(&mut throttle, at(0), &anna(), address(number)).unwrap();
+    }
+    assert!(guess(&mut throttle, at(0), &anna(), address(1)).is_err());
+    succeed(&mut throttle, at(0), Proof::Code, address(1));
+    assert!(guess(&mut throttle, at(0), &anna(), address(2)).is_ok());
+}
+
+#[test]
+fn an_operator_forgives_codes_as_well() {
+    let mut throttle = defaults();
+    while guess_code(&mut throttle, at(0), address(1)).is_ok() {}
+    assert!(throttle.forgive(at(0), &anna()).is_empty());
+    assert!(guess_code(&mut throttle, at(0), address(1)).is_ok());
 }

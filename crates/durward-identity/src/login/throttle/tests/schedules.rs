@@ -7,12 +7,12 @@ use super::*;
 const USER_FREE: u32 = 2;
 const ADDRESS_FREE: u32 = 5;
 
-/// Whose failures: an address's, a user's, or a user's at an address where he is known.
+/// Whose failures: an address's, a user's with one proof, or a user's with it at an address where he is known by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     Address(u32),
-    User(u32),
-    Known(u32, u32),
+    User(u32, Proof),
+    Known(u32, u32, Proof),
 }
 
 /// Somebody who tries or waits.
@@ -20,13 +20,33 @@ enum Whose {
 struct Who {
     user: u32,
     address: u32,
-    is_known: bool,
+    proof: Proof,
+    /// By a password and by a code.
+    is_known: [bool; 2],
 }
 
 impl Who {
+    fn own(self, proof: Proof) -> Whose {
+        let is_known = match proof {
+            Proof::Password => self.is_known[0],
+            Proof::Code => self.is_known[1],
+        };
+        match is_known {
+            true => Whose::Known(self.user, self.address, proof),
+            false => Whose::User(self.user, proof),
+        }
+    }
+
     fn counts(self) -> [Whose; 2] {
-        let own = if self.is_known { Whose::Known(self.user, self.address) } else { Whose::User(self.user) };
-        [own, Whose::Address(self.address)]
+        [self.own(self.proof), Whose::Address(self.address)]
+    }
+
+    /// What is shown to be his when it was he.
+    fn shown(self) -> &'static [Proof] {
+        match self.proof {
+            Proof::Password => &[Proof::Password],
+            Proof::Code => &[Proof::Code, Proof::Password],
+        }
     }
 }
 
@@ -37,7 +57,7 @@ struct Model {
     failures: BTreeMap<Whose, Vec<Moment>>,
     /// Until when there is a delay.
     until: BTreeMap<Whose, Moment>,
-    known: BTreeMap<(u32, u32), Moment>,
+    known: BTreeMap<(u32, u32, Proof), Moment>,
 }
 
 impl Model {
@@ -45,7 +65,7 @@ impl Model {
         let settings = settings();
         match whose {
             Whose::Address(_) => (ADDRESS_FREE, settings.address_delay_max),
-            Whose::User(_) | Whose::Known(..) => (USER_FREE, settings.user_delay_max),
+            Whose::User(..) | Whose::Known(..) => (USER_FREE, settings.user_delay_max),
         }
     }
 
@@ -72,13 +92,14 @@ impl Model {
         match outcome {
             Outcome::Undecided => {}
             Outcome::Succeeded => {
-                let own = who.counts()[0];
-                let pair = Whose::Known(who.user, who.address);
-                for whose in [own, pair] {
-                    self.failures.remove(&whose);
-                    self.until.remove(&whose);
+                for proof in who.shown() {
+                    let pair = Whose::Known(who.user, who.address, *proof);
+                    for whose in [who.own(*proof), pair] {
+                        self.failures.remove(&whose);
+                        self.until.remove(&whose);
+                    }
+                    self.known.insert((who.user, who.address, *proof), now);
                 }
-                self.known.insert((who.user, who.address), now);
             }
             Outcome::Failed => {
                 for whose in who.counts() {
@@ -154,13 +175,15 @@ impl World {
         self.seen[2] += 1;
     }
 
-    fn come(&mut self, user: u32, from: u32) {
+    fn come(&mut self, user: u32, from: u32, proof: Proof) {
         let known_for = settings().known_for;
-        let known = self.model.known.get(&(user, from));
-        let is_known = known.is_some_and(|at| self.now.since(*at) < known_for);
-        let who = Who { user, address: from, is_known };
+        let is_known = [Proof::Password, Proof::Code].map(|proof| {
+            let known = self.model.known.get(&(user, from, proof));
+            known.is_some_and(|at| self.now.since(*at) < known_for)
+        });
+        let who = Who { user, address: from, proof, is_known };
         let name = super::user(&format!("user{user}"));
-        match self.throttle.attempt(self.now, &name, address(from)) {
+        match self.throttle.attempt(self.now, proof, &name, address(from)) {
             Entry::Go(attempt) => self.tries(who, attempt),
             Entry::Delayed(delay) => self.is_delayed(who, delay),
             Entry::Wait(place) => {
@@ -239,7 +262,10 @@ fn play(seed: u64) -> [u32; 3] {
     let haste = chance.below(60) + 1;
     for _ in 0..400 {
         match chance.below(20) {
-            0..=8 => world.come(chance.below(users), chance.below(addresses)),
+            0..=8 => {
+                let proof = [Proof::Password, Proof::Password, Proof::Code][chance.below(3) as usize];
+                world.come(chance.below(users), chance.below(addresses), proof);
+            }
             9..=17 => world.decide(&mut chance),
             18 => world.leave(&mut chance),
             _ => world.now = world.now.plus(Duration::from_secs(u64::from(chance.below(haste * 20)))),
