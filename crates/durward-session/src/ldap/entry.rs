@@ -28,6 +28,12 @@ pub(super) fn values(entry: &SearchEntry, attribute: &str) -> Vec<String> {
     all.flat_map(|(_, values)| values.iter().cloned()).collect()
 }
 
+/// Whether an entry has a name in one of these attributes.
+pub(super) fn has_name(entry: &SearchEntry, attributes: &[String], name: &str) -> bool {
+    let name = folded(name);
+    attributes.iter().any(|attribute| values(entry, attribute).iter().any(|value| folded(value) == name))
+}
+
 /// A name as directories compare it: without case, and spaces count once.
 pub(super) fn folded(name: &str) -> String {
     name.split_whitespace().collect::<Vec<&str>>().join(" ").to_lowercase()
@@ -50,13 +56,6 @@ impl<'s> Wanted<'s> {
         all.sort();
         all.dedup();
         all
-    }
-
-    /// Whether an entry has the name that was typed.
-    pub(super) fn has_name(&self, entry: &SearchEntry, typed: &str) -> bool {
-        let typed = folded(typed);
-        let mut login = self.settings.login_attributes.iter();
-        login.any(|attribute| values(entry, attribute).iter().any(|value| folded(value) == typed))
     }
 
     /// The account that an entry is, under the directory's name for it.

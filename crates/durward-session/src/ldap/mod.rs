@@ -180,11 +180,16 @@ impl Inner {
         }
     }
 
-    /// The one entry of a user.
+    /// The one entry of a user: by what may be typed, or, where a session has his one name already, by that and nothing else, for it may
+    /// be somebody else's address.
     async fn find(&self, whom: For, user: &User) -> Result<Option<Found>, DirectoryFault> {
-        let LdapSettings { base, scope, user_filter, login_attributes, .. } = &self.settings;
+        let LdapSettings { base, scope, user_filter, login_attributes, name_attribute, .. } = &self.settings;
+        let names = match whom {
+            For::Login => login_attributes,
+            For::Session => std::slice::from_ref(name_attribute),
+        };
         let wanted = Wanted::of(&self.settings);
-        let filter = filter_of_name(user_filter, login_attributes, user.subject());
+        let filter = filter_of_name(user_filter, names, user.subject());
         let question = |base: &str| Question::Search {
             base: base.to_owned(),
             scope: scope.scope(),
@@ -206,7 +211,7 @@ impl Inner {
         if !dn::is_below(&entry.dn, &base) {
             return Err(failed("the directory answers with an entry that was not asked for"));
         }
-        if !wanted.has_name(&entry, user.subject()) {
+        if !entry::has_name(&entry, names, user.subject()) {
             if self.of_other_names.is_due() {
                 tracing::warn!(
                     entry = %entry.dn.escape_default(),

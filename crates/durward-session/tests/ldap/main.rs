@@ -119,6 +119,18 @@ async fn an_entry_becomes_an_account_with_attributes_and_groups_under_the_direct
     }
 }
 
+/// Whoever has a session is found by his one name, which another may have for an address, and which he cannot log in with.
+#[tokio::test]
+async fn whose_a_session_is_is_looked_up_by_the_one_name() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let by_mail = LdapSettings { login_attributes: vec!["mail".to_owned()], ..settings(&slapd) };
+    let directory = directory(by_mail);
+    let anna = right(&directory, "anna@example.org").await;
+    assert_eq!(directory.account(&anna.user().unwrap()).await.unwrap().unwrap().subject, "anna");
+    let typed = User::new("/", "anna@example.org").unwrap();
+    assert_eq!(directory.account(&typed).await, Ok(None), "no session has that name");
+}
+
 /// Else the time, or a directory that fails there, tells who exists.
 #[tokio::test]
 async fn groups_are_looked_for_only_once_the_password_is_right() {
