@@ -15,10 +15,11 @@ use crate::serve::{self, clock};
 use crate::to_stdout;
 use person::Person;
 
-/// The example policies, as they lie in the source tree.
-const POLICIES: [(&str, &str); 3] = [
+/// The example policies, as they lie in the source tree, and how they are combined.
+const POLICIES: [(&str, &str); 4] = [
     ("conference.xml", include_str!("../../policies/demo/conference.xml")),
     ("hospital.xml", include_str!("../../policies/demo/hospital.xml")),
+    ("pdp.json", include_str!("../../policies/demo/pdp.json")),
     ("ward.sapl", include_str!("../../policies/demo/ward.sapl")),
 ];
 
