@@ -112,15 +112,18 @@ impl Tenants {
         let inner = &self.0;
         let finders = inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let policies = pdp.map_or_else(PoliciesInForce::absent, PoliciesInForce::of);
-        let known = inner.tenants.load().get(tenant).cloned();
-        let streams = match known {
-            Some(known) => {
-                known.streams.replace(policies, inner.now_ms());
-                known.streams
+        let known = inner.tenants.load().get(tenant).map(|known| known.streams.clone());
+        match known {
+            Some(streams) => {
+                // First for those who ask once: whoever has been told of a change by a stream does not hear of what was before.
+                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams: streams.clone() });
+                streams.replace(policies, inner.now_ms());
             }
-            None => inner.streams(policies, &finders),
-        };
-        inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams });
+            None => {
+                let streams = inner.streams(policies, &finders);
+                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams });
+            }
+        }
     }
 
     /// The tenant; one without policies is added when it is first asked for.
