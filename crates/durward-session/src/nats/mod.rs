@@ -25,6 +25,10 @@
 //! and the longest session. To all of that, twice the difference that clocks may have is added. So there is nothing to
 //! compact, and a node that starts replays what can still matter, not the life of the cluster.
 //!
+//! # Who is believed
+//!
+//! What is signed under the cluster's secret, for the place where it stands ([`sign`]); everything else is passed over.
+//!
 //! # What it does not do
 //!
 //! A server that loses power loses what it had not flushed: two minutes, unless `sync_interval: always` is set there. When that
