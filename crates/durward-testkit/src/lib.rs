@@ -1,6 +1,7 @@
 //! Holds the product to the recorded truth: conformance cases, decisions of other engines, index against plain
 //! evaluator. Ships in nothing.
 
+pub mod cases;
 pub mod conformance;
 pub mod data;
 pub mod differential;
