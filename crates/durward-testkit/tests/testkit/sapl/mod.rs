@@ -5,6 +5,7 @@ mod documents;
 mod expressions;
 mod random;
 mod scenarios;
+mod surfaces;
 mod tests_of_policies;
 
 use std::fs;
