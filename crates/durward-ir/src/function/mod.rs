@@ -200,6 +200,11 @@ impl Function {
         self.id.ends_with("-regexp-match")
     }
 
+    /// Whether it looks into the content of the request, or asks for another decision.
+    pub fn looks_at_content(&self) -> bool {
+        matches!(self.body, Body::Contextual(_))
+    }
+
     /// The parameters and the result; `None` for functions over functions, whose types depend on the function
     /// they are given.
     pub fn signature(&self) -> Option<Signature> {

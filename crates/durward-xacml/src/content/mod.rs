@@ -44,6 +44,7 @@ mod name;
 mod operators;
 mod parser;
 mod path;
+mod pointer;
 mod read;
 mod request;
 mod tree;
