@@ -8,6 +8,7 @@
 
 mod batch;
 mod changes;
+mod constants;
 mod duties;
 mod encoding;
 mod evaluation;

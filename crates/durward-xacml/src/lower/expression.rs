@@ -240,10 +240,7 @@ impl<'t> Lowering<'t, '_> {
             }
         }
         let function = function.filter(|_| complete)?;
-        let constants: Vec<Option<&Value>> = exprs.iter().map(|expr| self.constant(*expr)).collect();
-        let checked =
-            function.check(&arguments).and_then(|of| function.check_constants(&constants).map(|()| of));
-        let of = match checked {
+        let of = match function.check(&arguments) {
             Ok(of) => of,
             Err(error) => {
                 self.error(apply.place, error.to_string(), None);
