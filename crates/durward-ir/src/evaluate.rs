@@ -385,7 +385,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     }
 
     /// Additional Combining Algorithms profile 1.0: the first child asks, the second answers if it permits, the
-    /// third (if any) if it does not.
+    /// third (if any) if it does not. Where the first says what the answer says, its duties go along (7.18).
     fn on_permit_apply_second(&self, children: &[NodeId]) -> Vote {
         let (first, second, third) = match children {
             [first, second] => (first, second, None),
@@ -396,15 +396,20 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             }
         };
         let asked = self.vote(*first, Known::Unsure);
-        match asked.verdict {
+        let mut answer = match asked.verdict {
             Verdict::Permit => self.vote(*second, Known::Unsure),
             Verdict::Indeterminate(effects) if effects.contains(Effect::Permit) => {
-                Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked }
+                return Vote { verdict: Verdict::Indeterminate(Effects::DENY_OR_PERMIT), ..asked };
             }
             Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable | Verdict::Indeterminate(_) => {
                 third.map_or_else(Vote::not_applicable, |third| self.vote(*third, Known::Unsure))
             }
+        };
+        if asked.verdict == answer.verdict {
+            let own = std::mem::replace(&mut answer.duties, asked.duties);
+            append(&mut answer.duties, own);
         }
+        answer
     }
 
     /// Section 7.7. An absent target matches.

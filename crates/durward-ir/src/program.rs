@@ -266,6 +266,29 @@ pub enum Expr {
     Structured(Structured),
 }
 
+impl Expr {
+    /// Whether it looks at more than attributes by itself, whatever its arguments do: at the content of the request, or
+    /// at another decision.
+    pub fn looks_at_content(&self) -> bool {
+        match self {
+            Expr::Selector(_) | Expr::Contextual(..) => true,
+            Expr::HigherOrder(_, function, _) => function.looks_at_content(),
+            Expr::Match(matching) => matching.function.looks_at_content(),
+            Expr::Constant(_)
+            | Expr::Attribute { .. }
+            | Expr::Call(..)
+            | Expr::Lazy(..)
+            | Expr::Matches(..)
+            | Expr::All(_)
+            | Expr::Any(_)
+            | Expr::Failed(_)
+            | Expr::Part(_)
+            | Expr::IsOneOf(..)
+            | Expr::Structured(_) => false,
+        }
+    }
+}
+
 /// A `<Match>` of a target.
 #[derive(Clone, Debug)]
 pub struct Match {

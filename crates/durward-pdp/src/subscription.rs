@@ -183,12 +183,8 @@ fn vote<S: Shortlist>(program: &Program, question: &Question<'_>, shortlist: &S)
 /// What a program says to everything, if that does not depend on what is asked.
 pub(crate) fn always(program: &Program) -> Option<Decision> {
     let depends = |expr: &Expr| {
-        matches!(
-            expr,
-            Expr::Selector(_)
-                | Expr::Contextual(..)
-                | Expr::Structured(Structured::Finder(_) | Structured::StandIn(..))
-        )
+        expr.looks_at_content()
+            || matches!(expr, Expr::Structured(Structured::Finder(_) | Structured::StandIn(..)))
     };
     if !program.slots.is_empty() || program.exprs().any(depends) {
         return None;

@@ -62,7 +62,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             Expr::Selector(selector) => self.selector(selector),
             Expr::Call(function, args) => self.call(function, args),
             Expr::HigherOrder(kind, function, args) => self.higher_order(*kind, function, args),
-            Expr::Contextual(function, args) => self.contextual(function, args),
+            Expr::Contextual(function, args) => self.apply(function, &self.operands(args)?),
             Expr::All(_)
             | Expr::Any(_)
             | Expr::Match(_)
@@ -185,7 +185,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         let mut unknown = Unknown::new();
         for value in values {
             let args = [Operand::One(Cow::Borrowed(&matching.literal)), Operand::One(Cow::Borrowed(value))];
-            match apply(matching.function, &args).and_then(|result| result.as_boolean()) {
+            match self.apply(matching.function, &args).and_then(|result| result.as_boolean()) {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
                 Err(fault) => unknown.note(fault),
@@ -196,12 +196,12 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     fn call(&self, function: &'static Function, args: &[ExprId]) -> Evaluated<Operand<'a>> {
         match args {
-            [one] => apply(function, &[self.operand(*one)?]),
-            [one, two] => apply(function, &[self.operand(*one)?, self.operand(*two)?]),
+            [one] => self.apply(function, &[self.operand(*one)?]),
+            [one, two] => self.apply(function, &[self.operand(*one)?, self.operand(*two)?]),
             _ => {
                 let operands = self.operands(args)?;
                 self.step(operands.len())?;
-                apply(function, &operands)
+                self.apply(function, &operands)
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
 
     fn holds(&self, function: &'static Function, a: &Value, b: &Value) -> Evaluated<bool> {
         self.step_applying()?;
-        apply(function, &[Operand::One(Cow::Borrowed(a)), Operand::One(Cow::Borrowed(b))])?.as_boolean()
+        self.apply(function, &[Operand::One(Cow::Borrowed(a)), Operand::One(Cow::Borrowed(b))])?.as_boolean()
     }
 
     /// `any-of` looks for a True, `all-of` for a False.
@@ -291,7 +291,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             for (at, operand) in operands.iter().enumerate() {
                 args.push(if at == bag_at { Operand::One(Cow::Borrowed(value)) } else { operand.clone() });
             }
-            apply(function, &args)
+            self.apply(function, &args)
         }))
     }
 
@@ -306,7 +306,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             self.step_applying()?;
             let args: Vec<Operand<'_>> =
                 chosen.iter().map(|value| Operand::One(Cow::Borrowed(*value))).collect();
-            return apply(function, &args)?.as_boolean();
+            return self.apply(function, &args)?.as_boolean();
         };
         let values: &[Value] = match first {
             Operand::One(value) => std::slice::from_ref(value.as_ref()),
@@ -355,13 +355,29 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         unknown.or(true)
     }
 
-    fn contextual(&self, function: &'static Function, args: &[ExprId]) -> Evaluated<Operand<'a>> {
-        let Body::Contextual(contextual) = function.body else {
-            return Err(Fault::processing(format!("`{}` is not a function over content", function.id)));
-        };
-        let operands = self.operands(args)?;
+    /// Calls a function with evaluated arguments. Functions that evaluate their own arguments can be called this way
+    /// too, by a higher-order function: `and` over two bags of booleans.
+    #[inline]
+    fn apply(&self, function: &'static Function, args: &[Operand<'_>]) -> Evaluated<Operand<'static>> {
+        match function.body {
+            Body::Strict(_, run) => run(args),
+            Body::Lazy(lazy) => Ok(Operand::one(Value::Boolean(lazy_over_values(lazy, args)?))),
+            Body::Contextual(contextual) => self.over_content(contextual, function, args),
+            Body::HigherOrder(_) => {
+                Err(Fault::processing(format!("`{}` cannot be passed to another function", function.id)))
+            }
+        }
+    }
+
+    /// Looks into the content of the request, or asks for another decision.
+    fn over_content(
+        &self,
+        contextual: Contextual,
+        function: &'static Function,
+        args: &[Operand<'_>],
+    ) -> Evaluated<Operand<'static>> {
         let surroundings = self.question.surroundings();
-        let value = match (contextual, operands.as_slice()) {
+        let value = match (contextual, args) {
             (Contextual::XPathNodeCount, [path]) => {
                 let count = surroundings.node_count(path.as_one()?)?;
                 Value::Integer(Integer::Small(i64::try_from(count).unwrap_or(i64::MAX)))
@@ -402,26 +418,14 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     }
 }
 
-/// Calls a function with evaluated arguments. Functions that evaluate their own arguments can be called this way
-/// too, by a higher-order function: `and` over two bags of booleans.
-fn apply(function: &'static Function, args: &[Operand<'_>]) -> Evaluated<Operand<'static>> {
-    match function.body {
-        Body::Strict(_, run) => run(args),
-        Body::Lazy(lazy) => Ok(Operand::one(Value::Boolean(lazy_over_values(lazy, args)?))),
-        Body::HigherOrder(_) | Body::Contextual(_) => {
-            Err(Fault::processing(format!("`{}` cannot be passed to another function", function.id)))
-        }
-    }
-}
-
 fn lazy_over_values(lazy: Lazy, args: &[Operand<'_>]) -> Evaluated<bool> {
     let (wanted, rest) = match (lazy, args) {
         (Lazy::Or, rest) => (1, rest),
         (Lazy::And, rest) => (rest.len() as i64, rest),
         (Lazy::NOf, [first, rest @ ..]) => match first.as_integer()? {
-            Integer::Small(wanted) if *wanted <= rest.len() as i64 => (*wanted, rest),
-            Integer::Small(_) | Integer::Big(_) => {
-                return Err(Fault::processing("`n-of` wants more than there are arguments"));
+            Integer::Small(wanted) if (0..=rest.len() as i64).contains(wanted) => (*wanted, rest),
+            wanted => {
+                return Err(Fault::processing(format!("`n-of` wants {wanted} of {} arguments", rest.len())));
             }
         },
         (Lazy::NOf, []) => return Err(Fault::processing("`n-of` needs a number")),

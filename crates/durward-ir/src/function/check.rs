@@ -132,8 +132,9 @@ impl Function {
         }
     }
 
-    /// Refuses constants that make every evaluation of this call an error: a substring that begins before the
-    /// text. `constants` holds a value for every argument that is a literal.
+    /// Finds constants that make every evaluation of this call an error: a substring that begins before the text. They
+    /// are no reason to refuse a policy: the call is an error when it is evaluated (A.3.9), and may never be. `constants`
+    /// holds a value for every argument that is a literal.
     ///
     /// # Errors
     /// There is such a constant.

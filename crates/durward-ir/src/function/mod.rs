@@ -33,6 +33,14 @@ pub use check::{Argument, TypeError};
 pub use pattern::Pattern;
 pub use text::TEXT_LENGTH_MAX;
 
+/// A standard identifier from the version that introduced it and the name.
+macro_rules! id {
+    ($version:literal, $($name:expr),+) => {
+        concat!("urn:oasis:names:tc:xacml:", $version, ":function:", $($name),+)
+    };
+}
+use id;
+
 /// The type of an expression: one value or a bag of values of one data type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
@@ -143,8 +151,24 @@ pub enum Contextual {
 pub fn find(id: &str) -> Option<&'static Function> {
     static BY_ID: LazyLock<HashMap<&str, &Function>> =
         LazyLock::new(|| all().map(|function| (function.id, function)).collect());
-    BY_ID.get(id).copied()
+    BY_ID.get(id).or_else(|| BY_ID.get(current_id(id)?)).copied()
 }
+
+/// The identifier that XACML 3.0 has for a function which earlier versions named otherwise.
+pub fn current_id(earlier: &str) -> Option<&'static str> {
+    EARLIER_IDS.iter().find(|(id, _)| *id == earlier).map(|(_, current)| *current)
+}
+
+/// Identifiers of XACML 1.0, 1.1 and 2.0 (section 10.2.8 of each) that 3.0 no longer lists, with those it has instead.
+pub const EARLIER_IDS: [(&str, &str); 7] = [
+    (id!("1.0", "regexp-string-match"), id!("1.0", "string-regexp-match")),
+    (id!("1.0", "regexp-uri-match"), id!("2.0", "anyURI-regexp-match")),
+    (id!("1.0", "regexp-ipAddress-match"), id!("2.0", "ipAddress-regexp-match")),
+    (id!("1.0", "regexp-dnsName-match"), id!("2.0", "dnsName-regexp-match")),
+    (id!("1.0", "regexp-rfc822Name-match"), id!("2.0", "rfc822Name-regexp-match")),
+    (id!("1.0", "regexp-x500Name-match"), id!("2.0", "x500Name-regexp-match")),
+    (id!("2.0", "url-string-concatenate"), id!("2.0", "uri-string-concatenate")),
+];
 
 /// Every function there is, family by family.
 pub fn all() -> impl Iterator<Item = &'static Function> {
@@ -174,6 +198,11 @@ impl Function {
     /// Whether the first argument is a regular expression.
     pub fn takes_pattern(&self) -> bool {
         self.id.ends_with("-regexp-match")
+    }
+
+    /// Whether it looks into the content of the request, or asks for another decision.
+    pub fn looks_at_content(&self) -> bool {
+        matches!(self.body, Body::Contextual(_))
     }
 
     /// The parameters and the result; `None` for functions over functions, whose types depend on the function
@@ -209,14 +238,6 @@ const fn row_from(
 ) -> Function {
     Function { id, body: Body::Strict(Signature { parameters, variadic_min: Some(least), result }, strict) }
 }
-
-/// A standard identifier from the version that introduced it and the name.
-macro_rules! id {
-    ($version:literal, $($name:expr),+) => {
-        concat!("urn:oasis:names:tc:xacml:", $version, ":function:", $($name),+)
-    };
-}
-use id;
 
 /// The arguments of a strict function as an array; their number was checked when the program was loaded.
 fn take<'s, 'a, const N: usize>(operands: &'s [Operand<'a>]) -> Evaluated<&'s [Operand<'a>; N]> {

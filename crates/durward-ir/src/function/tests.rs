@@ -1,6 +1,7 @@
 //! The table as a whole, and every strict function through [`find`], by cases written from the standard.
 
 mod cases;
+mod names;
 mod notation;
 mod typing;
 

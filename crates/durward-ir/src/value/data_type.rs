@@ -125,6 +125,9 @@ impl DataType {
                 "2.0:data-type:ipAddress" => Some(DataType::IpAddress),
                 "2.0:data-type:dnsName" => Some(DataType::DnsName),
                 "3.0:data-type:xpathExpression" => Some(DataType::XPathExpression),
+                // The errata of XACML 2.0 (29 January 2008).
+                "2.0:data-type:dayTimeDuration" => Some(DataType::DayTimeDuration),
+                "2.0:data-type:yearMonthDuration" => Some(DataType::YearMonthDuration),
                 _ => None,
             };
         }

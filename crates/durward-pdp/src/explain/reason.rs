@@ -125,16 +125,14 @@ pub(super) fn attributes(program: &Program, question: &Question<'_>, id: ExprId)
 }
 
 fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content: &mut bool) {
+    *content |= program.expr(id).looks_at_content();
     match program.expr(id) {
         Expr::Attribute { slot, .. } => {
             slots.insert(*slot);
         }
-        Expr::Selector(_) => *content = true,
-        Expr::Contextual(_, args) => {
-            *content = true;
-            args.iter().for_each(|arg| collect(program, *arg, slots, content));
-        }
+        Expr::Selector(_) => {}
         Expr::Call(_, args)
+        | Expr::Contextual(_, args)
         | Expr::Lazy(_, args)
         | Expr::HigherOrder(_, _, args)
         | Expr::All(args)

@@ -4,7 +4,8 @@ use durward_pdp::xacml::request::Version;
 use durward_pdp::{Decision, Request, ResultOf};
 
 use crate::write::{
-    INTEGER, STRING, SUBJECT, decide, designator, failing, is, pdp, policy, policy_set, rule, target, text,
+    INTEGER, STRING, SUBJECT, condition, decide, designator, failing, is, pdp, policy, policy_set, rule,
+    target, text,
 };
 
 fn obligation(id: &str, on: &str, value: &str) -> String {
@@ -128,4 +129,83 @@ fn an_expression_in_an_obligation_declares_what_it_needs() {
     assert!(xml.contains(r#"xmlns:m="urn:m""#) && !xml.contains("xmlns:xml"), "{xml}");
     let json = response.to_json();
     assert!(json.contains(r#""Namespaces":[{"Prefix":"m","Namespace":"urn:m"}]"#), "{json}");
+}
+
+/// Every algorithm that combines policies.
+const ALGORITHMS: [&str; 13] = [
+    "3.0 deny-overrides",
+    "3.0 permit-overrides",
+    "3.0 ordered-deny-overrides",
+    "3.0 ordered-permit-overrides",
+    "3.0 deny-unless-permit",
+    "3.0 permit-unless-deny",
+    "3.0 on-permit-apply-second",
+    "1.0 first-applicable",
+    "1.0 only-one-applicable",
+    "1.0 deny-overrides",
+    "1.0 permit-overrides",
+    "1.1 ordered-deny-overrides",
+    "1.1 ordered-permit-overrides",
+];
+
+/// Says something of its own with either effect.
+fn child(position: usize, kind: &str) -> String {
+    let rules = match kind {
+        "silent" => String::new(),
+        "failing Permit" => rule("Permit", &condition(&failing())),
+        "failing Deny" => rule("Deny", &condition(&failing())),
+        effect => rule(effect, ""),
+    };
+    let own = |on: &str| obligation(&format!("{position} {on}"), on, &text("x"));
+    let notices = format!("{}{}", own("Permit"), own("Deny"));
+    let obligations = notices.replace("</ObligationExpressions><ObligationExpressions>", "");
+    let advice = obligations.replace("Obligation", "Advice").replace("FulfillOn", "AppliesTo");
+    policy(&position.to_string(), "3.0 deny-overrides", "", &(rules + &obligations + &advice))
+}
+
+/// 7.18: what was evaluated and says what the set says passes on its duties, whatever the algorithm. Which policies were
+/// evaluated is in the list of those that applied. `on-permit-apply-second` once dropped those of the first policy.
+#[test]
+fn every_evaluated_child_that_says_the_decision_has_its_say() {
+    const KINDS: [&str; 5] = ["Permit", "Deny", "silent", "failing Permit", "failing Deny"];
+    let mut request = doctor();
+    request.return_policy_ids = true;
+    let mut with_duties = 0;
+    for algorithm in ALGORITHMS {
+        for number in 0..KINDS.len().pow(3) {
+            let kinds = [0, 1, 2].map(|place| KINDS[number / KINDS.len().pow(place) % KINDS.len()]);
+            let children: String = (0..).zip(kinds).map(|(position, kind)| child(position, kind)).collect();
+            let result = decide(&pdp(&[policy_set("s", algorithm, "", &children)]), &request);
+            let decision = result.decision.as_str();
+            let listed = result.policy_ids.as_ref().unwrap();
+            let expected: Vec<String> = (0..3)
+                .filter(|position| kinds[*position] == decision)
+                .map(|position| position.to_string())
+                .filter(|position| listed.iter().any(|policy| policy.id == *position))
+                .map(|position| format!("{position} {decision}"))
+                .collect();
+            assert_eq!(ids(&result), expected, "{algorithm} {kinds:?}");
+            let advice: Vec<&str> = result.advice.iter().map(|duty| duty.id.as_str()).collect();
+            assert_eq!(advice, expected, "{algorithm} {kinds:?}");
+            with_duties += usize::from(expected.len() > 1);
+        }
+    }
+    assert!(with_duties > 50, "{with_duties}");
+}
+
+#[test]
+fn on_permit_apply_second_passes_on_what_the_first_policy_says_with_the_same_decision() {
+    for (kinds, expected) in [
+        (vec!["Permit", "Permit"], vec!["0 Permit", "1 Permit"]),
+        (vec!["Permit", "Deny"], vec!["1 Deny"]),
+        (vec!["Permit", "silent"], vec![]),
+        (vec!["Permit", "Permit", "Permit"], vec!["0 Permit", "1 Permit"]),
+        (vec!["Deny", "Permit", "Deny"], vec!["0 Deny", "2 Deny"]),
+        (vec!["Deny", "Permit", "Permit"], vec!["2 Permit"]),
+        (vec!["Deny", "Permit"], vec![]),
+    ] {
+        let children: String = (0..).zip(&kinds).map(|(position, kind)| child(position, kind)).collect();
+        let result = decide(&pdp(&[policy_set("s", "3.0 on-permit-apply-second", "", &children)]), &doctor());
+        assert_eq!(ids(&result), expected, "{kinds:?}");
+    }
 }

@@ -8,12 +8,14 @@
 
 mod batch;
 mod changes;
+mod constants;
 mod duties;
 mod encoding;
 mod evaluation;
 mod glance;
 mod hostile;
 mod hostile_sapl;
+mod paths;
 mod references;
 mod requests;
 mod sifted;

@@ -25,6 +25,32 @@ fn decided(documents: &[(&str, &str)], json: &str) -> String {
     pdp(documents).decide_once(&asked(json)).to_json()
 }
 
+/// One letter typed in two ways. XACML 3.0, 7.1.1: string operations behave as if their input were in normalization form
+/// C. SAPL compares code points, as its engine does.
+#[test]
+fn texts_are_normalised_in_xacml_and_compared_as_they_are_in_sapl() {
+    let (composed, decomposed) = ("Jos\u{e9}", "Jose\u{301}");
+    for (written, given) in [(composed, decomposed), (decomposed, composed)] {
+        let target = crate::write::is("name", written);
+        let policy = crate::write::policy("p", "3.0 deny-overrides", &target, &crate::write::rule("Permit", ""));
+        let json = format!(
+            r#"{{"Request": {{"AccessSubject": {{"Attribute": [{{"AttributeId": "name", "Value": "{given}"}}]}}}}}}"#
+        );
+        let in_json = Request::from_json(json.as_bytes()).unwrap();
+        for request in [Request::builder().subject("name", given).build(), in_json] {
+            let response = pdp(&[("p.xml", &policy)]).decide(&request);
+            assert_eq!(response.results[0].decision.as_str(), "Permit", "{written} {given}");
+        }
+        let sapl = format!(r#"policy "p" permit subject == "{written}";"#);
+        let ask = |subject: &str| {
+            let json = format!(r#"{{"subject": "{subject}", "action": "a", "resource": "r"}}"#);
+            decided(&[("p.sapl", &sapl)], &json)
+        };
+        assert_eq!(ask(given), r#"{"decision":"NOT_APPLICABLE"}"#, "{written} {given}");
+        assert_eq!(ask(written), r#"{"decision":"PERMIT"}"#, "{written}");
+    }
+}
+
 /// Nested as deep as is allowed, in every way that nests: the evaluator's recursion fits the stack of a thread.
 #[test]
 fn the_deepest_expressions_can_be_evaluated() {

@@ -84,7 +84,7 @@ impl<'t> Library<'t> {
         let mut findings = Vec::new();
         let mut searches = 0;
         for (number, document) in self.documents.iter().enumerate() {
-            let mut here = Findings::of(&document.source);
+            let mut here = Findings::of(document);
             for (reference, wants_policy) in self.references(number) {
                 if self.resolve(reference, wants_policy).is_none() {
                     let what = if wants_policy { "policy" } else { "policy set" };
@@ -94,7 +94,7 @@ impl<'t> Library<'t> {
                     here.add(Severity::Error, "missing-reference", reference.place, message, &help);
                 }
             }
-            findings.append(&mut here.list);
+            findings.extend(here.into_list());
         }
         findings
     }
@@ -163,10 +163,10 @@ impl<'t> Library<'t> {
             "`{id}` version {} is already defined in {}:{}",
             second.version, one.source, first.place.line
         );
-        let mut findings = Findings::of(&other.source);
+        let mut findings = Findings::of(other);
         let help = "give one of them another identifier or version, or remove it";
         findings.add(severity, "duplicate-id", second.place, message, help);
-        findings.list.pop()
+        findings.into_list().pop()
     }
 
     /// The documents evaluation starts from: the one named, or those no other refers to, of several versions the
@@ -208,14 +208,14 @@ impl<'t> Library<'t> {
         }
         let mut findings = Vec::new();
         for (number, document) in self.documents.iter().enumerate() {
-            let mut here = Findings::of(&document.source);
+            let mut here = Findings::of(document);
             if !reached.contains(&number) {
                 never_used(document, &mut here);
             }
             if roots.contains(&number) {
                 silent_root(document, &mut here);
             }
-            findings.append(&mut here.list);
+            findings.extend(here.into_list());
         }
         findings
     }

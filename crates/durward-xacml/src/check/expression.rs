@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use durward_ir::function::{self, Argument, Body, Function, Type};
+use durward_ir::value::{DataType, Operand, Value};
+
 use super::clauses::{Clause, Clauses};
 use super::finding::Findings;
 use crate::tree::{Apply, AttributeDesignator, AttributeValue, Expression, Place, Policy};
@@ -44,6 +47,7 @@ pub(super) fn expression(expression: &Expression, findings: &mut Findings) {
     visit(expression, &mut |part| match part {
         Expression::Apply(apply) => {
             never_both(apply, findings);
+            always_fails(apply, findings);
             empty_bag(apply, findings);
         }
         Expression::Value(_)
@@ -52,6 +56,47 @@ pub(super) fn expression(expression: &Expression, findings: &mut Findings) {
         | Expression::Variable(_)
         | Expression::Function(_) => {}
     });
+}
+
+/// A call that its literals make an error whenever it is evaluated.
+fn always_fails(apply: &Apply, findings: &mut Findings) {
+    let Some(function) = function::find(&apply.function) else { return };
+    let constants: Vec<Option<Value>> = apply.arguments.iter().map(literal).collect();
+    let given: Vec<Option<&Value>> = constants.iter().map(Option::as_ref).collect();
+    let reason = match function.check_constants(&given) {
+        Err(error) => Some(error.to_string()),
+        Ok(()) => failure(function, constants),
+    };
+    if let Some(reason) = reason {
+        let help = "where it is evaluated, the decision is Indeterminate";
+        findings.warn("always-fails", apply.place, reason, help);
+    }
+}
+
+fn literal(argument: &Expression) -> Option<Value> {
+    match argument {
+        Expression::Value(value) => Value::parse(DataType::from_uri(&value.data_type)?, &value.text).ok(),
+        Expression::Apply(_)
+        | Expression::Designator(_)
+        | Expression::Selector(_)
+        | Expression::Variable(_)
+        | Expression::Function(_) => None,
+    }
+}
+
+/// What a call of nothing but literals fails with, if it is well typed and does.
+fn failure(function: &'static Function, constants: Vec<Option<Value>>) -> Option<String> {
+    // A pattern that is none is an error of the policy.
+    let Some(Body::Strict(_, run)) = Some(function.body).filter(|_| !function.takes_pattern()) else {
+        return None;
+    };
+    let constants = constants.into_iter().collect::<Option<Vec<Value>>>()?;
+    let types: Vec<Argument> =
+        constants.iter().map(|value| Argument::Expression(Type::One(value.data_type()))).collect();
+    function.check(&types).ok()?;
+    let operands: Vec<Operand<'_>> = constants.into_iter().map(Operand::one).collect();
+    let fault = run(&operands).err()?;
+    Some(format!("`{}` always fails here: {}", function.short_name(), fault.message))
 }
 
 /// `and` of two tests that the only value of one attribute equals different texts.
@@ -110,11 +155,13 @@ fn empty_bag(apply: &Apply, findings: &mut Findings) {
         findings.warn("must-be-present-in-bag-size", designator.place, message, help);
     }
     if apply.function.ends_with(ONE_AND_ONLY) && !designator.must_be_present {
-        let message = format!(
-            "without `{}` this is a processing-error, which does not say what is missing",
-            designator.id
-        );
+        let message = || {
+            format!(
+                "without `{}` this is a processing-error, which does not say what is missing",
+                designator.id
+            )
+        };
         let help = "with `MustBePresent` set to true the status is missing-attribute and names it";
-        findings.hint("may-be-absent-in-one-and-only", designator.place, message, help);
+        findings.hint_once("may-be-absent-in-one-and-only", &designator.id, designator.place, message, help);
     }
 }

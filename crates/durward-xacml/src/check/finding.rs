@@ -1,12 +1,13 @@
 //! What a check finds, in the words of the policy's author.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt;
 
 use smol_str::SmolStr;
 
 use crate::policy::PolicyError;
-use crate::tree::Place;
+use crate::tree::{Document, Place, Standard};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,9 +102,13 @@ impl From<PolicyError> for Finding {
 /// The findings of one document, as they are made.
 pub(super) struct Findings {
     source: SmolStr,
-    pub(super) list: Vec<Finding>,
+    /// The version the document is written in: a hint recommends nothing that it does not have.
+    pub(super) written_in: Standard,
+    list: Vec<Finding>,
     /// How many there were of each severity, in its order.
     counts: [usize; 3],
+    /// What is told once for all places: where the finding stands in the list, and how many places there are.
+    grouped: HashMap<(&'static str, SmolStr), (usize, usize)>,
 }
 
 /// Most findings of one severity kept for one document: more than anybody reads, and a bound on what a document can
@@ -111,8 +116,29 @@ pub(super) struct Findings {
 const FINDINGS_MAX: usize = 1_000;
 
 impl Findings {
-    pub(super) fn of(source: &SmolStr) -> Findings {
-        Findings { source: source.clone(), list: Vec::new(), counts: [0; 3] }
+    pub(super) fn of(document: &Document) -> Findings {
+        Findings {
+            source: document.source.clone(),
+            written_in: document.written_in,
+            list: Vec::new(),
+            counts: [0; 3],
+            grouped: HashMap::new(),
+        }
+    }
+
+    /// How many there are so far.
+    pub(super) fn count_all(&self) -> usize {
+        self.list.len()
+    }
+
+    /// All of them, those for several places with their number.
+    pub(super) fn into_list(mut self) -> Vec<Finding> {
+        for (at, places) in self.grouped.into_values().filter(|(_, places)| *places > 1) {
+            if let Some(finding) = self.list.get_mut(at) {
+                finding.message.push_str(&format!("; {places} places in this document"));
+            }
+        }
+        self.list
     }
 
     pub(super) fn add(
@@ -154,5 +180,25 @@ impl Findings {
 
     pub(super) fn hint(&mut self, code: &'static str, place: Place, message: String, help: &str) {
         self.add(Severity::Hint, code, place, message, help);
+    }
+
+    /// A hint that holds wherever an identifier stands: told at the first place, with the number of places.
+    pub(super) fn hint_once(
+        &mut self,
+        code: &'static str,
+        id: &SmolStr,
+        place: Place,
+        message: impl FnOnce() -> String,
+        help: &str,
+    ) {
+        if let Some((_, places)) = self.grouped.get_mut(&(code, id.clone())) {
+            *places += 1;
+            return;
+        }
+        let at = self.list.len();
+        self.hint(code, place, message(), help);
+        // What was left out for being too much is nowhere.
+        let at = if self.list.len() > at { at } else { usize::MAX };
+        self.grouped.insert((code, id.clone()), (at, 1));
     }
 }

@@ -60,12 +60,12 @@ pub struct Settings<'s> {
 pub fn check(documents: &[Document], settings: &Settings<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for document in documents {
-        let mut here = Findings::of(&document.source);
+        let mut here = Findings::of(document);
         match &document.root {
             PolicyOrSet::Policy(policy) => check_policy(policy, &mut here),
             PolicyOrSet::PolicySet(set) => check_set(set, &mut here),
         }
-        findings.append(&mut here.list);
+        findings.extend(here.into_list());
     }
     let library = Library::of(documents);
     findings.extend(library.duplicates());

@@ -2,15 +2,18 @@
 //! successors, legacy and `ordered-` combining algorithms, and standard identifiers with a letter wrong.
 
 use durward_ir::{DataType, function};
+use smol_str::SmolStr;
 
 use super::expression::visit;
 use super::finding::{Findings, Severity};
 use super::near::distance;
 use crate::request::identifiers;
-use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Target};
+use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Standard, Target};
 
 const XACML: &str = "urn:oasis:names:tc:xacml:";
-const OLD_DURATIONS: &str = "http://www.w3.org/TR/2002/WD-xquery-operators-20020816#";
+/// The beginnings of the identifiers that durations had before 3.0.
+const OLD_DURATIONS: [&str; 2] =
+    ["http://www.w3.org/TR/2002/WD-xquery-operators-20020816#", "urn:oasis:names:tc:xacml:2.0:data-type:"];
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema#";
 
 /// Identifiers of the standard that are wrong by this many letters are taken for mistyped.
@@ -99,7 +102,7 @@ pub(super) fn target(target: &Target, findings: &mut Findings) {
 }
 
 /// A combining algorithm; `what` is `rule` or `policy`.
-pub(super) fn algorithm(uri: &str, what: &str, place: Place, findings: &mut Findings) {
+pub(super) fn algorithm(uri: &SmolStr, what: &str, place: Place, findings: &mut Findings) {
     let Some((version, name)) = uri
         .strip_prefix(XACML)
         .and_then(|rest| rest.split_once(':'))
@@ -108,44 +111,57 @@ pub(super) fn algorithm(uri: &str, what: &str, place: Place, findings: &mut Find
         return;
     };
     if matches!(version, "1.0" | "1.1") && name.ends_with("-overrides") {
-        let message = format!("`{name}` of XACML {version} treats errors differently from that of 3.0");
+        if findings.written_in < Standard::Xacml3 {
+            return;
+        }
+        let message = || format!("`{name}` of XACML {version} treats errors differently from that of 3.0");
         let help = format!("unless that is wanted, use `{XACML}3.0:{what}-combining-algorithm:{name}`");
-        findings.hint("legacy-algorithm", place, message, &help);
+        findings.hint_once("legacy-algorithm", uri, place, message, &help);
     } else if let (Some(plain), "3.0") = (name.strip_prefix("ordered-"), version) {
         let message =
-            format!("`{name}` is the same as `{plain}` here: children are always combined in order");
-        findings.hint("ordered-algorithm", place, message, "");
+            || format!("`{name}` is the same as `{plain}` here: children are always combined in order");
+        findings.hint_once("ordered-algorithm", uri, place, message, "");
     }
 }
 
 /// A function that does not exist, or one that is superseded by one of the same name and a later version (XACML
 /// 3.0, A.4).
-fn function(id: &str, place: Place, findings: &mut Findings) {
+fn function(id: &SmolStr, place: Place, findings: &mut Findings) {
     if function::find(id).is_none() {
         let help =
             near_function(id, findings).unwrap_or_else(|| "see docs/functions.md for all of them".to_owned());
         findings.add(Severity::Error, "unknown-function", place, format!("unknown function `{id}`"), &help);
         return;
     }
+    if let Some(successor) = successor(id, findings.written_in) {
+        let message = || format!("function `{id}` is deprecated");
+        findings.hint_once("deprecated-id", id, place, message, &successor);
+    }
+}
+
+/// What to use instead, if the version of the standard has it: the help of a hint.
+fn successor(id: &str, written_in: Standard) -> Option<String> {
+    if let (Some(current), Standard::Xacml2 | Standard::Xacml3) = (function::current_id(id), written_in) {
+        return Some(format!("use `{current}`"));
+    }
+    if written_in < Standard::Xacml3 {
+        return None;
+    }
     if id == "urn:oasis:names:tc:xacml:2.0:function:uri-string-concatenate" {
         let help = "use `urn:oasis:names:tc:xacml:2.0:function:string-concatenate` and `anyURI-from-string`";
-        findings.hint("deprecated-id", place, format!("function `{id}` is deprecated"), help);
-        return;
+        return Some(help.to_owned());
     }
-    let Some(name) = id.strip_prefix("urn:oasis:names:tc:xacml:1.0:function:") else { return };
-    let successor = format!("{XACML}3.0:function:{name}");
-    if function::find(&successor).is_some() {
-        let help = match name.starts_with("xpath-") {
-            true => format!("use `{successor}`, which takes an xpathExpression"),
-            false => format!("use `{successor}`"),
-        };
-        findings.hint("deprecated-id", place, format!("function `{id}` is deprecated"), &help);
-    }
+    let name = id.strip_prefix("urn:oasis:names:tc:xacml:1.0:function:")?;
+    let successor = function::find(&format!("{XACML}3.0:function:{name}"))?.id;
+    Some(match name.starts_with("xpath-") {
+        true => format!("use `{successor}`, which takes an xpathExpression"),
+        false => format!("use `{successor}`"),
+    })
 }
 
 /// The function meant: the one of this name in another version of the standard, or one with a few letters changed.
 fn near_function(id: &str, findings: &Findings) -> Option<String> {
-    if findings.list.len() > SUGGESTIONS_MAX {
+    if findings.count_all() > SUGGESTIONS_MAX {
         return None;
     }
     let name = id.rsplit(':').next().unwrap_or(id);
@@ -156,7 +172,7 @@ fn near_function(id: &str, findings: &Findings) -> Option<String> {
 }
 
 /// A data type that does not exist, or is superseded.
-fn data_type(uri: &str, place: Place, findings: &mut Findings) {
+fn data_type(uri: &SmolStr, place: Place, findings: &mut Findings) {
     if DataType::from_uri(uri).is_none() {
         let name = uri.rsplit(['#', ':', '/']).next().unwrap_or(uri);
         let nearest = DATA_TYPES.map(|known| (distance(name, known.short_name()), known)).into_iter();
@@ -173,9 +189,12 @@ fn data_type(uri: &str, place: Place, findings: &mut Findings) {
             &help,
         );
     }
-    if let Some(name) = uri.strip_prefix(OLD_DURATIONS) {
+    let old = OLD_DURATIONS.iter().find_map(|beginning| uri.strip_prefix(beginning));
+    let old = old.filter(|name| name.ends_with("Duration"));
+    if let (Some(name), Standard::Xacml3) = (old, findings.written_in) {
         let help = format!("use `{SCHEMA}{name}`");
-        findings.hint("deprecated-id", place, format!("data type `{uri}` is deprecated"), &help);
+        let message = || format!("data type `{uri}` is deprecated");
+        findings.hint_once("deprecated-id", uri, place, message, &help);
     }
 }
 

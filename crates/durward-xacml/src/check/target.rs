@@ -103,12 +103,12 @@ fn needs_both(designator: &AttributeDesignator, one: &Match, other: &Match, find
 
 fn required_in_target(matching: &Match, findings: &mut Findings) {
     let (id, must_be_present) = match &matching.attribute {
-        MatchAttribute::Designator(designator) => (designator.id.as_str(), designator.must_be_present),
-        MatchAttribute::Selector(selector) => (selector.path.as_str(), selector.must_be_present),
+        MatchAttribute::Designator(designator) => (&designator.id, designator.must_be_present),
+        MatchAttribute::Selector(selector) => (&selector.path, selector.must_be_present),
     };
     if must_be_present {
-        let message = format!("requests without `{id}` get Indeterminate here instead of no match");
+        let message = || format!("requests without `{id}` get Indeterminate here instead of no match");
         let help = "set `MustBePresent` to false, unless a missing value shall be an error for every request";
-        findings.hint("must-be-present-in-target", matching.place, message, help);
+        findings.hint_once("must-be-present-in-target", id, matching.place, message, help);
     }
 }

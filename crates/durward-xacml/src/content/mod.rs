@@ -30,11 +30,11 @@
 //!   arguments. What can fail later is only the number of steps.
 //! - The whole of XPath 1.0 (`http://www.w3.org/TR/1999/REC-xpath-19991116`) with all axes and core functions,
 //!   except variables, of which XACML has none. `id()` finds `xml:id`, since there is no document type.
-//! - Of XPath 2.0 (`http://www.w3.org/TR/2007/REC-xpath20-20070123`) what it shares with 1.0: `for`, `if`, `some`,
-//!   `every`, sequences, casts and the further functions are refused when the policy is read. Comparing texts with
-//!   `<` compares numbers, as in 1.0.
+//! - Nothing of XPath 2.0 (`http://www.w3.org/TR/2007/REC-xpath20-20070123`): a policy or request that declares it is
+//!   refused, and so are `for`, `if`, `some`, `every`, sequences, casts and the further functions.
 
 mod axes;
+mod declared;
 mod error;
 mod evaluate;
 mod expression;
@@ -44,6 +44,7 @@ mod name;
 mod operators;
 mod parser;
 mod path;
+mod pointer;
 mod read;
 mod request;
 mod tree;
@@ -52,6 +53,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use declared::{OTHER_VERSION_HELP, check_version};
 pub use error::{ContentError, XPathError, XPathErrorKind};
 pub use expression::XPath;
 pub use request::Contents;

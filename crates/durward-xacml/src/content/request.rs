@@ -12,6 +12,7 @@ use durward_ir::program::Selector;
 use durward_ir::{DataType, Value};
 use smol_str::SmolStr;
 
+use super::pointer;
 use super::{Content, NodeId, Selected, XPATH_REQUEST_STEPS_MAX, XPATH_STEPS_MAX, XPath, XPathError};
 use crate::request::{RawContent, Request};
 
@@ -191,8 +192,7 @@ impl Contents {
         let path = if let Value::XPathExpression(path) = path {
             path.as_ref()
         } else {
-            let (path, category) = (SmolStr::from(path.lexical().trim()), SmolStr::default());
-            plain = XPathExpression { path, category, namespaces: Arc::from([]) };
+            plain = pointer::read(path.lexical().trim());
             &plain
         };
         let over_request = path.category.is_empty();

@@ -95,15 +95,17 @@ impl<'t> Lowering<'t, '_> {
     }
 
     /// XACML 3.0, 5.9: the function takes the literal and one value of the bag, and is a predicate.
-    pub(super) fn matching(&mut self, matching: &'t Match, scope: &Variables<'t>) -> Option<ExprId> {
-        let literal = self.literal(&matching.value);
+    pub(super) fn matching(&mut self, matching: &'t Match) -> Option<ExprId> {
+        let function = self.function(&matching.function, matching.place);
+        let literal = match function.is_some_and(takes_paths) && is_text(&matching.value) {
+            true => self.path(&matching.value).map(|path| (path, DataType::Text)),
+            false => self.literal(&matching.value).map(|value| (value.clone(), value.data_type())),
+        };
         let bag = match &matching.attribute {
             MatchAttribute::Designator(designator) => self.designator(designator),
             MatchAttribute::Selector(selector) => self.selector(selector),
         };
-        let function = self.function(&matching.function, matching.place);
-        let _ = scope;
-        let (literal, bag, function) = (literal?, bag?, function?);
+        let ((literal, literal_type), bag, function) = (literal?, bag?, function?);
         if function.takes_pattern() {
             self.pattern(&literal, matching.value.place)?;
         }
@@ -111,7 +113,7 @@ impl<'t> Lowering<'t, '_> {
             Type::Bag(element) | Type::One(element) => element,
         };
         let arguments =
-            [Argument::Expression(Type::One(literal.data_type())), Argument::Expression(Type::One(element))];
+            [Argument::Expression(Type::One(literal_type)), Argument::Expression(Type::One(element))];
         match function.check(&arguments) {
             Ok(Type::One(DataType::Boolean)) => Some(self.builder.match_any(function, literal, bag.expr)),
             Ok(other) => {
@@ -226,7 +228,7 @@ impl<'t> Lowering<'t, '_> {
                 | Expression::Value(_)
                 | Expression::Designator(_)
                 | Expression::Selector(_)
-                | Expression::Variable(_) => match self.argument(function, argument, scope) {
+                | Expression::Variable(_) => match self.argument(inner.or(function), argument, scope) {
                     Some(typed) => {
                         arguments.push(Argument::Expression(typed.of));
                         exprs.push(typed.expr);
@@ -238,10 +240,7 @@ impl<'t> Lowering<'t, '_> {
             }
         }
         let function = function.filter(|_| complete)?;
-        let constants: Vec<Option<&Value>> = exprs.iter().map(|expr| self.constant(*expr)).collect();
-        let checked =
-            function.check(&arguments).and_then(|of| function.check_constants(&constants).map(|()| of));
-        let of = match checked {
+        let of = match function.check(&arguments) {
             Ok(of) => of,
             Err(error) => {
                 self.error(apply.place, error.to_string(), None);
@@ -289,24 +288,42 @@ impl<'t> Lowering<'t, '_> {
         self.error(place, message, Some("combine more arguments in one `Apply`".into()));
     }
 
-    /// An argument. A text literal given to an XPath function of XACML 1 and 2 is a path over the whole request:
-    /// it keeps its type for the check but becomes an XPath expression with the namespaces in scope.
+    /// An argument of a function, or of the function that a higher-order one applies. A text literal given to an XPath
+    /// function of XACML 1 and 2 is a path over the whole request: it keeps its type for the check but becomes an XPath
+    /// expression with the namespaces in scope. So do the literals of a bag.
     fn argument(
         &mut self,
         function: Option<&'static Function>,
         argument: &'t Expression,
         scope: &Variables<'t>,
     ) -> Option<Typed> {
-        if let (Some(Function { body: Body::Contextual(contextual), .. }), Expression::Value(value)) =
-            (function, argument)
-            && *contextual != function::Contextual::AccessPermitted
-            && DataType::from_uri(&value.data_type) == Some(DataType::Text)
-        {
-            let path = self.xpath(&value.text, "", &value.scope, value.place)?;
-            let constant = Expr::Constant(Operand::one(Value::XPathExpression(Arc::new(path))));
-            return Some(Typed::leaf(self.builder.expr(constant), Type::One(DataType::Text)));
+        if !function.is_some_and(takes_paths) {
+            return self.expression(argument, scope);
         }
-        self.expression(argument, scope)
+        let (paths, of) = match argument {
+            Expression::Value(value) if is_text(value) => {
+                (Operand::one(self.path(value)?), Type::One(DataType::Text))
+            }
+            Expression::Apply(bag) => match texts_of_bag(bag) {
+                Some(values) => {
+                    let paths = values.into_iter().map(|value| self.path(value));
+                    (Operand::bag(paths.collect::<Option<Vec<Value>>>()?), Type::Bag(DataType::Text))
+                }
+                None => return self.expression(argument, scope),
+            },
+            Expression::Value(_)
+            | Expression::Designator(_)
+            | Expression::Selector(_)
+            | Expression::Variable(_)
+            | Expression::Function(_) => return self.expression(argument, scope),
+        };
+        Some(Typed::leaf(self.builder.expr(Expr::Constant(paths)), of))
+    }
+
+    /// A text literal as a path over the whole request.
+    fn path(&mut self, value: &'t AttributeValue) -> Option<Value> {
+        let path = self.xpath(&value.text, "", &value.scope, value.place)?;
+        Some(Value::XPathExpression(Arc::new(path)))
     }
 
     fn call(
@@ -478,6 +495,36 @@ impl<'t> Lowering<'t, '_> {
         }
         found
     }
+}
+
+/// Whether it takes paths: as texts in XACML 1 and 2.
+fn takes_paths(function: &'static Function) -> bool {
+    use function::Contextual::{AccessPermitted, XPathNodeCount, XPathNodeEqual, XPathNodeMatch};
+    match function.body {
+        Body::Contextual(XPathNodeCount | XPathNodeEqual | XPathNodeMatch) => true,
+        Body::Contextual(AccessPermitted) | Body::Strict(..) | Body::Lazy(_) | Body::HigherOrder(_) => false,
+    }
+}
+
+fn is_text(value: &AttributeValue) -> bool {
+    value.markup.is_none() && DataType::from_uri(&value.data_type) == Some(DataType::Text)
+}
+
+/// The literals of a bag of text literals.
+fn texts_of_bag<'t>(apply: &'t Apply) -> Option<Vec<&'t AttributeValue>> {
+    if apply.function != "urn:oasis:names:tc:xacml:1.0:function:string-bag" {
+        return None;
+    }
+    let text = |argument: &'t Expression| match argument {
+        Expression::Value(value) if is_text(value) => Some(value),
+        Expression::Value(_)
+        | Expression::Apply(_)
+        | Expression::Designator(_)
+        | Expression::Selector(_)
+        | Expression::Variable(_)
+        | Expression::Function(_) => None,
+    };
+    apply.arguments.iter().map(text).collect()
 }
 
 fn describe(of: Type) -> String {

@@ -176,7 +176,7 @@ impl<'t> Lowering<'t, '_> {
         self.refuse_issuer(set.issuer.as_ref());
         let algorithm = self.algorithm(&set.combining_algorithm, Combines::Policies, set.place);
         let scope = expression::Variables::none();
-        let target = self.target(&set.target, &scope);
+        let target = self.target(&set.target);
         let mut children = Vec::with_capacity(set.children.len());
         let (mut elements, mut depth, mut nesting, mut complete) = (1u64, 0, 0, true);
         for child in &set.children {
@@ -251,7 +251,7 @@ impl<'t> Lowering<'t, '_> {
         let algorithm = self.algorithm(&policy.combining_algorithm, Combines::Rules, policy.place);
         let scope = expression::Variables::of(policy);
         self.all_variables(policy, &scope);
-        let target = self.target(&policy.target, &scope);
+        let target = self.target(&policy.target);
         let rules: Vec<Option<NodeId>> = policy.rules.iter().map(|rule| self.rule(rule, &scope)).collect();
         let duties = self.duties(&policy.obligations, &policy.advice, &scope);
         let children = rules.into_iter().collect::<Option<Vec<NodeId>>>();
@@ -274,7 +274,7 @@ impl<'t> Lowering<'t, '_> {
 
     fn rule(&mut self, rule: &'t Rule, scope: &expression::Variables<'t>) -> Option<NodeId> {
         let target = match &rule.target {
-            Some(target) => self.target(target, scope),
+            Some(target) => self.target(target),
             None => Some(Formula(None)),
         };
         let condition = match &rule.condition {
@@ -295,14 +295,14 @@ impl<'t> Lowering<'t, '_> {
     }
 
     /// XACML 3.0, 7.7: all of the `AnyOf`, any of the `AllOf`, all of the `Match`.
-    fn target(&mut self, target: &'t Target, scope: &expression::Variables<'t>) -> Option<Formula> {
+    fn target(&mut self, target: &'t Target) -> Option<Formula> {
         let mut clauses = Vec::with_capacity(target.any_of.len());
         let mut complete = true;
         for any_of in &target.any_of {
             let mut alternatives = Vec::with_capacity(any_of.all_of.len());
             for all_of in &any_of.all_of {
                 let matches: Vec<Option<ExprId>> =
-                    all_of.matches.iter().map(|matching| self.matching(matching, scope)).collect();
+                    all_of.matches.iter().map(|matching| self.matching(matching)).collect();
                 match matches.into_iter().collect::<Option<Vec<ExprId>>>() {
                     Some(parts) => alternatives.push(self.group(parts, Expr::All)),
                     None => complete = false,

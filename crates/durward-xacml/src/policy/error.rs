@@ -99,7 +99,7 @@ impl Problems {
 }
 
 /// A piece of the document in backticks, shortened and on one line.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from("`");
     let mut characters = text.chars();
     quoted.extend(characters.by_ref().take(QUOTE_LENGTH_MAX).map(|c| if c.is_control() { ' ' } else { c }));

@@ -6,6 +6,7 @@ use super::cursor::Element;
 use super::error::quote;
 use super::grammar;
 use super::reader::{Children, Reader};
+use crate::content::{OTHER_VERSION_HELP, check_version};
 use crate::tree::{
     CombinerParameter, CombinerParameters, IdReference, IssuerAttribute, Markup, ParametersAbout, Policy,
     PolicyIssuer, PolicySet, PolicySetChild, Rule, Standard, Target, VariableDefinition,
@@ -151,14 +152,19 @@ impl<'a> Reader<'a> {
         self.read_text(element)
     }
 
-    /// `PolicyDefaults` or `PolicySetDefaults`: the XPath version.
+    /// `PolicyDefaults` or `PolicySetDefaults`: the XPath version. One that is not evaluated is refused even where no
+    /// path stands: what lies within, or is referred to, would inherit it.
     fn read_defaults(&mut self, element: &Element<'a>) -> Option<SmolStr> {
         self.check_attributes(element, &[]);
         let mut xpath_version = None;
         let mut children = Children::of(element, grammar::DEFAULTS);
         while let Some(child) = self.next_child(&mut children) {
             self.check_attributes(&child, &[]);
-            xpath_version = Some(self.read_identifier(&child));
+            let declared = self.read_identifier(&child);
+            if let Err(other) = check_version(&declared) {
+                self.report(child.place, other.to_string(), Some(OTHER_VERSION_HELP.to_owned()));
+            }
+            xpath_version = Some(declared);
         }
         xpath_version
     }

@@ -7,6 +7,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use smol_str::SmolStr;
 
 use super::{Format, Limits, Request, RequestError, RequestErrorKind, RequestReference, Version};
+use crate::content::{OTHER_VERSION_HELP, check_version};
 use crate::json::{self, CategoryJson, List, Text, category_of_shorthand, error_at};
 use crate::xml::Read;
 
@@ -146,7 +147,13 @@ fn read_request(given: &RequestJson<'_>, limits: &Limits) -> Read<Request> {
     let mut request = Request::new(Version::V3, Format::Json);
     request.return_policy_ids = given.return_policy_ids.unwrap_or(false);
     request.combined_decision = given.combined_decision.unwrap_or(false);
-    request.xpath_version = given.xpath_version.as_deref().map(SmolStr::new);
+    if let Some(declared) = given.xpath_version.as_deref() {
+        check_version(declared.trim()).map_err(|other| {
+            let message = format!("{other}; {OTHER_VERSION_HELP}");
+            error_at(RequestErrorKind::Value, "Request.XPathVersion".to_owned(), message)
+        })?;
+        request.xpath_version = Some(SmolStr::new(declared.trim()));
+    }
     for member in &given.categories {
         for (number, category) in member.list.0.iter().enumerate() {
             let path = || format!("Request.{}[{number}]", member.name);

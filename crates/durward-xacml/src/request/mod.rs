@@ -76,7 +76,8 @@ pub struct Request {
     pub return_policy_ids: bool,
     /// Whether several individual results shall be combined into one (`CombinedDecision`).
     pub combined_decision: bool,
-    /// The XPath version asked for (`<RequestDefaults>`), as written.
+    /// The XPath version asked for (`<RequestDefaults>`), as written: one of the spellings of 1.0, if any, since requests
+    /// that declare another are refused.
     pub xpath_version: Option<SmolStr>,
     /// The individual requests asked for by reference (`<MultiRequests>`); usually none.
     pub multi_requests: Vec<RequestReference>,

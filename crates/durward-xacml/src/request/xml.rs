@@ -11,6 +11,7 @@ use super::{
     Categories, Format, Limits, RawContent, Request, RequestError, RequestErrorKind, RequestReference,
     Version, plain, xml2,
 };
+use crate::content::{OTHER_VERSION_HELP, check_version};
 use crate::xml::{CONTEXT1, CONTEXT2, CORE3, Element, RawAttribute, Read, Space, XmlReader, write};
 
 impl Request {
@@ -180,7 +181,12 @@ fn read_defaults(xml: &mut XmlReader<'_>, element: &Element<'_>) -> Read<SmolStr
     let version = match xml.child()? {
         Some(child) if child.space == Space::Core3 && child.local == "XPathVersion" => {
             let [] = xml.take(&child, [])?;
-            SmolStr::new(xml.text(&child)?.trim())
+            let at = xml.offset();
+            let declared = SmolStr::new(xml.text(&child)?.trim());
+            check_version(&declared).map_err(|other| {
+                xml.error(RequestErrorKind::Value, at, format!("{other}; {OTHER_VERSION_HELP}"))
+            })?;
+            declared
         }
         Some(child) => return Err(xml.unexpected(&child, element)),
         None => return Err(xml.structure(format!("`<{}>` needs `<XPathVersion>`", element.name))),

@@ -32,7 +32,7 @@ fn values(members: &str) -> Vec<String> {
 #[test]
 fn all_members_are_read() {
     let request = read(
-        r#"{"Request": {"ReturnPolicyIdList": true, "CombinedDecision": true, "XPathVersion": "x",
+        r#"{"Request": {"ReturnPolicyIdList": true, "CombinedDecision": true, "XPathVersion": "http://www.w3.org/TR/1999/REC-xpath-19991116",
         "AccessSubject": {"Id": "s", "Attribute": {"AttributeId": "role", "Value": "d\u006fctor\n"}},
         "Category": [{"CategoryId": "c", "Content": "<?xml version=\"1.0\"?><r a=\"1\"/>",
             "Attribute": [{"AttributeId": "i", "Issuer": "me", "IncludeInResult": true, "Value": 1}]}],
@@ -42,7 +42,7 @@ fn all_members_are_read() {
         "MultiRequests": {"RequestReference": [{"ReferenceId": ["s"]}]}}}"#,
     );
     assert!(request.return_policy_ids && request.combined_decision);
-    assert_eq!(request.xpath_version.as_deref(), Some("x"));
+    assert_eq!(request.xpath_version.as_deref(), Some("http://www.w3.org/TR/1999/REC-xpath-19991116"));
     assert_eq!(request.multi_requests[0].ids, ["s"]);
     let names: Vec<String> =
         request.categories.iter().map(|category| category.category.to_string()).collect();
@@ -180,6 +180,16 @@ fn mistakes_are_told_apart() {
         assert!(found.to_string().starts_with(message), "{text}: {found}");
     }
     assert_eq!(Request::from_json(b"\xff").unwrap_err().kind, IllFormed);
+}
+
+#[test]
+fn an_xpath_version_that_is_not_supported_is_refused() {
+    for version in ["http://www.w3.org/TR/2007/REC-xpath20-20070123", "nonsense", ""] {
+        let found = error(&format!(r#"{{"Request": {{"XPathVersion": "{version}", "Action": {{}}}}}}"#));
+        assert!(found.message.contains("1.0 is supported"), "{found}");
+        assert!(found.to_string().contains("Request.XPathVersion"), "{found}");
+    }
+    read(r#"{"Request": {"XPathVersion": "http://www.w3.org/TR/1999/Rec-xpath-19991116", "Action": {}}}"#);
 }
 
 #[test]

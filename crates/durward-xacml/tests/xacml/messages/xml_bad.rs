@@ -200,6 +200,18 @@ const BAD: &[(&str, &str, RequestErrorKind, &str)] = &[
         Structure,
         "`<RequestDefaults>` needs `<XPathVersion>`",
     ),
+    (
+        "<Attributes ",
+        "<RequestDefaults><XPathVersion>http://www.w3.org/TR/2007/REC-xpath20-20070123</XPathVersion></RequestDefaults><Attributes ",
+        Value,
+        "`XPathVersion` is XPath 2.0 (`http://www.w3.org/TR/2007/REC-xpath20-20070123`), and only 1.0 is supported",
+    ),
+    (
+        "<Attributes ",
+        "<RequestDefaults><XPathVersion> nonsense </XPathVersion></RequestDefaults><Attributes ",
+        Value,
+        "`XPathVersion` is `nonsense`, and only XPath 1.0 is supported",
+    ),
     // Values.
     (">1<", ">abc<", Value, "`abc` is not an integer"),
     (">1<", "><", Value, "`` is not an integer"),

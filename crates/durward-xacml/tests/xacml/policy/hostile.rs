@@ -99,7 +99,8 @@ fn truncated_anywhere_it_is_refused_and_nothing_panics() {
         policy_3(
             "<Description>é &amp; &#xE9; <![CDATA[ < ]]></Description>
 <PolicyIssuer><Content><a xmlns='urn:a'>t<b c=\"d\"/></a></Content></PolicyIssuer>
-<PolicyDefaults><XPathVersion>x</XPathVersion></PolicyDefaults><Target><AnyOf><AllOf><Match MatchId='m'>
+<PolicyDefaults><XPathVersion>http://www.w3.org/TR/1999/REC-xpath-19991116</XPathVersion></PolicyDefaults>
+<Target><AnyOf><AllOf><Match MatchId='m'>
 <AttributeValue DataType='t' e='&lt;'>v</AttributeValue>
 <AttributeSelector Category='c' Path='//x' DataType='t' MustBePresent='0'/></Match></AllOf></AnyOf></Target>
 <VariableDefinition VariableId='v'><Apply FunctionId='f'><VariableReference VariableId='v'/></Apply>

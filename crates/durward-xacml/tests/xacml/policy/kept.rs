@@ -20,7 +20,7 @@ fn a_3_0_policy_set_keeps_every_part() {
    <x:AttributeValue DataType='t'>v</x:AttributeValue>
   </x:Attribute>
  </x:PolicyIssuer>
- <x:PolicySetDefaults><x:XPathVersion> http://xpath </x:XPathVersion></x:PolicySetDefaults>
+ <x:PolicySetDefaults><x:XPathVersion> http://www.w3.org/TR/1999/REC-xpath-19991116 </x:XPathVersion></x:PolicySetDefaults>
  <x:Target/>
  <x:PolicyIdReference Version='1.*' EarliestVersion='1.2' LatestVersion='2.+'> q </x:PolicyIdReference>
  <x:CombinerParameters>
@@ -45,7 +45,7 @@ fn a_3_0_policy_set_keeps_every_part() {
     assert_eq!((set.id.as_str(), set.combining_algorithm.as_str()), ("s", "alg"));
     assert_eq!((set.version.to_string().as_str(), set.max_delegation_depth), ("1.10", Some(3)));
     assert_eq!(set.description.as_deref(), Some("a < b & c A"));
-    assert_eq!(set.xpath_version.as_deref(), Some("http://xpath"));
+    assert_eq!(set.xpath_version.as_deref(), Some("http://www.w3.org/TR/1999/REC-xpath-19991116"));
     assert_eq!((set.place.line, set.place.column), (3, 1));
     assert!(text[set.place.offset as usize..].starts_with("<x:PolicySet"));
 

@@ -256,3 +256,67 @@ fn all_problems_are_listed_in_order_and_not_without_end() {
     assert!(problems[99].starts_with("p.xml:101:1: unknown element `Rul`"));
     assert_eq!(problems[100], "p.xml:102:1: too many problems");
 }
+
+/// A path can mean another thing in every version of XPath: a policy that declares one that is not evaluated would
+/// decide something else than its author means. Once that was a Permit, by a Deny rule over
+/// `/r/d[@until < '2020-06-01']/text()`, which compares texts in XPath 2.0 and numbers in 1.0.
+#[test]
+fn an_xpath_version_that_is_not_supported() {
+    let declaring = |element: &str, version: &str| {
+        format!("<{element}><XPathVersion>{version}</XPathVersion></{element}>")
+    };
+    let policy = |version: &str| policy_3(&format!("{}<Target/>", declaring("PolicyDefaults", version)));
+    let set = |version: &str, inner: &str| {
+        let defaults = declaring("PolicySetDefaults", version);
+        format!(
+            "<PolicySet xmlns='{V3}' PolicySetId='s' Version='1.0' PolicyCombiningAlgId='a'>{defaults}<Target/>{inner}</PolicySet>"
+        )
+    };
+    const XPATH_1: &str = "http://www.w3.org/TR/1999/REC-xpath-19991116";
+    for spelling in [
+        XPATH_1,
+        "http://www.w3.org/TR/1999/Rec-xpath-19991116",
+        " \n http://www.w3.org/TR/1999/REC-xpath-19991116 ",
+    ] {
+        assert_eq!(read(&policy(spelling)).err(), None);
+        assert_eq!(read(&set(spelling, &policy(spelling))).err(), None);
+        assert_eq!(
+            read(&policy_2(&format!("{}<Target/>", declaring("PolicyDefaults", spelling)))).err(),
+            None
+        );
+    }
+    for other in [
+        "http://www.w3.org/TR/2007/REC-xpath20-20070123",
+        "http://www.w3.org/TR/2017/REC-xpath-31-20170321",
+        "http://www.w3.org/TR/1999/REC-XPATH-19991116",
+        "http://www.w3.org/TR/1999/REC-xpath-19991116/",
+        "1.0",
+        "nonsense",
+        "",
+    ] {
+        let texts = [
+            policy(other),
+            policy_2(&format!("{}<Target/>", declaring("PolicyDefaults", other))),
+            policy_2(&format!("{}<Target/>", declaring("PolicyDefaults", other))).replace(V2, super::V1),
+            set(other, ""),
+            set(XPATH_1, &policy(other)),
+            set(other, &policy(XPATH_1)),
+            set(XPATH_1, &set(other, "")),
+        ];
+        for text in texts {
+            let problems = read(&text).unwrap_err();
+            assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+            assert!(
+                problems[0].contains("`XPathVersion` is ") && problems[0].contains("1.0 is supported"),
+                "{problems:?}"
+            );
+        }
+    }
+    check_one(
+        &policy("http://www.w3.org/TR/2007/REC-xpath20-20070123"),
+        CONTENT + 16,
+        "`XPathVersion` is XPath 2.0 (`http://www.w3.org/TR/2007/REC-xpath20-20070123`), and only 1.0 is supported; \
+         declare `http://www.w3.org/TR/1999/REC-xpath-19991116` and write the paths in it; without paths, leave the \
+         element out",
+    );
+}
