@@ -41,6 +41,13 @@ impl Fault {
         Box::new(Fault { code: FaultCode::SyntaxError, message: message.into(), missing: Vec::new() })
     }
 
+    /// A selector that must find something, and finds nothing. No attribute is named as missing: a path is none
+    /// (XACML 3.0, 5.58 asks for an `AttributeId`; 5.57 lets the detail be left out).
+    pub fn selects_nothing(path: &str) -> Box<Fault> {
+        let message = format!("the path `{path}` selects nothing");
+        Box::new(Fault { code: FaultCode::MissingAttribute, message, missing: Vec::new() })
+    }
+
     /// A [`FaultCode::MissingAttribute`] for this attribute.
     pub fn missing(attribute: AttributeName) -> Box<Fault> {
         let message = format!("attribute `{}` is missing", attribute.id);

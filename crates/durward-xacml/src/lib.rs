@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod content;
+pub mod encoding;
 mod json;
 pub mod lower;
 pub mod multiple;

@@ -89,14 +89,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     fn selector(&self, selector: &Selector) -> Evaluated<Operand<'a>> {
         let values = self.question.surroundings().select(selector)?;
         if values.is_empty() && selector.must_be_present {
-            let mut fault = Fault::missing(crate::attribute::AttributeName {
-                category: selector.path.category.clone(),
-                id: selector.path.path.clone(),
-                data_type: selector.data_type,
-                issuer: None,
-            });
-            fault.message = format!("the path `{}` selects nothing", selector.path.path);
-            return Err(fault);
+            return Err(Fault::selects_nothing(&selector.path.path));
         }
         Ok(Operand::bag(values))
     }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use durward_ir::Value;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::value::{RawJson, data_type_of, read_values};
 use super::{List, Text, error_at};
 use crate::request::identifiers::{self, shared};
-use crate::request::{Categories, Limits, RawContent, RequestErrorKind};
+use crate::request::{Categories, Limits, RawContent, RequestErrorKind, Written};
+use crate::response::data_type_uri;
 use crate::xml::{Read, XmlReader};
 
 /// Section 4.2.2 of the profile.
@@ -104,7 +106,14 @@ fn read_attribute(
     let data_type = given.data_type.as_deref().map(data_type_of).transpose();
     let data_type = data_type
         .map_err(|message| error_at(RequestErrorKind::Structure, format!("{}.DataType", path()), message))?;
-    read_values(given.value, data_type.as_ref(), &mut |value| categories.push_value(value))
+    // Short names have one meaning; only another URI for a type is worth echoing.
+    let named = given.data_type.as_deref().filter(|name| name.contains(':'));
+    let mut take = |value: Value, text: &str| {
+        categories.push_as_written(value, |value| {
+            Written::of(value, text, named.unwrap_or_else(|| data_type_uri(value)))
+        });
+    };
+    read_values(given.value, data_type.as_ref(), &mut take)
         .map_err(|message| error_at(RequestErrorKind::Value, format!("{}.Value", path()), message))?;
     if categories.attribute_count() > limits.attributes_max || categories.value_count() > limits.values_max {
         return Err(error_at(

@@ -64,16 +64,16 @@ pub(crate) fn data_type_of(name: &str) -> Result<GivenType, String> {
     }
 }
 
-/// Gives each value in `raw` to `take`. Without a data type, the kind of JSON tells it (section 3.3.2).
+/// Gives each value in `raw` to `take`, with its text. Without a data type, the kind of JSON tells it (section 3.3.2).
 pub(crate) fn read_values(
     raw: RawJson<'_>,
     data_type: Option<&GivenType>,
-    take: &mut dyn FnMut(Value),
+    take: &mut dyn FnMut(Value, &str),
 ) -> Result<(), String> {
     let Json::Array(items) = look(raw)? else {
         let json = look(raw)?;
         let inferred = infer(&json)?;
-        take(one(json, data_type, inferred)?);
+        take_one(json, data_type, inferred, take)?;
         return Ok(());
     };
     let items = items.into_iter().map(look).collect::<Result<Vec<Json<'_>>, String>>()?;
@@ -95,7 +95,28 @@ pub(crate) fn read_values(
         }
     }
     for item in items {
-        take(one(item, data_type, common.unwrap_or(DataType::Text))?);
+        take_one(item, data_type, common.unwrap_or(DataType::Text), take)?;
+    }
+    Ok(())
+}
+
+/// Reads one value, and gives it away with its text.
+fn take_one(
+    json: Json<'_>,
+    data_type: Option<&GivenType>,
+    inferred: DataType,
+    take: &mut dyn FnMut(Value, &str),
+) -> Result<(), String> {
+    let value = one(&json, data_type, inferred)?;
+    match &json {
+        Json::Text(text) => take(value, text),
+        Json::Number(digits) => take(value, digits),
+        Json::Boolean(true) => take(value, "true"),
+        Json::Boolean(false) => take(value, "false"),
+        Json::Array(_) | Json::Object(_) | Json::Null => {
+            let text = value.lexical().into_owned();
+            take(value, &text);
+        }
     }
     Ok(())
 }
@@ -127,7 +148,7 @@ fn infer(json: &Json<'_>) -> Result<DataType, String> {
     }
 }
 
-fn one(json: Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Result<Value, String> {
+fn one(json: &Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Result<Value, String> {
     let known = match data_type {
         None => inferred,
         Some(GivenType::Known(known)) => *known,
@@ -135,7 +156,7 @@ fn one(json: Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Res
             let Json::Text(text) = json else {
                 return Err(format!("a value of the data type `{uri}` must be a string"));
             };
-            let opaque = Opaque { data_type: uri.clone(), text: SmolStr::new(&*text) };
+            let opaque = Opaque { data_type: uri.clone(), text: SmolStr::new(&**text) };
             return Ok(Value::Opaque(Arc::new(opaque)));
         }
     };
@@ -146,9 +167,9 @@ fn one(json: Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Res
         Json::Text(_) if known == DataType::XPathExpression => {
             Err("an xpathExpression is an object with `XPathCategory` and `XPath`".to_owned())
         }
-        Json::Text(text) => parse(&text),
+        Json::Text(text) => parse(text),
         Json::Number(digits) if matches!(known, DataType::Integer | DataType::Double) => parse(digits),
-        Json::Boolean(boolean) if known == DataType::Boolean => Ok(Value::Boolean(boolean)),
+        Json::Boolean(boolean) if known == DataType::Boolean => Ok(Value::Boolean(*boolean)),
         Json::Number(digits) => {
             Err(format!("the number `{digits}` is not of the data type {name}; put it in quotes"))
         }

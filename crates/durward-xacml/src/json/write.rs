@@ -3,8 +3,8 @@
 use durward_ir::datatype::{Integer, XPathExpression};
 use durward_ir::{DataType, Value};
 
-use crate::request::{AttributeView, Categories};
-use crate::response::data_type_uri;
+use crate::request::{AttributeView, Categories, Written};
+use crate::response::data_type_as_written;
 
 /// The largest integer every reader of JSON keeps exactly: those of JavaScript hold numbers as doubles.
 const EXACT_INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -79,31 +79,46 @@ pub(crate) fn array<T>(
 
 /// Appends `"DataType":...` where the value alone would not tell it, and `"Value":...`.
 pub(crate) fn write_value(out: &mut String, value: &Value) {
-    write_values(out, std::slice::from_ref(value));
+    write_values(out, [(value, None)].into_iter());
 }
 
-/// The same for several values of one data type; one value stands without brackets.
-fn write_values(out: &mut String, values: &[Value]) {
-    let Some(first) = values.first() else { return };
-    let speaks = |value: &Value| infers_back(value);
-    if !values.iter().all(speaks) {
-        member(out, "DataType", data_type_uri(first));
+/// The same for several values of one data type; one value stands without brackets. Each is written as it was sent
+/// where that is known.
+fn write_values<'a>(
+    out: &mut String,
+    values: impl ExactSizeIterator<Item = (&'a Value, Option<&'a Written>)> + Clone,
+) {
+    let Some((first, written)) = values.clone().next() else { return };
+    if !values.clone().all(|(value, written)| infers_back(value, written)) {
+        member(out, "DataType", data_type_as_written(first, written));
     }
     key(out, "Value");
-    match values {
-        [value] => write_scalar(out, value),
-        values => array(out, values, write_scalar),
+    let write = |out: &mut String, (value, written): (&Value, Option<&Written>)| match written
+        .and_then(Written::text)
+    {
+        Some(as_sent) => write_scalar_as_sent(out, value, as_sent),
+        None => write_scalar(out, value),
+    };
+    match values.len() {
+        1 => values.for_each(|value| write(out, value)),
+        _ => array(out, values, write),
     }
 }
 
 /// Whether a reader infers the data type from the JSON: a double must not look like an integer to any of them.
-fn infers_back(value: &Value) -> bool {
+fn infers_back(value: &Value, written: Option<&Written>) -> bool {
+    if written.is_some_and(|written| written.data_type.is_some()) {
+        return false;
+    }
+    let as_sent = written.and_then(Written::text);
     match value.data_type() {
-        DataType::Text | DataType::Boolean => true,
-        DataType::Integer => is_exact(value),
-        DataType::Double => {
-            matches!(value, Value::Double(double) if double.fract() != 0.0 && double.is_finite())
-        }
+        DataType::Text => true,
+        DataType::Boolean => as_sent.is_none(),
+        DataType::Integer => is_exact(value) && as_sent.is_none_or(is_number),
+        DataType::Double => match as_sent {
+            Some(text) => text.contains('.') && is_number(text),
+            None => matches!(value, Value::Double(double) if double.fract() != 0.0 && double.is_finite()),
+        },
         DataType::Time
         | DataType::Date
         | DataType::DateTime
@@ -124,6 +139,21 @@ fn infers_back(value: &Value) -> bool {
         | DataType::Array
         | DataType::Object => false,
     }
+}
+
+/// A number is echoed as a number if JSON can write it so: `27.50`, but not `+5` or ` 5 `.
+fn write_scalar_as_sent(out: &mut String, value: &Value, as_sent: &str) {
+    match value {
+        Value::Double(_) if is_number(as_sent) => out.push_str(as_sent),
+        Value::Integer(_) if is_exact(value) && is_number(as_sent) => out.push_str(as_sent),
+        Value::XPathExpression(expression) => write_xpath(out, expression),
+        _ => text(out, as_sent),
+    }
+}
+
+/// Whether a text is a number of JSON (RFC 8259, section 6).
+fn is_number(text: &str) -> bool {
+    !text.contains([' ', '\t', '\n', '\r']) && serde_json::from_str::<serde_json::Number>(text).is_ok()
 }
 
 fn is_exact(value: &Value) -> bool {
@@ -204,7 +234,14 @@ pub(crate) fn write_categories(out: &mut String, categories: &Categories) {
 
 /// An attribute whose values are of several data types is written once for each run of one type.
 fn write_attribute(out: &mut String, start: usize, attribute: AttributeView<'_>) {
-    for values in attribute.values().chunk_by(|one, next| data_type_uri(one) == data_type_uri(next)) {
+    let mut values = attribute.values_as_written().peekable();
+    while let Some(data_type) = values.peek().map(|(value, written)| data_type_as_written(value, *written)) {
+        let mut run = Vec::new();
+        while let Some(same) =
+            values.next_if(|(value, written)| data_type_as_written(value, *written) == data_type)
+        {
+            run.push(same);
+        }
         if out.len() > start {
             out.push(',');
         }
@@ -217,7 +254,7 @@ fn write_attribute(out: &mut String, start: usize, attribute: AttributeView<'_>)
             key(out, "IncludeInResult");
             out.push_str("true");
         }
-        write_values(out, values);
+        write_values(out, run.into_iter());
         out.push('}');
     }
 }

@@ -1,5 +1,8 @@
-//! Bytes to characters: only UTF-8, and only the characters XML allows.
+//! Bytes to characters: UTF-8, what was UTF-16 before, and only the characters XML allows.
 
+use std::borrow::Cow;
+
+use crate::encoding::Utf16;
 use crate::tree::Place;
 
 /// Where a document declares its encoding: in its first line, far before this.
@@ -12,11 +15,21 @@ pub(super) struct Undecodable {
     pub(super) help: Option<String>,
 }
 
+/// The bytes of a document in UTF-8, whatever it was written in.
+pub(super) fn in_utf8(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Undecodable> {
+    let Some(encoding) = Utf16::of_document(bytes) else { return Ok(Cow::Borrowed(bytes)) };
+    match encoding.decode(bytes) {
+        Ok(text) => Ok(Cow::Owned(text.into_bytes())),
+        Err(error) => Err(Undecodable {
+            place: Place { offset: 0, line: error.line, column: error.column },
+            message: error.message,
+            help: Some("save the document as UTF-8".to_owned()),
+        }),
+    }
+}
+
 /// The text of a document, and the number of bytes before it (a byte order mark).
 pub(super) fn decode(bytes: &[u8]) -> Result<(&str, u32), Undecodable> {
-    if bytes.starts_with(&[0xFE, 0xFF]) || bytes.starts_with(&[0xFF, 0xFE]) {
-        return Err(unreadable_encoding("UTF-16"));
-    }
     let (bytes, skipped) = match bytes.strip_prefix(b"\xEF\xBB\xBF") {
         Some(rest) => (rest, 3),
         None => (bytes, 0),
@@ -79,7 +92,7 @@ fn place_in(bytes: &[u8], offset: usize, skipped: u32) -> Place {
 fn unreadable_encoding(encoding: &str) -> Undecodable {
     Undecodable {
         place: Place { offset: 0, line: 1, column: 1 },
-        message: format!("the document is written in {encoding}, only UTF-8 is read"),
+        message: format!("the document is written in {encoding}, only UTF-8 and UTF-16 are read"),
         help: Some("save it as UTF-8".to_owned()),
     }
 }

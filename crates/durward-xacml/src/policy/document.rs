@@ -1,7 +1,7 @@
 //! Reads a whole policy document.
 
 use super::cursor::{Cursor, Element, Namespace, Step};
-use super::decode::{Undecodable, decode};
+use super::decode::{Undecodable, decode, in_utf8};
 use super::error::{PolicyError, Problems, quote};
 use super::limits::Limits;
 use super::reader::{Reader, is_xml_space};
@@ -9,7 +9,7 @@ use crate::tree::{Document, Place, PolicyOrSet, Standard};
 
 const BEGINNING: Place = Place { offset: 0, line: 1, column: 1 };
 
-/// Reads a policy or policy set of XACML 3.0, 2.0, 1.1 or 1.0: an XML document in UTF-8, told apart by the
+/// Reads a policy or policy set of XACML 3.0, 2.0, 1.1 or 1.0: an XML document in UTF-8 or UTF-16, told apart by the
 /// namespace of its root element. `source_name` is only for messages and the tree.
 ///
 /// ```
@@ -27,21 +27,22 @@ const BEGINNING: Place = Place { offset: 0, line: 1, column: 1 };
 ///
 /// Everything found to be wrong with the document, in its order, at most a hundred problems: never empty.
 pub fn read_policy(source_name: &str, text: &[u8], limits: &Limits) -> Result<Document, Vec<PolicyError>> {
-    let mut problems = Problems::new(source_name);
-    match decode_within(text, limits) {
-        Ok((text, skipped)) => read_text(Cursor::new(text, skipped, limits, problems)),
-        Err(Undecodable { place, message, help }) => {
-            problems.report(place, message, help);
-            Err(problems.into_sorted())
-        }
-    }
+    let unreadable = |Undecodable { place, message, help }: Undecodable| {
+        let mut problems = Problems::new(source_name);
+        problems.report(place, message, help);
+        problems.into_sorted()
+    };
+    let bytes = within(text, limits).and_then(|()| in_utf8(text)).map_err(unreadable)?;
+    let decoded = within(&bytes, limits).and_then(|()| decode(&bytes));
+    let (text, skipped) = decoded.map_err(unreadable)?;
+    read_text(Cursor::new(text, skipped, limits, Problems::new(source_name)))
 }
 
-fn decode_within<'a>(text: &'a [u8], limits: &Limits) -> Result<(&'a str, u32), Undecodable> {
+fn within(text: &[u8], limits: &Limits) -> Result<(), Undecodable> {
     // Offsets are u32.
     let bytes_max = limits.bytes_max.min(u32::MAX as usize);
     if text.len() <= bytes_max {
-        return decode(text);
+        return Ok(());
     }
     let message = format!("the document has {} bytes, more than {bytes_max}", text.len());
     Err(Undecodable { place: BEGINNING, message, help: Some("split it, or raise the limit".to_owned()) })

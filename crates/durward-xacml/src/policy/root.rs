@@ -1,7 +1,7 @@
 //! Tells what kind of document an XML text is, from its root element.
 
 use super::cursor::{Cursor, Namespace, Step};
-use super::decode::decode;
+use super::decode::{decode, in_utf8};
 use super::error::Problems;
 use super::limits::Limits;
 use crate::tree::Standard;
@@ -27,7 +27,8 @@ pub enum RootKind {
 /// Tells what kind of document this is without reading past its first tag, so that a directory may hold
 /// requests and responses beside policies.
 pub fn root_kind(text: &[u8]) -> RootKind {
-    let Ok((text, skipped)) = decode(text) else { return RootKind::Unreadable };
+    let Ok(bytes) = in_utf8(text) else { return RootKind::Unreadable };
+    let Ok((text, skipped)) = decode(&bytes) else { return RootKind::Unreadable };
     let mut xml = Cursor::new(text, skipped, &Limits::default(), Problems::new(""));
     loop {
         match xml.step() {

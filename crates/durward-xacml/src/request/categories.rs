@@ -10,6 +10,7 @@ use durward_ir::value::same_text;
 use durward_ir::{AttributeName, Value};
 use smol_str::SmolStr;
 
+use super::written::Written;
 use super::{RawContent, identifiers};
 
 /// The attributes of a request, or those echoed in a result.
@@ -31,6 +32,9 @@ pub struct Categories {
     values: Vec<Value>,
     /// INVARIANT: one for each value, its hash if it is internable.
     digests: Vec<u64>,
+    /// How values to be echoed were written, where that differs from their canonical form.
+    /// INVARIANT: sorted by the position of the value.
+    written: Vec<(u32, Written)>,
     /// Whether anything here may ask for several decisions; noted while reading, so that deciding need not look.
     may_mean_several: bool,
     /// Whether any attribute is to be echoed.
@@ -93,6 +97,7 @@ impl Categories {
             has_repeated_keys: false,
             values: Vec::new(),
             digests: Vec::new(),
+            written: Vec::new(),
             may_mean_several: false,
             has_echoes: false,
             encoding: Encoding::none(),
@@ -271,6 +276,17 @@ impl Categories {
         }
     }
 
+    /// Adds a value, and remembers how it was written if it will be echoed.
+    #[inline]
+    pub(crate) fn push_as_written(&mut self, value: Value, written: impl FnOnce(&Value) -> Option<Written>) {
+        if self.attributes.last().is_some_and(|attribute| attribute.include_in_result)
+            && let Some(written) = written(&value)
+        {
+            self.written.push((position(self.values.len()), written));
+        }
+        self.push_value(value);
+    }
+
     /// Copies a category with its content and attributes to the end.
     pub fn copy_category(&mut self, from: CategoryView<'_>) {
         self.begin_category(from.category.category.clone(), from.category.xml_id.clone());
@@ -285,13 +301,18 @@ impl Categories {
     /// Copies an attribute with its values into the category begun last.
     pub fn copy_attribute(&mut self, from: AttributeView<'_>) {
         self.begin_attribute(from.id.clone(), from.issuer.clone(), from.include_in_result);
-        for value in from.values() {
-            self.push_value(value.clone());
+        for (value, written) in from.values_as_written() {
+            self.push_as_written(value.clone(), |_| written.cloned());
         }
     }
 }
 
 impl Categories {
+    fn written_at(&self, number: u32) -> Option<&Written> {
+        let at = self.written.binary_search_by_key(&number, |(value, _)| *value).ok()?;
+        self.written.get(at).map(|(_, written)| written)
+    }
+
     #[inline]
     fn is_named(&self, attribute: &Attribute, name: &AttributeName) -> bool {
         let category = self.list.get(attribute.category as usize);
@@ -386,6 +407,11 @@ impl<'a> CategoryView<'a> {
         attributes.iter().map(move |attribute| AttributeView { categories, attribute })
     }
 
+    /// Its `xml:id`.
+    pub(crate) fn id(self) -> Option<&'a str> {
+        self.category.xml_id.as_deref()
+    }
+
     /// Its attributes of this identifier, whoever their issuer.
     pub fn named(self, id: &str) -> impl Iterator<Item = AttributeView<'a>> {
         self.attributes().filter(move |attribute| attribute.id == id)
@@ -404,6 +430,16 @@ impl<'a> AttributeView<'a> {
     /// Its values, in order; not all need be of one data type.
     pub fn values(self) -> &'a [Value] {
         part(&self.categories.values, &self.attribute.values)
+    }
+
+    /// Its values, each with the form in which it was sent where that is kept.
+    pub(crate) fn values_as_written(
+        self,
+    ) -> impl ExactSizeIterator<Item = (&'a Value, Option<&'a Written>)> + Clone {
+        let categories = self.categories;
+        let first = self.attribute.values.start as usize;
+        let written = move |(number, value)| (value, categories.written_at(position(first + number)));
+        self.values().iter().enumerate().map(written)
     }
 
     /// The category it belongs to.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::encoding::Utf16Error;
 use crate::response::Status;
 
 /// A request or response that cannot be read. Answering it with a syntax-error status is the caller's business.
@@ -56,6 +57,13 @@ impl RequestError {
     /// An error about the text as a whole.
     pub(crate) fn whole(kind: RequestErrorKind, message: impl Into<String>) -> Box<RequestError> {
         Box::new(RequestError { kind, message: message.into(), place: Place::Whole })
+    }
+}
+
+impl From<Utf16Error> for RequestError {
+    fn from(error: Utf16Error) -> RequestError {
+        let place = Place::Line { line: error.line as usize, column: error.column as usize };
+        RequestError { kind: RequestErrorKind::IllFormed, message: error.message, place }
     }
 }
 

@@ -1,6 +1,9 @@
 //! How large a request may be. Every reader stops at these, before memory or time is spent on the rest.
 
+use std::borrow::Cow;
+
 use super::error::{RequestError, RequestErrorKind};
+use crate::encoding::Utf16;
 
 /// The limits a reader keeps. [`Limits::default`] is far above any request met in practice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +44,26 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The text of an XML document, if it is short enough and UTF-8 or UTF-16.
+    pub(crate) fn xml_text<'a>(&self, bytes: &'a [u8]) -> Result<Cow<'a, str>, Box<RequestError>> {
+        let Some(encoding) = Utf16::of_document(bytes) else { return self.text(bytes).map(Cow::Borrowed) };
+        self.check_length(bytes.len())?;
+        let text = encoding.decode(bytes).map_err(|error| Box::new(RequestError::from(error)))?;
+        self.check_length(text.len())?;
+        Ok(Cow::Owned(text))
+    }
+
+    fn check_length(&self, length: usize) -> Result<(), Box<RequestError>> {
+        if length <= self.bytes_max {
+            return Ok(());
+        }
+        let message = format!("the text has {length} bytes, and {} are allowed", self.bytes_max);
+        Err(RequestError::whole(RequestErrorKind::Limit, message))
+    }
+
     /// The bytes as text, if they are short enough and UTF-8.
     pub(crate) fn text<'a>(&self, bytes: &'a [u8]) -> Result<&'a str, Box<RequestError>> {
-        if bytes.len() > self.bytes_max {
-            let message = format!("the text has {} bytes, and {} are allowed", bytes.len(), self.bytes_max);
-            return Err(RequestError::whole(RequestErrorKind::Limit, message));
-        }
+        self.check_length(bytes.len())?;
         std::str::from_utf8(bytes).map_err(|error| {
             let message = format!("the text is not UTF-8 at byte {}", error.valid_up_to());
             RequestError::whole(RequestErrorKind::IllFormed, message)

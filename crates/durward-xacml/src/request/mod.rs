@@ -12,6 +12,7 @@ mod json;
 mod limits;
 mod plain;
 mod write;
+mod written;
 mod xml;
 mod xml2;
 
@@ -22,6 +23,7 @@ use smol_str::SmolStr;
 pub use builder::{IntoValue, RequestBuilder};
 pub use categories::{Attribute, AttributeView, Categories, Category, CategoryView};
 pub use error::{Place, RequestError, RequestErrorKind, ResponseError};
+pub(crate) use written::{Form, Written};
 pub(crate) use xml::{read_category, read_value};
 
 pub use limits::{

@@ -11,7 +11,7 @@ use memchr::{memchr, memchr2, memmem};
 use smol_str::SmolStr;
 
 use super::identifiers::shared;
-use super::{Categories, Format, Limits, Request, Version};
+use super::{Categories, Format, Limits, Request, Version, Written};
 use crate::xml::{CORE3, SCHEMA_INSTANCE, first_forbidden};
 
 /// `<Request>`, `<Attributes>`, `<Attribute>`, `<AttributeValue>`.
@@ -171,7 +171,7 @@ impl<'a> Plain<'a> {
         categories.begin_attribute(shared(id?), issuer.map(SmolStr::new), include?);
         self.skip_space();
         loop {
-            categories.push_value(self.value()?);
+            self.value(categories)?;
             self.skip_space();
             if self.eat("</Attribute") {
                 break;
@@ -184,7 +184,7 @@ impl<'a> Plain<'a> {
     }
 
     /// One `<AttributeValue>` with its text.
-    fn value(&mut self) -> Option<Value> {
+    fn value(&mut self, categories: &mut Categories) -> Option<()> {
         self.start("<AttributeValue")?;
         let mut data_type = None;
         loop {
@@ -201,7 +201,10 @@ impl<'a> Plain<'a> {
         }
         self.at += length;
         self.end("</AttributeValue>")?;
-        Value::parse(DataType::from_uri(data_type?)?, text).ok()
+        let data_type = data_type?;
+        let value = Value::parse(DataType::from_uri(data_type)?, text).ok()?;
+        categories.push_as_written(value, |value| Written::of(value, text, data_type));
+        Some(())
     }
 
     /// The next attribute of a tag, or the tag's end.

@@ -20,7 +20,7 @@ impl Request {
             write::text(&mut out, version);
             out.push_str("</XPathVersion></RequestDefaults>");
         }
-        write_attributes(&mut out, &self.categories);
+        write_attributes(&mut out, &self.categories, &[]);
         if !self.multi_requests.is_empty() {
             out.push_str("<MultiRequests>");
             for reference in &self.multi_requests {

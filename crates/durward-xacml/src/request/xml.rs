@@ -1,5 +1,6 @@
 //! Reads requests written in XML: the version is told by the namespace of the root element.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use durward_ir::datatype::{Opaque, XPathExpression};
@@ -8,10 +9,11 @@ use smol_str::SmolStr;
 
 use super::identifiers::shared;
 use super::{
-    Categories, Format, Limits, RawContent, Request, RequestError, RequestErrorKind, RequestReference,
-    Version, plain, xml2,
+    Categories, Form, Format, Limits, RawContent, Request, RequestError, RequestErrorKind, RequestReference,
+    Version, Written, plain, xml2,
 };
 use crate::content::{OTHER_VERSION_HELP, check_version};
+use crate::encoding::Utf16;
 use crate::xml::{CONTEXT1, CONTEXT2, CORE3, Element, RawAttribute, Read, Space, XmlReader, write};
 
 impl Request {
@@ -26,7 +28,7 @@ impl Request {
     /// Reads a request of XACML 3.0, 2.0, 1.1 or 1.0.
     ///
     /// # Errors
-    /// The text is not UTF-8, not well-formed XML, has a document type declaration, is not what the schema of its
+    /// The text is neither UTF-8 nor UTF-16, not well-formed XML, has a document type declaration, is not what the schema of its
     /// version asks for, holds a value that is not of its data type, or goes beyond the limits.
     pub fn from_xml_within(bytes: &[u8], limits: &Limits) -> Result<Request, RequestError> {
         read(bytes, limits).map_err(|error| *error)
@@ -37,6 +39,8 @@ impl Version {
     /// The version a text most likely is of, so that even a request that cannot be read is answered in the form its
     /// sender understands. Looks for the namespaces' names only; XACML 3.0 where it finds none.
     pub fn of_xml(bytes: &[u8]) -> Version {
+        let recoded = Utf16::of_document(bytes).and_then(|encoding| encoding.decode(bytes).ok());
+        let bytes = recoded.as_ref().map_or(bytes, |text| text.as_bytes());
         let names = |namespace: &str| memchr::memmem::find(bytes, namespace.as_bytes()).is_some();
         match () {
             () if names(CORE3) => Version::V3,
@@ -93,10 +97,10 @@ fn read_attributes(xml: &str, limits: &Limits) -> Read<Categories> {
 }
 
 fn read(bytes: &[u8], limits: &Limits) -> Read<Request> {
-    let text = limits.text(bytes)?;
-    match plain::read(text, limits) {
+    let text = limits.xml_text(bytes)?;
+    match plain::read(&text, limits) {
         Some(request) => Ok(request),
-        None => read_any(text, limits),
+        None => read_any(&text, limits),
     }
 }
 
@@ -252,7 +256,7 @@ fn read_attribute(
             (Space::Core3, "AttributeValue") => {
                 let [data_type] = xml.pick(["DataType"]);
                 let data_type = xml.required(&child, "DataType", data_type)?;
-                categories.push_value(read_value(xml, &child, &data_type)?);
+                read_echoed(xml, &child, &data_type, categories)?;
                 check_count(xml, "values", categories.value_count(), limits.values_max)?;
             }
             _ => return Err(xml.unexpected(&child, element)),
@@ -272,6 +276,35 @@ pub(super) fn check_has_values(xml: &XmlReader<'_>, element: &Element<'_>, value
 /// The value in the element just started, which may carry any XML attribute (section 7.3.1). Used for
 /// `<AttributeValue>` and `<AttributeAssignment>` of every version.
 pub(crate) fn read_value(xml: &mut XmlReader<'_>, element: &Element<'_>, data_type: &str) -> Read<Value> {
+    read_written(xml, element, data_type).map(|(value, _)| value)
+}
+
+/// The same, into the attribute begun last, which may be one that is echoed.
+fn read_echoed(
+    xml: &mut XmlReader<'_>,
+    element: &Element<'_>,
+    data_type: &str,
+    categories: &mut Categories,
+) -> Read<()> {
+    let (value, written) = read_written(xml, element, data_type)?;
+    categories.push_as_written(value, |value| match written {
+        WrittenText::Text(text) => Written::of(value, &text, data_type),
+        WrittenText::Markup(namespaces) => Some(Written { form: Form::Markup(namespaces), data_type: None }),
+    });
+    Ok(())
+}
+
+/// What stood in an element that holds a value.
+enum WrittenText<'a> {
+    Text(Cow<'a, str>),
+    Markup(Vec<(SmolStr, SmolStr)>),
+}
+
+fn read_written<'a>(
+    xml: &mut XmlReader<'a>,
+    element: &Element<'_>,
+    data_type: &str,
+) -> Read<(Value, WrittenText<'a>)> {
     let known = DataType::from_uri(data_type);
     let [xpath_category] = xml.pick(["XPathCategory"]);
     match known {
@@ -280,24 +313,29 @@ pub(crate) fn read_value(xml: &mut XmlReader<'_>, element: &Element<'_>, data_ty
         Some(known) => {
             let at = xml.offset();
             let text = xml.text(element)?;
-            Value::parse(known, &text)
-                .map_err(|error| xml.error(RequestErrorKind::Value, at, error.to_string()))
+            let value = Value::parse(known, &text)
+                .map_err(|error| xml.error(RequestErrorKind::Value, at, error.to_string()))?;
+            Ok((value, WrittenText::Text(text)))
         }
     }
 }
 
 /// A value of a data type durward does not know: its text, or its XML where it holds elements.
-fn read_opaque(xml: &mut XmlReader<'_>, data_type: &str) -> Read<Value> {
-    let text = xml.mixed()?;
-    Ok(Value::Opaque(Arc::new(Opaque { data_type: SmolStr::new(data_type), text: SmolStr::new(text) })))
+fn read_opaque<'a>(xml: &mut XmlReader<'a>, data_type: &str) -> Read<(Value, WrittenText<'a>)> {
+    let namespaces = xml.namespaces();
+    let (text, has_elements) = xml.mixed()?;
+    let value =
+        Value::Opaque(Arc::new(Opaque { data_type: SmolStr::new(data_type), text: SmolStr::new(&text) }));
+    let written = if has_elements { WrittenText::Markup(namespaces) } else { WrittenText::Text(text) };
+    Ok((value, written))
 }
 
 /// Section B.3 of XACML 3.0: an XPath expression knows the category it looks into and the namespaces around it.
-fn read_xpath(
-    xml: &mut XmlReader<'_>,
+fn read_xpath<'a>(
+    xml: &mut XmlReader<'a>,
     element: &Element<'_>,
     category: Option<RawAttribute<'_>>,
-) -> Read<Value> {
+) -> Read<(Value, WrittenText<'a>)> {
     let category = match category {
         Some(category) => shared(&xml.value(category)?),
         None => {
@@ -305,8 +343,10 @@ fn read_xpath(
         }
     };
     let namespaces = xml.namespaces().into();
-    let path = SmolStr::new(xml.text(element)?.trim());
-    Ok(Value::XPathExpression(Arc::new(XPathExpression { path, category, namespaces })))
+    let text = xml.text(element)?;
+    let path = SmolStr::new(text.trim());
+    let value = Value::XPathExpression(Arc::new(XPathExpression { path, category, namespaces }));
+    Ok((value, WrittenText::Text(text)))
 }
 
 /// Section 5.50: the individual requests by reference.

@@ -224,7 +224,7 @@ fn read_assignment(given: &AssignmentJson<'_>, assignments: &mut Vec<Assignment>
     let id = shared(&given.attribute_id);
     let category = given.category.as_deref().map(shared);
     let issuer = given.issuer.as_deref().map(SmolStr::new);
-    read_values(given.value, data_type.as_ref(), &mut |value| {
+    read_values(given.value, data_type.as_ref(), &mut |value, _| {
         assignments.push(Assignment {
             id: id.clone(),
             category: category.clone(),

@@ -16,7 +16,7 @@ use smol_str::SmolStr;
 use crate::request::Categories;
 
 pub use difference::differences;
-pub(crate) use xml::{data_type_uri, write_attributes};
+pub(crate) use xml::{data_type_as_written, data_type_uri, write_attributes};
 
 pub use status::{MissingAttribute, Status, StatusCode, StatusDetail, StatusParts};
 

@@ -6,7 +6,7 @@ use super::{
     Assignment, Decision, Duty, MissingAttribute, PolicyIdentifier, PolicyKind, Response, ResultOf, Status,
     StatusCode, StatusDetail, StatusParts,
 };
-use crate::request::{AttributeView, Categories, Version};
+use crate::request::{AttributeView, Categories, Form, Version, Written};
 use crate::xml::{CONTEXT1, CONTEXT2, CORE3, POLICY1, POLICY2, write};
 
 /// What most responses fit into: one result, a decision and a status.
@@ -57,9 +57,10 @@ impl Response {
         out.push_str("<Response");
         attribute(out, "xmlns", context);
         out.push('>');
+        let repeated = repeated_ids(&self.results);
         for result in &self.results {
             match version {
-                Version::V3 => write_result(out, result),
+                Version::V3 => write_result(out, result, &repeated),
                 Version::V2 => write_result_before_3(out, result, POLICY2),
                 Version::V1 => write_result_before_3(out, result, POLICY1),
             }
@@ -93,13 +94,13 @@ fn plain(decision: Decision) -> &'static str {
 }
 
 /// XACML 3.0, section 5.48.
-fn write_result(out: &mut String, result: &ResultOf) {
+fn write_result(out: &mut String, result: &ResultOf, repeated: &[&str]) {
     out.push_str("<Result>");
     write_decision(out, result.decision);
     write_status(out, &result.status, Version::V3);
     write_duties(out, &result.obligations, ("Obligations", "Obligation", "ObligationId"));
     write_duties(out, &result.advice, ("AssociatedAdvice", "Advice", "AdviceId"));
-    write_attributes(out, &result.attributes);
+    write_attributes(out, &result.attributes, repeated);
     if let Some(policies) = &result.policy_ids {
         write_policy_ids(out, policies);
     }
@@ -240,12 +241,30 @@ fn write_assignment(out: &mut String, assignment: &Assignment) {
     out.push_str("</AttributeAssignment>");
 }
 
-/// `<Attributes>` elements, as in a result or in a request.
-pub(crate) fn write_attributes(out: &mut String, categories: &Categories) {
+/// The `xml:id`s that several echoed categories have. Results of one request echo the same ones, and an identifier
+/// that stands twice makes a document invalid (xml:id 1.0, section 4): those are left out of all results.
+fn repeated_ids(results: &[ResultOf]) -> Vec<&str> {
+    if results.len() < 2 {
+        return Vec::new();
+    }
+    let categories = results.iter().flat_map(|result| result.attributes.iter());
+    let mut ids: Vec<&str> = categories.filter_map(|category| category.id()).collect();
+    ids.sort_unstable();
+    let mut repeated: Vec<&str> = ids
+        .windows(2)
+        .filter(|pair| pair.first() == pair.last())
+        .filter_map(|pair| pair.first().copied())
+        .collect();
+    repeated.dedup();
+    repeated
+}
+
+/// `<Attributes>` elements, as in a result or in a request; without the identifiers in `repeated`, which is sorted.
+pub(crate) fn write_attributes(out: &mut String, categories: &Categories, repeated: &[&str]) {
     for category in categories.iter() {
         out.push_str("<Attributes");
         attribute(out, "Category", &category.category);
-        if let Some(id) = &category.xml_id {
+        if let Some(id) = category.id().filter(|id| repeated.binary_search(id).is_err()) {
             attribute(out, "xml:id", id);
         }
         out.push('>');
@@ -271,9 +290,12 @@ fn write_attribute(out: &mut String, found: AttributeView<'_>) {
     }
     attribute(out, "IncludeInResult", if found.include_in_result { "true" } else { "false" });
     out.push('>');
-    for value in found.values() {
+    for (value, written) in found.values_as_written() {
         out.push_str("<AttributeValue");
-        write_value(out, value);
+        match written {
+            Some(written) => write_as_sent(out, value, written),
+            None => write_value(out, value),
+        }
         out.push_str("</AttributeValue>");
     }
     out.push_str("</Attribute>");
@@ -307,6 +329,31 @@ fn write_value(out: &mut String, value: &Value) {
     }
     out.push('>');
     write::text(out, &value.lexical());
+}
+
+/// The same for a value whose form was kept.
+fn write_as_sent(out: &mut String, value: &Value, written: &Written) {
+    attribute(out, "DataType", data_type_as_written(value, Some(written)));
+    if let Value::XPathExpression(expression) = value {
+        attribute(out, "XPathCategory", &expression.category);
+        write_namespaces(out, &expression.namespaces);
+    }
+    match &written.form {
+        Form::Text(text) => {
+            out.push('>');
+            write::text(out, text);
+        }
+        Form::Markup(namespaces) => {
+            write_namespaces(out, namespaces);
+            out.push('>');
+            out.push_str(&value.lexical());
+        }
+    }
+}
+
+/// The identifier of a value's data type, as it was sent where that is known.
+pub(crate) fn data_type_as_written<'a>(value: &'a Value, written: Option<&'a Written>) -> &'a str {
+    written.and_then(|written| written.data_type.as_deref()).unwrap_or_else(|| data_type_uri(value))
 }
 
 /// The identifier of a value's data type.

@@ -20,7 +20,7 @@ impl Response {
     /// Reads a response of XACML 3.0, 2.0 or 1.x.
     ///
     /// # Errors
-    /// The text is not UTF-8, not well-formed XML, or not what the schema of its version asks for.
+    /// The text is neither UTF-8 nor UTF-16, not well-formed XML, or not what the schema of its version asks for.
     pub fn from_xml(bytes: &[u8]) -> Result<Response, ResponseError> {
         read(bytes).map_err(|error| *error)
     }
@@ -28,7 +28,8 @@ impl Response {
 
 fn read(bytes: &[u8]) -> Read<Response> {
     let limits = Limits::default();
-    let mut xml = XmlReader::new(limits.text(bytes)?, limits.depth_max)?;
+    let text = limits.xml_text(bytes)?;
+    let mut xml = XmlReader::new(&text, limits.depth_max)?;
     let root = xml.root()?;
     let is_context = matches!(root.space, Space::Core3 | Space::Context2 | Space::Context1);
     if !is_context || root.local != "Response" {

@@ -187,7 +187,7 @@ impl<'a> XmlReader<'a> {
     }
 
     /// The text of the element at hand, which is ended; where it holds elements, what stands in it as written.
-    pub(crate) fn mixed(&mut self) -> Read<Cow<'a, str>> {
+    pub(crate) fn mixed(&mut self) -> Read<(Cow<'a, str>, bool)> {
         let start = self.offset();
         let depth = self.depth;
         let mut collected = Cow::Borrowed("");
@@ -200,9 +200,9 @@ impl<'a> XmlReader<'a> {
                 Token::Start(_) => has_elements = true,
                 Token::End if self.depth >= depth => {}
                 Token::End if has_elements => {
-                    return Ok(Cow::Borrowed(self.text.get(start..end).unwrap_or_default()));
+                    return Ok((Cow::Borrowed(self.text.get(start..end).unwrap_or_default()), true));
                 }
-                Token::End => return Ok(collected),
+                Token::End => return Ok((collected, false)),
                 Token::Eof => return Err(self.unclosed()),
             }
         }
@@ -375,7 +375,9 @@ impl<'a> XmlReader<'a> {
             Some(Ok(name)) if name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("us-ascii") => {
                 Ok(())
             }
-            Some(_) => Err(self.ill_formed_here("the encoding must be `UTF-8`")),
+            Some(_) => {
+                Err(self.ill_formed_here("the encoding must be `UTF-8` or `UTF-16`, and the text be in it"))
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 //! What the crate promises, checked from outside: one module for each part.
 
+mod encodings;
 mod messages;
 mod policy;

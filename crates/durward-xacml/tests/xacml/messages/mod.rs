@@ -8,6 +8,7 @@
 )]
 
 mod conformance;
+mod echoed;
 mod json;
 mod multiple;
 mod response;

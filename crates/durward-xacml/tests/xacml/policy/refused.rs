@@ -238,13 +238,10 @@ fn what_is_no_utf_8_is_refused_with_the_place() {
         bytes(b"\xEF\xBB\xBF<a>\xFF"),
         ["p.xml:1:4: invalid UTF-8 at byte 6; save the document as UTF-8"]
     );
-    let utf_16 = ["p.xml:1:1: the document is written in UTF-16, only UTF-8 is read; save it as UTF-8"];
-    assert_eq!(bytes(b"\xFF\xFE<\0a\0"), utf_16);
-    assert_eq!(bytes(b"\xFE\xFF\0<\0a"), utf_16);
     check_one(
         "<?xml version='1.0' encoding='ISO-8859-1'?><a/>",
         1,
-        "the document is written in ISO-8859-1, only UTF-8 is read; save it as UTF-8",
+        "the document is written in ISO-8859-1, only UTF-8 and UTF-16 are read; save it as UTF-8",
     );
 }
 
