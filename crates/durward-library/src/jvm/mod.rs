@@ -9,7 +9,7 @@ mod text;
 mod wrapping;
 
 pub(crate) use hash::{hash_code, hash_set_order, hash_table_order};
-pub(crate) use number::{checked_int, double, int, long, number, whole};
+pub(crate) use number::{ceiling, double, exact_int, floor, int, long, number, whole};
 pub(crate) use text::{
     compare, cut, equals_ignore_case, is_blank, is_whitespace, length, strip, strip_end, strip_start, trim,
 };
