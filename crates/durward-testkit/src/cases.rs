@@ -1,5 +1,6 @@
 //! Cases of SAPL with the whole decisions of the real engine (`sapl/random` of the recorded data), and what we say otherwise.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -83,7 +84,8 @@ pub fn read(path: &Path) -> std::io::Result<Vec<Case>> {
 }
 
 fn case(line: &str) -> std::io::Result<Case> {
-    let line: Line<'_> = serde_json::from_str(line)?;
+    let line = without_halves(line);
+    let line: Line<'_> = serde_json::from_str(&line)?;
     // Where the configuration is deliberately odd, its text stands as a string.
     let configuration = serde_json::from_str::<String>(line.pdp.get());
     let decisions: Result<Vec<String>, _> = line.decisions.iter().map(|text| normal(text)).collect();
@@ -190,9 +192,47 @@ fn write_normal(value: &RawValue, out: &mut String) -> serde_json::Result<()> {
     Ok(())
 }
 
+/// The text with U+FFFD for every escape of half a surrogate pair: the engine's texts can hold one, ours have the
+/// replacement character where a pair is cut, and so has every surface that speaks UTF-8.
+fn without_halves(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        out.push_str(before);
+        let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+        let second = escape.get(6..).and_then(unit);
+        let (length, replacement) = match (unit(escape), second) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, None),
+            (Some(0xD800..=0xDFFF), _) => (6, Some("\\ufffd")),
+            (Some(_), _) => (6, None),
+            // A short escape; after the backslash stands one character.
+            (None, _) => (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None),
+        };
+        let (escaped, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        out.push_str(replacement.unwrap_or(escaped));
+        rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::normal;
+    use super::{normal, without_halves};
+
+    #[test]
+    fn half_a_surrogate_pair_is_the_replacement_character() {
+        for (text, expected) in [
+            (r#""a\ud83d\ude00b""#, r#""a\ud83d\ude00b""#),
+            (r#""a\uD83d*\n\ude00""#, r#""a\ufffd*\n\ufffd""#),
+            (r#""\\ud83d""#, r#""\\ud83d""#),
+            (r#""\ud83d\u0041""#, r#""\ufffd\u0041""#),
+        ] {
+            assert_eq!(without_halves(text), expected);
+        }
+    }
 
     #[test]
     fn only_the_order_of_members_and_the_way_of_escaping_are_no_difference() {
