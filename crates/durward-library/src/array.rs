@@ -21,6 +21,9 @@ use crate::table::{row, row_of_any_number, unchecked};
 /// The largest number of elements of a range, as SAPL has it.
 const RANGE_MAX: i128 = 65_535;
 
+/// The largest number of pairs of a cross product, as SAPL has it.
+const PAIRS_MAX: usize = 65_535;
+
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row_of_any_number("array.concatenate", Array, concatenate, "The elements of the arrays one after the other."),
@@ -300,7 +303,10 @@ fn steps(from: &Decimal, to: &Decimal, step: &Decimal) -> Evaluated<Value> {
 
 fn cross_product(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Array(left), Value::Array(right)] = arguments else { return unchecked() };
-    check_elements(left.len().saturating_mul(right.len()))?;
+    let count = left.len().saturating_mul(right.len());
+    if count > PAIRS_MAX {
+        return Err(Fault::processing(format!("there are {count} pairs, more than {PAIRS_MAX}")));
+    }
     let pairs = left.iter().flat_map(|a| right.iter().map(move |b| pair(a, b)));
     Ok(Value::array(pairs))
 }

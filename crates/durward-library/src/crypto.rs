@@ -15,41 +15,90 @@ pub(crate) use certificate::{AlternativeName, Certificate};
 pub(crate) use key::{Curve, PublicKey};
 pub(crate) use verify::{Digest, RsaPadding, ecdsa_der, ecdsa_fixed, ed25519, rsa};
 
-use crate::encoding::read_base64;
+use crate::encoding::{read_base64, read_base64_padded};
+use crate::jvm::{self, trim};
 
 /// Why something is not what it should be, to be put behind a colon.
 pub(crate) type Reason = String;
 
-const KEY_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
-const KEY_END: &str = "-----END PUBLIC KEY-----";
-const CERTIFICATE_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-const CERTIFICATE_END: &str = "-----END CERTIFICATE-----";
+/// The longest text that keys and certificates are read from, in UTF-16 code units, as SAPL has it.
+const LENGTH_MAX: usize = 256 * 1024;
 
-/// The octets of a public key in PEM, or of the Base64 in it alone: SAPL takes both.
+/// How PEM breaks lines (RFC 7468, section 2).
+const PEM_LINE: usize = 64;
+
+/// The octets of a public key in PEM. Its label is not looked at, as in SAPL: the octets tell what it is.
 pub(crate) fn key_octets(text: &str) -> Result<Vec<u8>, Reason> {
-    read_base64(&bare(text, KEY_BEGIN, KEY_END))
-        .ok_or_else(|| "Invalid Base64 encoding in public key".to_owned())
+    pem_octets(text)
 }
 
 /// The octets of a certificate in PEM or in Base64 alone, which then may have no white space in it.
 pub(crate) fn certificate_octets(text: &str) -> Result<Vec<u8>, Reason> {
-    let octets = if text.contains("BEGIN CERTIFICATE") {
-        read_base64(&bare(text, CERTIFICATE_BEGIN, CERTIFICATE_END))
-    } else {
-        read_base64(text)
-    };
-    octets.ok_or_else(|| "Invalid Base64 encoding in certificate".to_owned())
+    if text.contains("BEGIN CERTIFICATE") {
+        return pem_octets(text);
+    }
+    check_length(text)?;
+    read_base64(text).ok_or_else(|| "Invalid Base64 encoding in certificate".to_owned())
 }
 
-/// A public key in PEM: all Base64 on one line, as SAPL writes it.
+fn check_length(text: &str) -> Result<(), Reason> {
+    if jvm::length(text) > LENGTH_MAX {
+        return Err(format!("Cryptographic input exceeds the maximum length of {LENGTH_MAX} characters"));
+    }
+    Ok(())
+}
+
+/// The octets of the first object in PEM: text before it is skipped, lines with a colon are its headers, and what comes
+/// behind it is not read.
+fn pem_octets(text: &str) -> Result<Vec<u8>, Reason> {
+    const BEGIN: &str = "-----BEGIN ";
+    const DASHES: &str = "-----";
+    check_length(text)?;
+    let missing = || "No PEM content found".to_owned();
+    let mut lines = lines(text).skip_while(|line| !line.starts_with(BEGIN));
+    let first = lines.next().and_then(|line| line.strip_prefix(BEGIN)).ok_or_else(missing)?;
+    let label = trim(first).strip_suffix(DASHES).filter(|label| !label.is_empty() && !label.contains('-'));
+    let end = format!("-----END {}{DASHES}", label.ok_or_else(missing)?);
+    let mut content = String::new();
+    loop {
+        let line = lines.next().ok_or_else(missing)?;
+        if line.contains(':') {
+            continue;
+        }
+        if line.starts_with(&end) {
+            break;
+        }
+        content.push_str(trim(line));
+    }
+    content.retain(|character| !matches!(character, '\t' | ' '));
+    let octets = if content.is_empty() { Some(Vec::new()) } else { read_base64_padded(&content) };
+    octets.ok_or_else(|| "PEM decoding failed".to_owned())
+}
+
+/// Lines that end in `\n`, `\r` or both, as Java reads them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let at = text.find(['\n', '\r']).unwrap_or(text.len());
+        let (line, behind) = text.split_at_checked(at)?;
+        let behind = behind.strip_prefix("\r\n").or_else(|| behind.get(1..)).unwrap_or_default();
+        rest = Some(behind).filter(|text| !text.is_empty());
+        Some(line)
+    })
+}
+
+/// A public key in PEM, with a line end behind it.
 pub(crate) fn key_pem(octets: &[u8]) -> String {
     use base64::Engine;
     let encoded = base64::engine::general_purpose::STANDARD.encode(octets);
-    format!("{KEY_BEGIN}\n{encoded}\n{KEY_END}")
-}
-
-/// Without the lines around, and without the white space that `\s` of Java's expressions means.
-fn bare(text: &str, begin: &str, end: &str) -> String {
-    let text = text.replace(begin, "").replace(end, "");
-    text.chars().filter(|c| !matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')).collect()
+    let mut pem = "-----BEGIN PUBLIC KEY-----".to_owned();
+    for (at, character) in encoded.chars().enumerate() {
+        if at % PEM_LINE == 0 {
+            pem.push('\n');
+        }
+        pem.push(character);
+    }
+    pem.push_str("\n-----END PUBLIC KEY-----\n");
+    pem
 }

@@ -25,6 +25,30 @@ fn digest<D: Digest>(arguments: &[Value]) -> Evaluated<Value> {
     Ok(Value::Text(hex(&D::digest(text.as_bytes())).into()))
 }
 
+/// A digest in hexadecimal, by the names that Java has for it, its object identifiers among them.
+pub(crate) fn digest_by_name(name: &str) -> Option<fn(&[u8]) -> String> {
+    fn of<D: Digest>(octets: &[u8]) -> String {
+        hex(&D::digest(octets))
+    }
+    let name = name.to_ascii_uppercase();
+    Some(match name.strip_prefix("OID.").filter(|oid| oid.contains('.')).unwrap_or(&name) {
+        "MD2" | "1.2.840.113549.2.2" => of::<md2::Md2>,
+        "MD5" | "1.2.840.113549.2.5" => of::<md5::Md5>,
+        "SHA" | "SHA1" | "SHA-1" | "1.3.14.3.2.26" => of::<sha1::Sha1>,
+        "SHA-224" | "SHA224" | "2.16.840.1.101.3.4.2.4" => of::<sha2::Sha224>,
+        "SHA-256" | "SHA256" | "2.16.840.1.101.3.4.2.1" => of::<sha2::Sha256>,
+        "SHA-384" | "SHA384" | "2.16.840.1.101.3.4.2.2" => of::<sha2::Sha384>,
+        "SHA-512" | "SHA512" | "2.16.840.1.101.3.4.2.3" => of::<sha2::Sha512>,
+        "SHA-512/224" | "SHA512/224" | "2.16.840.1.101.3.4.2.5" => of::<sha2::Sha512_224>,
+        "SHA-512/256" | "SHA512/256" | "2.16.840.1.101.3.4.2.6" => of::<sha2::Sha512_256>,
+        "SHA3-224" | "2.16.840.1.101.3.4.2.7" => of::<sha3::Sha3_224>,
+        "SHA3-256" | "2.16.840.1.101.3.4.2.8" => of::<sha3::Sha3_256>,
+        "SHA3-384" | "2.16.840.1.101.3.4.2.9" => of::<sha3::Sha3_384>,
+        "SHA3-512" | "2.16.840.1.101.3.4.2.10" => of::<sha3::Sha3_512>,
+        _ => return None,
+    })
+}
+
 /// Octets in lower-case hexadecimal.
 pub(crate) fn hex(octets: &[u8]) -> String {
     let digits = octets.iter().flat_map(|octet| [octet >> 4, octet & 15]);

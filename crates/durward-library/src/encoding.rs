@@ -59,6 +59,11 @@ pub(crate) fn read_base64(text: &str) -> Option<Vec<u8>> {
     read(text, &BASE64)
 }
 
+/// Octets in Base64 with padding; not of an empty text.
+pub(crate) fn read_base64_padded(text: &str) -> Option<Vec<u8>> {
+    read_padded(text, &BASE64)
+}
+
 /// Octets in Base64 for URLs, with or without padding.
 pub(crate) fn read_base64_url(text: &str) -> Option<Vec<u8>> {
     read(text, &BASE64_URL)

@@ -19,7 +19,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row_of_any_number("filter.blacken", Any, blacken,
         "The text (first argument) with its characters replaced, but for so many at the start (second) and at the end \
          (third), by a text (fourth, `X`), which stands once for each or as often as said (fifth); an error for other \
-         arguments and beyond 10,000 times."),
+         arguments, numbers with a fraction among them, and beyond 10,000 times."),
     row("filter.replace", &[Any, Any], replace, "The second value."),
     row("filter.remove", &[Any], remove, "`undefined`, which filters take as: remove it."),
 ];
@@ -54,37 +54,45 @@ fn blacken(arguments: &[Value]) -> Evaluated<Value> {
     cover(original, left, right, replacement, times)
 }
 
-/// `BigDecimal.intValue` takes any number: a fraction is dropped.
-fn count(argument: Option<&Value>, what: &str) -> Evaluated<Option<usize>> {
+/// Whole numbers of 0 and above are taken, and then the low 32 bits of them (`BigDecimal.intValue`).
+fn count(argument: Option<&Value>, what: &str) -> Evaluated<Option<i32>> {
     let Some(argument) = argument else { return Ok(None) };
     if let Value::Number(number) = argument
-        && let Ok(count) = usize::try_from(jvm::int(number))
+        && number.signum() >= 0
+        && number.is_integer()
     {
-        return Ok(Some(count));
+        return Ok(Some(jvm::int(number)));
     }
-    Err(Fault::processing(format!("the number of characters {what} must be a number of 0 or more")))
+    Err(Fault::processing(format!("the number of characters {what} must be a whole number of 0 or more")))
 }
 
+/// Computes with 32 bits that overflow, as the engine does: who discloses 2^31 characters and more gets an error, or
+/// what the engine makes of it.
 fn cover(
     original: &str,
-    left: usize,
-    right: usize,
+    left: i32,
+    right: i32,
     replacement: &str,
-    times: Option<usize>,
+    times: Option<i32>,
 ) -> Evaluated<Value> {
-    let length = jvm::length(original);
-    if left + right >= length {
+    let length = i32::try_from(jvm::length(original)).unwrap_or(i32::MAX);
+    if left.wrapping_add(right) >= length {
         return Ok(Value::Text(original.into()));
     }
-    let covered = length - left - right;
-    let times = times.unwrap_or(covered);
-    if times > BLACKEN_LENGTH_MAX {
-        return Err(Fault::processing(format!(
-            "more than {BLACKEN_LENGTH_MAX} characters would be blackened"
-        )));
-    }
-    check_text_length(left + right + jvm::length(replacement) * times)?;
-    let start = jvm::cut(original, 0, left)?;
-    let end = jvm::cut(original, left + covered, length)?;
+    let covered = length.wrapping_sub(left).wrapping_sub(right);
+    let times = usize::try_from(times.unwrap_or(covered))
+        .ok()
+        .filter(|times| *times <= BLACKEN_LENGTH_MAX)
+        .ok_or_else(|| Fault::processing(format!("0 to {BLACKEN_LENGTH_MAX} characters can be blackened")))?;
+    check_text_length(jvm::length(replacement).saturating_mul(times))?;
+    let start = part(original, 0, left.max(0))?;
+    let end = if right > 0 { part(original, length.wrapping_sub(right), length)? } else { "" };
     Ok(Value::Text(format!("{start}{}{end}", replacement.repeat(times)).into()))
+}
+
+fn part(original: &str, start: i32, end: i32) -> Evaluated<&str> {
+    match (usize::try_from(start), usize::try_from(end)) {
+        (Ok(start), Ok(end)) if start <= end => jvm::cut(original, start, end),
+        _ => Err(Fault::processing("more is disclosed than the text has")),
+    }
 }

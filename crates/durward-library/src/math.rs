@@ -1,30 +1,29 @@
-//! The library `math`: functions of floating point numbers.
+//! The library `math`: functions of numbers.
 //!
-//! Numbers become doubles first, and results are doubles again: `math.abs` of a number of forty digits has seventeen.
-//! A whole result of 64 bits is written without a fraction (`math.clamp(5, 1, 3)` is `3`), others with the fewest
-//! digits (`1.2676506002282294E+30`).
+//! `min`, `max`, `abs`, `sign` and the roundings are exact. The others compute with floating point numbers, which are
+//! written as Java writes them: `math.clamp(5, 2, 3)` is `3.0`, `math.pow(2, 100)` is `1.2676506002282294E+30`.
 
+use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Number;
 use durward_ir::value::Value;
 
-use crate::jvm::double;
+use crate::jvm::{ceiling, double, floor, number};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
-    row("math.min", &[Number, Number], |a| binary(a, |a, b| Ok(a.min(b))), "The smaller of two numbers."),
-    row("math.max", &[Number, Number], |a| binary(a, |a, b| Ok(a.max(b))), "The larger of two numbers."),
-    row("math.abs", &[Number], |a| unary(a, |x| Ok(x.abs())), "The number without its sign."),
-    row("math.ceil", &[Number], |a| unary(a, |x| Ok(x.ceil())), "The next whole number up."),
-    row("math.floor", &[Number], |a| unary(a, |x| Ok(x.floor())), "The next whole number down."),
-    row("math.round", &[Number], |a| unary(a, |x| Ok(round(x))),
-        "The nearest whole number, of two the one above: `-3.5` gives `-3`."),
+    row("math.min", &[Number, Number], |a| choose(a, |a, b| a <= b), "The smaller of two numbers."),
+    row("math.max", &[Number, Number], |a| choose(a, |a, b| a >= b), "The larger of two numbers."),
+    row("math.abs", &[Number], |a| exact(a, Decimal::abs), "The number without its sign."),
+    row("math.ceil", &[Number], |a| exact(a, ceiling), "The next whole number up."),
+    row("math.floor", &[Number], |a| exact(a, floor), "The next whole number down."),
+    row("math.round", &[Number], round, "The nearest whole number, of two the one above: `-3.5` gives `-3`."),
     row("math.pow", &[Number, Number], |a| binary(a, pow),
         "The first number to the power of the second; an error where that is no number."),
     row("math.sqrt", &[Number], |a| unary(a, sqrt), "The square root; an error below zero."),
-    row("math.sign", &[Number], |a| unary(a, |x| Ok(sign(x))), "-1, 0 or 1."),
+    row("math.sign", &[Number], |a| exact(a, |x| Decimal::from(i64::from(x.signum()))), "-1, 0 or 1."),
     row("math.clamp", &[Number, Number, Number], clamp,
         "The number, but at least the second and at most the third; an error when these are in the wrong order."),
     row("math.pi", &[], |_| double(std::f64::consts::PI), "The circumference of a circle of diameter 1."),
@@ -37,6 +36,28 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "The logarithm to this base; an error at zero and below, and for the base 1."),
 ];
 
+/// The first of two numbers if this holds, otherwise the second, as it is written.
+fn choose(arguments: &[Value], first: impl Fn(&Decimal, &Decimal) -> bool) -> Evaluated<Value> {
+    let [Value::Number(a), Value::Number(b)] = arguments else { return unchecked() };
+    Ok(number(if first(a, b) { a.clone() } else { b.clone() }))
+}
+
+fn exact(arguments: &[Value], compute: impl Fn(&Decimal) -> Decimal) -> Evaluated<Value> {
+    let [Value::Number(x)] = arguments else { return unchecked() };
+    Ok(number(compute(x)))
+}
+
+/// Half of one is added, whatever the sign.
+fn round(arguments: &[Value]) -> Evaluated<Value> {
+    exact(arguments, |x| {
+        // Below a whole number there is nothing to round, and twice the fraction tells whether it goes up.
+        let below = floor(x);
+        let above = ceiling(x);
+        let middle = Decimal::new((below.unscaled() + above.unscaled()) * 5, 1);
+        if *x >= middle { above } else { below }
+    })
+}
+
 fn unary(arguments: &[Value], compute: impl Fn(f64) -> Evaluated<f64>) -> Evaluated<Value> {
     let [Value::Number(x)] = arguments else { return unchecked() };
     double(compute(x.to_f64())?)
@@ -45,14 +66,6 @@ fn unary(arguments: &[Value], compute: impl Fn(f64) -> Evaluated<f64>) -> Evalua
 fn binary(arguments: &[Value], compute: impl Fn(f64, f64) -> Evaluated<f64>) -> Evaluated<Value> {
     let [Value::Number(a), Value::Number(b)] = arguments else { return unchecked() };
     double(compute(a.to_f64(), b.to_f64())?)
-}
-
-/// `Math.round`: 64 bits, of two nearest the one above, and beyond 64 bits the last of them.
-fn round(x: f64) -> f64 {
-    let below = x.floor();
-    let nearest = if x - below >= 0.5 { below + 1.0 } else { below };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "what Java does")]
-    return nearest as i64 as f64;
 }
 
 fn pow(base: f64, exponent: f64) -> Evaluated<f64> {
@@ -71,10 +84,6 @@ fn sqrt(x: f64) -> Evaluated<f64> {
         return Err(Fault::processing("a negative number has no square root"));
     }
     Ok(x.sqrt())
-}
-
-fn sign(x: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { x.signum() }
 }
 
 fn positive(x: f64) -> Evaluated<f64> {
@@ -96,7 +105,8 @@ fn logarithm(x: f64, base: f64) -> Evaluated<f64> {
 fn clamp(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Number(x), Value::Number(least), Value::Number(most)] = arguments else { return unchecked() };
     let (least, most) = (least.to_f64(), most.to_f64());
-    if least > most {
+    // 0 is above the -0 that a tiny negative number becomes.
+    if least.total_cmp(&most).is_gt() {
         return Err(Fault::processing("the least value is above the largest"));
     }
     double(x.to_f64().max(least).min(most))

@@ -26,7 +26,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "Whether it is anything but `undefined`."),
     row("reflect.isError", &[Any], |a| is(a, |_| false), "Never true: an erroneous argument is the error of the call."),
     row("reflect.isEmpty", &[Any], |a| is(a, is_empty),
-        "Whether it is an empty array, object or text, `null`, or zero."),
+        "Whether it is an empty array or object."),
     row("reflect.typeOf", &[Any], type_of,
         "`ARRAY`, `OBJECT`, `STRING`, `NUMBER`, `BOOLEAN`, `NULL` or `undefined`."),
 ];
@@ -40,13 +40,9 @@ fn is_integer(value: &Value) -> bool {
     if let Value::Number(number) = value { number.is_integer() } else { false }
 }
 
-/// The documentation of the Java engine says: arrays and objects; its code says this.
 fn is_empty(value: &Value) -> bool {
-    matches!(value, Value::Null)
-        || matches!(value, Value::Array(elements) if elements.is_empty())
+    matches!(value, Value::Array(elements) if elements.is_empty())
         || matches!(value, Value::Object(object) if object.is_empty())
-        || matches!(value, Value::Text(text) if text.is_empty())
-        || matches!(value, Value::Number(number) if number.is_zero())
 }
 
 /// What the engine calls the types.

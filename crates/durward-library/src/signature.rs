@@ -1,13 +1,13 @@
 //! The library `signature`: whether a text was signed with the private key of a public one.
 //!
-//! As in the Java engine, the ECDSA functions take a key on any of the three curves: their names tell the digest.
+//! A function whose name tells a curve refuses keys on another one, as in the Java engine.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
 
-use crate::crypto::{Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, rsa};
+use crate::crypto::{Curve, Digest, PublicKey, Reason, RsaPadding, ecdsa_der, ed25519, key_octets, rsa};
 use crate::encoding::{read_base64, read_hex};
 use crate::jvm::strip;
 use crate::table::{row, unchecked};
@@ -20,12 +20,12 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         "Whether the signature of the message is by this RSA key, with SHA-384 and PKCS #1 v1.5."),
     row("signature.isValidRsaSha512", &[Text, Text, Text], |a| verify(a, Algorithm::Rsa(Digest::Sha512)),
         "Whether the signature of the message is by this RSA key, with SHA-512 and PKCS #1 v1.5."),
-    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha256)),
-        "Whether the signature of the message, in DER, is by this EC key, with SHA-256."),
-    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha384)),
-        "Whether the signature of the message, in DER, is by this EC key, with SHA-384."),
-    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Digest::Sha512)),
-        "Whether the signature of the message, in DER, is by this EC key, with SHA-512."),
+    row("signature.isValidEcdsaP256", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P256, Digest::Sha256)),
+        "Whether the signature of the message, in DER, is by this key on P-256, with SHA-256."),
+    row("signature.isValidEcdsaP384", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P384, Digest::Sha384)),
+        "Whether the signature of the message, in DER, is by this key on P-384, with SHA-384."),
+    row("signature.isValidEcdsaP521", &[Text, Text, Text], |a| verify(a, Algorithm::Ecdsa(Curve::P521, Digest::Sha512)),
+        "Whether the signature of the message, in DER, is by this key on P-521, with SHA-512."),
     row("signature.isValidEd25519", &[Text, Text, Text], |a| verify(a, Algorithm::Ed25519),
         "Whether the signature of the message is by this Ed25519 key."),
 ];
@@ -33,7 +33,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
 #[derive(Clone, Copy)]
 enum Algorithm {
     Rsa(Digest),
-    Ecdsa(Digest),
+    Ecdsa(Curve, Digest),
     Ed25519,
 }
 
@@ -55,9 +55,14 @@ fn is_valid(algorithm: Algorithm, message: &[u8], signature: &str, key: &str) ->
         (Algorithm::Rsa(digest), PublicKey::Rsa { modulus, exponent }) => {
             rsa(RsaPadding::Pkcs1, digest, (modulus, exponent), message, &signature)
         }
-        (Algorithm::Ecdsa(digest), PublicKey::Ec { .. }) => ecdsa_der(digest, &key, message, &signature),
+        (Algorithm::Ecdsa(expected, _), PublicKey::Ec { curve, .. }) if *curve != expected => Err(format!(
+            "Public key is not on the expected elliptic curve. Expected {} but the key uses {}",
+            expected.name(),
+            curve.name()
+        )),
+        (Algorithm::Ecdsa(_, digest), PublicKey::Ec { .. }) => ecdsa_der(digest, &key, message, &signature),
         (Algorithm::Ed25519, PublicKey::Ed25519(key)) => ed25519(key, message, &signature),
-        (Algorithm::Rsa(_) | Algorithm::Ecdsa(_) | Algorithm::Ed25519, other) => {
+        (Algorithm::Rsa(_) | Algorithm::Ecdsa(..) | Algorithm::Ed25519, other) => {
             Err(format!("the key is of the wrong kind: {}", other.algorithm()))
         }
     }

@@ -15,6 +15,9 @@ use crate::table::{row, row_of_any_number, unchecked};
 /// How often `repeat` repeats at most, as SAPL has it.
 const REPEAT_MAX: i32 = 10_000;
 
+/// The longest text that padding makes, as SAPL has it.
+const PADDED_LENGTH_MAX: usize = 10_000;
+
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("string.toLowerCase", &[Text], |a| map(a, str::to_lowercase), "The text in lower case, whatever the language."),
@@ -52,8 +55,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("string.replace", &[Text, Text, Text], replace,
         "The text with every occurrence of the second replaced by the third; an error when the second is empty."),
     row("string.replaceFirst", &[Text, Text, Text], replace_first,
-        "The text with the first occurrence of the second replaced by the third, in which `$0` stands for what was \
-         found and `\\` makes the next character plain; an error when the second is empty."),
+        "The text with the first occurrence of the second replaced by the third; an error when the second is empty."),
     row("string.leftPad", &[Text, Number, Text], |a| pad(a, Side::Left),
         "The text with as many of the given character before it as make it so long; an error unless it is one."),
     row("string.rightPad", &[Text, Number, Text], |a| pad(a, Side::Right),
@@ -100,14 +102,14 @@ fn find(arguments: &[Value], find: impl Fn(&str, &str) -> Option<usize>) -> Eval
 
 fn substring(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(whole), Value::Number(start)] = arguments else { return unchecked() };
-    part(whole, jvm::checked_int(start)?, None)
+    part(whole, jvm::exact_int(start)?, None)
 }
 
 fn substring_range(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(whole), Value::Number(start), Value::Number(end)] = arguments else {
         return unchecked();
     };
-    part(whole, jvm::checked_int(start)?, Some(jvm::checked_int(end)?))
+    part(whole, jvm::exact_int(start)?, Some(jvm::exact_int(end)?))
 }
 
 fn part(whole: &str, start: i32, end: Option<i32>) -> Evaluated<Value> {
@@ -175,7 +177,6 @@ fn replace(arguments: &[Value]) -> Evaluated<Value> {
     Ok(Value::Text(replaced.into()))
 }
 
-/// The target is plain text, but the replacement is read as `java.util.regex.Matcher` reads one.
 fn replace_first(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(whole), Value::Text(target), Value::Text(replacement)] = arguments else {
         return unchecked();
@@ -183,34 +184,10 @@ fn replace_first(arguments: &[Value]) -> Evaluated<Value> {
     check_target(target)?;
     let Some((before, after)) = whole.split_once(target.as_str()) else { return Ok(text(whole)) };
     let (mut replaced, mut length) = (String::new(), 0);
-    append(&mut replaced, &mut length, before)?;
-    expand(replacement, |part| append(&mut replaced, &mut length, part.unwrap_or(target)))?;
-    append(&mut replaced, &mut length, after)?;
-    Ok(Value::Text(replaced.into()))
-}
-
-/// Shows the parts of a replacement: plain text, or `None` for what was found.
-fn expand(replacement: &str, mut show: impl FnMut(Option<&str>) -> Evaluated<()>) -> Evaluated<()> {
-    let mut rest = replacement;
-    while let Some(at) = rest.find(['$', '\\']) {
-        let (plain, special) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        show(Some(plain))?;
-        let mut after = special.chars();
-        match (after.next(), after.next()) {
-            (Some('\\'), Some(next)) => show(Some(next.encode_utf8(&mut [0; 4])))?,
-            (Some('\\'), None) => {
-                return Err(Fault::processing("the replacement ends in `\\`: write `\\\\`"));
-            }
-            (_, Some('0')) => show(None)?,
-            (Some(_) | None, Some(_) | None) => {
-                return Err(Fault::processing(
-                    "`$` in the replacement must be followed by `0`: write `\\$` for a plain one",
-                ));
-            }
-        }
-        rest = after.as_str();
+    for part in [before, replacement, after] {
+        append(&mut replaced, &mut length, part)?;
     }
-    show(Some(rest))
+    Ok(Value::Text(replaced.into()))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -223,7 +200,7 @@ fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
     let [Value::Text(whole), Value::Number(wanted), Value::Text(padding)] = arguments else {
         return unchecked();
     };
-    let wanted = jvm::checked_int(wanted)?;
+    let wanted = jvm::exact_int(wanted)?;
     if jvm::length(padding) != 1 {
         return Err(Fault::processing("the padding must be exactly one character"));
     }
@@ -231,7 +208,9 @@ fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
     if length >= wanted {
         return Ok(text(whole));
     }
-    check_text_length(wanted)?;
+    if wanted > PADDED_LENGTH_MAX {
+        return Err(Fault::processing(format!("cannot pad a text to a length above {PADDED_LENGTH_MAX}")));
+    }
     let padding = padding.repeat(wanted - length);
     Ok(Value::Text(match side {
         Side::Left => (padding + whole).into(),
@@ -241,7 +220,7 @@ fn pad(arguments: &[Value], side: Side) -> Evaluated<Value> {
 
 fn repeat(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(once), Value::Number(count)] = arguments else { return unchecked() };
-    let count = jvm::checked_int(count)?;
+    let count = jvm::exact_int(count)?;
     let Some(times) = usize::try_from(count).ok().filter(|_| count <= REPEAT_MAX) else {
         return Err(Fault::processing(format!("cannot repeat a text {count} times, only 0 to {REPEAT_MAX}")));
     };

@@ -1,14 +1,15 @@
 //! The library `x509`: what certificates say. Nothing here checks who signed them, or whether they were revoked.
 
+use std::net::IpAddr;
+
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Text;
 use durward_ir::value::Value;
-use sha2::Digest;
 
 use crate::crypto::{AlternativeName, Certificate};
-use crate::digest::hex;
-use crate::jvm::{equals_ignore_case, trim};
+use crate::digest::digest_by_name;
+use crate::jvm::{equals_ignore_case, ipv6};
 use crate::table::{row, unchecked};
 use crate::time::{millis_of_instant, text_of_second};
 
@@ -22,7 +23,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("x509.extractIssuerDn", &[Text], |a| give(a, "Failed to extract issuer DN", |c, _| Ok(text(c.issuer()))),
         "The distinguished name of the issuer (RFC 2253)."),
     row("x509.extractCommonName", &[Text], |a| give(a, "Failed to extract common name", |c, _| common_name(c)),
-        "The first common name of the subject; an error when it has none."),
+        "The common name of the subject, of several the last in `extractSubjectDn`; an error when it has none."),
     row("x509.extractSerialNumber", &[Text],
         |a| give(a, "Failed to extract serial number", |c, _| Ok(text(c.serial_number()))),
         "The serial number as a text of decimal digits."),
@@ -39,14 +40,14 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         |a| give(a, "Failed to match fingerprint", matches_fingerprint),
         "Whether the certificate has this fingerprint by this algorithm."),
     row("x509.extractSubjectAltNames", &[Text],
-        |a| give(a, "Failed to extract subject alternative names", |c, _| alternative_names(c)),
+        |a| give(a, "Failed to extract subject alternative names", |c, _| Ok(alternative_names(c))),
         "The alternative names of the subject, each as `{type, value}`."),
     row("x509.hasDnsName", &[Text, Text],
-        |a| give(a, "Failed to check DNS name", |c, more| has_dns_name(c, one(more)?).map(Value::Boolean)),
-        "Whether the certificate's common name or an alternative DNS name is this one; `*.` stands for one label."),
+        |a| give(a, "Failed to check DNS name", |c, more| Ok(Value::Boolean(has_dns_name(c, one(more)?)))),
+        "Whether an alternative DNS name of the certificate is this one; `*.` stands for one label before at least two."),
     row("x509.hasIpAddress", &[Text, Text],
-        |a| give(a, "Failed to check IP address", |c, more| has_address(c, one(more)?).map(Value::Boolean)),
-        "Whether an alternative name of the certificate is this IP address, to the letter."),
+        |a| give(a, "Failed to check IP address", |c, more| Ok(Value::Boolean(has_address(c, one(more)?)))),
+        "Whether an alternative name of the certificate is this IP address, however it is written."),
     row("x509.isValidAt", &[Text, Text], |a| give(a, "Failed to check validity", |c, more| is_valid_at(c, one(more)?)),
         "Whether the certificate is valid at an instant (ISO 8601)."),
 ];
@@ -110,37 +111,15 @@ fn described(certificate: &Certificate) -> Value {
 }
 
 fn common_name(certificate: &Certificate) -> Evaluated<Value> {
-    let subject = certificate.subject();
-    let name = common_name_of(&subject)
+    let name = certificate
+        .common_name()
         .ok_or_else(|| Fault::processing("Certificate subject does not contain a Common Name."))?;
     Ok(text(name))
 }
 
-/// What stands behind `CN=` up to the next comma. The Java engine does not look for `\` either.
-fn common_name_of(subject: &str) -> Option<&str> {
-    subject.split(',').find_map(|part| trim(part).strip_prefix("CN="))
-}
-
-/// The digest by the name that Java's provider has for it.
 fn fingerprint(certificate: &Certificate, algorithm: &str) -> Evaluated<String> {
-    fn of<D: Digest>(octets: &[u8]) -> String {
-        hex(&D::digest(octets))
-    }
-    let digest: fn(&[u8]) -> String = match algorithm.to_ascii_uppercase().as_str() {
-        "MD5" => of::<md5::Md5>,
-        "SHA" | "SHA1" | "SHA-1" => of::<sha1::Sha1>,
-        "SHA-224" => of::<sha2::Sha224>,
-        "SHA-256" => of::<sha2::Sha256>,
-        "SHA-384" => of::<sha2::Sha384>,
-        "SHA-512" => of::<sha2::Sha512>,
-        "SHA-512/224" => of::<sha2::Sha512_224>,
-        "SHA-512/256" => of::<sha2::Sha512_256>,
-        "SHA3-224" => of::<sha3::Sha3_224>,
-        "SHA3-256" => of::<sha3::Sha3_256>,
-        "SHA3-384" => of::<sha3::Sha3_384>,
-        "SHA3-512" => of::<sha3::Sha3_512>,
-        _ => return Err(Fault::processing(format!("Hash algorithm not supported: {algorithm}."))),
-    };
+    let digest = digest_by_name(algorithm)
+        .ok_or_else(|| Fault::processing(format!("Hash algorithm not supported: {algorithm}.")))?;
     Ok(digest(certificate.der()))
 }
 
@@ -149,42 +128,50 @@ fn matches_fingerprint(certificate: &Certificate, more: &[Value]) -> Evaluated<V
     Ok(Value::Boolean(equals_ignore_case(&fingerprint(certificate, algorithm)?, expected)))
 }
 
-fn names(certificate: &Certificate) -> Evaluated<Vec<AlternativeName>> {
-    certificate.alternative_names().map_err(|reason| {
-        Fault::processing(format!("Failed to extract subject alternative names: {reason}."))
-    })
+fn alternative_names(certificate: &Certificate) -> Value {
+    let names = certificate.alternative_names().iter();
+    Value::array(
+        names.map(|name| Value::object([("type", text(name.kind_name())), ("value", text(&name.text))])),
+    )
 }
 
-fn alternative_names(certificate: &Certificate) -> Evaluated<Value> {
-    let names = names(certificate)?;
-    let described = names
-        .iter()
-        .map(|name| Value::object([("type", text(name.kind_name())), ("value", text(&name.text))]));
-    Ok(Value::array(described))
+fn has_dns_name(certificate: &Certificate, wanted: &str) -> bool {
+    let names = certificate.alternative_names().iter();
+    names
+        .filter(|name| name.kind == AlternativeName::DNS_NAME)
+        .any(|name| matches_dns_name(&name.text, wanted))
 }
 
-fn has_dns_name(certificate: &Certificate, wanted: &str) -> Evaluated<bool> {
-    if common_name_of(&certificate.subject()).is_some_and(|name| matches_dns_name(name, wanted)) {
-        return Ok(true);
-    }
-    let names = names(certificate)?;
-    let mut dns_names = names.iter().filter(|name| name.kind == AlternativeName::DNS_NAME);
-    Ok(dns_names.any(|name| matches_dns_name(&name.text, wanted)))
-}
-
-/// Without regard to case; `*.a.b` in the certificate is any label in front of `.a.b`.
+/// Without regard to case; `*.a.b` in the certificate is any label in front of `.a.b` (RFC 9525, section 6.3).
 fn matches_dns_name(certified: &str, wanted: &str) -> bool {
     let (certified, wanted) = (certified.to_lowercase(), wanted.to_lowercase());
     if certified == wanted {
         return true;
     }
-    let Some(base) = certified.strip_prefix("*.") else { return false };
-    wanted.split_once('.').is_some_and(|(_, rest)| rest == base)
+    let Some(base) = certified.strip_prefix("*.").filter(|base| !base.contains('*')) else { return false };
+    // Empty labels at the end do not count: a whole domain such as `com` is not given away.
+    let has_two_labels = base.trim_end_matches('.').contains('.');
+    has_two_labels && wanted.split_once('.').is_some_and(|(_, rest)| rest == base)
 }
 
-fn has_address(certificate: &Certificate, wanted: &str) -> Evaluated<bool> {
-    let names = names(certificate)?;
-    Ok(names.iter().any(|name| name.kind == AlternativeName::ADDRESS && name.text == wanted))
+fn has_address(certificate: &Certificate, wanted: &str) -> bool {
+    let Some(wanted) = address(wanted) else { return false };
+    let names = certificate.alternative_names().iter();
+    names
+        .filter(|name| name.kind == AlternativeName::ADDRESS)
+        .any(|name| address(&name.text) == Some(wanted))
+}
+
+/// The address that a text is to Java: four numbers without zeros in front, or what has a colon and is IPv6.
+fn address(text: &str) -> Option<IpAddr> {
+    if !text.contains(':') {
+        return text.parse().ok().map(IpAddr::V4);
+    }
+    let bare = match text.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']')?,
+        None => text,
+    };
+    ipv6(bare)
 }
 
 fn is_valid_at(certificate: &Certificate, instant: &str) -> Evaluated<Value> {

@@ -12,7 +12,6 @@ use x509_cert::time::Time;
 
 use super::key::PublicKey;
 use super::{Reason, certificate_octets, name};
-use crate::digest::hex;
 
 /// The extension that lists alternative names (RFC 5280, section 4.2.1.6).
 const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.17");
@@ -23,6 +22,7 @@ pub(crate) struct Certificate {
     inner: CertificateInner<Raw>,
     key: Vec<u8>,
     key_algorithm: String,
+    alternative_names: Vec<AlternativeName>,
 }
 
 /// One alternative name of a subject.
@@ -64,7 +64,8 @@ impl Certificate {
         let inner = CertificateInner::<Raw>::from_der(&der).map_err(unreadable)?;
         let key = inner.tbs_certificate().subject_public_key_info().to_der().map_err(unreadable)?;
         let key_algorithm = key_algorithm(&key)?;
-        Ok(Certificate { der, inner, key, key_algorithm })
+        let alternative_names = checked_names(&inner)?;
+        Ok(Certificate { der, inner, key, key_algorithm, alternative_names })
     }
 
     /// The certificate in DER.
@@ -89,6 +90,12 @@ impl Certificate {
     /// The subject in RFC 2253.
     pub(crate) fn subject(&self) -> String {
         name::text(self.inner.tbs_certificate().subject())
+    }
+
+    /// The common name of the subject: of several the last one in RFC 2253, and of several in one part the first in the
+    /// order of letters.
+    pub(crate) fn common_name(&self) -> Option<String> {
+        name::common_name(self.inner.tbs_certificate().subject())
     }
 
     /// The issuer in RFC 2253.
@@ -123,16 +130,41 @@ impl Certificate {
         &self.key_algorithm
     }
 
-    /// The alternative names of the subject, in their order.
-    pub(crate) fn alternative_names(&self) -> Result<Vec<AlternativeName>, Reason> {
-        let extensions = self.inner.tbs_certificate().extensions();
-        let mut found =
-            extensions.into_iter().flatten().filter(|extension| extension.extn_id == ALTERNATIVE_NAMES);
-        let Some(extension) = found.next() else { return Ok(Vec::new()) };
-        let names =
-            Vec::<Any>::from_der(extension.extn_value.as_bytes()).map_err(|error| error.to_string())?;
-        names.iter().map(alternative_name).collect()
+    /// The alternative names of the subject, in their order; none where one of them cannot be read, as in Java.
+    pub(crate) fn alternative_names(&self) -> &[AlternativeName] {
+        &self.alternative_names
     }
+}
+
+/// The alternative names, of a certificate whose names are as Java's reader wants them.
+fn checked_names(certificate: &CertificateInner<Raw>) -> Result<Vec<AlternativeName>, Reason> {
+    let content = certificate.tbs_certificate();
+    if certificate.signature_algorithm() != content.signature() {
+        return Err("Signature algorithm mismatch".to_owned());
+    }
+    if content.issuer().is_empty() {
+        return Err("Empty issuer DN not allowed in X509Certificates".to_owned());
+    }
+    let extensions = content.extensions();
+    let mut found =
+        extensions.into_iter().flatten().filter(|extension| extension.extn_id == ALTERNATIVE_NAMES);
+    let extension = found.next();
+    let is_critical = extension.is_some_and(|extension| extension.critical);
+    let names = match extension.map(|extension| read_names(extension.extn_value.as_bytes())) {
+        None => Vec::new(),
+        Some(Ok(names)) => names,
+        Some(Err(reason)) if is_critical => return Err(reason),
+        Some(Err(_)) => Vec::new(),
+    };
+    if content.subject().is_empty() && (names.is_empty() || !is_critical) {
+        return Err("a certificate without subject must have a critical alternative name".to_owned());
+    }
+    Ok(names)
+}
+
+fn read_names(octets: &[u8]) -> Result<Vec<AlternativeName>, Reason> {
+    let names = Vec::<Any>::from_der(octets).map_err(|error| error.to_string())?;
+    names.iter().map(alternative_name).collect()
 }
 
 /// Java refuses a certificate when it knows the kind of its key but not how to read it.
@@ -151,23 +183,88 @@ fn seconds(time: Time) -> i64 {
 }
 
 fn alternative_name(name: &Any) -> Result<AlternativeName, Reason> {
-    let Tag::ContextSpecific { number, .. } = name.tag() else {
+    let Tag::ContextSpecific { number, constructed } = name.tag() else {
         return Err("an alternative name is of no known kind".to_owned());
     };
     let (kind, octets) = (number.value(), name.value());
+    if constructed != matches!(kind, 0 | 3 | 4 | 5) {
+        return Err("an alternative name is not encoded as its kind must be".to_owned());
+    }
     let text = match kind {
-        1 | 2 | 6 => octets.iter().map(|octet| char::from(*octet)).collect(),
+        0 | 5 => retagged(name, SEQUENCE)?,
+        1 => mailbox(&ascii(octets))?,
+        2 => ascii(octets),
+        3 => retagged(name, IA5_STRING)?,
         4 => name::text(&Name::from_der(octets).map_err(|error| error.to_string())?),
+        6 => uri(&ascii(octets))?,
         7 => address(octets).ok_or("an alternative name is no address")?,
         8 => ObjectIdentifier::from_bytes(octets).map_err(|error| error.to_string())?.to_string(),
-        // Java gives an array's address in memory, which says nothing.
-        _ => format!("#{}", hex(&name.to_der().map_err(|error| error.to_string())?)),
+        _ => return Err(format!("Unrecognized GeneralName tag, ({kind})")),
     };
     Ok(AlternativeName { kind, text })
 }
 
-/// An address as `InetAddress.getHostAddress` writes it: eight groups for IPv6, none left out.
+const SEQUENCE: u8 = 0x30;
+const IA5_STRING: u8 = 0x16;
+
+/// The name in DER under another tag, in Base64.
+fn retagged(name: &Any, tag: u8) -> Result<String, Reason> {
+    use base64::Engine;
+    let mut der = name.to_der().map_err(|error| error.to_string())?;
+    if let Some(first) = der.first_mut() {
+        *first = tag;
+    }
+    Ok(base64::engine::general_purpose::STANDARD.encode(der))
+}
+
+/// What is no ASCII becomes `U+FFFD`.
+fn ascii(octets: &[u8]) -> String {
+    let character = |octet: &u8| if octet.is_ascii() { char::from(*octet) } else { char::REPLACEMENT_CHARACTER };
+    octets.iter().map(character).collect()
+}
+
+fn mailbox(text: &str) -> Result<String, Reason> {
+    let domain = text.split_once('@').map_or(text, |(_, domain)| domain);
+    if matches!(domain, "" | ".") {
+        return Err("an alternative name is no mailbox".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A URI with a scheme. Java reads the rest of it, too; what it stumbles over is rare in certificates.
+fn uri(text: &str) -> Result<String, Reason> {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    let is_legal = |c: char| !c.is_ascii_control() && !" \"<>\\^`{|}".contains(c);
+    match text.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() && rest.chars().all(is_legal) => {
+            Ok(text.to_owned())
+        }
+        Some(_) | None => Err(format!("invalid URI name:{text}")),
+    }
+}
+
+/// An address as `InetAddress.getHostAddress` writes it, eight groups for IPv6 and none left out; a network with its mask.
 fn address(octets: &[u8]) -> Option<String> {
+    match octets.len() {
+        4 | 16 => host(octets),
+        8 => {
+            let (address, mask) = octets.split_at_checked(4)?;
+            Some(format!("{}/{}", host(address)?, host(mask)?))
+        }
+        32 => {
+            let (address, mask) = octets.split_at_checked(16)?;
+            let mask = u128::from_be_bytes(mask.try_into().ok()?);
+            let ones = mask.leading_ones();
+            (mask.count_ones() == ones).then_some(format!("{}/{ones}", host(address)?))
+        }
+        _ => None,
+    }
+}
+
+fn host(octets: &[u8]) -> Option<String> {
     if let Ok(octets) = <[u8; 4]>::try_from(octets) {
         return Some(Ipv4Addr::from(octets).to_string());
     }

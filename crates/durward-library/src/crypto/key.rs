@@ -24,16 +24,37 @@ pub(crate) enum Curve {
     P256,
     P384,
     P521,
+    /// Keys can be on it and have a size, and that is all.
+    Other(OtherCurve),
+}
+
+/// A curve without a name in SAPL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OtherCurve {
+    oid: &'static str,
+    octets: usize,
+    bits: u32,
 }
 
 impl Curve {
     const ALL: [Curve; 3] = [Curve::P256, Curve::P384, Curve::P521];
 
-    const fn oid(self) -> ObjectIdentifier {
+    /// The curve of this object identifier.
+    fn of_oid(oid: ObjectIdentifier) -> Option<Curve> {
+        if let Some(curve) = Curve::ALL.into_iter().find(|curve| curve.oid() == Some(oid)) {
+            return Some(curve);
+        }
+        let oid = oid.to_string();
+        let other = OTHERS.iter().find(|(known, _, _)| *known == oid);
+        other.map(|(oid, octets, bits)| Curve::Other(OtherCurve { oid, octets: *octets, bits: *bits }))
+    }
+
+    fn oid(self) -> Option<ObjectIdentifier> {
         match self {
-            Curve::P256 => ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7"),
-            Curve::P384 => ObjectIdentifier::new_unwrap("1.3.132.0.34"),
-            Curve::P521 => ObjectIdentifier::new_unwrap("1.3.132.0.35"),
+            Curve::P256 => Some(ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7")),
+            Curve::P384 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.34")),
+            Curve::P521 => Some(ObjectIdentifier::new_unwrap("1.3.132.0.35")),
+            Curve::Other(other) => ObjectIdentifier::new(other.oid).ok(),
         }
     }
 
@@ -43,6 +64,7 @@ impl Curve {
             Curve::P256 => "secp256r1",
             Curve::P384 => "secp384r1",
             Curve::P521 => "secp521r1",
+            Curve::Other(_) => "unknown",
         }
     }
 
@@ -52,6 +74,7 @@ impl Curve {
             Curve::P256 => "P-256",
             Curve::P384 => "P-384",
             Curve::P521 => "P-521",
+            Curve::Other(_) => "unknown",
         }
     }
 
@@ -59,11 +82,13 @@ impl Curve {
         Curve::ALL.into_iter().find(|curve| curve.jwk_name() == name)
     }
 
+    /// The length of the order.
     pub(crate) const fn bits(self) -> u32 {
         match self {
             Curve::P256 => 256,
             Curve::P384 => 384,
             Curve::P521 => 521,
+            Curve::Other(other) => other.bits,
         }
     }
 
@@ -73,6 +98,7 @@ impl Curve {
             Curve::P256 => 32,
             Curve::P384 => 48,
             Curve::P521 => 66,
+            Curve::Other(other) => other.octets,
         }
     }
 }
@@ -161,12 +187,13 @@ impl PublicKey {
         }
     }
 
-    /// The size in bits; SAPL says 256 for every EdDSA key.
+    /// The size in bits.
     pub(crate) fn bits(&self) -> i64 {
         match self {
             PublicKey::Rsa { modulus, .. } => i64::try_from(modulus.bits()).unwrap_or(i64::MAX),
             PublicKey::Ec { curve, .. } => curve.bits().into(),
-            PublicKey::Ed25519(_) | PublicKey::Ed448 => 256,
+            PublicKey::Ed25519(_) => 256,
+            PublicKey::Ed448 => 448,
         }
     }
 
@@ -179,7 +206,7 @@ impl PublicKey {
                 (RSA, Some(AnyRef::NULL), encode_rsa(modulus, exponent).map_err(failed)?)
             }
             PublicKey::Ec { curve, .. } => {
-                curve_oid = curve.oid();
+                curve_oid = curve.oid().ok_or_else(unsupported)?;
                 (EC, Some(AnyRef::from(&curve_oid)), self.point())
             }
             PublicKey::Ed25519(octets) => (ED25519, None, octets.to_vec()),
@@ -223,12 +250,37 @@ fn encode_rsa(modulus: &BigUint, exponent: &BigUint) -> x509_cert::der::Result<V
 
 fn read_ec(parameters: Option<AnyRef<'_>>, octets: &[u8]) -> Result<PublicKey, Reason> {
     let oid = parameters.and_then(|parameters| parameters.decode_as::<ObjectIdentifier>().ok());
-    let curve = oid
-        .and_then(|oid| Curve::ALL.into_iter().find(|curve| curve.oid() == oid))
-        .ok_or_else(unsupported)?;
+    let curve = oid.and_then(Curve::of_oid).ok_or_else(unsupported)?;
     let Some((4, coordinates)) = octets.split_first() else { return Err(unsupported()) };
     match coordinates.split_at_checked(curve.octets()) {
-        Some((x, y)) if y.len() == x.len() => Ok(PublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() }),
+        // Java halves the length: one octet more than there should be goes unseen.
+        Some((x, y)) if y.len() == x.len() || y.len() == x.len() + 1 => {
+            let y = y.get(..x.len()).unwrap_or_default();
+            Ok(PublicKey::Ec { curve, x: x.to_vec(), y: y.to_vec() })
+        }
         Some(_) | None => Err(unsupported()),
     }
 }
+
+/// The curves that Java knows beside those of NIST that have a name here: the object identifier, how many octets a
+/// coordinate takes, and the length of the order in bits.
+#[rustfmt::skip]
+const OTHERS: &[(&str, usize, u32)] = &[
+    ("1.3.132.0.6", 14, 112), ("1.3.132.0.7", 14, 110), ("1.3.132.0.28", 16, 128),
+    ("1.3.132.0.29", 16, 126), ("1.3.132.0.9", 20, 161), ("1.3.132.0.8", 20, 161),
+    ("1.3.132.0.30", 20, 161), ("1.3.132.0.31", 24, 192), ("1.2.840.10045.3.1.1", 24, 192),
+    ("1.3.132.0.32", 28, 225), ("1.3.132.0.33", 28, 224), ("1.3.132.0.10", 32, 256),
+    ("1.2.840.10045.3.1.2", 24, 192), ("1.2.840.10045.3.1.3", 24, 192), ("1.2.840.10045.3.1.4", 30, 239),
+    ("1.2.840.10045.3.1.5", 30, 239), ("1.2.840.10045.3.1.6", 30, 239), ("1.3.132.0.4", 15, 113),
+    ("1.3.132.0.5", 15, 113), ("1.3.132.0.22", 17, 131), ("1.3.132.0.23", 17, 131),
+    ("1.3.132.0.1", 21, 163), ("1.3.132.0.2", 21, 162), ("1.3.132.0.15", 21, 163),
+    ("1.3.132.0.24", 25, 193), ("1.3.132.0.25", 25, 193), ("1.3.132.0.26", 30, 232),
+    ("1.3.132.0.27", 30, 233), ("1.3.132.0.3", 30, 238), ("1.3.132.0.16", 36, 281),
+    ("1.3.132.0.17", 36, 282), ("1.3.132.0.36", 52, 407), ("1.3.132.0.37", 52, 409),
+    ("1.3.132.0.38", 72, 570), ("1.3.132.0.39", 72, 570), ("1.2.840.10045.3.0.5", 24, 191),
+    ("1.2.840.10045.3.0.6", 24, 190), ("1.2.840.10045.3.0.7", 24, 189), ("1.2.840.10045.3.0.11", 30, 238),
+    ("1.2.840.10045.3.0.12", 30, 237), ("1.2.840.10045.3.0.13", 30, 236), ("1.2.840.10045.3.0.18", 45, 353),
+    ("1.2.840.10045.3.0.20", 54, 418), ("1.3.36.3.3.2.8.1.1.1", 20, 160), ("1.3.36.3.3.2.8.1.1.3", 24, 192),
+    ("1.3.36.3.3.2.8.1.1.5", 28, 224), ("1.3.36.3.3.2.8.1.1.7", 32, 256), ("1.3.36.3.3.2.8.1.1.9", 40, 320),
+    ("1.3.36.3.3.2.8.1.1.11", 48, 384), ("1.3.36.3.3.2.8.1.1.13", 64, 512),
+];

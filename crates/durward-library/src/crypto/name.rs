@@ -7,10 +7,11 @@ use x509_cert::der::{Encode, Tag, Tagged};
 use x509_cert::name::Name;
 
 use crate::digest::hex;
+use crate::jvm;
 
 /// Types that have a keyword; any other is written as its OID, with a value in hexadecimal.
 const KEYWORDS: [(&str, &str); 9] = [
-    ("2.5.4.3", "CN"),
+    (COMMON_NAME, "CN"),
     ("2.5.4.6", "C"),
     ("2.5.4.7", "L"),
     ("2.5.4.8", "ST"),
@@ -20,6 +21,8 @@ const KEYWORDS: [(&str, &str); 9] = [
     ("0.9.2342.19200300.100.1.25", "DC"),
     ("0.9.2342.19200300.100.1.1", "UID"),
 ];
+
+const COMMON_NAME: &str = "2.5.4.3";
 
 /// The name, its most special part first.
 pub(super) fn text(name: &Name) -> String {
@@ -37,6 +40,17 @@ pub(super) fn text(name: &Name) -> String {
         }
     }
     out
+}
+
+/// The common name nearest to the root; of several at one place the one that is first in upper case. `None` also where
+/// it is no text: Java gives an address in memory there.
+pub(super) fn common_name(name: &Name) -> Option<String> {
+    let is_common_name = |pair: &&AttributeTypeAndValue| pair.oid.to_string() == COMMON_NAME;
+    let relative = name.iter_rdn().find(|relative| relative.iter().any(|pair| is_common_name(&pair)))?;
+    let names = relative.iter().filter(is_common_name);
+    let texts: Option<Vec<String>> =
+        names.map(|pair| text_of(pair.value.tag(), pair.value.value())).collect();
+    texts?.into_iter().min_by(|a, b| jvm::compare(&a.to_uppercase(), &b.to_uppercase()))
 }
 
 fn write_pair(pair: &AttributeTypeAndValue, out: &mut String) {

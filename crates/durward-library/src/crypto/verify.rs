@@ -126,6 +126,7 @@ fn ecdsa(digest: Digest, key: &PublicKey, message: &[u8], r: &[u8], s: &[u8]) ->
         Curve::P256 => p256_verify(&point, &prehash, r, s),
         Curve::P384 => p384_verify(&point, &prehash, r, s),
         Curve::P521 => p521_verify(&point, &prehash, r, s),
+        Curve::Other(_) => Err("the key is on a curve that nothing is verified on".to_owned()),
     }
 }
 

@@ -3,13 +3,15 @@
 //! Texts of Java are sequences of UTF-16 code units: lengths and places count those, so that `😀` has length 2. A
 //! text that ends in the middle of such a pair exists in Java and not here: functions that would make one fail.
 
+mod address;
 mod hash;
 mod number;
 mod text;
 mod wrapping;
 
+pub(crate) use address::ipv6;
 pub(crate) use hash::{hash_code, hash_set_order, hash_table_order};
-pub(crate) use number::{checked_int, double, int, long, number, whole};
+pub(crate) use number::{ceiling, double, exact_int, floor, int, long, number, whole};
 pub(crate) use text::{
     compare, cut, equals_ignore_case, is_blank, is_whitespace, length, strip, strip_end, strip_start, trim,
 };

@@ -18,21 +18,15 @@ pub(crate) fn number(decimal: Decimal) -> Value {
     }
 }
 
-/// A number from a double: whole ones of 64 bits without a fraction, others with the fewest digits that tell them
-/// apart.
+/// A number from a double, as SAPL makes values of them: 0, 1 and 10 are whole, all others are written as
+/// `Double.toString` does: `3.0`, `1.0E+7`.
 ///
 /// # Errors
 /// The double is infinite or not a number.
 pub(crate) fn double(double: f64) -> Evaluated<Value> {
-    // 2^63, the first double beyond 64 bits.
-    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
-    if double.fract() == 0.0 && double.abs() < BEYOND {
-        #[expect(clippy::cast_possible_truncation, reason = "a whole number within 64 bits")]
-        return Ok(whole(double as i64));
-    }
     let decimal = Decimal::from_f64(double)
         .ok_or_else(|| Fault::processing("the result is beyond the range of floating point numbers"))?;
-    Ok(Value::Number(decimal))
+    Ok(number(decimal))
 }
 
 /// The number when it is written as a whole one of 64 bits: `2` and `2E+1`, not `2.0`.
@@ -48,6 +42,8 @@ pub(crate) fn int(decimal: &Decimal) -> i32 {
     }
     match decimal.to_i64() {
         Some(long) => low_bits(long),
+        // 10^32 has no bit below the 33rd.
+        None if decimal.scale() <= -32 => 0,
         None => low_bits(low_long(&truncated(decimal))),
     }
 }
@@ -69,13 +65,23 @@ fn truncated(decimal: &Decimal) -> BigInt {
     decimal.unscaled() / BigInt::from(10).pow(scale.unsigned_abs())
 }
 
-/// As [`int`], for functions that check the range of `long` before.
+/// `BigDecimal.intValueExact`: `2.0` is 2.
 ///
 /// # Errors
-/// The number is beyond 64 bits.
-pub(crate) fn checked_int(decimal: &Decimal) -> Evaluated<i32> {
-    if *decimal < Decimal::from(i64::MIN) || *decimal > Decimal::from(i64::MAX) {
-        return Err(Fault::processing(format!("the number {decimal} is beyond 64 bits")));
-    }
-    Ok(int(decimal))
+/// The number has a fraction, or is beyond 32 bits.
+pub(crate) fn exact_int(decimal: &Decimal) -> Evaluated<i32> {
+    let int = decimal.to_i64().and_then(|long| i32::try_from(long).ok());
+    int.ok_or_else(|| Fault::processing(format!("the number {decimal} is not a whole number of 32 bits")))
+}
+
+/// The next whole number above, of scale 0.
+pub(crate) fn ceiling(decimal: &Decimal) -> Decimal {
+    floor(&decimal.neg()).neg()
+}
+
+/// The next whole number below, of scale 0: `BigDecimal.setScale(0, FLOOR)`.
+pub(crate) fn floor(decimal: &Decimal) -> Decimal {
+    let whole = truncated(decimal);
+    let is_above = decimal.signum() < 0 && Decimal::from(whole.clone()) != *decimal;
+    Decimal::from(if is_above { whole - 1 } else { whole })
 }
