@@ -25,8 +25,7 @@ impl Coord {
     }
 
     pub(super) fn distance(self, other: Coord) -> f64 {
-        let (dx, dy) = (self.x - other.x, self.y - other.y);
-        (dx * dx + dy * dy).sqrt()
+        hypot(self.x - other.x, self.y - other.y)
     }
 
     pub(super) fn is_in_range(self) -> bool {
@@ -134,7 +133,7 @@ impl Envelope {
         let gap = |low: f64, high: f64| f64::max(low - high, 0.0);
         let dx = gap(other.low.x, self.high.x).max(gap(self.low.x, other.high.x));
         let dy = gap(other.low.y, self.high.y).max(gap(self.low.y, other.high.y));
-        (dx * dx + dy * dy).sqrt()
+        hypot(dx, dy)
     }
 }
 
@@ -220,13 +219,6 @@ impl Geometry {
         }
     }
 
-    /// Everything in it that is no collection and not empty, in order.
-    pub(super) fn simples(&self) -> Vec<Simple<'_>> {
-        let mut simples = Vec::new();
-        self.each_simple(&mut |simple| simples.push(simple));
-        simples
-    }
-
     /// Every place in it, in order.
     pub(super) fn coords(&self) -> Vec<Coord> {
         let mut coords = Vec::new();
@@ -257,6 +249,25 @@ impl Geometry {
             Geometry::Collection(members) => members.iter().map(Geometry::dimension).max().unwrap_or(-1),
         }
     }
+}
+
+/// The longest side of a right triangle, as Java computes it (fdlibm's `hypot`): within one unit in the last place.
+pub(super) fn hypot(x: f64, y: f64) -> f64 {
+    let high = |number: f64| f64::from_bits(number.to_bits() & !u64::from(u32::MAX));
+    let (long, short) = (x.abs().max(y.abs()), x.abs().min(y.abs()));
+    if short == 0.0 || long / short > 2_f64.powi(60) {
+        return long + short;
+    }
+    let gap = long - short;
+    if gap > short {
+        let top = high(long);
+        let rest = long - top;
+        return (top * top - (short * -short - rest * (long + top))).sqrt();
+    }
+    let (twice, short_top) = (long + long, high(short));
+    let (top, short_rest) = (high(twice), short - short_top);
+    let rest = twice - top;
+    (top * short_top - (gap * -gap - (top * short_rest + rest * short))).sqrt()
 }
 
 /// Without places that repeat the one before them.

@@ -13,7 +13,7 @@ use super::segment::{Location, in_box, in_ring, side};
 pub(super) struct Directed {
     pub(super) label: Label,
     /// The first two places of the edge in this direction.
-    ends: [Coord; 2],
+    pub(super) ends: [Coord; 2],
 }
 
 pub(super) struct Node {
@@ -84,8 +84,8 @@ impl Graph {
     }
 
     fn label(&mut self, areas: [&Area; 2], work: &mut Work) -> Result<(), Refused> {
-        for node in 0..self.nodes.len() {
-            self.label_star(node, areas, work)?;
+        for Node { coord, star, .. } in &self.nodes {
+            label_star(*coord, star, &mut self.directed, areas, work)?;
         }
         for at in 0..self.directed.len() {
             let other = self.directed[reverse(at)].label;
@@ -95,32 +95,6 @@ impl Graph {
         }
         for node in 0..self.nodes.len() {
             self.label_node(node, areas, work)?;
-        }
-        Ok(())
-    }
-
-    /// Carries what is known of one edge around the node to the others.
-    fn label_star(&mut self, node: usize, areas: [&Area; 2], work: &mut Work) -> Result<(), Refused> {
-        let Node { coord, star, .. } = &self.nodes[node];
-        for of in 0..2 {
-            propagate(star, of, &mut self.directed)?;
-            let is_folded = star.iter().any(|at| {
-                let sides = &self.directed[*at].label[of];
-                sides.beside.is_none() && sides.on == Some(Location::Boundary)
-            });
-            let mut located = None;
-            for at in star {
-                if !self.directed[*at].label[of].any_unknown() {
-                    continue;
-                }
-                let location = match located {
-                    Some(location) => location,
-                    None if is_folded => Location::Exterior,
-                    None => areas[of].locate_in_areas(*coord, work)?,
-                };
-                located = Some(location);
-                self.directed[*at].label[of].fill(Some(location));
-            }
         }
         Ok(())
     }
@@ -144,6 +118,42 @@ impl Graph {
         }
         Ok(())
     }
+}
+
+/// Carries what is known of one edge around a node to the others.
+///
+/// # Errors
+/// What is known contradicts itself.
+pub(super) fn label_star(
+    coord: Coord,
+    star: &[usize],
+    directed: &mut [Directed],
+    areas: [&Area; 2],
+    work: &mut Work,
+) -> Result<(), Refused> {
+    for of in 0..2 {
+        propagate(star, of, directed)?;
+    }
+    for of in 0..2 {
+        let is_folded = star.iter().any(|at| {
+            let sides = &directed[*at].label[of];
+            sides.beside.is_none() && sides.on == Some(Location::Boundary)
+        });
+        let mut located = None;
+        for at in star {
+            if !directed[*at].label[of].any_unknown() {
+                continue;
+            }
+            let location = match located {
+                Some(location) => location,
+                None if is_folded => Location::Exterior,
+                None => areas[of].locate_in_areas(coord, work)?,
+            };
+            located = Some(location);
+            directed[*at].label[of].fill(Some(location));
+        }
+    }
+    Ok(())
 }
 
 /// Around a node against the clock: from the right of each edge to its left.
@@ -170,7 +180,7 @@ fn propagate(star: &[usize], of: usize, directed: &mut [Directed]) -> Result<(),
 }
 
 /// Edges around a node, against the clock from the east.
-fn direction_order(a: &Directed, b: &Directed) -> Ordering {
+pub(super) fn direction_order(a: &Directed, b: &Directed) -> Ordering {
     let quadrant = |directed: &Directed| {
         let [from, to] = directed.ends;
         match (to.x >= from.x, to.y >= from.y) {

@@ -59,23 +59,69 @@ pub(super) struct Edge {
     depths: Option<[Option<[i32; 2]>; 2]>,
 }
 
-/// A line or ring before it is cut.
-struct Chain {
-    coords: Vec<Coord>,
-    label: Label,
-    of: usize,
-    cuts: Vec<Cut>,
+/// A line or ring, and where it is to be cut.
+pub(super) struct Chain {
+    pub(super) coords: Vec<Coord>,
+    pub(super) label: Label,
+    /// Of which geometry it is.
+    pub(super) of: usize,
+    /// In order along the chain, without its ends.
+    pub(super) cuts: Vec<Cut>,
+    /// Whether it meets the other geometry.
+    pub(super) is_met: bool,
 }
 
 /// A place where a chain is cut: behind so many segments, so far along the next.
-struct Cut {
-    at: usize,
-    along: f64,
-    coord: Coord,
+pub(super) struct Cut {
+    pub(super) at: usize,
+    pub(super) along: f64,
+    pub(super) coord: Coord,
+}
+
+/// What is done where segments of both geometries cross within both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Crossings {
+    /// They are cut there.
+    Cut,
+    /// They are not: that they cross tells enough of how the geometries lie to each other.
+    Note,
 }
 
 /// Which places are nodes, and where each geometry is there.
 pub(super) type Nodes = BTreeMap<Coord, [Option<Location>; 2]>;
+
+/// The lines and rings of two geometries, and where they meet.
+pub(super) struct Chains {
+    pub(super) chains: Vec<Chain>,
+    pub(super) nodes: Nodes,
+    /// Where segments of both geometries cross within both.
+    pub(super) crossings: Vec<Coord>,
+    cut_count: usize,
+    rule: Crossings,
+}
+
+/// Finds where two geometries meet themselves and each other.
+///
+/// # Errors
+/// They are too large for it.
+pub(super) fn chains(
+    geometries: [&Geometry; 2],
+    rule: Crossings,
+    work: &mut Work,
+) -> Result<Chains, Refused> {
+    let mut chains =
+        Chains { chains: Vec::new(), nodes: Nodes::new(), crossings: Vec::new(), cut_count: 0, rule };
+    for (of, geometry) in geometries.into_iter().enumerate() {
+        geometry.each_simple(&mut |simple| chains.add(of, &simple));
+    }
+    // Rings of valid areas do not meet themselves: JTS does not look, nor do we.
+    let are_rings = geometries
+        .map(|geometry| matches!(geometry, Geometry::Ring(_) | Geometry::Polygon(_) | Geometry::MultiPolygon(_)));
+    let all = chains.chains.iter().enumerate().flat_map(|(at, chain)| segments(at, &chain.coords)).collect();
+    each_pair(all, work, |p, q| chains.cut_pair(p, q, are_rings))?;
+    chains.chains.iter_mut().for_each(Chain::sort_cuts);
+    Ok(chains)
+}
 
 /// Two geometries, cut into edges.
 pub(super) struct Noding {
@@ -86,23 +132,17 @@ pub(super) struct Noding {
 /// Cuts two geometries where they meet themselves and each other.
 ///
 /// # Errors
-/// They are too large for it.
+/// They are too large for it, or an area crosses itself.
 pub(super) fn node(geometries: [&Geometry; 2], work: &mut Work) -> Result<Noding, Refused> {
-    let mut noder = Noder { chains: Vec::new(), nodes: Nodes::new(), crossings: 0 };
-    for (of, geometry) in geometries.into_iter().enumerate() {
-        geometry.each_simple(&mut |simple| noder.add(of, &simple));
-    }
-    // Rings of valid areas do not meet themselves: JTS does not look, nor do we.
-    let are_rings = geometries
-        .map(|geometry| matches!(geometry, Geometry::Ring(_) | Geometry::Polygon(_) | Geometry::MultiPolygon(_)));
-    noder.cut(are_rings, work)?;
-    let edges = unique(noder.chains.iter_mut().flat_map(Chain::split).collect());
-    Ok(Noding { nodes: noder.nodes, edges })
+    let Chains { chains, nodes, .. } = chains(geometries, Crossings::Cut, work)?;
+    let edges = unique(chains.into_iter().flat_map(Chain::split).collect());
+    check(&edges, work)?;
+    Ok(Noding { nodes, edges })
 }
 
 /// # Errors
 /// Edges meet elsewhere than at their ends, as those of an area that crosses itself do.
-pub(super) fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
+fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
     let all = edges.iter().enumerate().flat_map(|(at, edge)| segments(at, &edge.coords)).collect();
     each_pair(all, work, |p, q| {
         let is_node = |segment: &Segment, place: Coord| {
@@ -120,13 +160,7 @@ pub(super) fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
     })
 }
 
-struct Noder {
-    chains: Vec<Chain>,
-    nodes: Nodes,
-    crossings: usize,
-}
-
-impl Noder {
+impl Chains {
     fn add(&mut self, of: usize, simple: &Simple) {
         match simple {
             Simple::Point(coord) => self.mark(of, *coord, Location::Interior),
@@ -140,12 +174,12 @@ impl Noder {
         }
     }
 
-    fn mark(&mut self, of: usize, coord: Coord, location: Location) {
+    pub(super) fn mark(&mut self, of: usize, coord: Coord, location: Location) {
         let [first, second] = self.nodes.entry(coord).or_default();
         *(if of == 0 { first } else { second }) = Some(location);
     }
 
-    fn location(&self, of: usize, coord: Coord) -> Option<Location> {
+    pub(super) fn location(&self, of: usize, coord: Coord) -> Option<Location> {
         self.nodes.get(&coord).and_then(|[first, second]| if of == 0 { *first } else { *second })
     }
 
@@ -162,7 +196,7 @@ impl Noder {
         }
         let mut label = Label::default();
         sides_of(&mut label, of).on = Some(Location::Interior);
-        self.chains.push(Chain { coords, label, of, cuts: Vec::new() });
+        self.chains.push(Chain { coords, label, of, cuts: Vec::new(), is_met: false });
     }
 
     /// A ring, with what is left and right of it when it goes clockwise.
@@ -178,12 +212,7 @@ impl Noder {
         *sides_of(&mut label, of) =
             Sides { on: Some(Location::Boundary), beside: Some(beside.map(Some)) };
         self.mark(of, first, Location::Boundary);
-        self.chains.push(Chain { coords, label, of, cuts: Vec::new() });
-    }
-
-    fn cut(&mut self, are_rings: [bool; 2], work: &mut Work) -> Result<(), Refused> {
-        let all = self.chains.iter().enumerate().flat_map(|(at, chain)| segments(at, &chain.coords)).collect();
-        each_pair(all, work, |p, q| self.cut_pair(p, q, are_rings))
+        self.chains.push(Chain { coords, label, of, cuts: Vec::new(), is_met: false });
     }
 
     fn cut_pair(&mut self, p: &Segment, q: &Segment, are_rings: [bool; 2]) -> Result<(), Refused> {
@@ -200,30 +229,36 @@ impl Noder {
         if is_neighbour && !matches!(met, Meeting::Along(..)) {
             return Ok(());
         }
+        let is_self = of_p == of_q;
+        let is_crossing = matches!(met, Meeting::Cross(_));
         for coord in met.coords() {
-            self.crossings += 1;
-            if self.crossings > CROSSINGS_MAX {
+            self.cut_count += 1;
+            if self.cut_count > CROSSINGS_MAX {
                 return Err(Refused::TooCostly);
             }
-            self.cut_at(p, coord, of_p == of_q);
-            self.cut_at(q, coord, of_p == of_q);
+            if is_crossing && !is_self {
+                self.crossings.push(coord);
+            }
+            let is_cut = is_self || !is_crossing || self.rule == Crossings::Cut;
+            self.meet_at(p, coord, is_self, is_cut);
+            self.meet_at(q, coord, is_self, is_cut);
         }
         Ok(())
     }
 
-    fn cut_at(&mut self, segment: &Segment, coord: Coord, is_self: bool) {
+    fn meet_at(&mut self, segment: &Segment, coord: Coord, is_self: bool, is_cut: bool) {
         let Some(chain) = self.chains.get_mut(segment.chain) else { return };
+        chain.is_met |= !is_self;
+        if !is_cut {
+            return;
+        }
         let [from, to] = segment.ends;
         let (at, along) =
             if coord == to { (segment.at + 1, 0.0) } else { (segment.at, along(coord, from, to)) };
         chain.cuts.push(Cut { at, along, coord });
-        let of = chain.of;
-        let on = if of == 0 { chain.label[0].on } else { chain.label[1].on };
-        let known = self.location(of, coord);
-        match on {
-            Some(on) if known.is_none() || on == Location::Boundary => self.mark(of, coord, on),
-            Some(on) if is_self && known != Some(Location::Boundary) => self.mark(of, coord, on),
-            Some(_) | None => {}
+        let (of, on) = (chain.of, chain.on());
+        if is_self && self.location(of, coord) != Some(Location::Boundary) {
+            self.mark(of, coord, on);
         }
     }
 }
@@ -266,14 +301,28 @@ pub(super) fn is_counterclockwise(ring: &[Coord]) -> bool {
 }
 
 impl Chain {
-    fn split(&mut self) -> Vec<Edge> {
-        let last = self.coords.len().saturating_sub(1);
-        let ends = [(0, self.coords.first()), (last, self.coords.last())];
-        for (at, coord) in ends {
-            self.cuts.extend(coord.map(|coord| Cut { at, along: 0.0, coord: *coord }));
-        }
+    /// Where its geometry is on it.
+    pub(super) fn on(&self) -> Location {
+        let sides = if self.of == 0 { self.label[0] } else { self.label[1] };
+        sides.on.unwrap_or(Location::Interior)
+    }
+
+    fn sort_cuts(&mut self) {
         self.cuts.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.along.total_cmp(&b.along)));
         self.cuts.dedup_by(|b, a| a.at == b.at && a.along == b.along);
+    }
+
+    /// Takes both ends as cuts.
+    pub(super) fn add_ends(&mut self) {
+        let last = self.coords.len().saturating_sub(1);
+        for (at, coord) in [(0, self.coords.first()), (last, self.coords.last())] {
+            self.cuts.extend(coord.map(|coord| Cut { at, along: 0.0, coord: *coord }));
+        }
+        self.sort_cuts();
+    }
+
+    fn split(mut self) -> Vec<Edge> {
+        self.add_ends();
         let pairs = self.cuts.iter().zip(self.cuts.iter().skip(1));
         let edges = pairs.map(|(from, to)| self.edge(from, to));
         edges.filter(|edge| edge.coords.len() > 1).collect()

@@ -106,7 +106,6 @@ pub(super) fn combine(
     work: &mut Work,
 ) -> Result<Geometry, Refused> {
     let noding = noding::node([a, b], work)?;
-    noding::check(&noding.edges, work)?;
     let graph = Graph::new(noding, [&Area::new(a), &Area::new(b)], work)?;
     let mut result = Overlay::new(graph, operation);
     result.choose_area_edges();

@@ -2,6 +2,7 @@
 //! relative to a ring.
 
 use super::Refused;
+use super::double::Double;
 use super::geometry::Coord;
 use super::limits::Work;
 
@@ -115,30 +116,25 @@ fn along(p: [Coord; 2], q: [Coord; 2]) -> Meeting {
     Meeting::Along(raised(from, p), raised(to, q))
 }
 
-/// Where two segments that cross do so, to the precision of doubles: computed around the middle of what both span.
+/// Where two segments that cross do so: computed with twice the digits of doubles, then rounded.
 fn crossing(p: [Coord; 2], q: [Coord; 2]) -> Coord {
-    let [p1, p2] = p;
-    let [q1, q2] = q;
-    let middle = |a: f64, b: f64, c: f64, d: f64| f64::midpoint(a.min(b).max(c.min(d)), a.max(b).min(c.max(d)));
-    let (mid_x, mid_y) = (middle(p1.x, p2.x, q1.x, q2.x), middle(p1.y, p2.y, q1.y, q2.y));
     // Homogeneous coordinates of the lines through both, and of where they meet.
-    let line = |a: Coord, b: Coord| {
-        let (ax, ay, bx, by) = (a.x - mid_x, a.y - mid_y, b.x - mid_x, b.y - mid_y);
-        (ay - by, bx - ax, ax * by - bx * ay)
+    let line = |[a, b]: [Coord; 2]| {
+        let w = Double::product(a.x, b.y) - Double::product(b.x, a.y);
+        (Double::difference(a.y, b.y), Double::difference(b.x, a.x), w)
     };
-    let ((px, py, pw), (qx, qy, qw)) = (line(p1, p2), line(q1, q2));
+    let ((px, py, pw), (qx, qy, qw)) = (line(p), line(q));
     let w = px * qy - qx * py;
-    let met = Coord::new((py * qw - qy * pw) / w + mid_x, (qx * pw - px * qw) / w + mid_y);
-    if in_box(p1, p2, met) && in_box(q1, q2, met) { met } else { nearest_end(p, q) }
+    let met = Coord::new(((py * qw - qy * pw) / w).value(), ((qx * pw - px * qw) / w).value());
+    if in_box(p[0], p[1], met) && in_box(q[0], q[1], met) { met } else { nearest_end(p, q) }
 }
 
 /// The end of one segment that is nearest to the other.
 fn nearest_end(p: [Coord; 2], q: [Coord; 2]) -> Coord {
     let [p1, p2] = p;
     let [q1, q2] = q;
-    let rest = [(p2, q), (q1, p), (q2, p)];
     let mut nearest = (p1, distance_to(p1, q));
-    for (end, segment) in rest {
+    for (end, segment) in [(p2, q), (q1, p), (q2, p)] {
         let distance = distance_to(end, segment);
         if distance < nearest.1 {
             nearest = (end, distance);

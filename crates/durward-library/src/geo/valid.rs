@@ -42,17 +42,49 @@ fn are_rings_simple(polygon: &Polygon, work: &mut Work) -> Result<bool, Refused>
 }
 
 fn are_lines_simple(lines: &[&[Coord]], work: &mut Work) -> Result<bool, Refused> {
-    let lines: Vec<Vec<Coord>> = lines.iter().map(|line| without_repeated(line)).collect();
+    let lines: Vec<&[Coord]> = lines.iter().map(|line| trimmed(line)).collect();
+    let runs: Vec<Vec<usize>> = lines.iter().map(|line| runs(line)).collect();
     let all = lines.iter().enumerate().flat_map(|(at, line)| segments(at, line)).collect();
+    let run = |segment: &Segment| runs.get(segment.chain).and_then(|runs| runs.get(segment.at));
     let mut is_simple = true;
     each_pair(all, work, |p, q| {
-        is_simple &= !meets_badly(&lines, p, q);
+        let is_one_run = p.chain == q.chain && run(p) == run(q);
+        is_simple &= is_one_run || !meets_badly(&lines, p, q);
         Ok(())
     })?;
     Ok(is_simple)
 }
 
-fn meets_badly(lines: &[Vec<Coord>], p: &Segment, q: &Segment) -> bool {
+/// Without places that are repeated at its ends.
+fn trimmed(line: &[Coord]) -> &[Coord] {
+    let (mut from, mut to) = (0, line.len());
+    while to - from >= 2 && line.get(from) == line.get(from + 1) {
+        from += 1;
+    }
+    while to - from >= 2 && line.get(to - 1) == line.get(to - 2) {
+        to -= 1;
+    }
+    line.get(from..to).unwrap_or_default()
+}
+
+/// For each segment the number of the run it is in: segments of one run go to one quadrant, and cannot meet each other.
+/// The engine does not compare them: a place that is repeated within a run is none where the line meets itself.
+fn runs(line: &[Coord]) -> Vec<usize> {
+    let mut runs = Vec::with_capacity(line.len());
+    let (mut run, mut known) = (0, None);
+    for (from, to) in line.iter().zip(line.iter().skip(1)) {
+        let quadrant = (from != to).then_some((to.x >= from.x, to.y >= from.y));
+        if quadrant.is_some() && known.is_some() && quadrant != known {
+            run += 1;
+            known = None;
+        }
+        known = known.or(quadrant);
+        runs.push(run);
+    }
+    runs
+}
+
+fn meets_badly(lines: &[&[Coord]], p: &Segment, q: &Segment) -> bool {
     let place = match meet(p.ends, q.ends) {
         Meeting::Nowhere => return false,
         Meeting::Cross(_) | Meeting::Along(..) => return true,
@@ -65,7 +97,7 @@ fn meets_badly(lines: &[Vec<Coord>], p: &Segment, q: &Segment) -> bool {
     if is_own && p.at.abs_diff(q.at) <= 1 {
         return false;
     }
-    let line = |segment: &Segment| lines.get(segment.chain).map(Vec::as_slice).unwrap_or_default();
+    let line = |segment: &Segment| lines.get(segment.chain).copied().unwrap_or_default();
     let is_end = |segment: &Segment| {
         let (line, last) = (line(segment), line(segment).len().saturating_sub(2));
         (segment.at == 0 && line.first() == Some(&place)) || (segment.at == last && line.last() == Some(&place))
