@@ -1,4 +1,4 @@
-//! The functions policies can call: 32 libraries of SAPL, each a table of pure functions from values to a value.
+//! The functions policies can call: 33 libraries of SAPL, each a table of pure functions from values to a value.
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
@@ -25,6 +25,7 @@ mod encoding;
 mod filter;
 #[cfg(test)]
 mod fixture;
+mod geo;
 mod graph;
 mod graphql;
 mod json;
@@ -67,6 +68,7 @@ const LIBRARIES: &[&[LibraryFunction]] = &[
     digest::FUNCTIONS,
     encoding::FUNCTIONS,
     filter::FUNCTIONS,
+    geo::FUNCTIONS,
     graph::FUNCTIONS,
     graphql::FUNCTIONS,
     json::FUNCTIONS,

@@ -1,0 +1,75 @@
+//! The table of the library.
+
+use durward_ir::library::LibraryFunction;
+use durward_ir::library::Parameter::{Array, Number, Object, Text};
+
+use super::markup::Language;
+use super::overlay::Operation;
+use super::relate::Relation;
+use super::*;
+use crate::table::{row, row_of_any_number};
+
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
+    row("geo.equalsExact", &[Object, Object], equals_exact,
+        "Whether two geometries have the same type and the same places in the same order."),
+    row("geo.disjoint", &[Object, Object], disjoint, "Whether two geometries have no place in common."),
+    row("geo.touches", &[Object, Object], |a| relation(a, Relation::Touches),
+        "Whether two geometries meet with their boundaries only."),
+    row("geo.crosses", &[Object, Object], |a| relation(a, Relation::Crosses),
+        "Whether one geometry goes through the other."),
+    row("geo.within", &[Object, Object], |a| contains(a, 1),
+        "Whether the second geometry, with its members taken together, contains the first."),
+    row("geo.contains", &[Object, Object], |a| contains(a, 0),
+        "Whether the first geometry, with its members taken together, contains the second."),
+    row("geo.overlaps", &[Object, Object], |a| relation(a, Relation::Overlaps),
+        "Whether two geometries of one dimension have a part in common, and each a part of its own."),
+    row("geo.intersects", &[Object, Object], |a| relation(a, Relation::Intersects),
+        "Whether two geometries have a place in common."),
+    row("geo.isWithinDistance", &[Object, Object, Number], is_within_distance,
+        "Whether two geometries are at most so far from each other, in the units of their places."),
+    row("geo.isWithinGeodesicDistance", &[Object, Object, Number], is_within_geodesic_distance,
+        "Whether two geometries are at most so many meters from each other on the globe (WGS84)."),
+    row("geo.isSimple", &[Object], is_simple, "Whether no line, ring or point meets itself."),
+    row("geo.isValid", &[Object], is_valid, "Whether the rings of areas lie as they must, and lines have a length."),
+    row("geo.isClosed", &[Object], is_closed,
+        "Whether lines end where they begin; points do; an error for areas and collections."),
+    row("geo.buffer", &[Object, Number], buffer, "The area so far around a geometry, with eight edges to a quarter circle."),
+    row("geo.boundary", &[Object], boundary,
+        "The rings of areas (one without holes is a `LinearRing`), the ends of lines; an error for collections."),
+    row("geo.centroid", &[Object], centroid, "The center of gravity, as a point."),
+    row("geo.convexHull", &[Object], convex_hull, "The smallest convex geometry around all places."),
+    row_of_any_number("geo.union", Object, union, "What lies in any of the geometries; an error for collections."),
+    row("geo.intersection", &[Object, Object], |a| combination(a, Operation::Intersection),
+        "What lies in both geometries."),
+    row("geo.difference", &[Object, Object], |a| combination(a, Operation::Difference),
+        "What lies in the first geometry and not in the second; an error for collections."),
+    row("geo.symDifference", &[Object, Object], |a| combination(a, Operation::SymDifference),
+        "What lies in one geometry and not in the other; an error for collections."),
+    row("geo.distance", &[Object, Object], plane_distance,
+        "How far two geometries are from each other, in the units of their places; 0 where one is empty."),
+    row("geo.geodesicDistance", &[Object, Object], geodesic_distance,
+        "How many meters two geometries are from each other on the globe (WGS84)."),
+    row("geo.geoDistance", &[Object, Object, Text], geo_distance,
+        "As `geodesicDistance`, on the ellipsoid of a geographic reference system such as `EPSG:4258`; an error for others."),
+    row("geo.length", &[Object], length, "The length of lines and of the rings of areas."),
+    row("geo.area", &[Object], area, "The area of polygons without their holes."),
+    row("geo.subset", &[Object, Object], subset,
+        "Whether each member of the first collection equals one of the second."),
+    row("geo.atLeastOneMemberOf", &[Object, Object], at_least_one_member_of,
+        "Whether any member of the first collection equals one of the second."),
+    row("geo.bagSize", &[Object], bag_size, "How many members a collection has; 1 for what is none."),
+    row("geo.oneAndOnly", &[Object], one_and_only, "The only member of a collection; an error where there are others."),
+    row("geo.geometryIsIn", &[Object, Object], geometry_is_in,
+        "Whether the geometry equals a member of the collection; an error where that is none."),
+    row_of_any_number("geo.geometryBag", Object, geometry_bag, "A collection of the geometries."),
+    row("geo.flattenGeometryBag", &[Array], flatten_geometry_bag, "A collection of the geometries of an array."),
+    row("geo.milesToMeter", &[Number], |a| converted(a, miles_to_meter), "Miles in meters."),
+    row("geo.yardToMeter", &[Number], |a| converted(a, yard_to_meter), "Yards in meters."),
+    row("geo.degreeToMeter", &[Number], |a| converted(a, degree_to_meter), "Degrees along a great circle in meters."),
+    row("geo.kmlToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Kml),
+        "The geometries of a KML document; an error where it has none."),
+    row("geo.wktToGeoJSON", &[Text], wkt_to_geojson, "A geometry of well-known text."),
+    row("geo.gml3ToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Gml3), "The geometries of a GML 3 document."),
+    row("geo.gml2ToGeoJSON", &[Text], |a| markup_to_geojson(a, Language::Gml2), "The geometries of a GML 2 document."),
+];
