@@ -3,12 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use durward_pdp::ir::combine::Verdict;
-use durward_pdp::sapl::syntax::tree::{Policy, PolicySet, Root, Statement};
+use durward_pdp::ir::combine::{Effects, Verdict};
+use durward_pdp::ir::program::Effect;
+use durward_pdp::sapl::syntax::tree::{self, DefaultDecision, Policy, PolicySet, Root, Statement};
 use durward_pdp::sapl::syntax::{LineIndex, Place, Span};
 use smol_str::SmolStr;
 
 use crate::documents::{Documents, Known};
+use crate::hits::{Came, GateRatios, Hits};
 
 /// What of all documents was covered.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,7 @@ pub struct Coverage {
     pub documents: Vec<Covered>,
     /// Of each document, by number, its place above.
     places: Vec<Option<usize>>,
+    hits: Hits,
 }
 
 /// What of one document was covered.
@@ -52,6 +55,8 @@ pub struct Element {
     pub failed: u64,
     /// The target of a set that has one; the conditions of a policy.
     pub conditions: Vec<Branch>,
+    /// What it can say.
+    effects: Effects,
 }
 
 /// What an element is.
@@ -104,7 +109,14 @@ impl Element {
     fn set(set: &PolicySet) -> Element {
         let target = set.target.iter().map(|target| Branch::new(target.span));
         let head = Span::new(set.span.start, set.name.span.end);
-        Element::new(ElementKind::Set, set.name.text.clone(), head, target.collect())
+        let default = match set.algorithm.default {
+            DefaultDecision::Permit => Effects::PERMIT,
+            DefaultDecision::Deny => Effects::DENY,
+            DefaultDecision::Suspend => Effects::SUSPEND,
+            DefaultDecision::Abstain => Effects::NONE,
+        };
+        let effects = set.policies.iter().fold(default, |all, policy| all.union(effects(policy)));
+        Element::new(ElementKind::Set, set.name.text.clone(), head, target.collect(), effects)
     }
 
     fn policy(policy: &Policy) -> Element {
@@ -114,11 +126,17 @@ impl Element {
         };
         let head = Span::new(policy.span.start, policy.name.span.end);
         let conditions = policy.body.iter().filter_map(condition).collect();
-        Element::new(ElementKind::Policy, policy.name.text.clone(), head, conditions)
+        Element::new(ElementKind::Policy, policy.name.text.clone(), head, conditions, effects(policy))
     }
 
-    fn new(kind: ElementKind, name: SmolStr, head: Span, conditions: Vec<Branch>) -> Element {
-        Element { kind, name, head, looked_at: 0, applied: 0, not_applicable: 0, failed: 0, conditions }
+    fn new(
+        kind: ElementKind,
+        name: SmolStr,
+        head: Span,
+        conditions: Vec<Branch>,
+        effects: Effects,
+    ) -> Element {
+        Element { kind, name, head, looked_at: 0, applied: 0, not_applicable: 0, failed: 0, conditions, effects }
     }
 
     /// How many of its own outcomes came: that it applies, and that it does not if it can.
@@ -131,6 +149,14 @@ impl Element {
             Ratio::new(applied, 1)
         }
     }
+}
+
+fn effects(policy: &Policy) -> Effects {
+    Effects::only(match policy.effect {
+        tree::Effect::Permit => Effect::Permit,
+        tree::Effect::Deny => Effect::Deny,
+        tree::Effect::Suspend => Effect::Suspend,
+    })
 }
 
 impl Covered {
@@ -201,14 +227,46 @@ impl Coverage {
         }
     }
 
+    /// The target of a set that has one, or else nothing; a set is open where its target holds or is not there.
     pub(crate) fn target(&mut self, place: (usize, usize), truth: Option<Result<bool, ()>>) {
-        self.condition(place, 0, truth);
+        self.note(place, 0, truth);
+        let line = self.written(place, 0).map(|written| written.line);
+        self.hits.target(place.0, line, truth == Some(Ok(true)));
     }
 
     pub(crate) fn condition(&mut self, place: (usize, usize), at: usize, truth: Option<Result<bool, ()>>) {
+        self.note(place, at, truth);
+        if let (Some(Ok(came)), Some(written)) = (truth, self.written(place, at)) {
+            self.hits.condition(place.0, written.line, written.column, came);
+        }
+    }
+
+    fn note(&mut self, place: (usize, usize), at: usize, truth: Option<Result<bool, ()>>) {
         if let Some(condition) = self.element(place).and_then(|element| element.conditions.get_mut(at)) {
             condition.note(truth);
         }
+    }
+
+    /// Where a condition is written.
+    fn written(&self, (document, element): (usize, usize), at: usize) -> Option<Place> {
+        let covered = self.documents.get((*self.places.get(document)?)?)?;
+        Some(covered.place(covered.elements.get(element)?.conditions.get(at)?.span))
+    }
+
+    /// What came of an element that was looked at, where this is the decision; of sets after their policies.
+    pub(crate) fn came(&mut self, place: (usize, usize), decision: Verdict) {
+        let Some(element) = self.element(place) else { return };
+        let (kind, has_conditions) = (element.kind, !element.conditions.is_empty());
+        let came = Came { effects: element.effects, decision };
+        match kind {
+            ElementKind::Set => self.hits.set(place.0, came),
+            ElementKind::Policy => self.hits.policy(place.0, has_conditions, came),
+        }
+    }
+
+    /// What gates are asked of: the ratios as SAPL's own `test` counts them, of the documents that scenarios met.
+    pub fn gates(&self) -> GateRatios {
+        self.hits.ratios()
     }
 
     /// An element was looked at; `is_open` says of a set whether its policies were, too.
@@ -266,7 +324,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    fn new(covered: u64, total: u64) -> Ratio {
+    pub(crate) fn new(covered: u64, total: u64) -> Ratio {
         Ratio { covered, total }
     }
 

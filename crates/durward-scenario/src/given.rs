@@ -29,6 +29,18 @@ pub(crate) struct Setting {
     pub(crate) configuration: Configuration,
     pub(crate) functions: Vec<FunctionMock>,
     pub(crate) attributes: Vec<AttributeMock>,
+    pub(crate) subscribing: Subscribing,
+}
+
+/// When attributes are asked for (`low-latency-mode`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Subscribing {
+    /// All of a policy together, those that the decision turns out not to need included: no decision comes before each
+    /// has a value, and one comes whenever one of them changes.
+    #[default]
+    Eagerly,
+    /// One that the decision needs after the other.
+    Lazily,
 }
 
 /// The items that count, each the last of its kind.
@@ -42,6 +54,7 @@ struct Items<'t> {
     configuration: Option<&'t Text>,
     functions: Vec<FunctionMock>,
     attributes: Vec<AttributeMock>,
+    subscribing: Subscribing,
 }
 
 impl<'t> Items<'t> {
@@ -63,8 +76,8 @@ impl<'t> Items<'t> {
             }
             GivenKind::Configuration(path) => self.folder = Some(path),
             GivenKind::PdpConfiguration(path) => self.configuration = Some(path),
-            // It changes when the engine decides, not what.
-            GivenKind::LowLatencyMode(_) => {}
+            GivenKind::LowLatencyMode(true) => self.subscribing = Subscribing::Eagerly,
+            GivenKind::LowLatencyMode(false) => self.subscribing = Subscribing::Lazily,
             GivenKind::Function(mock) => {
                 self.functions.push(FunctionMock::new(mock).map_err(Mistake::at(given.span))?);
             }
@@ -131,6 +144,7 @@ impl Setting {
             configuration: Configuration::new(voting, variables),
             functions: items.functions,
             attributes: items.attributes,
+            subscribing: items.subscribing,
         })
     }
 }

@@ -24,6 +24,7 @@ mod coverage;
 mod documents;
 mod expected;
 mod given;
+mod hits;
 mod literal;
 mod matcher;
 mod mocks;
@@ -36,6 +37,7 @@ mod world;
 pub use coverage::{Branch, Coverage, Covered, Element, ElementKind, Ratio};
 pub use documents::{Documents, Files, Folder, NoFiles};
 pub use given::SCENARIO_DOCUMENTS_MAX;
+pub use hits::GateRatios;
 pub use mocks::{ATTRIBUTES_MAX, CALLS_MAX, STAND_INS_MAX};
 pub use suite::{
     Count, FileReport, Finding, Outcome, Report, RequirementReport, ScenarioReport, Suite, TestText,

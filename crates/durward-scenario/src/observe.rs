@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use durward_pdp::Value;
-use durward_pdp::ir::combine::{Algorithm, Effects, Verdict, Vote};
+use durward_pdp::ir::combine::{Algorithm, Effects, Mode, Verdict, Vote, Voting};
 use durward_pdp::ir::evaluate::{Evaluator, Everything, ListPolicies, Trace, Unwatched};
-use durward_pdp::ir::program::{Builder, Expr, ExprId, NodeId, Place, Program, Set, SetKind};
+use durward_pdp::ir::program::{Builder, Expr, ExprId, Node, NodeId, Place, Program, Set, SetKind};
 use durward_pdp::ir::question::{Encoding, NoContent, Question};
 use durward_pdp::sapl::lower::{Outline, lower_for_tests};
 use durward_pdp::sapl::{Configuration, Decision, Document};
@@ -15,7 +15,7 @@ use smol_str::SmolStr;
 
 use crate::coverage::Coverage;
 use crate::documents::Documents;
-use crate::given::{Setting, joined};
+use crate::given::{Setting, Subscribing, joined};
 use crate::world::World;
 
 /// The documents of a scenario, lowered.
@@ -23,9 +23,31 @@ pub(crate) struct Stage {
     program: Program,
     /// The elements by where they are written.
     nodes: HashMap<Place, NodeId>,
-    outlines: Vec<Outline>,
+    outlines: Vec<Planned>,
     /// The number among all documents of each document here.
     numbers: Vec<usize>,
+}
+
+/// A policy or a set, and in which order the engine looks at its conditions.
+struct Planned {
+    outline: Outline,
+    /// By number: first constants, then what asks no attribute, then the others; each as they are written.
+    order: Vec<usize>,
+    /// How many of these ask no attribute.
+    pure: usize,
+}
+
+impl Planned {
+    fn new(outline: Outline, builder: &Builder) -> Planned {
+        let stratum = |at: &usize| {
+            let facts = outline.conditions.get(*at).map(|id| builder.facts(*id)).unwrap_or_default();
+            (facts.streams, facts.depends)
+        };
+        let mut order: Vec<usize> = (0..outline.conditions.len()).collect();
+        order.sort_by_key(stratum);
+        let pure = order.iter().filter(|at| !stratum(at).0).count();
+        Planned { order, pure, outline }
+    }
 }
 
 /// The stage of the last scenario: the next one usually has the same documents, and lowering is most of the work.
@@ -107,23 +129,31 @@ impl Stage {
             duties: Vec::new(),
             place: Place { source: u32::MAX, ..Place::default() },
         };
+        let outlines = outlines.into_iter().map(|outline| Planned::new(outline, &builder)).collect();
         let program = builder.finish(root);
         let nodes = program.nodes().map(|(id, node)| (node.place(), id)).collect();
         Ok(Stage { program, nodes, outlines, numbers: setting.documents.clone() })
     }
 
     /// Decides with what is known; `None` where an attribute that matters has no value yet.
-    pub(crate) fn decide(&self, world: &World, coverage: &mut Coverage) -> Option<Decided> {
+    pub(crate) fn decide(
+        &self,
+        world: &World,
+        when: Subscribing,
+        coverage: &mut Coverage,
+    ) -> Option<Decided> {
         world.begin();
         let question = self.question(world);
         let watch = Watch::default();
         let evaluator = Evaluator::new(&self.program, &question, &Everything, &watch, ListPolicies::No);
         let vote = evaluator.decide();
-        if !question.invocations().is_empty() {
+        let votes = watch.votes.into_inner();
+        let has_all = when == Subscribing::Lazily || self.gather(world, &votes);
+        if !question.invocations().is_empty() || !has_all {
             return None;
         }
         world.count();
-        self.observe(world, &watch.votes.into_inner(), coverage);
+        self.observe(world, &votes, vote.verdict, coverage);
         let reason = vote.fault.as_ref().map(|fault| fault.message.clone());
         Some(Decided { decision: vote.into(), reason })
     }
@@ -134,15 +164,64 @@ impl Stage {
         Question::new(&self.program.slots, world, &NoContent, &[], NONE)
     }
 
+    /// Asks for every attribute of the policies that were looked at, whether the decision needs it or not; says whether
+    /// all of them have values. A condition that asks for none and is false ends a policy before that.
+    fn gather(&self, world: &World, votes: &HashMap<NodeId, Option<Verdict>>) -> bool {
+        let mut has_all = true;
+        for Planned { outline, order, pure } in &self.outlines {
+            let is_met = self.nodes.get(&outline.place).is_some_and(|node| votes.contains_key(node));
+            let is_false = |at: &usize| self.truth_of(world, outline, *at) == Some(Ok(false));
+            let (pure, streams) = order.split_at_checked(*pure).unwrap_or_default();
+            world.note_attributes_only();
+            if !is_met || self.is_barred(world, outline) || pure.iter().any(is_false) {
+                continue;
+            }
+            for at in streams {
+                let truth = self.truth_of(world, outline, *at);
+                has_all &= truth.is_some();
+                if truth == Some(Ok(false)) {
+                    // The evaluator went no further: from here on, functions are called for the first time.
+                    world.note_all();
+                }
+            }
+        }
+        has_all
+    }
+
+    /// Whether a set asks its policies up to the first that has anything to say.
+    fn is_first(&self, outline: &Outline) -> bool {
+        let node = self.nodes.get(&outline.place).map(|node| self.program.node(*node));
+        let Some(Node::Set(set)) = node else { return false };
+        matches!(set.algorithm, Algorithm::Voting(Voting { mode: Mode::First, .. }))
+    }
+
+    fn truth_of(&self, world: &World, outline: &Outline, at: usize) -> Option<Result<bool, ()>> {
+        self.truth(world, *outline.conditions.get(at)?)
+    }
+
+    fn is_barred(&self, world: &World, outline: &Outline) -> bool {
+        outline.gates.iter().any(|gate| self.truth(world, *gate) != Some(Ok(true)))
+    }
+
     /// Notes which elements were looked at, what they said, and which of their conditions held.
-    fn observe(&self, world: &World, votes: &HashMap<NodeId, Option<Verdict>>, coverage: &mut Coverage) {
+    fn observe(
+        &self,
+        world: &World,
+        votes: &HashMap<NodeId, Option<Verdict>>,
+        decision: Verdict,
+        coverage: &mut Coverage,
+    ) {
         world.stop_noting();
+        let mut sets = Vec::new();
         let mut element = 0;
         let mut document = None;
         let mut is_set_open = true;
-        for outline in &self.outlines {
+        let mut is_first = false;
+        for planned in &self.outlines {
+            let outline = &planned.outline;
             if document != Some(outline.document) {
                 (document, element, is_set_open) = (Some(outline.document), 0, true);
+                is_first = false;
             }
             let Some(number) = self.numbers.get(outline.document) else { continue };
             let verdict = match self.nodes.get(&outline.place) {
@@ -158,28 +237,43 @@ impl Stage {
                 is_set_open &= !is_set;
                 continue;
             };
-            let is_open = self.walk(world, outline, place, coverage);
+            let is_open = self.walk(world, planned, place, is_set, coverage);
+            let verdict = verdict.unwrap_or(Verdict::NotApplicable);
             if is_set {
                 is_set_open = is_open;
+                is_first = self.is_first(outline);
+                sets.push(place);
+            } else {
+                coverage.came(place, decision);
+                // What stands behind the first that has anything to say is not asked.
+                is_set_open &= !is_first || verdict == Verdict::NotApplicable;
             }
-            coverage.voted(place, verdict.unwrap_or(Verdict::NotApplicable), is_open);
+            coverage.voted(place, verdict, is_open);
         }
+        sets.into_iter().for_each(|set| coverage.came(set, decision));
     }
 
-    /// Evaluates the conditions of one element, in order, up to the first that does not hold. Says whether the target of a
-    /// set lets its policies be looked at.
-    fn walk(&self, world: &World, outline: &Outline, place: (usize, usize), coverage: &mut Coverage) -> bool {
-        if outline.gates.iter().any(|gate| self.truth(world, *gate) != Some(Ok(true))) {
+    /// Evaluates the conditions of one element, in the engine's order, up to the first that is false. Says whether the
+    /// target of a set lets its policies be looked at.
+    fn walk(
+        &self,
+        world: &World,
+        Planned { outline, order, .. }: &Planned,
+        place: (usize, usize),
+        is_set: bool,
+        coverage: &mut Coverage,
+    ) -> bool {
+        if self.is_barred(world, outline) {
             return false;
         }
-        if let Some(target) = outline.target {
-            let truth = self.truth(world, target);
+        if is_set {
+            let truth = outline.target.map_or(Some(Ok(true)), |target| self.truth(world, target));
             coverage.target(place, truth);
             return truth == Some(Ok(true));
         }
-        for (at, condition) in outline.conditions.iter().enumerate() {
-            let truth = self.truth(world, *condition);
-            coverage.condition(place, at, truth);
+        for at in order {
+            let truth = self.truth_of(world, outline, *at);
+            coverage.condition(place, *at, truth);
             if truth == Some(Ok(false)) {
                 break;
             }
@@ -199,7 +293,7 @@ impl Stage {
     fn constants(&self, coverage: &mut Coverage) {
         let mut element = 0;
         let mut document = None;
-        for outline in &self.outlines {
+        for Planned { outline, .. } in &self.outlines {
             if document != Some(outline.document) {
                 (document, element) = (Some(outline.document), 0);
             }

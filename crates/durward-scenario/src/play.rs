@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 use crate::coverage::Coverage;
 use crate::documents::Documents;
 use crate::expected::Step;
-use crate::given::Setting;
+use crate::given::{Setting, Subscribing};
 use crate::literal::{self, cut, shown};
 use crate::mocks::{AttributePattern, FunctionPattern, Mistake, STAND_INS_MAX, emitted};
 use crate::observe::{Decided, Stage, Stages};
@@ -46,7 +46,8 @@ pub(crate) fn play(
     let stage =
         stages.get(&setting, documents, stand_ins, coverage).map_err(Mistake::at(scenario.name.span))?;
     let world = World::new(subscription(scenario)?, setting.functions, setting.attributes, names);
-    let mut playing = Playing { text, stage, world, coverage, decisions: VecDeque::new() };
+    let subscribing = setting.subscribing;
+    let mut playing = Playing { text, stage, world, subscribing, coverage, decisions: VecDeque::new() };
     for emission in scenario.then.iter().flat_map(|then| &then.emissions) {
         playing.number(emission)?;
     }
@@ -104,6 +105,7 @@ struct Playing<'a> {
     text: &'a str,
     stage: &'a Stage,
     world: World,
+    subscribing: Subscribing,
     coverage: &'a mut Coverage,
     /// The decisions that came and were not expected yet.
     decisions: VecDeque<Decided>,
@@ -111,7 +113,7 @@ struct Playing<'a> {
 
 impl Playing<'_> {
     fn decide(&mut self) {
-        self.decisions.extend(self.stage.decide(&self.world, self.coverage));
+        self.decisions.extend(self.stage.decide(&self.world, self.subscribing, self.coverage));
     }
 
     /// An attribute emits: there is a new decision, perhaps the same as before, if the policies asked for it.

@@ -38,8 +38,16 @@ pub(crate) struct World {
     heads: RefCell<Vec<(Invocation, Evaluated<Value>)>>,
     /// Attributes that were asked for and that nothing stands in for.
     unknown: RefCell<Vec<SmolStr>>,
-    /// Whether what is asked now is noted.
-    is_noting: Cell<bool>,
+    noting: Cell<Noting>,
+}
+
+/// What is noted of what is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Noting {
+    All,
+    /// Calls of functions were noted before.
+    Attributes,
+    Nothing,
 }
 
 impl World {
@@ -60,13 +68,13 @@ impl World {
             used: RefCell::default(),
             heads: RefCell::default(),
             unknown: RefCell::default(),
-            is_noting: Cell::new(true),
+            noting: Cell::new(Noting::All),
         }
     }
 
     /// Begins an evaluation whose calls count if it comes to a decision.
     pub(crate) fn begin(&self) {
-        self.is_noting.set(true);
+        self.note_all();
         self.used.borrow_mut().clear();
         self.calls.borrow_mut().truncate(self.counted.get());
     }
@@ -78,7 +86,17 @@ impl World {
 
     /// From now on nothing is noted: what is evaluated now belongs to no scenario.
     pub(crate) fn stop_noting(&self) {
-        self.is_noting.set(false);
+        self.noting.set(Noting::Nothing);
+    }
+
+    /// From now on attributes are noted, and calls of functions are not: they are repeated.
+    pub(crate) fn note_attributes_only(&self) {
+        self.noting.set(Noting::Attributes);
+    }
+
+    /// From now on everything is noted.
+    pub(crate) fn note_all(&self) {
+        self.noting.set(Noting::All);
     }
 
     /// The number of the attribute of this name.
@@ -123,7 +141,7 @@ impl World {
 
     /// Notes that an attribute is asked for.
     fn ask(&self, invocation: &Invocation, number: Option<usize>) -> Evaluated<()> {
-        if !self.is_noting.get() {
+        if self.noting.get() == Noting::Nothing {
             return Ok(());
         }
         let mut asked = self.asked.borrow_mut();
@@ -182,7 +200,7 @@ impl Attributes for World {
     }
 
     fn stand_in(&self, name: &str, arguments: &[Value]) -> Evaluated<Value> {
-        if self.is_noting.get() && self.verified.iter().any(|verified| verified == name) {
+        if self.noting.get() == Noting::All && self.verified.iter().any(|verified| verified == name) {
             let mut calls = self.calls.borrow_mut();
             if calls.len() == CALLS_MAX {
                 let message = format!("the scenario calls functions more than {CALLS_MAX} times");

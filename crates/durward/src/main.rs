@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use clap::error::ErrorKind;
 
 use failure::{BAD_INPUT, Failure, INTERNAL, Outcome};
@@ -128,29 +128,16 @@ fn usage_failure(text: &str) -> Failure {
     Failure::new(message).hint(hint)
 }
 
-/// The command that was asked for, as it is typed: `durward bench embedded`.
+/// The command that was asked for, as it is typed, as far as there is such a one: `durward bench embedded`.
 fn asked_command() -> String {
-    let mut words = std::env::args().skip(1).take_while(|word| !word.starts_with('-'));
-    match (words.next().as_deref(), words.next().as_deref()) {
-        (Some("bench"), Some(what @ ("embedded" | "generate" | "report" | "server" | "streams"))) => {
-            format!("durward bench {what}")
-        }
-        (Some(command @ ("audit" | "bundle" | "generate" | "users")), Some(what))
-            if what.bytes().all(|it| it.is_ascii_lowercase() || it == b'-') =>
-        {
-            format!("durward {command} {what}")
-        }
-        (
-            Some(
-                command @ ("decide" | "check" | "fmt" | "test" | "bench" | "serve" | "demo" | "bundle"
-                | "generate" | "users" | "audit"),
-            ),
-            _,
-        ) => {
-            format!("durward {command}")
-        }
-        _ => "durward".to_owned(),
+    let root = Arguments::command();
+    let (mut asked, mut command) = (root.get_name().to_owned(), &root);
+    for word in std::env::args().skip(1) {
+        let Some(next) = command.find_subcommand(&word) else { break };
+        asked.push_str(&format!(" {word}"));
+        command = next;
     }
+    asked
 }
 
 /// Writes to standard output. A reader that went away, such as `head`, is no error.

@@ -86,6 +86,12 @@ pub fn coverage(coverage: &Coverage) -> String {
     for (name, ratio) in rows {
         let _ = writeln!(out, "  {name:<12} {ratio}");
     }
+    let gates = coverage.gates();
+    let _ = writeln!(
+        out,
+        "for gates, as SAPL counts what scenarios met: policy sets {}, policies {}, conditions {}, branches {}",
+        gates.policy_sets, gates.policies, gates.conditions, gates.branches
+    );
     let missing: Vec<Missing<'_>> = coverage.documents.iter().flat_map(missing).collect();
     if missing.is_empty() {
         return out;

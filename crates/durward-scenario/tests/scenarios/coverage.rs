@@ -111,3 +111,43 @@ fn nothing_to_cover_is_covered() {
     assert_eq!(report.coverage.policy_sets().percent(), 100.0);
     assert_eq!(report.coverage.conditions().percent(), 100.0);
 }
+
+/// The four ratios of gates.
+fn gates(report: &Report) -> [String; 4] {
+    let gates = report.coverage.gates();
+    [gates.policy_sets, gates.policies, gates.conditions, gates.branches].map(|ratio| ratio.to_string())
+}
+
+/// SAPL counts entries by where they are written: each condition, each target, and one for what the document comes to.
+#[test]
+fn gates_count_as_sapl_does() {
+    // Of documents that no scenario met, nothing is asked, and policies of a set are none by themselves.
+    let texts = [("d", "policy \"d\" permit"), ("e", "policy \"e\" permit subject == 1;")];
+    let test =
+        "requirement \"r\" { given - document \"d\" scenario \"s\" when 1 attempts 2 on 3 expect permit; }";
+    assert_eq!(gates(&run(&texts, test)), ["none", "100 % (1 of 1)", "100 % (1 of 1)", "100 % (1 of 1)"]);
+    // Conditions, and with the document's own entry: permit and not applicable.
+    let policy = "policy \"p\" permit subject == 1; action == 2;";
+    let once = play(policy, &[("1", "2", "3")]);
+    assert_eq!(gates(&once), ["none", "100 % (1 of 1)", "0 % (0 of 3)", "50 % (3 of 6)"]);
+    let twice = play(policy, &[("1", "2", "3"), ("0", "2", "3")]);
+    assert_eq!(gates(&twice), ["none", "100 % (1 of 1)", "66.6 % (2 of 3)", "83.3 % (5 of 6)"]);
+    // A condition that was not come to is no condition yet.
+    let never = play(policy, &[("0", "2", "3")]);
+    assert_eq!(gates(&never), ["none", "0 % (0 of 1)", "0 % (0 of 2)", "50 % (2 of 4)"]);
+    // A target needs to hold only; `a` with its two conditions gives the set's own entry its kind.
+    let set = play(SET, &[("1", "2", "\"here\"")]);
+    assert_eq!(gates(&set), ["100 % (1 of 1)", "none", "25 % (1 of 4)", "57.1 % (4 of 7)"]);
+    let closed = play(SET, &[("1", "2", "\"there\"")]);
+    assert_eq!(gates(&closed), ["0 % (0 of 1)", "none", "0 % (0 of 2)", "0 % (0 of 2)"]);
+}
+
+/// Conditions without attributes are looked at before those with one, whatever their order.
+#[test]
+fn conditions_count_in_the_order_of_the_engine() {
+    let policy = "policy \"d\" permit <a.b> == 1; action == 2;";
+    let test = "requirement \"r\" { given - document \"d\" - attribute \"m\" <a.b> emits 1
+        scenario \"s\" when 1 attempts 0 on 3 expect not-applicable; }";
+    let report = run(&[("d", policy)], test);
+    assert_eq!(counts(&elements(&report)[0]).1, [[0, 0, 0], [0, 1, 0]]);
+}

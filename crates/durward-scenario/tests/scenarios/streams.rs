@@ -83,3 +83,36 @@ fn more_decisions_than_come_are_not_waited_for() {
     let said = fails(POLICY, LEVEL, "when 1 attempts 2 on 3 expect - not-applicable 4000000000 times");
     assert!(said.contains("came: no further decision"), "{said}");
 }
+
+/// SAPL's engine gathers the attributes of a policy together (`low-latency-mode`), so one that the decision does not need
+/// holds it up, and brings another one. A condition that asks for no attribute and is false spares them all.
+#[test]
+fn all_attributes_of_a_policy_are_asked_for_together_unless_told_otherwise() {
+    let policy = "policy \"d\" permit <a.level> > 4; <a.open>; subject == 1;";
+    let silent = format!("{LEVEL}\n- attribute \"open\" <a.open>");
+    let parts = "when 1 attempts 2 on 3 expect not-applicable
+        verify - attribute <a.level> is called once - attribute <a.open> is never called";
+    let said = fails(policy, &silent, parts);
+    assert!(said.ends_with("came: no further decision; no value was emitted for `open`"), "{said}");
+    passes(policy, &format!("{silent}\n- low-latency-mode false"), parts);
+    let nothing = "when 0 attempts 2 on 3 expect not-applicable
+        verify - attribute <a.level> is never called - attribute <a.open> is never called";
+    passes(policy, &silent, nothing);
+    let both = format!("{LEVEL}\n- attribute \"open\" <a.open> emits true");
+    let again = "when 1 attempts 2 on 3 expect not-applicable
+        then - attribute \"open\" emits false expect - not-applicable once
+        verify - attribute <a.open> is called once";
+    passes(policy, &both, again);
+    fails(policy, &format!("{both}\n- low-latency-mode false"), again);
+}
+
+/// The conditions behind a false one are evaluated as well, and their functions are called: once for each decision.
+#[test]
+fn functions_of_attributes_that_were_gathered_are_called() {
+    let policy = "policy \"d\" permit f.a(<a.level>) > 4; f.a(<a.open>) == 1;";
+    let given = "- attribute \"level\" <a.level> emits 1\n- attribute \"open\" <a.open> emits 2
+        - function f.a(any) maps to 1";
+    let parts = "when 1 attempts 2 on 3 expect not-applicable
+        verify - function f.a(1) is called once - function f.a(2) is called once";
+    passes(policy, given, parts);
+}

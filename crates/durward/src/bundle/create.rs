@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_bundle::{Bundle, BundleDraft, FileKind, Limits, RecipientKey};
-use durward_pdp::{Pdp, PolicyText};
+use durward_pdp::{Pdp, PolicyText, ReadError, list_policies, read_policy_file};
 
 use super::files::{self, Readers, wrong};
 use super::secrets::{keyring, open_name, opened, sealed, sealed_name};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, without_number};
 use crate::serve::clock;
 use crate::to_stdout;
 
@@ -21,7 +21,7 @@ const SAPL_RATIO_MAX: usize = 100;
 /// Make a bundle of a directory
 #[derive(Debug, clap::Args)]
 pub(super) struct Create {
-    /// The directory: pdp.json, *.sapl, secrets, extensions; other files are passed over
+    /// The directory: pdp.json, *.sapl, secrets, extensions. Policies of XACML are refused; other files are passed over
     #[arg(short, long, value_name = "DIR")]
     input: PathBuf,
     /// The bundle
@@ -83,6 +83,7 @@ pub(super) struct Sign {
 
 pub(super) fn create(arguments: &Create) -> Outcome {
     let at = wrong(&arguments.input);
+    refuse_xacml(&arguments.input)?;
     let recipient = arguments.seal_to.as_deref().map(files::recipient_key).transpose()?;
     let found = with_sealed_secrets(&arguments.input, recipient.as_ref())?;
     check_policies(&arguments.input, &found)?;
@@ -194,6 +195,29 @@ fn with_sealed_secrets(
             found.into_iter().map(seal).collect()
         }
     }
+}
+
+/// A bundle holds documents of SAPL alone, and engines pass over what they do not know: a deny in XACML that got lost so
+/// would be nobody's to miss.
+fn refuse_xacml(directory: &Path) -> Result<(), Failure> {
+    let unreadable = |error: ReadError| Failure::new(without_number(&error.to_string()));
+    for path in list_policies(directory).map_err(unreadable)? {
+        if !is_xml(&path) {
+            continue;
+        }
+        let text = read_policy_file(&path, durward_pdp::xacml::policy::Limits::default().bytes_max);
+        if text.map_err(unreadable)?.is_some() {
+            let failure = Failure::new("a bundle cannot hold policies of XACML").at(&path);
+            return Err(failure.hint(
+                "move it to a directory of its own, and serve it with `durward serve --policies`, or write it in SAPL",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn is_xml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"))
 }
 
 /// Policies that nobody could put in force are not worth a bundle.

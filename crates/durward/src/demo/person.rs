@@ -1,8 +1,6 @@
 //! Somebody who can log in at the demo, and what to try as her.
 
-use std::fs::DirBuilder;
 use std::net::SocketAddr;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +9,7 @@ use durward_session::identity::user::{Account, Directory, HashCosts, Password, S
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
 use serde_json::json;
 
+use super::folder::Folder;
 use crate::failure::{Failure, without_number};
 
 const NAME: &str = "anna";
@@ -24,16 +23,6 @@ pub(super) struct Person {
     folder: Folder,
 }
 
-/// Removed when dropped.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left is a file that lets nobody in anywhere.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 impl Person {
     /// Makes a password and a directory of users.
     ///
@@ -41,10 +30,8 @@ impl Person {
     /// There is no randomness, or no room for files.
     pub(super) fn new() -> Result<Person, Failure> {
         let password = random().map_err(failed)?;
-        let folder = std::env::temp_dir().join(format!("durward-demo-{}", random().map_err(failed)?));
-        // For its owner's eyes, and never one that is there already.
-        DirBuilder::new().mode(0o700).create(&folder)?;
-        let person = Person { password, folder: Folder(folder) };
+        let folder = Folder::new(&std::env::temp_dir(), &random().map_err(failed)?)?;
+        let person = Person { password, folder };
         person.add().map_err(failed)?;
         Ok(person)
     }
@@ -59,7 +46,7 @@ impl Person {
 
     /// The file that she is in.
     pub(super) fn users(&self) -> PathBuf {
-        self.folder.0.join("users.journal")
+        self.folder.path().join("users.journal")
     }
 
     /// Lines to type one after the other: what each shows, and the line.

@@ -5,16 +5,16 @@ use durward_scenario::{Coverage, Ratio};
 /// The least that must be covered, in percent.
 #[derive(Debug, clap::Args)]
 pub(super) struct Gate {
-    /// How many of all policy sets must have been asked, in percent
+    /// How many of the policy sets that scenarios met must have applied, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     policy_set_hit_ratio: f64,
-    /// How many of all policies must have applied, in percent
+    /// How many of the policies that scenarios met, those in sets aside, must have decided, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     policy_hit_ratio: f64,
-    /// How many of all conditions must have been both true and false, in percent
+    /// How many conditions, targets and policies that scenarios met must have come out in every way, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     condition_hit_ratio: f64,
-    /// How many of all outcomes must have come, in percent
+    /// How many of the ways in which these can come out must have come, in percent
     #[arg(long, value_name = "0-100", default_value_t = 0.0, value_parser = percent)]
     branch_coverage_ratio: f64,
 }
@@ -27,11 +27,12 @@ fn percent(text: &str) -> Result<f64, String> {
 impl Gate {
     /// What is covered less than asked for, in lines; empty where there is nothing.
     pub(super) fn missed(&self, coverage: &Coverage) -> String {
+        let came = coverage.gates();
         let checks: [(&str, Ratio, f64); 4] = [
-            ("policy sets", coverage.policy_sets(), self.policy_set_hit_ratio),
-            ("policies", coverage.policies(), self.policy_hit_ratio),
-            ("conditions", coverage.conditions(), self.condition_hit_ratio),
-            ("branches", coverage.branches(), self.branch_coverage_ratio),
+            ("policy sets", came.policy_sets, self.policy_set_hit_ratio),
+            ("policies", came.policies, self.policy_hit_ratio),
+            ("conditions", came.conditions, self.condition_hit_ratio),
+            ("branches", came.branches, self.branch_coverage_ratio),
         ];
         let missed = checks.into_iter().filter(|(_, ratio, wanted)| ratio.percent() < *wanted);
         missed

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use durward_scenario::{Documents, Report, Suite, TestText, report};
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, SUCCESS};
 use crate::to_stdout;
 use files::{Below, beside};
 use gate::Gate;
@@ -24,16 +24,12 @@ Examples:
 A scenario names documents by their path below --dir without `.sapl` (without folders below a folder `policies`), by
 the name of the file, or by the name of the policy. Paths in `configuration` and `pdp-configuration` begin at --dir.
 
-Ratios are asked of all documents below --dir: sets whose policies were asked, policies that applied, conditions
-that were both true and false, outcomes of all of these that came. 0 asks for nothing.
+Ratios count as SAPL's own do: of the sets, policies and conditions that scenarios met. What no scenario met is listed,
+and in the coverage of the report. 0 asks for nothing.
 
-Exit codes: 0 all passed, 1 nothing to test or files that cannot be read, 2 scenarios failed, 3 all passed and less
-was covered than asked for.";
+Exit codes: 0 all passed, 1 scenarios failed, 2 nothing to test or files that cannot be read, 3 all passed and less
+was covered than asked for. (SAPL's own command swaps 1 and 2.)";
 
-/// A failure of the command itself, as opposed to one of a scenario.
-const UNTESTED: u8 = 1;
-/// Scenarios failed.
-const FAILED: u8 = 2;
 /// All passed, but less was covered than asked for.
 const UNCOVERED: u8 = 3;
 
@@ -66,15 +62,8 @@ pub(crate) struct Arguments {
     gate: Gate,
 }
 
-/// Runs the command. All failures have the same exit code, other than that of failed scenarios.
+/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    test(arguments).or_else(|failure| {
-        failure.report();
-        Ok(ExitCode::from(UNTESTED))
-    })
-}
-
-fn test(arguments: &Arguments) -> Outcome {
     let testdir = arguments.testdir.as_deref().unwrap_or(&arguments.dir);
     let documents = documents(&arguments.dir)?;
     let tests = tests(testdir)?;
@@ -84,13 +73,13 @@ fn test(arguments: &Arguments) -> Outcome {
     write(arguments, &report)?;
     let count = report.count();
     let code = if count.failed + count.errors > 0 {
-        FAILED
+        DIFFERENT
     } else if count.unreadable > 0 {
-        UNTESTED
+        BAD_INPUT
     } else {
         let missed = arguments.gate.missed(&report.coverage);
         to_stdout(&missed)?;
-        if missed.is_empty() { 0 } else { UNCOVERED }
+        if missed.is_empty() { SUCCESS } else { UNCOVERED }
     };
     Ok(ExitCode::from(code))
 }

@@ -142,8 +142,26 @@ fn failed(error: IdentityError) -> Failure {
 }
 
 impl Place {
-    /// The users, and the settings that say what a hash costs.
+    /// The users of a file that is there, and the settings that say what a hash costs.
     fn open(&self) -> Result<(Directory, IdentitySettings), Failure> {
+        self.open_file(|path| {
+            if path.exists() {
+                return Ok(());
+            }
+            let failure = Failure::new("there is no such file").at(path);
+            Err(failure.hint("`durward users add` and `durward users import` begin one; is the name right?"))
+        })
+    }
+
+    /// The same, of a file that is begun if it is not there.
+    fn open_or_begin(&self) -> Result<(Directory, IdentitySettings), Failure> {
+        self.open_file(|_| Ok(()))
+    }
+
+    fn open_file(
+        &self,
+        check: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<(Directory, IdentitySettings), Failure> {
         let implied = Path::new(CONFIG_FILE);
         let config = self.config.as_deref().or_else(|| implied.is_file().then_some(implied));
         let settings = match config {
@@ -154,6 +172,7 @@ impl Place {
             return Err(Failure::new("there is no file of users")
                 .hint("name it with `--users FILE`, or in durward.toml as `identity.users`"));
         };
+        check(path)?;
         let opened = Directory::open(path, settings.costs(), Arc::new(SystemEntropy));
         Ok((opened.map_err(failed)?, settings))
     }
@@ -207,7 +226,7 @@ impl Passwd {
 impl Add {
     fn run(&self) -> Result<(), Failure> {
         let named = &self.passwd.named;
-        let (directory, settings) = named.place.open()?;
+        let (directory, settings) = named.place.open_or_begin()?;
         let user = named.user()?;
         let is_there = || {
             Failure::new(format!("there is a user `{}` already", named.name))
@@ -233,7 +252,7 @@ impl Add {
 
 impl Import {
     fn run(&self) -> Result<(), Failure> {
-        let (directory, _) = self.place.open()?;
+        let (directory, _) = self.place.open_or_begin()?;
         let text =
             std::fs::read_to_string(&self.file).map_err(|error| Failure::unreadable(&self.file, &error))?;
         let mut lines = Vec::new();

@@ -196,6 +196,25 @@ fn what_nobody_could_use_is_no_bundle() {
     assert!(unknown.stderr.contains("durward bundle create --help"), "{}", unknown.stderr);
 }
 
+/// A bundle holds SAPL alone, and whoever reads one passes over what he does not know: a deny in XACML would be lost.
+#[test]
+fn policies_of_xacml_are_refused_and_not_passed_over() {
+    let place = Place::new();
+    place.write("policies/request.xml", "<Request xmlns='urn:oasis:names:tc:xacml:3.0:core:schema:wd-17'/>");
+    place.write("policies/README.md", "passed over");
+    place.bundle("create -i @policies -o @a.saplbundle").exits(0);
+    fs::create_dir(place.0.join("policies/below")).unwrap();
+    for name in ["policies/below/deny.xml", "policies/deny.XML"] {
+        place.write(name, "<Policy/>");
+        place.bundle("create -i @policies -o @b.saplbundle").exits(2).complains(
+            &format!("{}: a bundle cannot hold policies of XACML", place.path(name)),
+            "move it to a directory of its own, and serve it with `durward serve --policies`, or write it in SAPL",
+        );
+        assert!(!place.has("b.saplbundle"));
+        fs::remove_file(place.0.join(name)).unwrap();
+    }
+}
+
 #[test]
 fn bundles_decide_for_those_who_say_whose_they_are() {
     let place = Place::new();

@@ -49,7 +49,7 @@ fn the_example_of_the_manual_does_what_the_manual_says() {
         ("policies/records.sapltest", block(&manual, "sapltest")),
     ];
     let directory = directory("manual", &files);
-    let ran = run(&directory, &["--dir", "policies"]).exits(2);
+    let ran = run(&directory, &["--dir", "policies"]).exits(1);
     assert_eq!(ran.stdout, block(&manual, "text"));
     assert!(directory.join("sapl-coverage/html/document-1.html").is_file());
     fs::remove_dir_all(directory).unwrap();
@@ -62,20 +62,20 @@ fn the_exit_code_tells_failures_from_errors() {
     run(&directory, &["--testdir", "good", "--no-html"]).exits(0);
     fs::create_dir(directory.join("bad")).unwrap();
     fs::write(directory.join("bad/t.sapltest"), test("deny")).unwrap();
-    run(&directory, &["--testdir", "bad", "--no-html"]).exits(2);
+    run(&directory, &["--testdir", "bad", "--no-html"]).exits(1);
     fs::write(directory.join("bad/t.sapltest"), test("permit").replace("\"p\"", "\"q\"")).unwrap();
-    run(&directory, &["--testdir", "bad", "--no-html"]).exits(2);
+    run(&directory, &["--testdir", "bad", "--no-html"]).exits(1);
     fs::write(directory.join("bad/t.sapltest"), "requirement").unwrap();
-    let ran = run(&directory, &["--testdir", "bad", "--no-html"]).exits(1);
+    let ran = run(&directory, &["--testdir", "bad", "--no-html"]).exits(2);
     assert!(ran.stdout.contains("bad/t.sapltest:1:12: error: "), "{}", ran.stdout);
     assert!(ran.stdout.contains("0 with errors; 1 file could not be read"), "{}", ran.stdout);
     run(&directory, &["--testdir", "none"])
-        .exits(1)
+        .exits(2)
         .complains("no tests `*.sapltest` below none", "say with `--testdir` where they are");
     run(&directory, &["--dir", "none"])
-        .exits(1)
+        .exits(2)
         .complains("no documents `*.sapl` below none", "say with `--dir` where they are");
-    run(&directory, &["--dir", "nowhere"]).exits(1);
+    run(&directory, &["--dir", "nowhere"]).exits(2);
     fs::remove_dir_all(directory).unwrap();
 }
 
@@ -112,7 +112,7 @@ fn reports_are_written_where_they_are_asked_for() {
     run(&directory, &["--output", "out"]).exits(0);
     assert!(!directory.join("out/html/document-2.html").exists(), "pages of an earlier report are removed");
     assert!(directory.join("out/html/mine.html").exists());
-    let ran = run(&directory, &["--output", "p.sapl"]).exits(1);
+    let ran = run(&directory, &["--output", "p.sapl"]).exits(2);
     assert!(ran.stderr.contains("cannot write p.sapl"), "{}", ran.stderr);
     fs::remove_dir_all(directory).unwrap();
 }
@@ -128,7 +128,7 @@ fn configurations_are_found_below_the_documents_and_nowhere_else() {
     }";
     let directory =
         directory("configured", &[("a/it/p.sapl", POLICY), ("a/it/pdp.json", json), ("t.sapltest", all)]);
-    let ran = run(&directory, &["--dir", "a", "--testdir", ".", "--no-html"]).exits(2);
+    let ran = run(&directory, &["--dir", "a", "--testdir", ".", "--no-html"]).exits(1);
     assert!(ran.stdout.contains("`..` leads out of a"), "{}", ran.stdout);
     assert!(ran.stdout.contains("4 scenarios: 3 passed, 0 failed, 1 with errors"), "{}", ran.stdout);
     // The documents of the folder are those below the directory, and not others of the same name.

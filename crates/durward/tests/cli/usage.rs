@@ -53,3 +53,16 @@ fn wrong_flags_are_one_line_and_a_hint() {
     let ran = durward(&["decide", "--policies", "hospital", "--request", "a", "--requests", "b"]).exits(2);
     assert!(ran.stderr.contains("cannot be used with"), "{}", ran.stderr);
 }
+
+/// The hint names a command that there is, however far the words on the command line lead.
+#[test]
+fn the_hint_names_a_command_that_is_there() {
+    let hint = |words: &[&str]| {
+        let stderr = durward(words).exits(2).stderr;
+        let (_, hint) = stderr.split_once("hint: ").unwrap();
+        hint.trim_end().to_owned()
+    };
+    assert_eq!(hint(&["users", "del"]), "see `durward users --help`");
+    assert_eq!(hint(&["bench", "fast"]), "see `durward bench --help`");
+    assert_eq!(hint(&["bench", "sessions", "--nodes", "x"]), "see `durward bench sessions --help`");
+}

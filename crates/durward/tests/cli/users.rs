@@ -275,3 +275,25 @@ fn tamper(file: &Path) {
     let text = fs::read_to_string(file).unwrap().replacen("login-failed", "login", 1);
     fs::write(file, text).unwrap();
 }
+
+/// A name that is mistyped is no new directory of nobody.
+#[test]
+fn only_who_adds_begins_a_file_of_users() {
+    let path = std::env::temp_dir().join(format!("durward-users-typo-{}.journal", std::process::id()));
+    let users = path.to_str().unwrap();
+    for words in [
+        &["list"][..],
+        &["disable", "anna"],
+        &["enable", "anna"],
+        &["remove", "anna"],
+        &["passwd", "anna"],
+        &["second-step", "anna"],
+    ] {
+        let all = [&["users"], words, &["--users", users]].concat();
+        crate::durward(&all).exits(2).complains(
+            &format!("{users}: there is no such file"),
+            "`durward users add` and `durward users import` begin one; is the name right?",
+        );
+        assert!(!path.exists(), "{words:?}");
+    }
+}

@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// Reads a name. A keyword in its place is reported and taken for the name it was meant to be.
-    pub(super) fn name(&mut self, used: NameUse) -> Part<Name> {
+    pub(in crate::syntax) fn name(&mut self, used: NameUse) -> Part<Name> {
         if self.ahead_is_name(0) {
             return Ok(self.take_name());
         }
@@ -102,7 +102,7 @@ impl Parser<'_> {
     }
 
     /// The next word as a name.
-    fn take_name(&mut self) -> Name {
+    pub(in crate::syntax) fn take_name(&mut self) -> Name {
         let token = self.take();
         Name { span: token.span, text: self.text(token.span).trim_matches('`').into() }
     }

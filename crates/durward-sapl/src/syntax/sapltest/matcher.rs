@@ -2,11 +2,27 @@
 
 use crate::syntax::parser::{NameUse, Parser, Part};
 use crate::syntax::token::TokenKind as K;
-use crate::syntax::tree::Text;
+use crate::syntax::tree::{FunctionName, Text};
 
 use super::tree::{
     AttributeReference, DutyMatcher, FunctionReference, Matcher, MemberMatcher, NodeMatcher, TextMatcher,
 };
+
+/// The keywords of documents that are none in tests: the grammar of tests takes them for names.
+const NAMES_HERE: [&str; 12] = [
+    "import",
+    "as",
+    "set",
+    "policy",
+    "var",
+    "schema",
+    "enforced",
+    "transform",
+    "has",
+    "all",
+    "each",
+    "for",
+];
 
 impl Parser<'_> {
     /// `any`, a value, or `matching ...`.
@@ -31,9 +47,23 @@ impl Parser<'_> {
         Ok(Some(matchers))
     }
 
+    /// `library.name`, where keywords of documents alone are names.
+    fn test_function_name(&mut self, used: NameUse) -> Part<FunctionName> {
+        let start = self.next().span;
+        let mut segments = Vec::new();
+        loop {
+            let token = self.next();
+            let is_name_here = token.kind == K::Word && NAMES_HERE.contains(&self.text(token.span));
+            segments.push(if is_name_here { self.take_name() } else { self.name(used)? });
+            if self.take_if(K::Dot).is_none() {
+                return Ok(FunctionName { span: self.since(start), segments });
+            }
+        }
+    }
+
     /// `library.name(matcher, ...)`
     pub(super) fn function_reference(&mut self) -> Part<FunctionReference> {
-        let name = self.function_name(NameUse::Function)?;
+        let name = self.test_function_name(NameUse::Function)?;
         Ok(FunctionReference { name, parameters: self.parameters()? })
     }
 
@@ -46,7 +76,7 @@ impl Parser<'_> {
             self.expect(K::Dot, "`.` between the entity and `<`")?;
         }
         let open = self.expect(K::Less, "`<` before the name of an attribute")?;
-        let name = self.function_name(NameUse::Attribute)?;
+        let name = self.test_function_name(NameUse::Attribute)?;
         let parameters = self.parameters()?;
         match self.take_if(K::Greater) {
             Some(close) => Ok(AttributeReference { span: start.to(close), entity, name, parameters }),

@@ -1,0 +1,151 @@
+//! The four ratios as SAPL's own `test` counts them, for gates: of what scenarios met, not of all that is there.
+//!
+//! SAPL keeps entries by where something is written, the first one there says of which kind the entry is, and a policy
+//! counts with the decision of all documents together. That is kept, so that a gate says here what it says there.
+
+use std::collections::BTreeMap;
+
+use durward_pdp::ir::combine::{Effects, Verdict};
+use durward_pdp::ir::program::Effect;
+
+use crate::coverage::Ratio;
+
+/// What scenarios met, by the number of the document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hits(BTreeMap<usize, Document>);
+
+#[derive(Clone, Debug, Default)]
+struct Document {
+    is_set: bool,
+    /// Whether the target of the set held.
+    was_open: bool,
+    /// By line and column, both from 0; what stands for a line as a whole, or the document, has column 0.
+    entries: BTreeMap<(u32, u32), Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    kind: Kind,
+    came_true: bool,
+    came_false: bool,
+}
+
+/// What an entry is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// The target of a set: needs to hold only.
+    Target,
+    /// A condition: needs both.
+    Condition,
+    /// What a policy without conditions, or a set, comes to: needs to apply only.
+    Plain,
+    /// What a policy with conditions comes to: needs both.
+    Conditional,
+}
+
+/// What came of a policy or a set, where the decision is this.
+#[derive(Clone, Copy)]
+pub(crate) struct Came {
+    /// The effects it can have.
+    pub(crate) effects: Effects,
+    /// The decision of all documents together.
+    pub(crate) decision: Verdict,
+}
+
+impl Came {
+    /// Whether the decision is one it can have brought about.
+    fn is_returned(self) -> bool {
+        match self.decision {
+            Verdict::Permit => self.effects.contains(Effect::Permit),
+            Verdict::Deny => self.effects.contains(Effect::Deny),
+            Verdict::Suspend => self.effects.contains(Effect::Suspend),
+            Verdict::NotApplicable | Verdict::Indeterminate(_) => false,
+        }
+    }
+}
+
+/// The place of what a document comes to, whatever its policies are called.
+const WHOLE: (u32, u32) = (1, 0);
+
+impl Hits {
+    fn note(&mut self, document: usize, at: (u32, u32), kind: Kind, came: bool) {
+        let entries = &mut self.0.entry(document).or_default().entries;
+        let entry = entries.entry(at).or_insert(Entry { kind, came_true: false, came_false: false });
+        entry.came_true |= came;
+        entry.came_false |= !came;
+    }
+
+    /// The target of a set: the line it is written in if there is one, and what it came to.
+    pub(crate) fn target(&mut self, document: usize, line: Option<u32>, came: bool) {
+        let entry = self.0.entry(document).or_default();
+        entry.is_set = true;
+        entry.was_open |= came;
+        if let Some(line) = line {
+            self.note(document, (line, 0), Kind::Target, came);
+        }
+    }
+
+    /// A condition, written in this line and column, both from 1.
+    pub(crate) fn condition(&mut self, document: usize, line: u32, column: u32, came: bool) {
+        self.note(document, (line, column.saturating_sub(1)), Kind::Condition, came);
+    }
+
+    /// A policy was looked at.
+    pub(crate) fn policy(&mut self, document: usize, has_conditions: bool, came: Came) {
+        let kind = if has_conditions { Kind::Conditional } else { Kind::Plain };
+        self.note(document, WHOLE, kind, came.is_returned());
+    }
+
+    /// A set was looked at; to be called after its policies.
+    pub(crate) fn set(&mut self, document: usize, came: Came) {
+        self.note(document, WHOLE, Kind::Plain, came.is_returned());
+    }
+
+    /// What gates are asked of.
+    pub(crate) fn ratios(&self) -> GateRatios {
+        let documents = || self.0.values();
+        let sets = documents().filter(|document| document.is_set);
+        let policies = documents().filter(|document| !document.is_set);
+        let entries = || documents().flat_map(|document| document.entries.values());
+        let of = |is_covered: bool| Ratio::new(u64::from(is_covered), 1);
+        GateRatios {
+            policy_sets: sets.map(|document| of(document.was_open)).sum(),
+            policies: policies.map(|document| of(document.was_activated())).sum(),
+            conditions: entries().map(|entry| of(entry.branches().is_full())).sum(),
+            branches: entries().map(|entry| entry.branches()).sum(),
+        }
+    }
+}
+
+impl Document {
+    fn was_activated(&self) -> bool {
+        self.entries.values().any(|entry| match entry.kind {
+            Kind::Plain | Kind::Conditional => entry.came_true,
+            Kind::Target | Kind::Condition => false,
+        })
+    }
+}
+
+impl Entry {
+    fn branches(self) -> Ratio {
+        match self.kind {
+            Kind::Target | Kind::Plain => Ratio::new(u64::from(self.came_true), 1),
+            Kind::Condition | Kind::Conditional => {
+                Ratio::new(u64::from(self.came_true) + u64::from(self.came_false), 2)
+            }
+        }
+    }
+}
+
+/// The ratios that gates are asked of, as SAPL's own `test` counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GateRatios {
+    /// Of the sets that were looked at, those whose target held.
+    pub policy_sets: Ratio,
+    /// Of the documents that are one policy and were looked at, those whose effect was the decision.
+    pub policies: Ratio,
+    /// Of the conditions, targets and documents that were looked at, those that came out in every way.
+    pub conditions: Ratio,
+    /// The ways in which these came out, of all.
+    pub branches: Ratio,
+}
