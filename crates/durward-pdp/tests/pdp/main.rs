@@ -14,6 +14,7 @@ mod evaluation;
 mod glance;
 mod hostile;
 mod hostile_sapl;
+mod records;
 mod references;
 mod requests;
 mod sifted;
