@@ -3,11 +3,11 @@
 //! What is touched per decision: the snapshot pointer; each attribute's bucket and atom entry; what the index and
 //! the evaluator touch; the result.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use durward_index::Index;
 use durward_ir::combine::{Verdict, Vote};
-use durward_ir::evaluate::{Evaluator, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
+use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{Attributes, Brief, Encoded, Glance, Question, Reading, Surroundings, Unencoded};
 use durward_ir::{Fault, Value};
@@ -20,6 +20,7 @@ use durward_xacml::response::{
 
 use crate::Pdp;
 use crate::duty;
+use crate::record::{Failure, Record, Recording, Watch};
 use crate::snapshot::Snapshot;
 use crate::surroundings::RequestSurroundings;
 use crate::time::Moment;
@@ -75,25 +76,73 @@ impl Pdp {
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
+        self.answer(snapshot, request, |asking, request| asking.decide(request), |_| {})
+    }
+
+    /// The same, with a record for each result.
+    pub(crate) fn decide_recorded_by(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        recording: Recording,
+    ) -> (Response, Vec<Record>) {
+        let records = RefCell::new(Vec::new());
+        let decide = |asking: &Asking<'_>, request: &Request| {
+            let (result, record) = asking.decide_recorded(request, recording);
+            records.borrow_mut().push(record);
+            result
+        };
+        let undecided = |error: &MultipleError| {
+            records.borrow_mut().push(Record::failed(snapshot.info.id, error.to_string()));
+        };
+        let response = self.answer(snapshot, request, decide, undecided);
+        let mut records = records.into_inner();
+        // Results that were combined have one record.
+        while records.len() > response.results.len()
+            && let Some(last) = records.pop()
+            && let Some(before) = records.last_mut()
+        {
+            before.take(last);
+        }
+        (response, records)
+    }
+
+    /// Answers with what one individual request is answered, and is told of those that cannot be asked.
+    #[inline]
+    fn answer(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request,
+        decide: impl Fn(&Asking<'_>, &Request) -> ResultOf,
+        undecided: impl Fn(&MultipleError),
+    ) -> Response {
         let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => {
                 let mut results = Results::new();
-                results.push(asking.decide(request));
+                results.push(decide(&asking, request));
                 Response { results }
             }
             Ok(Individual::Many(requests)) => {
                 let answer = |request: &Result<Request, MultipleError>| match request {
                     // Only results before 3.0 name their resource, and only where there are several must they.
-                    Ok(request) => ResultOf { resource_id: request.resource_id(), ..asking.decide(request) },
-                    Err(error) => ResultOf::with_status(Decision::Indeterminate, error.status()),
+                    Ok(request) => {
+                        ResultOf { resource_id: request.resource_id(), ..decide(&asking, request) }
+                    }
+                    Err(error) => {
+                        undecided(error);
+                        ResultOf::with_status(Decision::Indeterminate, error.status())
+                    }
                 };
                 let results = requests.iter().map(answer).collect();
                 multiple::combine_if_asked(request, Response { results })
             }
-            Err(error) => Response::indeterminate(error.status()),
+            Err(error) => {
+                undecided(&error);
+                Response::indeterminate(error.status())
+            }
         }
     }
 }
@@ -207,6 +256,64 @@ impl<'p> Asking<'p> {
         match self.vote_by_index(request, list) {
             Ok((vote, applicable)) => self.result(request, vote, applicable),
             Err(fault) => ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault)),
+        }
+    }
+
+    /// The same, with its record. Sources are asked once, so where there are any the decision is watched from the start;
+    /// where there are none, only one that failed is evaluated again, and that costs no other decision its steps.
+    fn decide_recorded(&self, request: &Request, recording: Recording) -> (ResultOf, Record) {
+        let snapshot = self.snapshot.info.id;
+        let list = match recording.policies || request.return_policy_ids {
+            true => ListPolicies::Yes,
+            false => ListPolicies::No,
+        };
+        let is_sourced = !self.snapshot.is_sourced.is_empty();
+        let watch = Watch::new(&self.snapshot.program);
+        self.begin();
+        let decided =
+            if is_sourced { self.watched(request, &watch, list) } else { self.vote_by_index(request, list) };
+        let (vote, applicable) = match decided {
+            Ok(decided) => decided,
+            Err(fault) => {
+                let result = ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault));
+                return (result, Record::failed(snapshot, fault.message));
+            }
+        };
+        let policies = applicable.iter().filter_map(|id| self.policy_identifier(*id)).collect();
+        let mut record = Record { snapshot, policies, ..Record::default() };
+        if matches!(vote.verdict, Verdict::Indeterminate(_)) {
+            let is_spent = self.is_spent();
+            if !is_sourced && !is_spent {
+                let (nested, steps) = (self.nested_left.replace(NESTED_DECISIONS_MAX), self.steps_left.get());
+                // What it comes to is known.
+                let _ = self.vote(request, &Everything, &watch, ListPolicies::No);
+                self.nested_left.set(nested);
+                self.steps_left.set(steps);
+            }
+            let watched = watch.record(snapshot);
+            record.failures = watched.failures;
+            record.failures_more = watched.failures_more;
+            if record.failures.is_empty() || is_spent {
+                let message = vote.fault.as_ref().map(|fault| fault.message.clone()).unwrap_or_default();
+                record.failures = vec![Failure::outside(message)];
+            }
+        }
+        (self.result(request, vote, applicable), record)
+    }
+
+    /// Evaluates with the index in force, watched.
+    fn watched(
+        &self,
+        request: &Request,
+        watch: &Watch<'_>,
+        list: ListPolicies,
+    ) -> Result<(Vote, Vec<NodeId>), Box<Fault>> {
+        match &self.snapshot.index {
+            Index::Scan(everything) => self.vote(request, everything, watch, list),
+            Index::Bloom(bloom) => self.vote(request, bloom, watch, list),
+            Index::Canonical(canonical) => self.vote(request, canonical, watch, list),
+            Index::Diagram(diagram) => self.vote(request, &**diagram, watch, list),
+            Index::Changed(changed) => self.vote(request, &**changed, watch, list),
         }
     }
 

@@ -38,6 +38,7 @@ mod documents;
 mod duty;
 mod explain;
 mod read;
+pub mod record;
 mod register;
 mod secrets;
 mod snapshot;

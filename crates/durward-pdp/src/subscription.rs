@@ -124,7 +124,7 @@ impl Pdp {
     }
 
     #[inline]
-    fn asking<R>(
+    pub(crate) fn asking<R>(
         &self,
         snapshot: &Snapshot,
         known: &dyn Attributes,

@@ -31,7 +31,7 @@ pub use finder::{AttributeFinder, Finder, Reading, Reads, TimedFinder};
 pub use invocation::{
     BACKOFF_MS_MIN, Context, FinderOptions, Invocation, POLL_INTERVAL_MS_MIN, Surroundings,
 };
-pub use policies::{PackedSubscription, PoliciesInForce};
+pub use policies::{PackedSubscription, PoliciesInForce, RecordedPolicies};
 pub use publisher::Publisher;
 pub use repository::{PUBLISHED_BYTES_MAX, PUBLISHED_COUNT_MAX, Repository, RepositoryFull};
 pub use store::{MULTI_SUBSCRIPTION_MAX, Named, StreamsInfo, SubscribeError};

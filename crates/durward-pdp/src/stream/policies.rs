@@ -1,7 +1,7 @@
 //! SAPL's subscriptions to the policies of a decision point.
 
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use durward_ir::Value;
@@ -17,6 +17,7 @@ use super::decider::{Answer, Decider, Known, Step};
 use super::identical::identical;
 use super::invocation::{Invocation, Surroundings};
 use crate::Pdp;
+use crate::record::{Record, Recorded, Recording};
 use crate::snapshot::Snapshot;
 
 /// A subscription as it is kept: the text of its JSON, which takes a tenth of the room of its values. It is read anew for
@@ -126,6 +127,79 @@ impl Decider for PoliciesInForce {
 
     fn secrets(&self, packed: &PackedSubscription) -> Value {
         packed.unpack().map_or(Value::Undefined, |subscription| subscription.secrets().clone())
+    }
+}
+
+/// The same policies, with a record of every decision: [`super::Streams`] of these take more memory, and decide what is
+/// INDETERMINATE twice.
+#[derive(Debug)]
+pub struct RecordedPolicies {
+    policies: Arc<PoliciesInForce>,
+    recording: Recording,
+}
+
+impl RecordedPolicies {
+    /// With a record of every decision that these policies make.
+    pub fn of(policies: Arc<PoliciesInForce>, recording: Recording) -> Arc<RecordedPolicies> {
+        Arc::new(RecordedPolicies { policies, recording })
+    }
+
+    fn record(&self, packed: &PackedSubscription, known: &dyn Known, decision: &Decision) -> Record {
+        let Some(InForce { pdp, snapshot }) = &self.policies.0 else {
+            return Record::failed(0, "the tenant has no policies in force");
+        };
+        match packed.unpack() {
+            None => Record::failed(snapshot.info.id, "the subscription could not be kept"),
+            Some(subscription) => {
+                let asked = Asked { subscription: &subscription, known };
+                pdp.record(snapshot, &asked, decision, self.recording)
+            }
+        }
+    }
+}
+
+impl Decider for RecordedPolicies {
+    type Subscription = PackedSubscription;
+    type Decision = Recorded;
+
+    fn step(&self, packed: &PackedSubscription, known: &dyn Known) -> Step<Recorded> {
+        match self.policies.step(packed, known) {
+            Step::Needs(needs) => Step::Needs(needs),
+            Step::Decided(decision) => {
+                let record = Arc::new(self.record(packed, known, &decision));
+                Step::Decided(Recorded { decision: Arc::new(decision), record })
+            }
+        }
+    }
+
+    fn indeterminate(&self, reason: &str) -> Recorded {
+        let snapshot = self.policies.0.as_ref().map_or(0, |in_force| in_force.snapshot.info.id);
+        let decision = Arc::new(self.policies.indeterminate(reason));
+        Recorded { decision, record: Arc::new(Record::failed(snapshot, reason)) }
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        self.policies.surroundings()
+    }
+
+    fn secrets(&self, packed: &PackedSubscription) -> Value {
+        self.policies.secrets(packed)
+    }
+}
+
+/// Subscribers are told of decisions, whatever their records are.
+impl Answer for Recorded {
+    fn equals(&self, other: &Recorded) -> bool {
+        Answer::equals(&*self.decision, &other.decision)
+    }
+
+    fn is_identical(&self, other: &Recorded) -> bool {
+        self.record == other.record && self.decision.is_identical(&other.decision)
+    }
+
+    fn hash(&self, mut state: &mut dyn Hasher) {
+        Answer::hash(&*self.decision, state);
+        self.record.hash(&mut state);
     }
 }
 

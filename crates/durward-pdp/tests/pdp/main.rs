@@ -16,6 +16,7 @@ mod glance;
 mod hostile;
 mod hostile_sapl;
 mod paths;
+mod records;
 mod references;
 mod requests;
 mod sifted;
