@@ -57,6 +57,9 @@ pub mod x509;
 mod xml;
 mod yaml;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use durward_ir::library::LibraryFunction;
 
 /// Every library in the order of its name.
@@ -101,14 +104,26 @@ pub fn all() -> impl Iterator<Item = &'static LibraryFunction> {
     LIBRARIES.iter().copied().flatten()
 }
 
-/// The function of this full name (`string.length`) that takes this many arguments.
+/// The functions of a full name (`string.length`): its overloads; none for a name that there is not.
+pub fn named(name: &str) -> &'static [&'static LibraryFunction] {
+    static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static LibraryFunction>>> = LazyLock::new(|| {
+        let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+        for function in all() {
+            by_name.entry(function.name).or_default().push(function);
+        }
+        by_name
+    });
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// The function of this full name that takes this many arguments.
 ///
 /// Gives nothing for an unknown name and for a known one with another number of arguments; [`is_known`] tells which.
 pub fn find(name: &str, arity: usize) -> Option<&'static LibraryFunction> {
-    all().find(|function| function.name == name && function.takes_count(arity))
+    named(name).iter().find(|function| function.takes_count(arity)).copied()
 }
 
 /// Whether any function has this full name, whatever it takes.
 pub fn is_known(name: &str) -> bool {
-    all().any(|function| function.name == name)
+    !named(name).is_empty()
 }

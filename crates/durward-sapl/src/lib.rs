@@ -1,8 +1,9 @@
 //! SAPL, the Streaming Attribute Policy Language: its text, its meaning, its questions and answers.
 //!
 //! [`syntax`] reads text into a [`syntax::tree`] and writes trees as text; [`lower()`](lower::lower) makes elements of a program out
-//! of documents and a [`Configuration`]; a [`Subscription`] is what is asked, a [`Decision`] what is answered.
+//! of documents and a [`Configuration`], and [`check()`](check::check) says what is odd in them; a [`Subscription`] is what is asked, a [`Decision`] what is answered.
 
+pub mod check;
 mod configuration;
 mod decision;
 mod document;

@@ -151,42 +151,12 @@ impl Problems {
 }
 
 /// A piece of a text in backticks, shortened and on one line.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut characters = text.chars();
     let mut quoted = String::from("`");
     quoted.extend(characters.by_ref().take(QUOTE_LENGTH_MAX).map(harmless));
     quoted.push_str(if characters.next().is_some() { "…`" } else { "`" });
     quoted
-}
-
-/// The name nearest to a word, if one of them is near enough to be meant.
-pub(super) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let near_enough = (word.len() + 1) / 3;
-    let distances = names.into_iter().map(|name| (distance(word, name), name));
-    distances.filter(|(far, _)| *far <= near_enough).min_by_key(|(far, _)| *far).map(|(_, name)| name)
-}
-
-/// The number of letters to insert, remove or change, letter case not counted. Long words are simply far.
-fn distance(word: &str, name: &str) -> usize {
-    if word.len().max(name.len()) > QUOTE_LENGTH_MAX {
-        return usize::MAX;
-    }
-    let name = name.as_bytes();
-    let mut row: Vec<usize> = (0..=name.len()).collect();
-    for (index, byte) in word.bytes().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        for (above, other) in row.iter_mut().skip(1).zip(name) {
-            let changed = diagonal + usize::from(!byte.eq_ignore_ascii_case(other));
-            diagonal = *above;
-            left = changed.min(left + 1).min(diagonal + 1);
-            *above = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = index + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -231,14 +201,5 @@ mod tests {
         let shown = rendered(Span::new(0, 1), "\u{1b}[31m\u{202E}x");
         assert!(!shown.contains(['\u{1b}', '\u{202E}']), "{shown:?}");
         assert_eq!(quote("a\u{7}\u{2066}\nb"), "`a \u{FFFD} b`");
-    }
-
-    #[test]
-    fn only_a_near_name_is_suggested() {
-        let names = ["policy", "set", "import"];
-        assert_eq!(nearest("POLICY", names), Some("policy"));
-        assert_eq!(nearest("polcy", names), Some("policy"));
-        assert_eq!(nearest("elephant", names), None);
-        assert_eq!(nearest(&"p".repeat(1000), names), None);
     }
 }

@@ -18,6 +18,7 @@ mod token;
 pub mod tree;
 mod walk;
 
+pub(crate) use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Severity};
 pub use format::format;
 pub use limits::{

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use durward_ir::near::nearest;
 use smol_str::{SmolStr, SmolStrBuilder};
 
-use super::diagnostic::{Diagnostic, Problems, nearest, quote};
+use super::diagnostic::{Diagnostic, Problems, quote};
 use super::tree::{Document, FunctionName, Import};
 use super::walk::{Visit, walk};
 

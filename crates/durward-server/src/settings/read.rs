@@ -4,6 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use durward_pdp::ir::near::nearest;
+
 use super::Settings;
 
 /// Longest configuration file: thousands of times what all settings need.
@@ -136,29 +138,10 @@ fn in_our_words(message: &str) -> String {
     let Some(rest) = message.strip_prefix("unknown field `") else { return message };
     let Some((word, rest)) = rest.split_once('`') else { return message };
     let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    match nearest(word, &names) {
+    match nearest(word, names.iter().copied()) {
         Some(name) => format!("unknown setting `{word}`; did you mean `{name}`?"),
         None => format!("unknown setting `{word}`; there are {}", names.join(", ")),
     }
-}
-
-/// The name that shares most pairs of neighbouring letters with a word, if that is at least half of them.
-fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
-    let pairs = |text: &str| -> Vec<[u8; 2]> {
-        text.as_bytes().windows(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok()).collect()
-    };
-    let of_word = pairs(word);
-    let likeness = |name: &str| {
-        let of_name = pairs(name);
-        let shared = of_word.iter().filter(|pair| of_name.contains(pair)).count();
-        2 * shared * 100 / (of_word.len() + of_name.len()).max(1)
-    };
-    names
-        .iter()
-        .map(|name| (likeness(name), *name))
-        .filter(|(likeness, _)| *likeness >= 50)
-        .max()
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{Algorithm, Combines};
+use durward_ir::near::nearest;
 use smol_str::SmolStr;
 
 use super::finding::{Finding, Findings, Severity};
-use super::near::distance;
 use crate::tree::{Document, IdReference, Place, Policy, PolicyOrSet, PolicySet, PolicySetChild, Version};
 
 /// More identifiers than this are not searched for a near one, and for no more references than this: each search
@@ -120,18 +120,13 @@ impl<'t> Library<'t> {
     }
 
     fn near(&self, id: &str, wants_policy: bool) -> Option<&str> {
-        let far_max = 1 + id.chars().count() / 4;
-        let candidates = self
-            .entries
-            .iter()
-            .filter(|(name, entries)| {
-                name.len().abs_diff(id.len()) <= far_max
-                    && entries.iter().any(|entry| entry.is_policy == wants_policy)
-            })
-            .take(NEAR_NAMES_MAX);
-        let nearest =
-            candidates.map(|(name, _)| (distance(id, name), *name)).filter(|(far, _)| *far <= far_max).min();
-        nearest.map(|(_, name)| name)
+        let is_wanted = |entries: &[Entry]| entries.iter().any(|entry| entry.is_policy == wants_policy);
+        let candidates = self.entries.iter().filter(|(name, entries)| {
+            name.len().abs_diff(id.len()) <= id.len().div_ceil(3) && is_wanted(entries)
+        });
+        let mut names: Vec<&str> = candidates.map(|(name, _)| *name).take(NEAR_NAMES_MAX).collect();
+        names.sort_unstable();
+        nearest(id, names)
     }
 
     /// One identifier and version in two places: nobody can say which one a reference means.

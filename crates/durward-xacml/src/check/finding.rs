@@ -1,72 +1,14 @@
-//! What a check finds, in the words of the policy's author.
+//! What a check finds, as it is found.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::fmt;
 
+use durward_ir::finding::{Room, Tally, left_out};
 use smol_str::SmolStr;
+
+pub use durward_ir::finding::{Finding, Severity};
 
 use crate::policy::PolicyError;
 use crate::tree::{Document, Place, Standard};
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Correct, but there is a better way to write it.
-    Hint,
-    /// Allowed, but hardly what was meant.
-    Warning,
-    /// The policies cannot be put in force.
-    Error,
-}
-
-/// One thing found. Shown as
-/// ``policies/a.xml:12:5: warning: rule `r2` is never reached [unreachable-rule]``.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// What sort of finding it is, for programs: stable, in kebab-case.
-    pub code: &'static str,
-    /// The name the caller gave the document.
-    pub source: SmolStr,
-    /// The line, from 1; 0 where it is about the documents as a whole.
-    pub line: u32,
-    /// The column, in characters, from 1; 0 where it is about the documents as a whole.
-    pub column: u32,
-    /// What was found.
-    pub message: String,
-    /// A way out, where one is known.
-    pub help: Option<String>,
-}
-
-impl Severity {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Hint => "hint",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 if self.source.is_empty() => {}
-            0 => write!(f, "{}: ", self.source)?,
-            line => write!(f, "{}:{line}:{}: ", self.source, self.column)?,
-        }
-        write!(f, "{}: {} [{}]", self.severity, self.message, self.code)
-    }
-}
 
 /// What lowering and reading say first, and the code programs know it by. Only a label depends on the wording.
 const ERROR_CODES: [(&str, &str); 15] = [
@@ -105,15 +47,10 @@ pub(super) struct Findings {
     /// The version the document is written in: a hint recommends nothing that it does not have.
     pub(super) written_in: Standard,
     list: Vec<Finding>,
-    /// How many there were of each severity, in its order.
-    counts: [usize; 3],
+    tally: Tally,
     /// What is told once for all places: where the finding stands in the list, and how many places there are.
     grouped: HashMap<(&'static str, SmolStr), (usize, usize)>,
 }
-
-/// Most findings of one severity kept for one document: more than anybody reads, and a bound on what a document can
-/// make us keep. One more says that there were more.
-const FINDINGS_MAX: usize = 1_000;
 
 impl Findings {
     pub(super) fn of(document: &Document) -> Findings {
@@ -121,7 +58,7 @@ impl Findings {
             source: document.source.clone(),
             written_in: document.written_in,
             list: Vec::new(),
-            counts: [0; 3],
+            tally: Tally::default(),
             grouped: HashMap::new(),
         }
     }
@@ -149,29 +86,17 @@ impl Findings {
         message: String,
         help: &str,
     ) {
-        let count = self.count(severity);
-        let (code, message, help) = match count.cmp(&FINDINGS_MAX) {
-            Ordering::Less => (code, message, help),
-            Ordering::Equal => {
-                ("more-left-out", format!("further {severity}s from here on are left out"), "")
+        let (code, message, help) = match self.tally.count(severity) {
+            Room::Kept => (code, message, help),
+            Room::FirstLeftOut => {
+                let (code, message) = left_out(severity);
+                (code, message, "")
             }
-            Ordering::Greater => return,
+            Room::LeftOut => return,
         };
         let Place { line, column, .. } = place;
         let help = (!help.is_empty()).then(|| help.to_owned());
         self.list.push(Finding { severity, code, source: self.source.clone(), line, column, message, help });
-    }
-
-    /// Counts one more of this severity; how many there were before.
-    fn count(&mut self, severity: Severity) -> usize {
-        let [hints, warnings, errors] = &mut self.counts;
-        let count = match severity {
-            Severity::Hint => hints,
-            Severity::Warning => warnings,
-            Severity::Error => errors,
-        };
-        *count += 1;
-        *count - 1
     }
 
     pub(super) fn warn(&mut self, code: &'static str, place: Place, message: String, help: &str) {

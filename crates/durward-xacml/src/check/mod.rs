@@ -10,7 +10,6 @@ mod documents;
 mod expression;
 mod finding;
 mod names;
-mod near;
 mod reach;
 mod target;
 mod variables;

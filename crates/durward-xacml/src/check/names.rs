@@ -1,12 +1,12 @@
 //! Identifiers: unknown functions and data types with the one that may be meant, deprecated ones with their
 //! successors, legacy and `ordered-` combining algorithms, and standard identifiers with a letter wrong.
 
+use durward_ir::near::{nearest, nearest_within};
 use durward_ir::{DataType, function};
 use smol_str::SmolStr;
 
 use super::expression::visit;
 use super::finding::{Findings, Severity};
-use super::near::distance;
 use crate::request::identifiers;
 use crate::tree::{AttributeDesignator, Expression, MatchAttribute, Place, Policy, Standard, Target};
 
@@ -165,20 +165,18 @@ fn near_function(id: &str, findings: &Findings) -> Option<String> {
         return None;
     }
     let name = id.rsplit(':').next().unwrap_or(id);
-    let far_max = 1 + name.len() / 4;
-    let candidates = function::all().map(|known| (distance(name, known.short_name()), known.id));
-    let nearest = candidates.filter(|(far, _)| *far <= far_max).min_by_key(|(far, _)| *far);
-    nearest.map(|(_, known)| format!("did you mean `{known}`?"))
+    let near = nearest(name, function::all().map(|known| known.short_name()))?;
+    let meant = function::all().find(|known| known.short_name() == near)?;
+    Some(format!("did you mean `{}`?", meant.id))
 }
 
 /// A data type that does not exist, or is superseded.
 fn data_type(uri: &SmolStr, place: Place, findings: &mut Findings) {
     if DataType::from_uri(uri).is_none() {
         let name = uri.rsplit(['#', ':', '/']).next().unwrap_or(uri);
-        let nearest = DATA_TYPES.map(|known| (distance(name, known.short_name()), known)).into_iter();
-        let nearest = nearest.filter(|(far, _)| *far <= LETTERS_WRONG_MAX).min_by_key(|(far, _)| *far);
-        let help = match nearest {
-            Some((_, known)) => format!("did you mean `{}`?", known.uri()),
+        let near = nearest_within(name, LETTERS_WRONG_MAX, DATA_TYPES.iter().map(|known| known.short_name()));
+        let help = match near.and_then(|near| DATA_TYPES.iter().find(|known| known.short_name() == near)) {
+            Some(known) => format!("did you mean `{}`?", known.uri()),
             None => "durward knows the data types of XACML 3.0, section 10.2.7".to_owned(),
         };
         findings.add(
@@ -219,9 +217,7 @@ fn mistyped<const N: usize>(what: &str, id: &str, known: [&str; N], place: Place
     if !id.starts_with(XACML) || known.contains(&id) || is_standard_neighbour(id) {
         return;
     }
-    // What is read can be long; names of the standard are not.
-    let comparable = known.iter().filter(|name| name.len().abs_diff(id.len()) <= LETTERS_WRONG_MAX);
-    if let Some(near) = comparable.into_iter().find(|name| distance(id, name) <= LETTERS_WRONG_MAX) {
+    if let Some(near) = nearest_within(id, LETTERS_WRONG_MAX, known) {
         let message = format!("{what} `{id}` is none of the standard's, but looks like one");
         findings.warn("mistyped-id", place, message, &format!("did you mean `{near}`?"));
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use durward_ir::near::nearest;
 use smol_str::SmolStr;
 
 use crate::tree::Place;
@@ -126,63 +127,12 @@ pub(super) fn list(names: &[&str]) -> String {
 
 /// "did you mean ...?", if one of the names is near enough to be meant.
 pub(super) fn suggestion<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
-    let near_enough = 1 + word.len() / 4;
-    let near =
-        names.into_iter().map(|name| (distance(word, name), name)).filter(|(far, _)| *far <= near_enough);
-    near.min_by_key(|(far, _)| *far).map(|(_, name)| format!("did you mean `{name}`?"))
-}
-
-/// The number of letters to insert, remove or change, letter case not counted. Names longer than any of the
-/// schema are simply far.
-fn distance(word: &str, name: &str) -> usize {
-    if word.len() > QUOTE_LENGTH_MAX {
-        return usize::MAX;
-    }
-    let name: Vec<u8> = name.bytes().map(|byte| byte.to_ascii_lowercase()).collect();
-    let mut row: Vec<usize> = (0..=name.len()).collect();
-    for (index, byte) in word.bytes().map(|byte| byte.to_ascii_lowercase()).enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        for (above, other) in row.iter_mut().skip(1).zip(&name) {
-            let changed = diagonal + usize::from(byte != *other);
-            diagonal = *above;
-            left = changed.min(left + 1).min(diagonal + 1);
-            *above = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = index + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
+    nearest(word, names).map(|name| format!("did you mean `{name}`?"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_insertions_removals_and_changes() {
-        for (word, name, far) in
-            [("Rule", "Rule", 0), ("rule", "Rule", 0), ("Rul", "Rule", 1), ("Ruule", "Rule", 1)]
-        {
-            assert_eq!(distance(word, name), far, "{word} {name}");
-        }
-        assert_eq!(distance("", "Rule"), 4);
-        assert_eq!(distance("Rule", ""), 4);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
-
-    #[test]
-    fn only_a_near_name_is_suggested() {
-        let names = ["Rule", "Target", "AttributeDesignator"];
-        assert_eq!(suggestion("Targte", names).as_deref(), Some("did you mean `Target`?"));
-        assert_eq!(
-            suggestion("AttributeDesignater", names).as_deref(),
-            Some("did you mean `AttributeDesignator`?")
-        );
-        assert_eq!(suggestion("Elephant", names), None);
-        assert_eq!(suggestion(&"R".repeat(1000), names), None);
-    }
 
     #[test]
     fn quotes_are_short_and_on_one_line() {

@@ -1,7 +1,9 @@
 //! Where reading goes on after a problem, and ways out of common ones.
 
+use durward_ir::near::nearest;
+
 use super::Parser;
-use crate::syntax::diagnostic::{nearest, quote};
+use crate::syntax::diagnostic::quote;
 use crate::syntax::token::TokenKind as K;
 
 /// Keywords that can only start a statement.
