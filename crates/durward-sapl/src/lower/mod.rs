@@ -306,7 +306,8 @@ impl<'t> Lowering<'t, '_, '_> {
         let effect = effect(policy.effect);
         let mut duties = self.duties(policy, effect, DutyKind::Obligation, &policy.obligations);
         duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
-        let transform = policy.transform.as_ref().and_then(|transform| self.outcome("transform", transform));
+        let transform = policy.transform.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let transform = self.outcomes("transform", transform).first().copied();
         let Body { body, gate } = self.body(&conditions, before.is_first);
         let is_false = self.is_false(&body);
         if is_false {
@@ -436,25 +437,28 @@ impl<'t> Lowering<'t, '_, '_> {
             DutyKind::Obligation => "obligation",
             DutyKind::Advice => "advice",
         };
-        let lowered: Vec<ExprId> =
-            expressions.iter().filter_map(|expression| self.outcome(what, expression)).collect();
+        let lowered = self.outcomes(what, expressions);
         lowered.into_iter().map(|value| DutyExpr { kind, on, body: DutyBody::Plain(value) }).collect()
     }
 
-    /// What a policy gives along with its effect; `None` for what is always undefined.
-    fn outcome(&mut self, what: &str, expression: &'t Expr) -> Option<ExprId> {
-        let value = self.checked(expression);
-        if let Some(fault) = self.builder.fault_of(value) {
-            let message = format!("the {what} always fails: {}", fault.message);
-            self.problem(expression.span, message, None);
+    /// What a policy gives along with its effect, without what is always undefined. `@` and `#` are undefined where nothing
+    /// binds them; where none of these depends on the subscription, they are taken for a mistake, as in the engine.
+    fn outcomes(&mut self, what: &str, expressions: &'t [Expr]) -> Vec<ExprId> {
+        let values: Vec<ExprId> = expressions.iter().map(|expression| self.checked(expression)).collect();
+        let depends = values.iter().any(|value| self.builder.facts(*value).depends);
+        for (expression, value) in expressions.iter().zip(&values) {
+            if let Some(fault) = self.builder.fault_of(*value) {
+                let message = format!("the {what} always fails: {}", fault.message);
+                self.problem(expression.span, message, None);
+            }
+            if !depends && self.builder.facts(*value).is_relative {
+                let message = format!("`@` and `#` mean nothing in the {what} itself");
+                let help = "they stand for elements within `::`, `[?(...)]` and filters";
+                self.problem(expression.span, message, Some(help));
+            }
         }
-        if self.builder.facts(value).is_relative {
-            let message = format!("`@` and `#` mean nothing in the {what} itself");
-            let help = "they stand for elements within `::`, `[?(...)]` and filters";
-            self.problem(expression.span, message, Some(help));
-        }
-        let is_undefined = self.builder.value_of(value).is_some_and(Value::is_undefined);
-        (!is_undefined).then_some(value)
+        let is_defined = |value: &ExprId| !self.builder.value_of(*value).is_some_and(Value::is_undefined);
+        values.into_iter().filter(is_defined).collect()
     }
 
     fn variable(&mut self, variable: &'t Variable) {
