@@ -15,7 +15,7 @@ use durward_index::{Index, IndexKind, Settings};
 use durward_ir::combine::{Algorithm, Effects, Flow};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters};
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Value};
 use smol_str::format_smolstr;
@@ -65,6 +65,7 @@ fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
         condition: None,
         duties: Vec::new(),
         transform: None,
+        gate: None,
         place: Place::default(),
     }))
 }
@@ -80,6 +81,7 @@ fn program(policies: usize) -> Program {
         algorithm: Algorithm::DenyOverrides,
         effects: Effects::DENY_OR_PERMIT,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     })

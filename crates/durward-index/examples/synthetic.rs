@@ -18,7 +18,7 @@ use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
 use durward_ir::program::{
     AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
-    Program, Rule, Set, SetKind,
+    Program, Rule, Set, SetKind, Voters,
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -80,6 +80,7 @@ fn rule(builder: &mut Builder, random: &mut Random) -> NodeId {
         condition,
         duties: Vec::new(),
         transform: None,
+        gate: None,
         place: Place::default(),
     }))
 }
@@ -92,6 +93,7 @@ fn otherwise_deny(builder: &mut Builder) -> NodeId {
         condition: None,
         duties: Vec::new(),
         transform: None,
+        gate: None,
         place: Place::default(),
     }))
 }
@@ -120,6 +122,7 @@ fn program(policies: usize) -> Program {
                 algorithm: Algorithm::FirstApplicable,
                 effects: Effects::DENY_OR_PERMIT,
                 children: rules,
+                voters: Voters::default(),
                 duties,
                 place: Place::default(),
             };
@@ -134,6 +137,7 @@ fn program(policies: usize) -> Program {
         algorithm: Algorithm::DenyOverrides,
         effects: Effects::DENY_OR_PERMIT,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     })

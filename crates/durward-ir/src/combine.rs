@@ -6,9 +6,11 @@
 //!
 //! SAPL's algorithms are folds, too, of other votes pairwise: see [`Voting`] and [`Tally`].
 
+mod ballots;
 mod plain;
 mod voting;
 
+pub use ballots::{Ballot, Standing};
 pub use plain::{PlainFold, PlainVerdicts};
 pub use voting::{ErrorHandling, Mode, Tally, Voting};
 
@@ -33,6 +35,9 @@ impl Effects {
     pub const DENY_OR_PERMIT: Effects = Effects(3);
     /// Only Suspend.
     pub const SUSPEND: Effects = Effects(4);
+
+    /// Any of the three.
+    pub const ALL: Effects = Effects(7);
 
     /// The set with just this effect.
     pub const fn only(effect: Effect) -> Effects {

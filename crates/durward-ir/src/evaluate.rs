@@ -7,6 +7,7 @@ mod expression;
 mod memory;
 mod structured;
 mod unknown;
+mod voting;
 
 pub use memory::Memory;
 pub(crate) use memory::Remembering;
@@ -15,12 +16,11 @@ pub(crate) use structured::Reckoner;
 use std::cell::{Cell, RefCell};
 
 use crate::combine::{
-    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, Mode, NamedDuty, Tally, Verdict, Vote,
-    Voting, append,
+    Algorithm, Assignment, Combiner, Duties, Duty, Effects, Flow, NamedDuty, Verdict, Vote, append,
 };
 use crate::fault::{Evaluated, Fault};
 use crate::program::{
-    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Program, Rule, Set,
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set,
     SetKind,
 };
 use crate::question::Question;
@@ -269,8 +269,7 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
     #[cold]
     fn failed_condition(&self, rule: &Rule, condition: ExprId, fault: Box<Fault>) -> Vote {
         let vote = Vote::undecided(Effects::only(rule.effect), fault);
-        // SAPL: what is known to fail whatever is asked is as good as decided, and votes with the constants.
-        Vote { is_undecided: !matches!(self.program.expr(condition), Expr::Failed(_)), ..vote }
+        Vote { is_undecided: self.is_undecided(rule, condition), ..vote }
     }
 
     /// Sections 7.12 and 7.13, tables 5 to 7.
@@ -321,31 +320,6 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             combiner.add(self.vote(child, known))
         });
         combiner.finish()
-    }
-
-    /// SAPL: children that cannot tell whether they apply vote after those that do apply, except where the first
-    /// vote counts. Which of their votes is met first matters where only a part of an error is passed up.
-    #[inline]
-    fn voting(&self, id: NodeId, set: &Set, voting: Voting) -> Vote {
-        let mut tally = Tally::new(voting);
-        let mut undecided = Vec::new();
-        self.shortlist.children(id, set, self.question, self.list(), |child, known| {
-            let vote = match self.program.node(child) {
-                Node::Rule(rule) if !T::IS_WATCHING => self.rule(child, rule, known),
-                Node::Rule(_) | Node::Set(_) => self.vote(child, known),
-            };
-            if vote.is_undecided && voting.mode != Mode::First {
-                undecided.push(vote);
-                return Flow::Continue;
-            }
-            tally.add(vote)
-        });
-        if !undecided.is_empty() {
-            add_until_final(&mut tally, undecided);
-        }
-        let mut vote = tally.finish();
-        vote.is_undecided = false;
-        vote
     }
 
     /// C.8: the first child that has something to say decides.
@@ -503,15 +477,6 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
         note_writing(value);
         self.step(0)?;
         Ok((!matches!(value, Value::Undefined)).then(|| value.clone()))
-    }
-}
-
-#[cold]
-fn add_until_final(tally: &mut Tally, votes: Vec<Vote>) {
-    for vote in votes {
-        if tally.add(vote) == Flow::Stop {
-            break;
-        }
     }
 }
 

@@ -155,7 +155,7 @@ impl Reader<'_> {
         })?;
         let digits = str::from_utf8(digits).unwrap_or_default();
         let number = Decimal::parse(digits).map_err(|reason| Failure { index, reason: reason.into() })?;
-        Ok(Value::Number(number))
+        Ok(Value::number(number))
     }
 
     fn array(&mut self, depth: usize) -> Result<Value, Failure> {

@@ -140,6 +140,9 @@ pub struct Rule {
     pub duties: Vec<DutyExpr>,
     /// What is to stand for the resource; undefined changes nothing.
     pub transform: Option<ExprId>,
+    /// SAPL: of conditions that ask attribute finders, those that must hold before any is asked. `None` where no condition
+    /// asks one.
+    pub gate: Option<ExprId>,
     /// Where it was written.
     pub place: Place,
 }
@@ -157,14 +160,28 @@ pub struct Set {
     pub target: Option<ExprId>,
     /// How its children's votes become one.
     pub algorithm: Algorithm,
-    /// The effects that any of its parts might have, for when it fails as a whole.
+    /// The effects that any of its parts might have, for when it fails as a whole; SAPL's default is such a part.
     pub effects: Effects,
     /// Its children, in document order.
     pub children: Vec<NodeId>,
+    /// What SAPL's algorithms know of the children.
+    pub voters: Voters,
     /// Its own obligations and advice.
     pub duties: Vec<DutyExpr>,
     /// Where it was written.
     pub place: Place,
+}
+
+/// What SAPL's algorithms know of the children of a set, for when one of them fails.
+#[derive(Clone, Debug, Default)]
+pub struct Voters {
+    /// How many of the first children say the same whatever is asked.
+    pub constants: u32,
+    /// Whether no child depends on what is asked, those included that were left out because they never apply.
+    pub are_all_constant: bool,
+    /// Where the first vote counts, for each child: the effects of those behind it and of the default. Of no other
+    /// algorithm.
+    pub behind: Box<[Effects]>,
 }
 
 /// What the policy language calls a [`Set`].
@@ -330,6 +347,14 @@ impl Program {
     #[expect(clippy::expect_used, reason = "node numbers are only made by the builder of this program")]
     pub fn node(&self, id: NodeId) -> &Node {
         self.nodes.get(id.0 as usize).expect("an element of this program")
+    }
+
+    /// The effects that an element has, or any of its parts.
+    pub fn effects(&self, id: NodeId) -> Effects {
+        match self.node(id) {
+            Node::Rule(rule) => Effects::only(rule.effect),
+            Node::Set(set) => set.effects,
+        }
     }
 
     /// The expression with this number.

@@ -89,9 +89,9 @@ impl Value {
         Value::Integer(integer.into())
     }
 
-    /// A decimal number.
+    /// A decimal number, as SAPL makes values of numbers: see [`Decimal::interned`].
     pub fn number(number: impl Into<Decimal>) -> Value {
-        Value::Number(number.into())
+        Value::Number(number.into().interned())
     }
 
     /// An array of these values.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use durward_lab::scenario::Scenario;
 use durward_pdp::index::Index;
 use durward_pdp::ir::combine::{Algorithm, Effects};
-use durward_pdp::ir::program::{Builder, Place, Program, Set, SetKind};
+use durward_pdp::ir::program::{Builder, Place, Program, Set, SetKind, Voters};
 use durward_pdp::sapl::{self, Configuration, Document};
 use durward_pdp::{IndexKind, IndexSettings};
 
@@ -66,6 +66,7 @@ fn build(documents: &[Document], configuration: &Configuration) -> Option<(Progr
         algorithm: Algorithm::Voting(configuration.voting),
         effects,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     });

@@ -35,6 +35,8 @@ pub struct Schema {
     root: keyword::NodeId,
     /// Where each `$dynamicAnchor` of each resource leads.
     dynamic_anchors: std::collections::HashMap<(keyword::ResourceId, smol_str::SmolStr), keyword::NodeId>,
+    /// A reference that leads nowhere, if there is one.
+    flaw: Option<Box<Fault>>,
 }
 
 /// One way in which a value does not comply with a schema.
@@ -58,6 +60,16 @@ impl Schema {
     /// The schema is no object, a reference leads nowhere, a keyword has a value that makes no sense, or the schema goes
     /// beyond [`SCHEMA_NODES_MAX`].
     pub fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
+        let mut compiled = compile::compile(schema, others)?;
+        compiled.flaw.take().map_or(Ok(compiled), Err)
+    }
+
+    /// The same, but a reference that leads nowhere is an error only for values that are held against it: what functions of
+    /// policies do.
+    ///
+    /// # Errors
+    /// As [`Schema::compile`], but for references.
+    pub(crate) fn compile_in_part(schema: &Value, others: &Value) -> Evaluated<Schema> {
         compile::compile(schema, others)
     }
 

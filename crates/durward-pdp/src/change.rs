@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 
 use durward_index::Index;
 use durward_ir::combine::{Algorithm, Effects};
-use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind};
+use durward_ir::program::{Builder, Node, NodeId, Place, Program, Set, SetKind, Voters};
 use durward_sapl::lower::lower_each;
 use durward_xacml::lower::lower_into;
 use durward_xacml::policy::PolicyError;
@@ -379,6 +379,7 @@ pub(crate) fn root(algorithm: Algorithm, children: Vec<NodeId>, effects: Effects
         algorithm,
         effects,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     }
@@ -458,7 +459,7 @@ fn lower(
             Some((source, node)) => became.with_node(source, Some(node)),
             None => became,
         },
-        Class::Sapl | Class::SaplConstant => match lowered.next() {
+        Class::Sapl | Class::SaplConstant | Class::SaplStreaming => match lowered.next() {
             Some((source, lowered)) => became.with_lowered(source, lowered),
             None => became,
         },

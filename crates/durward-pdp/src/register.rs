@@ -9,7 +9,7 @@ use durward_index::{Ground, Index};
 use durward_ir::combine::Effects;
 use durward_ir::program::{Builder, Effect, Node, NodeId, Program, SetKind};
 use durward_sapl::Configuration;
-use durward_sapl::lower::Lowered;
+use durward_sapl::lower::{Lowered, Stratum};
 use durward_xacml::lower::Ties;
 use durward_xacml::tree;
 use smol_str::SmolStr;
@@ -69,18 +69,19 @@ pub(crate) struct Became {
 pub(crate) enum Class {
     SaplConstant,
     Sapl,
+    SaplStreaming,
     Xacml,
 }
 
 impl Class {
-    const ALL: [Class; 3] = [Class::SaplConstant, Class::Sapl, Class::Xacml];
+    const ALL: [Class; 4] = [Class::SaplConstant, Class::Sapl, Class::SaplStreaming, Class::Xacml];
 }
 
 /// What all documents come to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     /// By class: how many have an element.
-    elements: [usize; 3],
+    elements: [usize; 4],
     /// How many have elements with an effect, in the order of [`EFFECTS`].
     effects: [usize; 3],
     policies: usize,
@@ -119,7 +120,7 @@ impl Counts {
         note(&mut self.rules, became.rules as usize);
         match became.class {
             Class::Xacml => note(&mut self.xacml, 1),
-            Class::Sapl | Class::SaplConstant => {
+            Class::Sapl | Class::SaplConstant | Class::SaplStreaming => {
                 note(&mut self.sapl, 1);
                 note(&mut self.sapl_bytes, entry.text.text.len());
             }
@@ -163,8 +164,11 @@ impl Became {
 
     /// The same of SAPL.
     pub(crate) fn with_lowered(self, source: u32, lowered: Option<Lowered>) -> Became {
-        let is_constant = lowered.is_some_and(|lowered| lowered.is_constant);
-        let class = if is_constant { Class::SaplConstant } else { self.class };
+        let class = match lowered.map(|lowered| lowered.stratum) {
+            Some(Stratum::Constant) => Class::SaplConstant,
+            Some(Stratum::Streaming) => Class::SaplStreaming,
+            Some(Stratum::Pure) | None => self.class,
+        };
         Became { class, ..self.with_node(source, lowered.map(|lowered| lowered.node)) }
     }
 
@@ -172,7 +176,7 @@ impl Became {
     fn key(&self) -> SmolStr {
         match self.class {
             Class::Xacml => smol_str::format_smolstr!("x{}", self.identity),
-            Class::Sapl | Class::SaplConstant => smol_str::format_smolstr!("s{}", self.identity),
+            Class::Sapl | Class::SaplConstant | Class::SaplStreaming => smol_str::format_smolstr!("s{}", self.identity),
         }
     }
 

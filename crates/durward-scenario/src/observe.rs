@@ -7,7 +7,7 @@ use std::sync::Arc;
 use durward_pdp::Value;
 use durward_pdp::ir::combine::{Algorithm, Effects, Mode, Verdict, Vote, Voting};
 use durward_pdp::ir::evaluate::{Evaluator, Everything, ListPolicies, Trace, Unwatched};
-use durward_pdp::ir::program::{Builder, Expr, ExprId, Node, NodeId, Place, Program, Set, SetKind};
+use durward_pdp::ir::program::{Builder, Expr, ExprId, Node, NodeId, Place, Program, Set, SetKind, Voters};
 use durward_pdp::ir::question::{Encoding, NoContent, Question};
 use durward_pdp::sapl::lower::{Outline, lower_for_tests};
 use durward_pdp::sapl::{Configuration, Decision, Document};
@@ -126,6 +126,7 @@ impl Stage {
             algorithm: Algorithm::Voting(setting.configuration.voting),
             effects: effects.fold(Effects::NONE, Effects::union),
             children,
+            voters: Voters::default(),
             duties: Vec::new(),
             place: Place { source: u32::MAX, ..Place::default() },
         };

@@ -114,6 +114,7 @@ fn rule(builder: &mut Builder, target: Option<ExprId>) -> NodeId {
         condition: None,
         duties: Vec::new(),
         transform: None,
+        gate: None,
         place: Place::default(),
     }))
 }
@@ -126,7 +127,7 @@ fn finish(builder: Builder, children: Vec<NodeId>) -> Program {
     builder.finish(plain_set(SetKind::Root, Algorithm::DenyOverrides, None, children))
 }
 
-fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
+fn plain_set(kind: SetKind, Voters, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
     Set {
         id: "set".into(),
         version: "1.0".into(),
@@ -135,6 +136,7 @@ fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, childr
         algorithm,
         effects: Effects::DENY_OR_PERMIT,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     }

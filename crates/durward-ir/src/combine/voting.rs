@@ -121,27 +121,67 @@ impl Tally {
         self.flow()
     }
 
-    /// Whether what follows can still change something.
+    /// Whether what follows can still change the verdict.
     #[inline]
     fn flow(&self) -> Flow {
-        let errors = match self.vote.verdict {
-            Verdict::Indeterminate(effects) => Some(effects),
-            Verdict::Permit | Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable => None,
-        };
-        let is_final = match (self.voting.mode, errors) {
-            (Mode::First, _) => true,
-            (_, None) => false,
-            (Mode::Priority(strong), Some(errors)) => errors.contains(strong),
-            (Mode::Unanimous, Some(errors)) => errors.are_several(),
-            (Mode::UnanimousStrict | Mode::Unique, Some(_)) => true,
-        };
+        let has_voted = self.vote.verdict != Verdict::NotApplicable;
+        let is_final = self.is_final() || self.voting.mode == Mode::First && has_voted;
         if is_final { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// Whether a vote failed, or votes contradict each other.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.vote.verdict, Verdict::Indeterminate(_))
+    }
+
+    /// Whether nothing that follows can help against an error.
+    pub(crate) fn is_final(&self) -> bool {
+        let Some(errors) = error(self.vote.verdict) else { return false };
+        match self.voting.mode {
+            Mode::Priority(strong) => errors.contains(strong),
+            Mode::Unanimous => errors.are_several(),
+            Mode::First | Mode::UnanimousStrict | Mode::Unique => true,
+        }
+    }
+
+    /// A child that applies has nothing to say; it could have had these effects. With priority that takes back an error
+    /// which could not have had the strong effect.
+    pub(crate) fn abstain(&mut self, effects: Effects) {
+        if !matches!(self.voting.mode, Mode::Priority(_)) {
+            return;
+        }
+        if self.is_final() {
+            self.widen([effects].into_iter());
+        } else if self.has_failed() {
+            self.vote = Vote::not_applicable();
+        }
+    }
+
+    /// An error might have had these effects, too.
+    pub(crate) fn widen(&mut self, effects: impl Iterator<Item = Effects>) {
+        if let Verdict::Indeterminate(errors) = &mut self.vote.verdict {
+            *errors = effects.fold(*errors, Effects::union);
+        }
     }
 
     /// What all votes came to, with the default and the handling of errors applied.
     #[inline]
     pub fn finish(self) -> Vote {
-        match (self.vote.verdict, self.voting.default, self.voting.errors) {
+        self.voting.finished(self.vote)
+    }
+}
+
+impl Voting {
+    /// Whether an error is handed up.
+    pub(crate) fn propagates(self) -> bool {
+        self.errors == ErrorHandling::Propagate
+    }
+
+    /// What a set of this algorithm says where its votes came to this one.
+    #[inline]
+    pub(crate) fn finished(self, vote: Vote) -> Vote {
+        match (vote.verdict, self.default, self.errors) {
             (Verdict::NotApplicable, Some(default), _) => Vote::plain(default.into()),
             // The default does not count after an error: the documentation says otherwise, the engine does this.
             (Verdict::Indeterminate(_), _, ErrorHandling::Abstain) => Vote::not_applicable(),
@@ -153,7 +193,7 @@ impl Tally {
                 | Verdict::Suspend,
                 _,
                 _,
-            ) => self.vote,
+            ) => vote,
         }
     }
 }

@@ -91,6 +91,24 @@ impl Decimal {
         text::to_plain(self)
     }
 
+    /// The number as SAPL makes values of numbers: what equals 0, 1 or 10 is written so, however it was written (`1.0` is
+    /// `1`, `1e1` is `10`), and all others keep their digits. Results of operators are not values made so.
+    #[must_use]
+    #[inline]
+    pub fn interned(self) -> Decimal {
+        match self.0 {
+            Repr::Small { scale: 0, .. } => self,
+            Repr::Small { .. } | Repr::Big(_) => self.interned_with_scale(),
+        }
+    }
+
+    fn interned_with_scale(self) -> Decimal {
+        match self.to_i64() {
+            Some(common @ (0 | 1 | 10)) => Decimal::small(common, 0),
+            Some(_) | None => self,
+        }
+    }
+
     /// The value when it is a whole number of 64 bits, however it is written: `2.0` is 2.
     #[inline]
     pub fn to_i64(&self) -> Option<i64> {

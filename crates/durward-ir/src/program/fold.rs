@@ -173,6 +173,10 @@ impl Builder {
         }
         facts.depth += 1;
         facts.size = facts.size.saturating_add(1);
+        if let Structured::Edit { base, .. } = &structured {
+            // As in the engine: a filter with paths that is not computed ahead counts as depending on what is asked.
+            facts.depends |= self.facts(*base).is_relative;
+        }
         if matches!(structured, Structured::Here | Structured::Location) {
             facts.is_relative = true;
         } else if matches!(structured, Structured::Finder(_)) {

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::Schema;
 use super::keyword::{If, Keyword, Node, NodeId, OfArray, OfObject, ResourceId, Rest, Types};
 use super::reference::{push, split};
-use super::scan::{Catalog, Dialect, Place};
+use super::scan::{Catalog, Dialect, Place, RECURSIVE_ANCHOR};
 
 mod array;
 mod object;
@@ -28,6 +28,7 @@ pub(super) fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
         nodes: Vec::new(),
         known: HashMap::new(),
         waiting: Vec::new(),
+        flaw: None,
     };
     let place = compiler.catalog.add_document(schema)?;
     let root = compiler.node(place)?;
@@ -40,6 +41,8 @@ struct Compiler {
     nodes: Vec<Option<Node>>,
     known: HashMap<(ResourceId, String), NodeId>,
     waiting: Vec<(NodeId, Place)>,
+    /// The first reference that leads nowhere.
+    flaw: Option<Box<Fault>>,
 }
 
 impl Compiler {
@@ -58,9 +61,15 @@ impl Compiler {
             }
             if self.waiting.is_empty() {
                 let nodes = self.nodes.into_iter().flatten().collect();
-                return Ok(Schema { nodes, root, dynamic_anchors });
+                return Ok(Schema { nodes, root, dynamic_anchors, flaw: self.flaw });
             }
         }
+    }
+
+    /// A reference that leads nowhere does no harm as long as no value is held against it, as in the Java engine.
+    fn unresolved(&mut self, fault: Box<Fault>) -> Keyword {
+        self.flaw.get_or_insert_with(|| fault.clone());
+        Keyword::Unresolved(fault)
     }
 
     /// The node of a schema, to be compiled later when it is new.
@@ -90,6 +99,9 @@ impl Compiler {
 
     fn compiled(&mut self, place: &Place) -> Evaluated<Node> {
         let mut keywords = Vec::new();
+        if matches!(place.value, Value::Boolean(_)) && self.dialect(place) == Dialect::Draft4 {
+            return Err(Fault::processing("Draft 4 has no schemas `true` and `false`"));
+        }
         if let Value::Object(object) = &place.value {
             let is_old = self.dialect(place) < Dialect::Draft201909;
             if let Some(reference) = object.get("$ref").filter(|_| is_old) {
@@ -138,7 +150,8 @@ impl Compiler {
         if let Some(keyword) = scalar::of_text(name, value)? {
             return Ok(Some(Keyword::OfText(keyword)));
         }
-        Ok(scalar::of_number(name, value)?.map(Keyword::OfNumber))
+        let is_old = self.dialect(place) == Dialect::Draft4;
+        Ok(scalar::of_number(object, name, value, is_old)?.map(Keyword::OfNumber))
     }
 
     /// Keywords about values of any type.
@@ -154,13 +167,11 @@ impl Compiler {
             "$ref" => self.reference(place, value)?,
             "$dynamicRef" if dialect == Dialect::Draft202012 => self.dynamic_reference(place, value)?,
             "$recursiveRef" if dialect == Dialect::Draft201909 => {
-                return Err(Fault::processing(
-                    "`$recursiveRef` is not supported: use `$dynamicRef` of 2020-12",
-                ));
+                self.recursive_reference(place, value)?
             }
             "type" => Keyword::Type(Types::new(value)),
             "enum" => Keyword::Enum(values(value).iter().cloned().collect()),
-            "const" => Keyword::Const(value.clone()),
+            "const" if dialect > Dialect::Draft4 => Keyword::Const(value.clone()),
             "allOf" => Keyword::AllOf(self.list(place, name, value)?),
             "anyOf" => Keyword::AnyOf(self.list(place, name, value)?),
             "oneOf" => Keyword::OneOf(self.list(place, name, value)?),
@@ -175,16 +186,32 @@ impl Compiler {
 
     fn reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
         let Value::Text(reference) = value else { return Err(nonsense("$ref", "a text")) };
-        let target = self.catalog.find(place.resource, reference)?;
-        self.node(target).map(Keyword::Ref)
+        match self.catalog.find(place.resource, reference) {
+            Ok(target) => self.node(target).map(Keyword::Ref),
+            Err(fault) => Ok(self.unresolved(fault)),
+        }
     }
 
     fn dynamic_reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
         let Value::Text(reference) = value else { return Err(nonsense("$dynamicRef", "a text")) };
-        let target = self.catalog.find(place.resource, reference)?;
+        let target = match self.catalog.find(place.resource, reference) {
+            Ok(target) => target,
+            Err(fault) => return Ok(self.unresolved(fault)),
+        };
         let name = split(reference).1.unwrap_or_default();
         let anchor = self.catalog.has_dynamic_anchor(target.resource, name).then(|| name.into());
-        Ok(Keyword::DynamicRef { initial: self.node(target)?, anchor })
+        Ok(Keyword::DynamicRef { name: "$dynamicRef", initial: self.node(target)?, anchor })
+    }
+
+    /// `$recursiveRef` of 2019-09, which can only mean the resource as a whole, or the outermost that extends it.
+    fn recursive_reference(&mut self, place: &Place, value: &Value) -> Evaluated<Keyword> {
+        if value.as_text() != Some("#") {
+            return Err(nonsense("$recursiveRef", "`#`"));
+        }
+        let target = self.catalog.find(place.resource, "#")?;
+        let is_anchor = self.catalog.has_dynamic_anchor(target.resource, RECURSIVE_ANCHOR);
+        let anchor = is_anchor.then(|| SmolStr::new_static(RECURSIVE_ANCHOR));
+        Ok(Keyword::DynamicRef { name: "$recursiveRef", initial: self.node(target)?, anchor })
     }
 
     fn list(&mut self, place: &Place, name: &str, value: &Value) -> Evaluated<Box<[NodeId]>> {
@@ -214,7 +241,9 @@ impl Compiler {
 
     /// A schema for all that is left; `false` is told apart because its violations have words of their own.
     fn rest(&mut self, place: &Place, name: &str, value: &Value) -> Evaluated<Rest> {
-        if matches!(value, Value::Boolean(false)) {
+        // A boolean schema that Draft 4 does not have; `additionalItems` may be a boolean there, too.
+        let is_unknown = name == "items" && self.dialect(place) == Dialect::Draft4;
+        if matches!(value, Value::Boolean(false)) && !is_unknown {
             return Ok(Rest::Refused);
         }
         if !matches!(value, Value::Boolean(true) | Value::Object(_)) {

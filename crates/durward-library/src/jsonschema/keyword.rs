@@ -2,6 +2,7 @@
 //! evaluation.
 
 use durward_ir::datatype::Decimal;
+use durward_ir::fault::Fault;
 use durward_ir::value::Value;
 use smol_str::SmolStr;
 
@@ -39,6 +40,8 @@ pub(super) enum Rest {
 pub(super) enum Keyword {
     /// The schema `false`.
     False,
+    /// A reference that leads nowhere: an error for every value that is held against it.
+    Unresolved(Box<Fault>),
     Type(Types),
     Enum(Box<[Value]>),
     Const(Value),
@@ -51,7 +54,9 @@ pub(super) enum Keyword {
     },
     If(Box<If>),
     Ref(NodeId),
+    /// `$dynamicRef`, or `$recursiveRef` of 2019-09.
     DynamicRef {
+        name: &'static str,
         /// Where the reference leads as written.
         initial: NodeId,
         /// The `$dynamicAnchor` that the outermost resource in scope may give another meaning.
@@ -76,6 +81,10 @@ pub(super) enum OfNumber {
     Maximum(Decimal),
     ExclusiveMinimum(Decimal),
     ExclusiveMaximum(Decimal),
+    /// `minimum` beside `exclusiveMinimum: true`, of Draft 4.
+    MinimumExcluded(Decimal),
+    /// `maximum` beside `exclusiveMaximum: true`.
+    MaximumExcluded(Decimal),
     MultipleOf(Decimal),
 }
 
@@ -130,6 +139,7 @@ impl Keyword {
     pub(super) const fn name(&self) -> &'static str {
         match self {
             Keyword::False => "false",
+            Keyword::Unresolved(_) => "$ref",
             Keyword::Type(_) => "type",
             Keyword::Enum(_) => "enum",
             Keyword::Const(_) => "const",
@@ -139,7 +149,7 @@ impl Keyword {
             Keyword::Not { .. } => "not",
             Keyword::If(_) => "if",
             Keyword::Ref(_) => "$ref",
-            Keyword::DynamicRef { .. } => "$dynamicRef",
+            Keyword::DynamicRef { name, .. } => name,
             Keyword::ImpossibleContains { name, .. } => name,
             Keyword::OfNumber(keyword) => keyword.name(),
             Keyword::OfText(keyword) => keyword.name(),
@@ -166,6 +176,7 @@ impl Keyword {
             | Keyword::Not { .. }
             | Keyword::If(_)
             | Keyword::Ref(_)
+            | Keyword::Unresolved(_)
             | Keyword::DynamicRef { .. }
             | Keyword::ImpossibleContains { .. }
             | Keyword::OfNumber(_)
@@ -179,8 +190,8 @@ impl Keyword {
 impl OfNumber {
     const fn name(&self) -> &'static str {
         match self {
-            OfNumber::Minimum(_) => "minimum",
-            OfNumber::Maximum(_) => "maximum",
+            OfNumber::Minimum(_) | OfNumber::MinimumExcluded(_) => "minimum",
+            OfNumber::Maximum(_) | OfNumber::MaximumExcluded(_) => "maximum",
             OfNumber::ExclusiveMinimum(_) => "exclusiveMinimum",
             OfNumber::ExclusiveMaximum(_) => "exclusiveMaximum",
             OfNumber::MultipleOf(_) => "multipleOf",

@@ -51,7 +51,9 @@ pub(crate) fn length(number: usize) -> String {
 
 /// The values of `enum`: as JSON, in brackets.
 pub(super) fn enumeration(values: &[Value]) -> String {
-    let texts: Vec<String> = values.iter().map(Value::to_json).collect();
+    // As Jackson has it, `null` itself has an empty text.
+    let text = |value: &Value| if matches!(value, Value::Null) { String::new() } else { value.to_json() };
+    let texts: Vec<String> = values.iter().map(text).collect();
     format!("[{}]", texts.join(", "))
 }
 

@@ -21,7 +21,7 @@ struct Recent {
     compiled: Rc<Schema>,
 }
 
-/// As [`Schema::compile`], but only once for the very same object; equal ones elsewhere are others.
+/// As [`Schema::compile_in_part`], but only once for the very same object; equal ones elsewhere are others.
 pub(super) fn compiled(schema: &Value, others: &Value) -> Evaluated<Rc<Schema>> {
     thread_local! {
         // The latest comes last.
@@ -38,7 +38,7 @@ pub(super) fn compiled(schema: &Value, others: &Value) -> Evaluated<Rc<Schema>> 
                 return Ok(Rc::clone(&known.compiled));
             }
         }
-        let compiled = Rc::new(Schema::compile(schema, others)?);
+        let compiled = Rc::new(Schema::compile_in_part(schema, others)?);
         if compiled.nodes.len() <= KEPT_NODES_MAX {
             if recent.len() >= KEPT_MAX {
                 recent.remove(0);

@@ -15,13 +15,26 @@ const INLINE: &str = "mem://inline";
 /// The draft a resource is written in: `$schema`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Dialect {
+    Draft4,
     Draft6,
     Draft7,
     Draft201909,
     Draft202012,
 }
 
-const DIALECTS: [(&str, Dialect); 4] = [
+/// Says of a resource of 2019-09 that it is meant by the `$recursiveRef` of those that extend it. Dynamic anchors of 2020-12
+/// cannot have this name.
+pub(super) const RECURSIVE_ANCHOR: &str = "$recursiveAnchor";
+
+impl Dialect {
+    /// The keyword that names a schema.
+    fn identifier(self) -> &'static str {
+        if self == Dialect::Draft4 { "id" } else { "$id" }
+    }
+}
+
+const DIALECTS: [(&str, Dialect); 5] = [
+    ("json-schema.org/draft-04/schema", Dialect::Draft4),
     ("json-schema.org/draft-06/schema", Dialect::Draft6),
     ("json-schema.org/draft-07/schema", Dialect::Draft7),
     ("json-schema.org/draft/2019-09/schema", Dialect::Draft201909),
@@ -130,7 +143,7 @@ impl Catalog {
         let dialect = self.dialect(place.resource);
         if dialect < Dialect::Draft201909 {
             // Before 2019-09 an anchor was written `"$id": "#name"`.
-            if let Some(Value::Text(id)) = object.get("$id")
+            if let Some(Value::Text(id)) = object.get(dialect.identifier())
                 && let Some(name) = id.strip_prefix('#')
             {
                 self.anchors.entry((place.resource, name.into())).or_insert_with(|| place.clone());
@@ -139,6 +152,13 @@ impl Catalog {
         }
         if let Some(Value::Text(name)) = object.get("$anchor") {
             self.anchors.entry((place.resource, name.clone())).or_insert_with(|| place.clone());
+        }
+        if dialect == Dialect::Draft201909
+            && place.pointer.is_empty()
+            && matches!(object.get(RECURSIVE_ANCHOR), Some(Value::Boolean(true)))
+        {
+            let key = (place.resource, SmolStr::new_static(RECURSIVE_ANCHOR));
+            self.dynamic_anchors.entry(key).or_insert_with(|| place.clone());
         }
         if let Some(Value::Text(name)) = object.get("$dynamicAnchor")
             && dialect == Dialect::Draft202012
@@ -216,7 +236,7 @@ impl Catalog {
 /// The `$id` that makes a schema a resource.
 fn identifier(value: &Value, dialect: Dialect) -> Option<&str> {
     let Value::Object(object) = value else { return None };
-    let Some(Value::Text(id)) = object.get("$id") else { return None };
+    let Some(Value::Text(id)) = object.get(dialect.identifier()) else { return None };
     // Before 2019-09 nothing beside a `$ref` counts.
     let is_hidden = dialect < Dialect::Draft201909 && object.contains_key("$ref");
     (!is_hidden && !split(id).0.is_empty()).then_some(id.as_str())

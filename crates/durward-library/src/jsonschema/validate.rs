@@ -23,7 +23,8 @@ pub const VALIDATION_DEPTH_MAX: usize = 1_000;
 pub const VIOLATIONS_MAX: usize = 10_000;
 
 pub(super) fn is_compliant(schema: &Schema, value: &Value) -> Evaluated<bool> {
-    let mut run = Run::new(schema, value, false)?;
+    // Where a reference leads nowhere it matters which parts are looked at: as many as for a report.
+    let mut run = Run::new(schema, value, schema.flaw.is_some())?;
     run.apply(schema.root, value, None)
 }
 
@@ -201,11 +202,12 @@ impl<'a> Run<'a> {
     ) -> Evaluated<bool> {
         match keyword {
             Keyword::False => self.refused(),
+            Keyword::Unresolved(fault) => Err(fault.clone()),
             Keyword::Type(types) => self.type_is(types, value),
             Keyword::Enum(values) => self.one_of_values(values, value),
             Keyword::Const(constant) => self.constant(constant, value),
             Keyword::Ref(target) => self.apply(*target, value, seen),
-            Keyword::DynamicRef { initial, anchor } => {
+            Keyword::DynamicRef { initial, anchor, .. } => {
                 let target = self.dynamic_target(*initial, anchor.as_ref())?;
                 self.apply(target, value, seen)
             }

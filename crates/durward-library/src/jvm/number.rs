@@ -12,10 +12,7 @@ pub(crate) fn whole(number: impl Into<i64>) -> Value {
 
 /// A number as SAPL makes values of decimals: 0, 1 and 10 lose their scale (`1.00` becomes `1`), all others keep it.
 pub(crate) fn number(decimal: Decimal) -> Value {
-    match decimal.to_i64() {
-        Some(plain @ (0 | 1 | 10)) => whole(plain),
-        Some(_) | None => Value::Number(decimal),
-    }
+    Value::number(decimal)
 }
 
 /// A number from a double, as SAPL makes values of them: 0, 1 and 10 are whole, all others are written as

@@ -100,7 +100,11 @@ impl<'t> Lowering<'t, '_, '_> {
         self.function(&call.name, arguments)
     }
 
+    /// With paths; `@` alone is the whole base, so that `@` and `#` in the arguments are what they are outside.
     fn edited(&mut self, base: ExprId, statement: &'t FilterStatement) -> ExprId {
+        if statement.target.is_empty() {
+            return self.filtered(base, &statement.call);
+        }
         let mut path = Vec::with_capacity(statement.target.len());
         for step in &statement.target {
             match self.step(step) {

@@ -5,7 +5,7 @@
 use durward_ir::program::{Dead, ExprId, Junction};
 use durward_ir::value::Value;
 
-use super::{Condition, Lowering, Votes};
+use super::{Before, Condition, Lowering};
 use crate::syntax::Span;
 use crate::syntax::tree::{Policy, Text};
 
@@ -28,8 +28,8 @@ impl Lowering<'_, '_, '_> {
 
     /// Whether a policy is asked at all. Where the first vote counts, none is after one that always votes; it is left out,
     /// unless somebody wants to know what became of it.
-    pub(super) fn is_asked(&mut self, policy: &Policy, votes: &Votes) -> bool {
-        let Some((decided, line)) = &votes.decided else { return true };
+    pub(super) fn is_asked(&mut self, policy: &Policy, before: &Before) -> bool {
+        let Some((decided, line)) = &before.decided else { return true };
         let message = format!(
             "policy `{}` is never asked: `{decided}` (line {line}) before it always has a vote, and the first counts",
             policy.name.text

@@ -73,7 +73,7 @@ impl<'t> Lowering<'t, '_, '_> {
 
     fn number(&mut self, digits: &str) -> ExprId {
         match Decimal::parse(digits) {
-            Ok(number) => self.builder.constant(Value::Number(number)),
+            Ok(number) => self.builder.constant(Value::number(number)),
             Err(reason) => self.fails(format!("`{digits}` is no number: {reason}")),
         }
     }

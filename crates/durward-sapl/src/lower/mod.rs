@@ -15,12 +15,13 @@ mod outline;
 mod pattern;
 mod schema;
 mod step;
+mod votes;
 
 use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Junction, Node, NodeId, Place, Rule, Set, SetKind,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Facts, Junction, Node, NodeId, Place, Rule, Set, SetKind,
     Written, WrittenCondition,
 };
 use durward_ir::value::Value;
@@ -35,6 +36,8 @@ pub use call::no_function;
 use memory::{Memory, Variables};
 pub use outline::Outline;
 use outline::Rehearsal;
+use votes::{Before, Members};
+pub use votes::{Lowered, Stratum, in_order};
 
 /// How deep expressions may nest once variables are put in their places: the recursion of the evaluator, on a thread
 /// with 2 MiB of stack.
@@ -57,15 +60,6 @@ pub fn lower(
     Ok(in_order(&lower_each(documents, configuration, builder)?).collect())
 }
 
-/// What a document became.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lowered {
-    /// Its element.
-    pub node: NodeId,
-    /// Whether it says the same whatever is asked, and so votes before those that do not.
-    pub is_constant: bool,
-}
-
 /// The same, document by document; `None` for one that can never apply. That no other document has the same name is only
 /// known among these.
 ///
@@ -77,15 +71,6 @@ pub fn lower_each(
     builder: &mut Builder,
 ) -> Result<Vec<Option<Lowered>>, Vec<Problem>> {
     lower_all(documents, configuration, builder, None)
-}
-
-/// The elements in the order in which they vote.
-pub fn in_order(lowered: &[Option<Lowered>]) -> impl Iterator<Item = NodeId> {
-    let of = |is_constant| {
-        let all = lowered.iter().flatten().filter(move |lowered| lowered.is_constant == is_constant);
-        all.map(|lowered| lowered.node)
-    };
-    of(true).chain(of(false))
 }
 
 /// The same for a test of policies: functions with these full names are not called, but whoever asks the question is
@@ -128,9 +113,7 @@ fn lower_all(
             problems: &mut problems,
             variables: Variables::default(),
         };
-        let mut votes = Votes::default();
-        lowering.document(&mut names, &mut votes);
-        lowered.push(votes.only());
+        lowered.push(lowering.document(&mut names));
     }
     if problems.is_empty() { Ok(lowered) } else { Err(problems) }
 }
@@ -138,37 +121,17 @@ fn lower_all(
 /// The documents by the names of their policies and sets.
 type Names<'t> = HashMap<&'t str, &'t Document, RandomState>;
 
-/// Elements that were lowered, in the order in which they vote.
-#[derive(Debug, Default)]
-struct Votes {
-    constant: Vec<NodeId>,
-    other: Vec<NodeId>,
-    effects: Vec<Effects>,
-    /// Whether the first vote counts.
-    is_first: bool,
-    /// Whether one was left out that depends on what is asked.
-    has_left_out: bool,
-    /// The name and the line of a policy that always votes, after which none is asked where the first vote counts.
-    decided: Option<(SmolStr, u32)>,
-}
-
-impl Votes {
-    /// That of a document, which is one at most.
-    fn only(&self) -> Option<Lowered> {
-        let lowered = |nodes: &[NodeId], is_constant| Some(Lowered { node: *nodes.first()?, is_constant });
-        lowered(&self.constant, true).or_else(|| lowered(&self.other, false))
-    }
-
-    fn in_order(mut self) -> Vec<NodeId> {
-        self.constant.append(&mut self.other);
-        self.constant
-    }
-}
-
 /// What must hold, and where it is written.
 struct Condition {
     id: ExprId,
     span: Span,
+}
+
+/// The conditions of a policy together.
+struct Body {
+    body: Junction,
+    /// Of those that ask attribute finders: what must hold before any is asked.
+    gate: Option<ExprId>,
 }
 
 /// The state of lowering one document.
@@ -188,28 +151,32 @@ struct Lowering<'t, 'b, 'r> {
 }
 
 impl<'t> Lowering<'t, '_, '_> {
-    fn document(&mut self, names: &mut Names<'t>, votes: &mut Votes) {
+    fn document(&mut self, names: &mut Names<'t>) -> Option<Lowered> {
         let schemas = schema::conditions(self, &self.document.tree.schemas);
         let (name, span) = match &self.document.tree.root {
             Some(Root::Policy(policy)) => (&policy.name.text, policy.name.span),
             Some(Root::Set(set)) => (&set.name.text, set.name.span),
-            None => return,
+            None => return None,
         };
         if let Some(first) = names.insert(name.as_str(), self.document) {
             let message = format!("another document has the name `{name}` already: {}", first.source);
             self.problem(span, message, Some("give each policy and set a name of its own"));
         }
-        let written = match &self.document.tree.root {
-            Some(Root::Policy(policy)) => self.policy(policy, schemas, votes),
-            Some(Root::Set(set)) => self.set(set, schemas, votes),
-            None => None,
+        let (lowered, written) = match &self.document.tree.root {
+            Some(Root::Policy(policy)) => {
+                let (policy, written) = self.policy(policy, schemas, &mut Before::default());
+                (policy.lowered, written)
+            }
+            Some(Root::Set(set)) => self.set(set, schemas),
+            None => (None, None),
         };
         if let Some(written) = written {
             self.builder.write(written);
         }
+        lowered
     }
 
-    fn set(&mut self, set: &'t PolicySet, schemas: Vec<Condition>, votes: &mut Votes) -> Option<Written> {
+    fn set(&mut self, set: &'t PolicySet, schemas: Vec<Condition>) -> (Option<Lowered>, Option<Written>) {
         for variable in &set.variables {
             self.variable(variable);
         }
@@ -222,53 +189,53 @@ impl<'t> Lowering<'t, '_, '_> {
             self.note_false("set", &set.name, &conditions);
         }
         let mut written = self.written(&set.name, set.span, None, conditions);
-        let mut names = HashSet::new();
-        let mut inner = Votes::default();
-        for policy in &set.policies {
-            if !names.insert(policy.name.text.as_str()) {
-                let message = format!("the set has a policy `{}` already", policy.name.text);
-                self.problem(policy.name.span, message, Some("give each policy of a set a name of its own"));
-            }
-            self.variables.clone_from(&shared);
-            // Where the first vote counts, constants do not go first.
-            let is_first = set.algorithm.mode == tree::Mode::First;
-            let mut one = Votes { is_first, decided: inner.decided.take(), ..Votes::default() };
-            let policy = self.policy(policy, Vec::new(), &mut one);
-            inner.decided = one.decided.take();
-            if let Some(set) = &mut written {
-                set.policies.extend(policy);
-            }
-            inner.effects.append(&mut one.effects);
-            inner.has_left_out |= one.has_left_out;
-            if is_first {
-                inner.other.extend(one.in_order());
-            } else {
-                inner.constant.append(&mut one.constant);
-                inner.other.append(&mut one.other);
-            }
-        }
+        let members = self.members(set, &shared, &mut written);
         self.variables = shared;
-        let effects = inner.effects.iter().copied().fold(Effects::NONE, Effects::union);
-        votes.effects.push(effects);
-        let Some(target) = target else { return written };
-        let is_constant = target.is_none() && inner.other.is_empty() && !inner.has_left_out;
+        let Some(target) = target else { return (None, written) };
+        let voting = voting(set.algorithm, combine::ErrorHandling::Abstain);
+        let is_first = voting.mode == combine::Mode::First;
+        let stratum =
+            if target.is_none() { members.stratum(is_first) } else { members.unfolded_stratum() };
         let node = self.builder.set(Set {
             id: set.name.text.clone(),
             version: SmolStr::default(),
             kind: SetKind::PolicySet,
             target,
-            algorithm: Algorithm::Voting(voting(set.algorithm, combine::ErrorHandling::Abstain)),
-            effects,
-            children: inner.in_order(),
+            algorithm: Algorithm::Voting(voting),
+            effects: members.effects(voting),
+            children: members.children(is_first),
+            voters: members.voters(voting, is_first),
             duties: Vec::new(),
             place: self.place(set.span),
         });
-        if is_constant {
-            votes.constant.push(node)
-        } else {
-            votes.other.push(node)
+        let written = written.map(|written| Written { node: Some(node), ..written });
+        (Some(Lowered { node, stratum }), written)
+    }
+
+    /// The policies of a set, each with the variables of the set only.
+    fn members(
+        &mut self,
+        set: &'t PolicySet,
+        shared: &Variables<'t>,
+        written: &mut Option<Written>,
+    ) -> Members {
+        let mut names = HashSet::new();
+        let mut members = Members::default();
+        let mut before =
+            Before { is_first: set.algorithm.mode == tree::Mode::First, ..Before::default() };
+        for policy in &set.policies {
+            if !names.insert(policy.name.text.as_str()) {
+                let message = format!("the set has a policy `{}` already", policy.name.text);
+                self.problem(policy.name.span, message, Some("give each policy of a set a name of its own"));
+            }
+            self.variables.clone_from(shared);
+            let (member, its_written) = self.policy(policy, Vec::new(), &mut before);
+            members.push(member);
+            if let Some(set) = written {
+                set.policies.extend(its_written);
+            }
         }
-        written.map(|written| Written { node: Some(node), ..written })
+        members
     }
 
     /// What must hold for the set to apply.
@@ -321,8 +288,8 @@ impl<'t> Lowering<'t, '_, '_> {
         &mut self,
         policy: &'t Policy,
         mut conditions: Vec<Condition>,
-        votes: &mut Votes,
-    ) -> Option<Written> {
+        before: &mut Before,
+    ) -> (votes::Policy, Option<Written>) {
         let outline = self.outline(policy.span, conditions.iter().map(|schema| schema.id).collect());
         for statement in &policy.body {
             match statement {
@@ -339,25 +306,26 @@ impl<'t> Lowering<'t, '_, '_> {
         let effect = effect(policy.effect);
         let mut duties = self.duties(policy, effect, DutyKind::Obligation, &policy.obligations);
         duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
-        let transform = policy.transform.as_ref().and_then(|transform| self.outcome("transform", transform));
-        votes.effects.push(Effects::only(effect));
-        let body = conditions.iter().map(|condition| condition.id).collect();
-        let body = self.builder.gather(body, false);
+        let transform = policy.transform.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let transform = self.outcomes("transform", transform).first().copied();
+        let Body { body, gate } = self.body(&conditions, before.is_first);
         let is_false = self.is_false(&body);
         if is_false {
             self.note_false("policy", &policy.name, &conditions);
         }
         let written = self.written(&policy.name, policy.span, Some(effect), conditions);
-        votes.has_left_out |= is_false && self.junction_depends(&body);
-        if is_false || !self.is_asked(policy, votes) {
-            return written;
+        let mut lowered = votes::Policy {
+            lowered: None,
+            effects: Effects::only(effect),
+            is_left_out_unfolded: is_false && self.junction_facts(&body).depends,
+        };
+        if is_false || !self.is_asked(policy, before) {
+            return (lowered, written);
         }
-        if votes.is_first && matches!(body, Junction::Known(id) if self.is_always(id, true)) {
-            votes.decided.get_or_insert((policy.name.text.clone(), self.place(policy.span).line));
+        if before.is_first && matches!(body, Junction::Known(id) if self.is_always(id, true)) {
+            before.decided.get_or_insert((policy.name.text.clone(), self.place(policy.span).line));
         }
-        let is_constant = !self.junction_depends(&body)
-            && !duties.iter().any(|duty| self.duty_depends(duty))
-            && !transform.is_some_and(|transform| self.depends(transform));
+        let stratum = self.stratum(&body, &duties, transform);
         let (target, condition) = necessary::split(self.builder, body);
         let node = self.builder.node(Node::Rule(Rule {
             id: policy.name.text.clone(),
@@ -366,14 +334,48 @@ impl<'t> Lowering<'t, '_, '_> {
             condition,
             duties,
             transform,
+            gate,
             place: self.place(policy.span),
         }));
-        if is_constant {
-            votes.constant.push(node)
-        } else {
-            votes.other.push(node)
+        lowered.lowered = Some(Lowered { node, stratum });
+        (lowered, written.map(|written| Written { node: Some(node), ..written }))
+    }
+
+    /// What must hold for a policy to apply. Those conditions come first that ask no attribute finder: where they are known
+    /// to fail, none is asked, except where the first vote counts.
+    fn body(&mut self, conditions: &[Condition], is_first: bool) -> Body {
+        let ids = || conditions.iter().map(|condition| condition.id);
+        let body = self.builder.gather(ids().collect(), false);
+        if !self.junction_facts(&body).streams {
+            return Body { body, gate: None };
         }
-        written.map(|written| Written { node: Some(node), ..written })
+        let gate = ids().filter(|id| !self.builder.facts(*id).streams).collect();
+        let gate = self.builder.junction(gate, false);
+        if !is_first && self.builder.fault_of(gate).is_some() {
+            return Body { body: Junction::Known(gate), gate: None };
+        }
+        Body { body, gate: Some(gate) }
+    }
+
+    /// When a policy votes.
+    fn stratum(&self, body: &Junction, duties: &[DutyExpr], transform: Option<ExprId>) -> Stratum {
+        let body_facts = self.junction_facts(body);
+        if matches!(body, Junction::Known(id) if self.builder.fault_of(*id).is_some()) {
+            return Stratum::Constant;
+        }
+        let duties = duties.iter().filter_map(|duty| match &duty.body {
+            DutyBody::Plain(value) => Some(*value),
+            DutyBody::Named { .. } => None,
+        });
+        let mut all = vec![body_facts];
+        all.extend(duties.chain(transform).map(|id| self.builder.facts(id)));
+        if all.iter().any(|facts| facts.streams) {
+            Stratum::Streaming
+        } else if all.iter().any(|facts| facts.depends || facts.is_relative) {
+            Stratum::Pure
+        } else {
+            Stratum::Constant
+        }
     }
 
     /// How an element is written; `None` if nobody will ask.
@@ -412,27 +414,15 @@ impl<'t> Lowering<'t, '_, '_> {
         self.rehearsal.as_deref_mut()?.outlines.get_mut(number?)
     }
 
-    fn depends(&self, id: ExprId) -> bool {
-        let facts = self.builder.facts(id);
-        facts.depends || facts.is_relative
-    }
-
     fn is_false(&self, body: &Junction) -> bool {
         let Junction::Known(id) = body else { return false };
         self.builder.is_never(*id) || self.is_always(*id, false)
     }
 
-    fn junction_depends(&self, body: &Junction) -> bool {
+    fn junction_facts(&self, body: &Junction) -> Facts {
         match body {
-            Junction::Known(id) => self.depends(*id),
-            Junction::Parts(_, facts) => facts.depends || facts.is_relative,
-        }
-    }
-
-    fn duty_depends(&self, duty: &DutyExpr) -> bool {
-        match &duty.body {
-            DutyBody::Plain(value) => self.depends(*value),
-            DutyBody::Named { .. } => true,
+            Junction::Known(id) => self.builder.facts(*id),
+            Junction::Parts(_, facts) => *facts,
         }
     }
 
@@ -447,25 +437,28 @@ impl<'t> Lowering<'t, '_, '_> {
             DutyKind::Obligation => "obligation",
             DutyKind::Advice => "advice",
         };
-        let lowered: Vec<ExprId> =
-            expressions.iter().filter_map(|expression| self.outcome(what, expression)).collect();
+        let lowered = self.outcomes(what, expressions);
         lowered.into_iter().map(|value| DutyExpr { kind, on, body: DutyBody::Plain(value) }).collect()
     }
 
-    /// What a policy gives along with its effect; `None` for what is always undefined.
-    fn outcome(&mut self, what: &str, expression: &'t Expr) -> Option<ExprId> {
-        let value = self.checked(expression);
-        if let Some(fault) = self.builder.fault_of(value) {
-            let message = format!("the {what} always fails: {}", fault.message);
-            self.problem(expression.span, message, None);
+    /// What a policy gives along with its effect, without what is always undefined. `@` and `#` are undefined where nothing
+    /// binds them; where none of these depends on the subscription, they are taken for a mistake, as in the engine.
+    fn outcomes(&mut self, what: &str, expressions: &'t [Expr]) -> Vec<ExprId> {
+        let values: Vec<ExprId> = expressions.iter().map(|expression| self.checked(expression)).collect();
+        let depends = values.iter().any(|value| self.builder.facts(*value).depends);
+        for (expression, value) in expressions.iter().zip(&values) {
+            if let Some(fault) = self.builder.fault_of(*value) {
+                let message = format!("the {what} always fails: {}", fault.message);
+                self.problem(expression.span, message, None);
+            }
+            if !depends && self.builder.facts(*value).is_relative {
+                let message = format!("`@` and `#` mean nothing in the {what} itself");
+                let help = "they stand for elements within `::`, `[?(...)]` and filters";
+                self.problem(expression.span, message, Some(help));
+            }
         }
-        if self.builder.facts(value).is_relative {
-            let message = format!("`@` and `#` mean nothing in the {what} itself");
-            let help = "they stand for elements within `::`, `[?(...)]` and filters";
-            self.problem(expression.span, message, Some(help));
-        }
-        let is_undefined = self.builder.value_of(value).is_some_and(Value::is_undefined);
-        (!is_undefined).then_some(value)
+        let is_defined = |value: &ExprId| !self.builder.value_of(*value).is_some_and(Value::is_undefined);
+        values.into_iter().filter(is_defined).collect()
     }
 
     fn variable(&mut self, variable: &'t Variable) {

@@ -16,7 +16,7 @@ mod refused;
 mod shape;
 
 use durward_ir::combine::{Algorithm, Effects, Voting};
-use durward_ir::program::{Builder, Node, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{Builder, Node, Place, Program, Rule, Set, SetKind, Voters};
 use durward_ir::value::{Object, Value};
 use durward_sapl::{Configuration, Document, Problem, lower};
 
@@ -38,6 +38,7 @@ fn lowered_with(variables: &[(&str, Value)], texts: &[&str]) -> Result<Program, 
         algorithm: Algorithm::Voting(configuration.voting),
         effects: Effects::NONE,
         children,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: Place::default(),
     }))

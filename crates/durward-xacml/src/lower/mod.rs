@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use durward_ir::combine::{Algorithm, Combines, Effects};
 use durward_ir::program::{
     AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId,
-    Place as IrPlace, Program, Rule as IrRule, Set, SetKind,
+    Place as IrPlace, Program, Rule as IrRule, Set, SetKind, Voters,
 };
 use smol_str::{SmolStr, format_smolstr};
 
@@ -66,6 +66,7 @@ pub fn lower(documents: &[Document], options: &Options) -> Result<Program, Vec<P
         algorithm: options.combining,
         effects: Effects::DENY_OR_PERMIT,
         children: roots,
+        voters: Voters::default(),
         duties: Vec::new(),
         place: IrPlace::default(),
     };
@@ -209,6 +210,7 @@ impl<'t> Lowering<'t, '_> {
             algorithm,
             effects: Effects::DENY_OR_PERMIT,
             children,
+            voters: Voters::default(),
             duties,
             place: self.place(set.place),
         });
@@ -266,6 +268,7 @@ impl<'t> Lowering<'t, '_> {
             algorithm,
             effects: Effects::DENY_OR_PERMIT,
             children,
+            voters: Voters::default(),
             duties,
             place: self.place(policy.place),
         });
@@ -290,6 +293,7 @@ impl<'t> Lowering<'t, '_> {
             condition,
             duties,
             transform: None,
+            gate: None,
             place: self.place(rule.place),
         })))
     }

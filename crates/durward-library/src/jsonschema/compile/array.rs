@@ -26,7 +26,7 @@ impl Compiler {
             "additionalItems" if dialect < Dialect::Draft202012 => {
                 self.additional_items(place, object, value)?
             }
-            "contains" => self.contains(place, object, value)?,
+            "contains" if dialect > Dialect::Draft4 => self.contains(place, object, value)?,
             "uniqueItems" => matches!(value, Value::Boolean(true)).then_some(OfArray::UniqueItems),
             "minItems" => integer(value).map(OfArray::MinItems),
             "maxItems" => Some(OfArray::MaxItems(integer(value).unwrap_or(0))),

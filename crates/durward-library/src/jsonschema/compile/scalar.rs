@@ -2,7 +2,7 @@
 
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::Evaluated;
-use durward_ir::value::Value;
+use durward_ir::value::{Object, Value};
 
 use super::{integer, nonsense};
 use crate::jsonschema::keyword::{OfNumber, OfText};
@@ -20,8 +20,22 @@ pub(super) fn of_text(name: &str, value: &Value) -> Evaluated<Option<OfText>> {
     })
 }
 
-pub(super) fn of_number(name: &str, value: &Value) -> Evaluated<Option<OfNumber>> {
+/// In Draft 4 `exclusiveMinimum` and `exclusiveMaximum` are booleans that belong to the limits beside them.
+pub(super) fn of_number(
+    object: &Object,
+    name: &str,
+    value: &Value,
+    is_draft_4: bool,
+) -> Evaluated<Option<OfNumber>> {
+    let is_excluded = |name: &str| matches!(object.get(name), Some(Value::Boolean(true)));
     Ok(match name {
+        "minimum" if is_draft_4 && is_excluded("exclusiveMinimum") => {
+            Some(OfNumber::MinimumExcluded(number(name, value)?))
+        }
+        "maximum" if is_draft_4 && is_excluded("exclusiveMaximum") => {
+            Some(OfNumber::MaximumExcluded(number(name, value)?))
+        }
+        "exclusiveMinimum" | "exclusiveMaximum" if is_draft_4 => None,
         "minimum" => Some(OfNumber::Minimum(number(name, value)?)),
         "maximum" => Some(OfNumber::Maximum(number(name, value)?)),
         "exclusiveMinimum" => Some(OfNumber::ExclusiveMinimum(number(name, value)?)),

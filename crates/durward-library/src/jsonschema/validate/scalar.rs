@@ -48,6 +48,8 @@ impl<'a> Run<'a> {
             OfNumber::ExclusiveMaximum(limit) => {
                 (number < limit, "have an exclusive maximum value of", limit)
             }
+            OfNumber::MinimumExcluded(limit) => (number > limit, "have a minimum value of", limit),
+            OfNumber::MaximumExcluded(limit) => (number < limit, "have a maximum value of", limit),
             OfNumber::MultipleOf(divisor) => {
                 if is_multiple(number, divisor) {
                     return Ok(true);

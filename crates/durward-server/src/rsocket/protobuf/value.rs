@@ -116,7 +116,7 @@ fn plain(field: Field<'_>) -> Result<Option<Value>, DecodeError> {
         }
         2 => Value::Boolean(field.content.varint()? != 0),
         3 => match Decimal::parse(field.content.text()?) {
-            Ok(number) => Value::Number(number),
+            Ok(number) => Value::number(number),
             Err(_) => return error("a number is none, or too long"),
         },
         4 => Value::Text(field.content.text()?.into()),
