@@ -86,9 +86,10 @@ impl<'t> Lexer<'t> {
     fn unknown(&self) -> SyntaxError {
         let shown: String = self.rest().chars().take(1).collect();
         let (line, column) = place(self.source, self.at);
-        SyntaxError(format!(
+        let message = format!(
             "Invalid syntax with ANTLR error 'token recognition error at: '{shown}'' at line {line} column {column}"
-        ))
+        );
+        SyntaxError::new(message, (line, column))
     }
 }
 

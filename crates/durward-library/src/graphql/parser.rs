@@ -32,26 +32,68 @@ const DEPTH_MAX: usize = 500;
 
 /// Why a text is no document.
 #[derive(Debug)]
-pub(super) struct SyntaxError(pub(super) String);
+pub(super) struct SyntaxError {
+    /// What graphql-java says.
+    pub(super) message: String,
+    /// The token that is wrong, unless it could not be read.
+    token: Option<String>,
+    /// Its line and column, from 1.
+    place: (usize, usize),
+}
+
+/// How many lines graphql-java shows before and behind the one that is wrong.
+const PREVIEW_LINES: usize = 3;
 
 impl SyntaxError {
+    /// A text that cannot be read at all, at this place.
+    pub(super) fn new(message: String, place: (usize, usize)) -> SyntaxError {
+        SyntaxError { message, token: None, place }
+    }
+
     pub(super) fn too_many(limit: usize, what: &str) -> SyntaxError {
         let limit = crate::jsonschema::formatted_count(limit);
-        SyntaxError(format!(
+        let message = format!(
             "More than {limit} '{what}' tokens have been presented. To prevent Denial Of Service attacks, parsing has \
              been cancelled."
-        ))
+        );
+        SyntaxError::new(message, (1, 1))
     }
+
+    /// The whole error as `InvalidSyntaxError.toString` shows it, which messages about schemas hold.
+    pub(super) fn in_full(&self, source: &str) -> String {
+        let (line, column) = self.place;
+        format!(
+            "InvalidSyntaxError{{ message={} ,offendingToken={} ,locations=[SourceLocation{{line={line}, column={column}}}] \
+             ,sourcePreview={}}}",
+            self.message,
+            self.token.as_deref().unwrap_or("null"),
+            preview(source, line)
+        )
+    }
+}
+
+/// The lines around one, each with a line end.
+fn preview(source: &str, line: usize) -> String {
+    let shown = line.saturating_sub(PREVIEW_LINES + 1)..line + PREVIEW_LINES;
+    let lines = source.split_inclusive(['\n', '\r']).filter(|part| *part != "\n" || !source.contains("\r\n"));
+    let lines = lines.map(|part| part.trim_end_matches(['\n', '\r']));
+    let mut out = String::new();
+    for (_, text) in lines.enumerate().filter(|(at, _)| shown.contains(at)) {
+        out.push_str(text);
+        out.push('\n');
+    }
+    out
 }
 
 /// Reads a document.
 pub(super) fn parse(source: &str, limits: Limits) -> Result<Document<'_>, SyntaxError> {
     if crate::jvm::length(source) > limits.length {
         let limit = crate::jsonschema::formatted_count(limits.length);
-        return Err(SyntaxError(format!(
+        let message = format!(
             "More than {limit} characters have been presented. To prevent Denial Of Service attacks, parsing has been \
              cancelled."
-        )));
+        );
+        return Err(SyntaxError::new(message, (1, 1)));
     }
     let mut lexer = Lexer::new(source, limits);
     let token = lexer.next()?;
@@ -88,10 +130,11 @@ impl<'t> Parser<'t> {
     fn wrong<T>(&self) -> Parsed<T> {
         let (line, column) = place(self.source, self.token.at);
         let token = if self.token.kind == Kind::End { "<EOF>" } else { self.token.text };
-        let token: String = token.chars().take(80).collect();
-        Err(SyntaxError(format!(
-            "Invalid syntax with offending token '{token}' at line {line} column {column}"
-        )))
+        Err(SyntaxError {
+            message: format!("Invalid syntax with offending token '{token}' at line {line} column {column}"),
+            token: Some(token.to_owned()),
+            place: (line, column),
+        })
     }
 
     fn is_mark(&self, mark: &str) -> bool {
@@ -154,10 +197,11 @@ impl<'t> Parser<'t> {
     fn deeper<T>(&mut self, rules: usize, inner: impl FnOnce(&mut Parser<'t>) -> Parsed<T>) -> Parsed<T> {
         self.depth += rules;
         if self.depth > DEPTH_MAX {
-            return Err(SyntaxError(format!(
+            let message = format!(
                 "More than {DEPTH_MAX} deep 'grammar' rules have been entered. To prevent Denial Of Service attacks, \
                  parsing has been cancelled."
-            )));
+            );
+            return Err(SyntaxError::new(message, place(self.source, self.token.at)));
         }
         let result = inner(self);
         self.depth -= rules;
