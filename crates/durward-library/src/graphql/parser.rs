@@ -41,6 +41,13 @@ pub(super) struct SyntaxError {
     place: (usize, usize),
 }
 
+/// What graphql-java says of a token that cannot stand where it does.
+const OFFENDING: &str = "Invalid syntax with offending token";
+
+/// What graphql-java says of a token behind a definition that begins none.
+const EXTRA_TOKENS: &str = "Invalid syntax encountered. There are extra tokens in the text that have not been consumed. \
+                            Offending token";
+
 /// How many lines graphql-java shows before and behind the one that is wrong.
 const PREVIEW_LINES: usize = 3;
 
@@ -119,6 +126,9 @@ impl<'t> Parser<'t> {
             if self.token.kind == Kind::End {
                 return Ok(document);
             }
+            if !self.begins_definition() {
+                return self.wrong_at(self.token, EXTRA_TOKENS);
+            }
         }
     }
 
@@ -128,10 +138,14 @@ impl<'t> Parser<'t> {
     }
 
     fn wrong<T>(&self) -> Parsed<T> {
-        let (line, column) = place(self.source, self.token.at);
-        let token = if self.token.kind == Kind::End { "<EOF>" } else { self.token.text };
+        self.wrong_at(self.token, OFFENDING)
+    }
+
+    fn wrong_at<T>(&self, token: Token<'t>, reason: &str) -> Parsed<T> {
+        let (line, column) = place(self.source, token.at);
+        let token = if token.kind == Kind::End { "<EOF>" } else { token.text };
         Err(SyntaxError {
-            message: format!("Invalid syntax with offending token '{token}' at line {line} column {column}"),
+            message: format!("{reason} '{token}' at line {line} column {column}"),
             token: Some(token.to_owned()),
             place: (line, column),
         })
@@ -208,6 +222,30 @@ impl<'t> Parser<'t> {
         result
     }
 
+    fn begins_definition(&self) -> bool {
+        const WORDS: [&str; 13] = [
+            "query",
+            "mutation",
+            "subscription",
+            "fragment",
+            "schema",
+            "scalar",
+            "type",
+            "interface",
+            "union",
+            "enum",
+            "input",
+            "directive",
+            "extend",
+        ];
+        match self.token.kind {
+            Kind::Name => WORDS.contains(&self.token.text),
+            Kind::Mark => self.token.text == "{",
+            Kind::Text => true,
+            Kind::Int | Kind::Float | Kind::End => false,
+        }
+    }
+
     fn definition(&mut self, document: &mut Document<'t>) -> Parsed<()> {
         if self.is_mark("{") {
             let selections = self.deeper(3, Parser::selections)?;
@@ -270,8 +308,13 @@ impl<'t> Parser<'t> {
     }
 
     fn selection(&mut self) -> Parsed<Selection<'t>> {
+        let first = self.token;
         if !self.take("...")? {
             return self.field().map(Selection::Field);
+        }
+        // graphql-java reads on before it decides, and blames where it started.
+        if self.token.kind != Kind::Name && !self.is_mark("@") && !self.is_mark("{") {
+            return self.wrong_at(first, OFFENDING);
         }
         if self.token.kind == Kind::Name && !self.is_word("on") {
             let name = self.name()?;

@@ -108,9 +108,8 @@ pub(super) fn to_offset(arguments: &[Value]) -> Evaluated<Value> {
 fn millis_of(arguments: &[Value], unit_ms: i64) -> Evaluated<Value> {
     let amount = crate::argument::number(arguments, 0)?;
     let millis = Decimal::new(amount.unscaled() * unit_ms, amount.scale()).to_i64();
-    let millis = millis.ok_or_else(|| {
-        Fault::processing(format!("Duration calculation overflowed for amount: {amount}."))
-    })?;
+    let millis = millis
+        .ok_or_else(|| Fault::processing(format!("Duration calculation overflowed for amount: {amount}.")))?;
     Ok(Value::Number(Decimal::from(millis)))
 }
 
