@@ -68,13 +68,7 @@ fn count(argument: Option<&Value>, what: &str) -> Evaluated<Option<i32>> {
 
 /// Computes with 32 bits that overflow, as the engine does: who discloses 2^31 characters and more gets an error, or
 /// what the engine makes of it.
-fn cover(
-    original: &str,
-    left: i32,
-    right: i32,
-    replacement: &str,
-    times: Option<i32>,
-) -> Evaluated<Value> {
+fn cover(original: &str, left: i32, right: i32, replacement: &str, times: Option<i32>) -> Evaluated<Value> {
     let length = i32::try_from(jvm::length(original)).unwrap_or(i32::MAX);
     if left.wrapping_add(right) >= length {
         return Ok(Value::Text(original.into()));
@@ -83,7 +77,9 @@ fn cover(
     let times = usize::try_from(times.unwrap_or(covered))
         .ok()
         .filter(|times| *times <= BLACKEN_LENGTH_MAX)
-        .ok_or_else(|| Fault::processing(format!("0 to {BLACKEN_LENGTH_MAX} characters can be blackened")))?;
+        .ok_or_else(|| {
+        Fault::processing(format!("0 to {BLACKEN_LENGTH_MAX} characters can be blackened"))
+    })?;
     check_text_length(jvm::length(replacement).saturating_mul(times))?;
     let start = part(original, 0, left.max(0))?;
     let end = if right > 0 { part(original, length.wrapping_sub(right), length)? } else { "" };

@@ -9,7 +9,7 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::{Object as AnObject, Text};
 use durward_ir::value::{Object, ObjectBuilder, Value};
 
-use crate::jvm::{int, length};
+use crate::jvm::int;
 use crate::table::{row, unchecked};
 use analysis::{DEPTH_WEIGHT, Metrics, write_nothing};
 use ast::{Document, SystemKind};
@@ -26,8 +26,8 @@ mod schema;
 mod tests;
 mod validation;
 
-/// The longest schema queries are validated against, in UTF-16 code units, as the Java engine has it.
-const SCHEMA_LENGTH_MAX: usize = 512 * 1024;
+/// The longest query and the longest schema, in bytes of UTF-8, as the Java engine has it.
+const BYTES_MAX: usize = 512 * 1024;
 
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
@@ -46,25 +46,37 @@ fn text(text: impl AsRef<str>) -> Value {
 
 fn analyze_query(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(query)] = arguments else { return unchecked() };
-    Ok(match parse(query, Limits::QUERY) {
+    Ok(match parse_query(query) {
         Ok(document) => analyzed(&document),
-        Err(error) => failed([query_failure(&error.0)]),
+        Err(reason) => failed([query_failure(&reason)]),
     })
+}
+
+fn parse_query(query: &str) -> Result<Document<'_>, String> {
+    check_size("Query", query)?;
+    parse(query, Limits::QUERY).map_err(|error| error.message)
+}
+
+fn check_size(what: &str, text: &str) -> Result<(), String> {
+    if text.len() > BYTES_MAX {
+        return Err(format!("{what} exceeds maximum size of {BYTES_MAX} bytes."));
+    }
+    Ok(())
 }
 
 fn validate_query(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(query), Value::Text(schema_text)] = arguments else { return unchecked() };
-    let document = match parse(query, Limits::QUERY) {
+    let document = parse_query(query).and_then(|document| {
+        check_size("Schema", schema_text)?;
+        Ok(document)
+    });
+    let document = match document {
         Ok(document) => document,
-        Err(error) => return Ok(failed([query_failure(&error.0)])),
+        Err(reason) => return Ok(failed([query_failure(&reason)])),
     };
-    if length(schema_text) > SCHEMA_LENGTH_MAX {
-        let message = format!("Schema exceeds maximum size of {SCHEMA_LENGTH_MAX} bytes.");
-        return Ok(failed([query_failure(&message)]));
-    }
     let schema_document = match parse(schema_text, Limits::SCHEMA) {
         Ok(document) => document,
-        Err(error) => return Ok(failed([schema_failure(&[error.0])])),
+        Err(error) => return Ok(failed([schema_failure(&[error.in_full(schema_text)])])),
     };
     Ok(match Schema::build(&schema_document) {
         Err(errors) => failed([schema_failure(&errors)]),
@@ -80,15 +92,19 @@ fn query_failure(reason: &str) -> String {
 }
 
 fn schema_failure(errors: &[String]) -> String {
-    format!("Schema parsing failed: errors=[{}]", errors.join(", "))
+    format!("Schema parsing failed: {}", schema_errors(errors))
+}
+
+fn schema_errors(errors: &[String]) -> String {
+    format!("errors=[{}]", errors.join(", "))
 }
 
 /// The result for a query that can be analyzed.
 fn analyzed(document: &Document<'_>) -> Value {
-    let Some(operation) = document.operations.first() else {
+    if document.operations.is_empty() {
         return failed([query_failure("No operation definition found.")]);
-    };
-    let Ok(metrics) = Metrics::of(document, operation) else {
+    }
+    let Ok(metrics) = Metrics::of(document) else {
         return failed([query_failure("a number is too large")]);
     };
     let mut result = ObjectBuilder::new();
@@ -123,18 +139,21 @@ fn weight(field: &Value, weights: &Object) -> i32 {
 
 fn parse_schema(arguments: &[Value]) -> Evaluated<Value> {
     let [Value::Text(schema)] = arguments else { return unchecked() };
-    let errors = match parse(schema, Limits::SCHEMA) {
-        Ok(document) => match redefinitions(&document) {
-            errors if errors.is_empty() => return Ok(listed(&document)),
-            errors => errors,
-        },
-        Err(error) => vec![error.0],
-    };
-    Ok(Value::object([
-        ("valid", Value::Boolean(false)),
-        ("ast", Value::object::<&str>([])),
-        ("errors", Value::array([text(format!("errors=[{}]", errors.join(", ")))])),
-    ]))
+    let parsed = check_size("Schema", schema).and_then(|()| {
+        let document =
+            parse(schema, Limits::SCHEMA).map_err(|error| schema_errors(&[error.in_full(schema)]))?;
+        match redefinitions(&document) {
+            errors if errors.is_empty() => Ok(listed(&document)),
+            errors => Err(schema_errors(&errors)),
+        }
+    });
+    Ok(parsed.unwrap_or_else(|error| {
+        Value::object([
+            ("valid", Value::Boolean(false)),
+            ("ast", Value::object::<&str>([])),
+            ("errors", Value::array([text(error)])),
+        ])
+    }))
 }
 
 /// The types and directives of a schema; the scalars come last, those of the specification first among them.

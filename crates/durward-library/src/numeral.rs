@@ -59,7 +59,7 @@ fn read(text: &str, base: &Base) -> Option<i64> {
     };
     let digits =
         base.prefixes.iter().find_map(|prefix| rest.strip_prefix(prefix)).unwrap_or(rest).replace('_', "");
-    let number = u64::from_str_radix(&digits, base.radix).ok()?.cast_signed();
+    let number = u64::from_str_radix(&jvm::ascii_digits(&digits), base.radix).ok()?.cast_signed();
     Some(if negative { number.wrapping_neg() } else { number })
 }
 

@@ -32,8 +32,9 @@ fn parse(arguments: &[Value], multiplier: impl Fn(&str) -> Option<i64>) -> Evalu
     let wrong =
         || Fault::processing(format!("`{text}` is not a number with a unit such as `10K` or `1.5 GiB`"));
     let (digits, rest) = number_and_rest(text).ok_or_else(wrong)?;
-    let number = Decimal::parse(digits).map_err(|_| wrong())?;
-    let name = rest.trim_start_matches(jvm::is_whitespace);
+    let number = Decimal::parse(&jvm::ascii_digits(digits)).map_err(|_| wrong())?;
+    // The engine skips any white space, and then looks for the unit behind blanks and control characters alone.
+    let name = jvm::trim(rest);
     if name == "m" && multiplier("m").is_none() {
         return Ok(jvm::number(Decimal::new(number.unscaled(), number.scale() + 3)));
     }
@@ -61,7 +62,7 @@ fn number_and_rest(text: &str) -> Option<(&str, &str)> {
 }
 
 fn after_digits(text: &str) -> &str {
-    text.trim_start_matches(|character: char| character.is_ascii_digit())
+    text.trim_start_matches(|character: char| jvm::digit(character).is_some())
 }
 
 /// Thousandths are left to the caller, who divides.

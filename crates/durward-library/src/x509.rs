@@ -157,9 +157,7 @@ fn matches_dns_name(certified: &str, wanted: &str) -> bool {
 fn has_address(certificate: &Certificate, wanted: &str) -> bool {
     let Some(wanted) = address(wanted) else { return false };
     let names = certificate.alternative_names().iter();
-    names
-        .filter(|name| name.kind == AlternativeName::ADDRESS)
-        .any(|name| address(&name.text) == Some(wanted))
+    names.filter(|name| name.kind == AlternativeName::ADDRESS).any(|name| address(&name.text) == Some(wanted))
 }
 
 /// The address that a text is to Java: four numbers without zeros in front, or what has a colon and is IPv6.

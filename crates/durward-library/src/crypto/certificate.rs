@@ -219,7 +219,8 @@ fn retagged(name: &Any, tag: u8) -> Result<String, Reason> {
 
 /// What is no ASCII becomes `U+FFFD`.
 fn ascii(octets: &[u8]) -> String {
-    let character = |octet: &u8| if octet.is_ascii() { char::from(*octet) } else { char::REPLACEMENT_CHARACTER };
+    let character =
+        |octet: &u8| if octet.is_ascii() { char::from(*octet) } else { char::REPLACEMENT_CHARACTER };
     octets.iter().map(character).collect()
 }
 

@@ -6,10 +6,8 @@ use durward_ir::datatype::Decimal;
 use durward_ir::value::{ObjectBuilder, Value};
 use num_bigint::BigInt;
 
-use super::ast::{
-    Argument, Directive, Document, Field, Fragment, Literal, Operation, OperationKind, Selection,
-};
-use crate::jvm::{hash_code, hash_table_order, int};
+use super::ast::{Argument, Directive, Document, Field, Fragment, Literal, OperationKind, Selection};
+use crate::jvm::{double, hash_code, hash_table_order, number};
 
 /// The deepest depth that is told apart.
 const DEPTH_MAX: i64 = 100;
@@ -43,19 +41,21 @@ pub(super) struct Metrics<'t> {
 }
 
 impl<'t> Metrics<'t> {
-    /// Of the first operation and of all fragments.
-    pub(super) fn of(document: &Document<'t>, operation: &Operation<'t>) -> Result<Metrics<'t>, NoValue> {
-        let mut metrics = Metrics {
-            operation: Some(operation.kind),
-            operation_name: operation.name.unwrap_or_default(),
-            ..Metrics::default()
-        };
-        for variable in &operation.variables {
-            if let Some(default) = &variable.default {
-                metrics.variables.insert(variable.name, value(default)?);
+    /// Of all operations and all fragments; kind, name and variables are those of the first operation.
+    pub(super) fn of(document: &Document<'t>) -> Result<Metrics<'t>, NoValue> {
+        let mut metrics = Metrics::default();
+        if let Some(operation) = document.operations.first() {
+            metrics.operation = Some(operation.kind);
+            metrics.operation_name = operation.name.unwrap_or_default();
+            for variable in &operation.variables {
+                if let Some(default) = &variable.default {
+                    metrics.variables.insert(variable.name, value(default)?);
+                }
             }
         }
-        metrics.selections(&operation.selections, 0, true)?;
+        for operation in &document.operations {
+            metrics.selections(&operation.selections, 0, true)?;
+        }
         for fragment in &document.fragments {
             metrics.fragment(fragment);
         }
@@ -101,7 +101,7 @@ impl<'t> Metrics<'t> {
         if let Literal::Int(digits) = argument.value
             && PAGINATION.contains(&argument.name.to_lowercase().as_str())
         {
-            self.pagination_max = self.pagination_max.max(i64::from(low_bits(digits)));
+            self.pagination_max = self.pagination_max.max(saturated(digits));
         }
     }
 
@@ -168,7 +168,7 @@ impl<'t> Metrics<'t> {
             ("hasCircularFragments", Value::Boolean(self.has_circular_fragments)),
             ("isIntrospection", Value::Boolean(is_introspection)),
             ("directiveCount", Value::number(directives)),
-            ("directivesPerField", Decimal::from_f64(per_field).map_or(Value::Null, Value::Number)),
+            ("directivesPerField", double(per_field).unwrap_or(Value::Null)),
         ])
     }
 }
@@ -211,19 +211,19 @@ fn object(arguments: &[Argument<'_>]) -> Result<Value, NoValue> {
     Ok(finished(builder))
 }
 
-/// The low 32 bits of a whole number, as `BigInteger.intValue` has them.
-fn low_bits(digits: &str) -> i32 {
-    digits.parse::<BigInt>().map_or(0, |number| int(&Decimal::from(number)))
+/// The nearest whole number of 64 bits.
+fn saturated(digits: &str) -> i64 {
+    let largest = if digits.starts_with('-') { i64::MIN } else { i64::MAX };
+    digits.parse().unwrap_or(largest)
 }
 
 /// A value of a query as one of SAPL; a double too large for one has none.
 fn value(literal: &Literal<'_>) -> Result<Value, NoValue> {
     Ok(match literal {
         Literal::Variable(name) => Value::object([("$variable", Value::Text((*name).into()))]),
-        Literal::Int(digits) => Value::number(i64::from(low_bits(digits))),
+        Literal::Int(digits) => number(Decimal::from(digits.parse::<BigInt>().map_err(|_| NoValue)?)),
         Literal::Float(text) => {
-            let double = text.parse::<f64>().map_err(|_| NoValue)?;
-            Value::Number(Decimal::from_f64(double).ok_or(NoValue)?)
+            text.parse::<f64>().ok().and_then(|float| double(float).ok()).ok_or(NoValue)?
         }
         Literal::Text(text) => Value::Text(text.as_str().into()),
         Literal::Boolean(boolean) => Value::Boolean(*boolean),

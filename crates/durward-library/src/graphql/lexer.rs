@@ -84,11 +84,74 @@ impl<'t> Lexer<'t> {
     }
 
     fn unknown(&self) -> SyntaxError {
-        let shown: String = self.rest().chars().take(1).collect();
+        let shown = failed(self.rest()).replace('\n', "\\n").replace('\t', "\\t").replace('\r', "\\r");
         let (line, column) = place(self.source, self.at);
-        SyntaxError(format!(
+        let message = format!(
             "Invalid syntax with ANTLR error 'token recognition error at: '{shown}'' at line {line} column {column}"
-        ))
+        );
+        SyntaxError::new(message, (line, column))
+    }
+}
+
+/// What ANTLR shows of a text that begins no token: all that a token could begin with, and the next character.
+fn failed(text: &str) -> &str {
+    let begun = match text.as_bytes() {
+        [b'-' | b'0'..=b'9', ..] => number_begun(text),
+        [b'.', b'.', ..] => 2,
+        [b'.', ..] => 1,
+        [b'"', b'"', b'"', ..] => text.len(),
+        [b'"', ..] => text_begun(text),
+        _ => 0,
+    };
+    let next = text.get(begun..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    text.get(..begun + next).unwrap_or(text)
+}
+
+/// How much of a text without an end could still become a number.
+fn number_begun(text: &str) -> usize {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let whole = if unsigned.starts_with('0') { 1 } else { digits(unsigned) };
+    let mut rest = unsigned.get(whole..).unwrap_or_default();
+    if let Some(fraction) = rest.strip_prefix('.').filter(|_| whole > 0) {
+        rest = fraction.get(digits(fraction)..).unwrap_or_default();
+        if digits(fraction) == 0 {
+            return text.len() - rest.len();
+        }
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']).filter(|_| whole > 0) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        rest = exponent.get(digits(exponent)..).unwrap_or_default();
+    }
+    text.len() - rest.len()
+}
+
+/// How much of a text that has a wrong escape or no end is right.
+fn text_begun(text: &str) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.as_bytes().get(at) {
+        match byte {
+            b'\n' | b'\r' => return at,
+            b'\\' => match escape_length(text.get(at + 1..).unwrap_or_default()) {
+                Ok(length) => at += 1 + length,
+                Err(length) => return at + 1 + length,
+            },
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// The length of an escape behind its `\`, or how much of it is right.
+fn escape_length(escape: &str) -> Result<usize, usize> {
+    let is_hex = |at: usize| escape.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
+    match escape.as_bytes() {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Ok(1),
+        [b'u', b'{', ..] => {
+            let end = (2..).find(|at| !is_hex(*at)).unwrap_or(2);
+            if end > 2 && escape.as_bytes().get(end) == Some(&b'}') { Ok(end + 1) } else { Err(end) }
+        }
+        [b'u', ..] => (1..5).find(|at| !is_hex(*at)).map_or(Ok(5), Err),
+        _ => Err(0),
     }
 }
 
@@ -130,19 +193,17 @@ fn number(text: &str) -> Option<(Kind, usize)> {
     (!goes_on).then_some((kind, text.len() - rest.len()))
 }
 
-/// The length of a text with both quotation marks, on one line.
+/// The length of a text with both quotation marks, on one line and with right escapes.
 fn text_length(text: &str) -> Option<usize> {
-    let mut is_escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
+    let mut at = 1;
+    loop {
+        match text.as_bytes().get(at)? {
             b'\n' | b'\r' => return None,
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
             b'"' => return Some(at + 1),
-            _ => {}
+            b'\\' => at += 1 + escape_length(text.get(at + 1..)?).ok()?,
+            _ => at += 1,
         }
     }
-    None
 }
 
 /// The length of a block with its three quotation marks on both sides.

@@ -32,26 +32,75 @@ const DEPTH_MAX: usize = 500;
 
 /// Why a text is no document.
 #[derive(Debug)]
-pub(super) struct SyntaxError(pub(super) String);
+pub(super) struct SyntaxError {
+    /// What graphql-java says.
+    pub(super) message: String,
+    /// The token that is wrong, unless it could not be read.
+    token: Option<String>,
+    /// Its line and column, from 1.
+    place: (usize, usize),
+}
+
+/// What graphql-java says of a token that cannot stand where it does.
+const OFFENDING: &str = "Invalid syntax with offending token";
+
+/// What graphql-java says of a token behind a definition that begins none.
+const EXTRA_TOKENS: &str = "Invalid syntax encountered. There are extra tokens in the text that have not been consumed. \
+                            Offending token";
+
+/// How many lines graphql-java shows before and behind the one that is wrong.
+const PREVIEW_LINES: usize = 3;
 
 impl SyntaxError {
+    /// A text that cannot be read at all, at this place.
+    pub(super) fn new(message: String, place: (usize, usize)) -> SyntaxError {
+        SyntaxError { message, token: None, place }
+    }
+
     pub(super) fn too_many(limit: usize, what: &str) -> SyntaxError {
         let limit = crate::jsonschema::formatted_count(limit);
-        SyntaxError(format!(
+        let message = format!(
             "More than {limit} '{what}' tokens have been presented. To prevent Denial Of Service attacks, parsing has \
              been cancelled."
-        ))
+        );
+        SyntaxError::new(message, (1, 1))
     }
+
+    /// The whole error as `InvalidSyntaxError.toString` shows it, which messages about schemas hold.
+    pub(super) fn in_full(&self, source: &str) -> String {
+        let (line, column) = self.place;
+        format!(
+            "InvalidSyntaxError{{ message={} ,offendingToken={} ,locations=[SourceLocation{{line={line}, column={column}}}] \
+             ,sourcePreview={}}}",
+            self.message,
+            self.token.as_deref().unwrap_or("null"),
+            preview(source, line)
+        )
+    }
+}
+
+/// The lines around one, each with a line end.
+fn preview(source: &str, line: usize) -> String {
+    let shown = line.saturating_sub(PREVIEW_LINES + 1)..line + PREVIEW_LINES;
+    let lines = source.split_inclusive(['\n', '\r']).filter(|part| *part != "\n" || !source.contains("\r\n"));
+    let lines = lines.map(|part| part.trim_end_matches(['\n', '\r']));
+    let mut out = String::new();
+    for (_, text) in lines.enumerate().filter(|(at, _)| shown.contains(at)) {
+        out.push_str(text);
+        out.push('\n');
+    }
+    out
 }
 
 /// Reads a document.
 pub(super) fn parse(source: &str, limits: Limits) -> Result<Document<'_>, SyntaxError> {
     if crate::jvm::length(source) > limits.length {
         let limit = crate::jsonschema::formatted_count(limits.length);
-        return Err(SyntaxError(format!(
+        let message = format!(
             "More than {limit} characters have been presented. To prevent Denial Of Service attacks, parsing has been \
              cancelled."
-        )));
+        );
+        return Err(SyntaxError::new(message, (1, 1)));
     }
     let mut lexer = Lexer::new(source, limits);
     let token = lexer.next()?;
@@ -77,6 +126,9 @@ impl<'t> Parser<'t> {
             if self.token.kind == Kind::End {
                 return Ok(document);
             }
+            if !self.begins_definition() {
+                return self.wrong_at(self.token, EXTRA_TOKENS);
+            }
         }
     }
 
@@ -86,12 +138,17 @@ impl<'t> Parser<'t> {
     }
 
     fn wrong<T>(&self) -> Parsed<T> {
-        let (line, column) = place(self.source, self.token.at);
-        let token = if self.token.kind == Kind::End { "<EOF>" } else { self.token.text };
-        let token: String = token.chars().take(80).collect();
-        Err(SyntaxError(format!(
-            "Invalid syntax with offending token '{token}' at line {line} column {column}"
-        )))
+        self.wrong_at(self.token, OFFENDING)
+    }
+
+    fn wrong_at<T>(&self, token: Token<'t>, reason: &str) -> Parsed<T> {
+        let (line, column) = place(self.source, token.at);
+        let token = if token.kind == Kind::End { "<EOF>" } else { token.text };
+        Err(SyntaxError {
+            message: format!("{reason} '{token}' at line {line} column {column}"),
+            token: Some(token.to_owned()),
+            place: (line, column),
+        })
     }
 
     fn is_mark(&self, mark: &str) -> bool {
@@ -154,14 +211,39 @@ impl<'t> Parser<'t> {
     fn deeper<T>(&mut self, rules: usize, inner: impl FnOnce(&mut Parser<'t>) -> Parsed<T>) -> Parsed<T> {
         self.depth += rules;
         if self.depth > DEPTH_MAX {
-            return Err(SyntaxError(format!(
+            let message = format!(
                 "More than {DEPTH_MAX} deep 'grammar' rules have been entered. To prevent Denial Of Service attacks, \
                  parsing has been cancelled."
-            )));
+            );
+            return Err(SyntaxError::new(message, place(self.source, self.token.at)));
         }
         let result = inner(self);
         self.depth -= rules;
         result
+    }
+
+    fn begins_definition(&self) -> bool {
+        const WORDS: [&str; 13] = [
+            "query",
+            "mutation",
+            "subscription",
+            "fragment",
+            "schema",
+            "scalar",
+            "type",
+            "interface",
+            "union",
+            "enum",
+            "input",
+            "directive",
+            "extend",
+        ];
+        match self.token.kind {
+            Kind::Name => WORDS.contains(&self.token.text),
+            Kind::Mark => self.token.text == "{",
+            Kind::Text => true,
+            Kind::Int | Kind::Float | Kind::End => false,
+        }
     }
 
     fn definition(&mut self, document: &mut Document<'t>) -> Parsed<()> {
@@ -226,8 +308,13 @@ impl<'t> Parser<'t> {
     }
 
     fn selection(&mut self) -> Parsed<Selection<'t>> {
+        let first = self.token;
         if !self.take("...")? {
             return self.field().map(Selection::Field);
+        }
+        // graphql-java reads on before it decides, and blames where it started.
+        if self.token.kind != Kind::Name && !self.is_mark("@") && !self.is_mark("{") {
+            return self.wrong_at(first, OFFENDING);
         }
         if self.token.kind == Kind::Name && !self.is_word("on") {
             let name = self.name()?;

@@ -60,12 +60,15 @@ impl<'t> Validator<'t> {
         for operation in &self.document.operations {
             self.operation(operation);
         }
-        for fragment in &self.document.fragments {
+        let cyclic = self.fragment_cycles();
+        for (fragment, is_cyclic) in self.document.fragments.iter().zip(cyclic) {
             self.path.push(fragment.name);
+            if is_cyclic {
+                self.error("FragmentCycle", "Fragment cycles not allowed");
+            }
             self.fragment(fragment);
             self.path.pop();
         }
-        self.fragment_cycles();
         self.unused_fragments();
         self.overlaps();
     }
@@ -121,8 +124,9 @@ impl<'t> Validator<'t> {
     }
 
     fn fragment(&mut self, fragment: &'t Fragment<'t>) {
+        let is_composite = self.is_composite(fragment.condition, "InvalidFragmentTypeCondition", "Fragment");
         self.directives(&fragment.directives, "FRAGMENT_DEFINITION");
-        if self.is_composite(fragment.condition, "InvalidFragmentTypeCondition", "Fragment") {
+        if is_composite {
             self.selections(&fragment.selections, fragment.condition);
         }
     }

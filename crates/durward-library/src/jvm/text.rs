@@ -1,5 +1,6 @@
 //! Texts: lengths, places and order in UTF-16 code units, white space and letters as `java.lang.Character` knows them.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use durward_ir::fault::{Evaluated, Fault};
@@ -121,4 +122,51 @@ fn above(character: char, distance: u32) -> char {
 /// `Character.toLowerCase`: `İ` becomes `i`.
 fn lower(character: char) -> char {
     character.to_lowercase().next().unwrap_or(character)
+}
+
+/// The zeros of the decimal digits up to `U+FFFF` that `Character.isDigit` knows beside those of ASCII.
+const ZEROS: [char; 36] = [
+    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}', '\u{be6}',
+    '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}', '\u{1090}',
+    '\u{17e0}', '\u{1810}', '\u{1946}', '\u{19d0}', '\u{1a80}', '\u{1a90}', '\u{1b50}', '\u{1bb0}',
+    '\u{1c40}', '\u{1c50}', '\u{a620}', '\u{a8d0}', '\u{a900}', '\u{a9d0}', '\u{a9f0}', '\u{aa50}',
+    '\u{abf0}', '\u{ff10}',
+];
+
+/// `Character.digit(character, 10)`: the value of a decimal digit of any script.
+pub(crate) fn digit(character: char) -> Option<u32> {
+    if character.is_ascii() {
+        return character.to_digit(10);
+    }
+    let above = ZEROS.iter().filter_map(|zero| u32::from(character).checked_sub(u32::from(*zero)));
+    above.min().filter(|value| *value < 10)
+}
+
+/// The text with ASCII in the place of all digits that `Character.digit` knows, and of letters of full width, which are
+/// hexadecimal digits to it.
+pub(crate) fn ascii_digits(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let ascii = |character: char| match character {
+        '\u{ff21}'..='\u{ff26}' | '\u{ff41}'..='\u{ff46}' => {
+            char::from_u32(u32::from(character) - 0xfee0).unwrap_or(character)
+        }
+        _ => digit(character).and_then(|value| char::from_digit(value, 10)).unwrap_or(character),
+    };
+    Cow::Owned(text.chars().map(ascii).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ascii_digits, digit};
+
+    #[test]
+    fn digits_of_all_scripts_count() {
+        assert_eq!(digit('٣'), Some(3));
+        assert_eq!(digit('９'), Some(9));
+        assert_eq!(digit('²'), None);
+        assert_eq!(digit('Ⅷ'), None);
+        assert_eq!(ascii_digits("०x１Ｆｆ²"), "0x1Ff²");
+    }
 }

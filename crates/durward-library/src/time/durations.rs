@@ -144,7 +144,10 @@ fn seconds_of(parts: &mut Parts<'_>) -> Option<Option<(i64, i64)>> {
 }
 
 fn millis(arguments: &[Value]) -> Evaluated<i64> {
-    Ok(jvm::wrapping_long(number(arguments, 0)?))
+    let millis = number(arguments, 0)?;
+    millis
+        .to_i64()
+        .ok_or_else(|| Fault::processing(format!("Invalid duration milliseconds: {}.", shown(arguments, 0))))
 }
 
 /// `Duration.toString`: hours, minutes and seconds, each with its sign.

@@ -8,6 +8,7 @@ mod durations;
 mod instant;
 mod scan;
 mod spans;
+mod system_v;
 #[cfg(test)]
 mod tests;
 mod zone;
@@ -90,10 +91,30 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
         durations::duration_from_iso,
         "The milliseconds of an ISO 8601 duration of exact units, or of years, months and days of average length.",
     ),
-    row("time.durationOfDays", NUMBER, zones::duration_of_days, "The milliseconds of whole days."),
-    row("time.durationOfHours", NUMBER, zones::duration_of_hours, "The milliseconds of whole hours."),
-    row("time.durationOfMinutes", NUMBER, zones::duration_of_minutes, "The milliseconds of whole minutes."),
-    row("time.durationOfSeconds", NUMBER, zones::duration_of_seconds, "The milliseconds of whole seconds."),
+    row(
+        "time.durationOfDays",
+        NUMBER,
+        zones::duration_of_days,
+        "The milliseconds of so many days; an error unless they are whole.",
+    ),
+    row(
+        "time.durationOfHours",
+        NUMBER,
+        zones::duration_of_hours,
+        "The milliseconds of so many hours; an error unless they are whole.",
+    ),
+    row(
+        "time.durationOfMinutes",
+        NUMBER,
+        zones::duration_of_minutes,
+        "The milliseconds of so many minutes; an error unless they are whole.",
+    ),
+    row(
+        "time.durationOfSeconds",
+        NUMBER,
+        zones::duration_of_seconds,
+        "The milliseconds of so many seconds; an error unless they are whole.",
+    ),
     row(
         "time.durationToISOCompact",
         NUMBER,

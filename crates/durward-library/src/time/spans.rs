@@ -105,13 +105,14 @@ pub(super) fn age_in_months(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn age_in_years(arguments: &[Value]) -> Evaluated<Value> {
     let Value::Number(months) = age_in_months(arguments)? else { return Ok(Value::Undefined) };
-    Ok(Value::Number(Decimal::from(jvm::wrapping_long(&months) / 12)))
+    Ok(Value::Number(Decimal::from(months.to_i64().unwrap_or_default() / 12)))
 }
 
-/// Adds the number, without its fraction, of some unit to the instant.
+/// Adds the number, a whole one of 64 bits, of some unit to the instant.
 fn shifted(arguments: &[Value], shift: fn(Instant, i64) -> Option<Instant>) -> Evaluated<Value> {
     let amount = number(arguments, 1)?;
-    let moved = instant_at(arguments, 0)?.and_then(|instant| shift(instant, jvm::wrapping_long(amount)));
+    let start = instant_at(arguments, 0)?;
+    let moved = start.zip(amount.to_i64()).and_then(|(instant, amount)| shift(instant, amount));
     let moved = moved.ok_or_else(|| {
         let start = shown(arguments, 0);
         Fault::processing(format!("Temporal arithmetic failed for {start} with amount {amount}."))
@@ -196,14 +197,17 @@ pub(super) fn epoch_milli(arguments: &[Value]) -> Evaluated<Value> {
 
 pub(super) fn of_epoch_second(arguments: &[Value]) -> Evaluated<Value> {
     let seconds = number(arguments, 0)?;
-    let instant = Instant::of(jvm::wrapping_long(seconds), 0)
+    let instant = seconds
+        .to_i64()
+        .and_then(|seconds| Instant::of(seconds, 0))
         .ok_or_else(|| Fault::processing(format!("Invalid epoch seconds: {seconds}.")))?;
     Ok(Value::Text(instant.to_string().into()))
 }
 
 pub(super) fn of_epoch_milli(arguments: &[Value]) -> Evaluated<Value> {
-    let millis = jvm::wrapping_long(number(arguments, 0)?);
-    let instant = Instant::of(millis.div_euclid(1000), millis.rem_euclid(1000) * 1_000_000)
+    let instant = number(arguments, 0)?
+        .to_i64()
+        .and_then(|millis| Instant::of(millis.div_euclid(1000), millis.rem_euclid(1000) * 1_000_000))
         .ok_or_else(|| Fault::processing(format!("Invalid epoch milliseconds: {}.", shown(arguments, 0))))?;
     Ok(Value::Text(instant.to_string().into()))
 }

@@ -8,6 +8,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
 use super::instant::{DAY_S, Instant, Local};
 use super::scan;
+use super::system_v::SystemV;
 use crate::jvm;
 
 /// A fixed offset from UTC in seconds, or the rules of a region.
@@ -17,6 +18,8 @@ pub(super) enum Zone {
     Offset(i32),
     /// A region such as `Europe/Berlin`.
     Region(TimeZone),
+    /// Rules that only Java has.
+    SystemV(SystemV),
 }
 
 /// The names of three letters that `ZoneId.SHORT_IDS` has.
@@ -34,13 +37,13 @@ const SHORT: &[(&str, &str)] = &[
     ("CTT", "Asia/Shanghai"),
     ("EAT", "Africa/Addis_Ababa"),
     ("ECT", "Europe/Paris"),
-    ("EST", "-05:00"),
-    ("HST", "-10:00"),
+    ("EST", "America/Panama"),
+    ("HST", "Pacific/Honolulu"),
     ("IET", "America/Indiana/Indianapolis"),
     ("IST", "Asia/Kolkata"),
     ("JST", "Asia/Tokyo"),
     ("MIT", "Pacific/Apia"),
-    ("MST", "-07:00"),
+    ("MST", "America/Phoenix"),
     ("NET", "Asia/Yerevan"),
     ("NST", "Pacific/Auckland"),
     ("PLT", "Asia/Karachi"),
@@ -97,6 +100,9 @@ impl Zone {
                 Some(_) | None => {}
             }
         }
+        if let Some(zone) = SystemV::of(name) {
+            return Some(Zone::SystemV(zone));
+        }
         if UNKNOWN.contains(&name) {
             return None;
         }
@@ -110,6 +116,7 @@ impl Zone {
     pub(super) fn offset_at(&self, instant: Instant) -> i32 {
         match self {
             Zone::Offset(offset_s) => *offset_s,
+            Zone::SystemV(zone) => zone.offset_at(instant),
             Zone::Region(region) => {
                 let day = near(instant.second.div_euclid(DAY_S));
                 let second = day * DAY_S + instant.second.rem_euclid(DAY_S);
@@ -128,6 +135,7 @@ impl Zone {
     fn offset_of(&self, local: Local) -> Option<i32> {
         let region = match self {
             Zone::Offset(offset_s) => return Some(*offset_s),
+            Zone::SystemV(zone) => return Some(zone.offset_of(local)),
             Zone::Region(region) => region,
         };
         let civil = civil_of(near(local.day));

@@ -8,7 +8,6 @@ use super::instant::{AtOffset, Instant, Local};
 use super::zone::Zone;
 use super::{instant_at, scan, shown};
 use crate::argument::text;
-use crate::jvm;
 
 fn written(instant: Option<Instant>, wrong: impl FnOnce() -> String) -> Evaluated<Value> {
     let instant = instant.ok_or_else(|| Fault::processing(wrong()))?;
@@ -105,10 +104,11 @@ pub(super) fn to_offset(arguments: &[Value]) -> Evaluated<Value> {
     Ok(Value::Text(shown_there.to_string().into()))
 }
 
+/// The product must be a whole number of 64 bits, not the amount.
 fn millis_of(arguments: &[Value], unit_ms: i64) -> Evaluated<Value> {
     let amount = crate::argument::number(arguments, 0)?;
-    let millis = jvm::wrapping_long(amount)
-        .checked_mul(unit_ms)
+    let millis = Decimal::new(amount.unscaled() * unit_ms, amount.scale()).to_i64();
+    let millis = millis
         .ok_or_else(|| Fault::processing(format!("Duration calculation overflowed for amount: {amount}.")))?;
     Ok(Value::Number(Decimal::from(millis)))
 }

@@ -8,7 +8,11 @@ use crate::graphql::lexer::Kind;
 
 impl<'t> Parser<'t> {
     pub(super) fn system_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
+        let first = self.token;
         let is_described = self.description()?;
+        if is_described && (!self.begins_definition() || self.token.kind != Kind::Name) {
+            return self.wrong_at(first, super::OFFENDING);
+        }
         let is_extension = !is_described && self.take_word("extend")?;
         if self.token.kind != Kind::Name {
             return self.wrong();

@@ -6,7 +6,8 @@ use super::Validator;
 use crate::graphql::analysis::spreads;
 
 impl<'t> Validator<'t> {
-    pub(super) fn fragment_cycles(&mut self) {
+    /// For each fragment, whether it holds itself.
+    pub(super) fn fragment_cycles(&self) -> Vec<bool> {
         let fragments = &self.document.fragments;
         let numbers: HashMap<&str, usize> =
             fragments.iter().enumerate().map(|(number, fragment)| (fragment.name, number)).collect();
@@ -20,19 +21,17 @@ impl<'t> Validator<'t> {
             .collect();
         // For each fragment, the last from which a search came by.
         let mut seen = vec![None; fragments.len()];
-        for (number, fragment) in fragments.iter().enumerate() {
+        let mut cyclic = Vec::with_capacity(fragments.len());
+        for number in 0..fragments.len() {
             let mut open = inside.get(number).cloned().unwrap_or_default();
             while let Some(next) = open.pop() {
                 let Some(mark) = seen.get_mut(next).filter(|mark| **mark != Some(number)) else { continue };
                 *mark = Some(number);
                 open.extend(inside.get(next).into_iter().flatten());
             }
-            if seen.get(number) == Some(&Some(number)) {
-                self.path.push(fragment.name);
-                self.error("FragmentCycle", "Fragment cycles not allowed");
-                self.path.pop();
-            }
+            cyclic.push(seen.get(number) == Some(&Some(number)));
         }
+        cyclic
     }
 
     pub(super) fn unused_fragments(&mut self) {
