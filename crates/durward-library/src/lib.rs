@@ -1,4 +1,4 @@
-//! The functions policies can call: 33 libraries of SAPL, each a table of pure functions from values to a value.
+//! The functions policies can call: 34 libraries of SAPL, each a table of pure functions from values to a value.
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
@@ -36,6 +36,7 @@ mod keys;
 mod limits;
 mod mac;
 mod math;
+mod mqtt;
 mod numeral;
 mod object;
 mod patterns;
@@ -79,6 +80,7 @@ const LIBRARIES: &[&[LibraryFunction]] = &[
     keys::FUNCTIONS,
     mac::FUNCTIONS,
     math::FUNCTIONS,
+    mqtt::FUNCTIONS,
     numeral::FUNCTIONS,
     object::FUNCTIONS,
     patterns::FUNCTIONS,
