@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use durward_pdp::record::Recording;
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
 use durward_session::{Lanes, Service};
@@ -29,7 +30,9 @@ pub(crate) struct Shared {
     /// Durations are measured from here, so that one number fits an atomic.
     pub(crate) started: Instant,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) decision_log: Option<DecisionLog>,
+    pub(crate) decision_log: Option<Arc<DecisionLog>>,
+    /// Whether it is found out why a decision could not be made: for that log, or because operators look closely.
+    pub(crate) records: bool,
     /// That of the default tenant. Empty until there are policies that can be decided by (`policies.wait`), and when they
     /// were taken away.
     pub(crate) pdp: ArcSwapOption<Pdp>,
@@ -134,7 +137,8 @@ impl Shared {
             clock,
             started: Instant::now(),
             metrics,
-            decision_log,
+            records: decision_log.is_some() || tracing::enabled!(tracing::Level::TRACE),
+            decision_log: decision_log.map(Arc::new),
             pdp: ArcSwapOption::empty(),
             policies: ArcSwap::default(),
             tenants: TenantTable::default(),
@@ -172,6 +176,11 @@ impl Shared {
         for (name, tenant) in all.iter() {
             tenants.put(name, tenant.pdp.as_ref());
         }
+    }
+
+    /// What is recorded of decisions, where they are.
+    pub(crate) fn recording(&self) -> Recording {
+        self.decision_log.as_ref().map_or_else(Recording::default, |log| log.recording)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -301,8 +301,8 @@ impl Metrics {
         self.decision_time.observe(time);
     }
 
-    /// One decision told to a client of SAPL.
-    pub(crate) fn told(&self, decision: &sapl::Decision, time: Duration) {
+    /// One decision told to a client of SAPL; `time` where it was asked for, and not told because something had changed.
+    pub(crate) fn told(&self, decision: &sapl::Decision, time: Option<Duration>) {
         self.verdict(match decision.outcome {
             Outcome::Permit => Verdict::Permit,
             Outcome::Deny => Verdict::Deny,
@@ -310,7 +310,9 @@ impl Metrics {
             Outcome::Indeterminate => Verdict::Indeterminate,
             Outcome::Suspend => Verdict::Suspend,
         });
-        self.decision_time.observe(time);
+        if let Some(time) = time {
+            self.decision_time.observe(time);
+        }
     }
 
     fn verdict(&self, verdict: Verdict) {
@@ -365,9 +367,9 @@ impl Metrics {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
     }
 
-    /// A line of the decision log was `written`, `dropped` for want of room, or `failed`.
-    pub(crate) fn log_line(&self, result: &'static str) {
-        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc();
+    /// So many lines of the decision log were `written`, `dropped` for want of room, or `failed`.
+    pub(crate) fn log_lines(&self, result: &'static str, count: u64) {
+        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc_by(count);
     }
 
     /// How all tenants stand. At most [`TENANT_SERIES_MAX`] have a series of their own, the worst first: names of tenants
