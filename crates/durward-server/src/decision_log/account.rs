@@ -107,7 +107,7 @@ impl Account {
             request_id: self.request_id.clone(),
             client: self.client,
             tenant: self.tenant.clone(),
-            caller: Some(self.caller.clone()),
+            caller: Some(self.caller.clone()).filter(|caller| !caller.is_empty()),
             duration,
             record,
             told: Told::Decision { id: id.cloned(), asked, decision: Arc::clone(decision) },

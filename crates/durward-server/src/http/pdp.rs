@@ -147,6 +147,7 @@ fn decide_named(
 
 /// Writes, counts, and hands the decision log an entry for each result.
 fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, offer: Offer, bytes: &[u8]) -> Answer {
+    call.shared.note_xacml();
     let decisions = decided.response.results.iter().map(|result| result.decision);
     call.shared.metrics.decided(decisions, decided.duration);
     let answer = written(&decided.request, &decided.response, offer);

@@ -29,6 +29,9 @@ use crate::state::Shared;
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
 
+/// How many fields that mean nothing are named in the log for one subscription.
+const FIELDS_TOLD_MAX: usize = 8;
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
@@ -63,20 +66,24 @@ impl Ask {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
+    /// What is wrong with what was sent.
+    message: Option<String>,
     /// Whether the connection is of no use afterwards.
     closes: bool,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode) -> Refusal {
-        Refusal { status, closes: false }
+        Refusal { status, message: None, closes: false }
     }
 
-    /// The body that SAPL's server writes.
+    /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
     pub(super) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
         let time = Timestamp::try_from((call.shared.clock)()).unwrap_or_default();
+        let message = self.message.map(serde_json::Value::from);
+        let message = message.map(|message| format!("\"message\":{message},")).unwrap_or_default();
         let text = format!(
-            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",\"path\":{}}}",
+            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",{message}\"path\":{}}}",
             self.status.as_u16(),
             self.status.canonical_reason().unwrap_or("Error"),
             serde_json::Value::from(path),
@@ -187,17 +194,30 @@ struct Question<'q> {
 
 impl Question<'_> {
     fn read(&self) -> Result<Subscription, Refusal> {
-        Subscription::from_json(self.text).map_err(|error| self.unreadable(&error))
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))
     }
 
     fn read_several(&self) -> Result<MultiSubscription, Refusal> {
         let subscriptions_max = self.call.shared.settings.sapl.multi_subscriptions_max;
-        json::read_multi_subscription(self.text, subscriptions_max).map_err(|error| self.unreadable(&error))
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_multi_subscription_noting(self.text, subscriptions_max, note)
+            .map_err(|error| self.unreadable(&error))
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        tracing::debug!(request_id = %self.call.id, %error, "a subscription could not be read");
-        Refusal::new(StatusCode::BAD_REQUEST)
+        let message = error.to_string();
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
+        Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
+    }
+
+    /// Fields that mean nothing are passed over, as SAPL's server does; a misspelt `environment` is one of them.
+    fn unknown(&self, fields: &[&str]) {
+        self.call.shared.metrics.fields_unknown.inc_by(fields.len() as u64);
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        let fields: Vec<&str> = fields.iter().take(FIELDS_TOLD_MAX).copied().collect();
+        tracing::debug!(request_id, route, ?caller, ?fields, "fields of a subscription mean nothing");
     }
 
     /// A mistake of ours costs one decision, not the process.

@@ -148,6 +148,8 @@ pub(crate) struct Metrics {
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
+    /// Fields of subscriptions that mean nothing.
+    pub(crate) fields_unknown: Counter,
     authentications: Tally<ByResult, 3>,
     streams_open: Family<BySurface, Gauge>,
     pub(crate) rsocket_connections_open: Gauge,
@@ -212,6 +214,9 @@ impl Metrics {
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
+        let fields_unknown = Counter::default();
+        let help = "Fields of SAPL's subscriptions that mean nothing, and were passed over";
+        registry.register("subscription_fields_unknown", help, fields_unknown.clone());
         let results = ["ok", "refused", "busy"].map(|result| ByResult { result: Word(result) });
         let authentications = Tally::new(results, |_| true);
         let help = "Callers of SAPL's protocols whose credentials were looked at, by result";
@@ -251,6 +256,7 @@ impl Metrics {
             policy_loads,
             log_lines,
             panics,
+            fields_unknown,
             authentications,
             streams_open,
             rsocket_connections_open,

@@ -144,14 +144,14 @@ type Followed = (Source, Option<Account>);
 
 /// Why a request has no answer.
 enum Refused {
-    Unreadable,
+    Unreadable(DecodeError),
     NoRoom,
     Panicked,
 }
 
 impl From<DecodeError> for Refused {
-    fn from(_: DecodeError) -> Refused {
-        Refused::Unreadable
+    fn from(error: DecodeError) -> Refused {
+        Refused::Unreadable(error)
     }
 }
 
@@ -507,7 +507,11 @@ impl Asked<'_> {
 
     fn refuse(&mut self, route: Route, stream: u32, refused: &Refused) {
         match refused {
-            Refused::Unreadable => self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST),
+            Refused::Unreadable(error) => {
+                let (route, caller) = (route.as_str(), &self.identity.name);
+                tracing::debug!(route, ?caller, reason = ?error.to_string(), "a subscription could not be read");
+                self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
+            }
             Refused::NoRoom => {
                 self.shared.metrics.limit_hit("subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");

@@ -5,6 +5,7 @@
 //! has published, a subscriber has gone, or a time has come.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -37,6 +38,28 @@ const SLEEP_MAX: Duration = Duration::from_secs(60);
 struct Tenant {
     pdp: Option<Arc<Pdp>>,
     streams: Live,
+    /// Whether all its policies are XACML's, and nobody has asked since they are.
+    is_foreign: Arc<AtomicBool>,
+}
+
+impl Tenant {
+    fn new(pdp: Option<&Arc<Pdp>>, streams: Live) -> Tenant {
+        let languages = pdp.map(|pdp| pdp.languages());
+        let is_foreign = languages.is_some_and(|languages| languages.xacml && !languages.sapl);
+        Tenant { pdp: pdp.cloned(), streams, is_foreign: Arc::new(AtomicBool::new(is_foreign)) }
+    }
+
+    /// Says once of each policies that SAPL's clients ask XACML's alone.
+    #[inline]
+    fn note(&self, name: &str) {
+        if self.is_foreign.load(Ordering::Relaxed) && self.is_foreign.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                tenant = ?name,
+                "a SAPL subscription was asked of policies that are all XACML's: they see its keys as attributes \
+                 (docs/sapl.md, \"One question, two languages\"); requests of XACML are asked at /pdp"
+            );
+        }
+    }
 }
 
 /// Decides for tenants by the policies each of them has. Clones are handles to the same.
@@ -130,12 +153,12 @@ impl Tenants {
         match known {
             Some(streams) => {
                 // First for those who ask once: whoever has been told of a change by a stream does not hear of what was before.
-                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams: streams.clone() });
+                inner.insert(tenant, Tenant::new(pdp, streams.clone()));
                 streams.replace(policies, inner.now_ms());
             }
             None => {
                 let streams = inner.streams(policies, &finders);
-                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams });
+                inner.insert(tenant, Tenant::new(pdp, streams));
             }
         }
     }
@@ -154,7 +177,7 @@ impl Tenants {
         if tenants.values().filter(|tenant| tenant.pdp.is_none()).count() >= WITHOUT_POLICIES_MAX {
             return Err(Full);
         }
-        let tenant = Tenant { pdp: None, streams: inner.streams(PoliciesInForce::absent(), &finders) };
+        let tenant = Tenant::new(None, inner.streams(PoliciesInForce::absent(), &finders));
         inner.insert(name, tenant.clone());
         Ok(tenant)
     }
@@ -206,7 +229,8 @@ fn drive(inner: &Weak<Inner>, signal: &Signal) {
 
 impl Decider for Tenants {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
-        if let Some(Tenant { pdp: Some(pdp), .. }) = self.0.tenants.load().get(tenant) {
+        if let Some(known @ Tenant { pdp: Some(pdp), .. }) = self.0.tenants.load().get(tenant) {
+            known.note(tenant);
             match self.0.recording {
                 None => {
                     let attempt = pdp.decide_known(&Alone(&subscription));
@@ -227,7 +251,9 @@ impl Decider for Tenants {
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
-        let streams = self.tenant(tenant)?.streams;
+        let known = self.tenant(tenant)?;
+        known.note(tenant);
+        let streams = known.streams;
         let subscribed = streams.subscribe(PackedSubscription::from(&subscription), self.0.now_ms());
         subscribed.map_err(full)
     }
@@ -237,7 +263,9 @@ impl Decider for Tenants {
         tenant: &str,
         subscriptions: MultiSubscription,
     ) -> Result<Box<dyn MultiDecisions>, Full> {
-        let streams = self.tenant(tenant)?.streams;
+        let known = self.tenant(tenant)?;
+        known.note(tenant);
+        let streams = known.streams;
         let packed = subscriptions
             .subscriptions
             .iter()
