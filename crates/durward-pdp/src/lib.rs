@@ -81,7 +81,7 @@ pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
 use change::Spent;
-use durward_ir::program::Dead;
+use durward_ir::program::{Dead, Node};
 use register::Register;
 use snapshot::{Built, Recipe, Snapshot};
 
@@ -97,6 +97,15 @@ pub struct Pdp {
     clock: Option<Clock>,
     sources: Vec<Box<dyn AttributeSource>>,
     hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
+}
+
+/// The languages that policies are written in: [`Pdp::languages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Languages {
+    /// Whether some are XACML's.
+    pub xacml: bool,
+    /// Whether some are SAPL's.
+    pub sapl: bool,
 }
 
 /// What whoever changes the policies has to know of those in force.
@@ -125,6 +134,22 @@ impl Pdp {
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()
+    }
+
+    /// The languages that the policies in force are written in.
+    pub fn languages(&self) -> Languages {
+        let snapshot = self.snapshot.load();
+        let program = &snapshot.program;
+        let mut languages = Languages { xacml: false, sapl: false };
+        let Node::Set(root) = program.node(program.root()) else { return languages };
+        for child in &root.children {
+            // What SAPL calls a policy is a rule here, and its sets vote.
+            match program.node(*child) {
+                Node::Set(set) if !matches!(set.algorithm, Algorithm::Voting(_)) => languages.xacml = true,
+                Node::Set(_) | Node::Rule(_) => languages.sapl = true,
+            }
+        }
+        languages
     }
 
     /// The policies of SAPL in force that never have a say, each with its place and why: they are left out, and hardly

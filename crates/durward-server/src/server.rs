@@ -295,7 +295,12 @@ fn decide_by_policies(shared: &Arc<Shared>) -> Result<(), StartError> {
         sources.add_sessions(subjects.clone());
     }
     let finders = sources.all_finders();
-    let tenants = Tenants::new(Arc::clone(&shared.clock), finders).map_err(StartError::Thread)?;
+    let clock = Arc::clone(&shared.clock);
+    let tenants = match shared.records {
+        true => Tenants::recording(clock, finders, shared.recording()),
+        false => Tenants::new(clock, finders),
+    };
+    let tenants = tenants.map_err(StartError::Thread)?;
     // Only this place fills them, once.
     let _ = shared.sapl.sources.set(sources);
     let _ = shared.sapl.tenants.set(tenants.clone());

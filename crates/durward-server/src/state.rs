@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use durward_pdp::record::Recording;
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
 use durward_session::{Lanes, Service};
@@ -29,7 +30,11 @@ pub(crate) struct Shared {
     /// Durations are measured from here, so that one number fits an atomic.
     pub(crate) started: Instant,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) decision_log: Option<DecisionLog>,
+    pub(crate) decision_log: Option<Arc<DecisionLog>>,
+    /// Whether it is found out why a decision could not be made: for that log, or because operators look closely.
+    pub(crate) records: bool,
+    /// Whether all policies are SAPL's, and no request of XACML has come since they are.
+    is_xacml_foreign: AtomicBool,
     /// That of the default tenant. Empty until there are policies that can be decided by (`policies.wait`), and when they
     /// were taken away.
     pub(crate) pdp: ArcSwapOption<Pdp>,
@@ -134,7 +139,9 @@ impl Shared {
             clock,
             started: Instant::now(),
             metrics,
-            decision_log,
+            is_xacml_foreign: AtomicBool::new(false),
+            records: decision_log.is_some() || tracing::enabled!(tracing::Level::TRACE),
+            decision_log: decision_log.map(Arc::new),
             pdp: ArcSwapOption::empty(),
             policies: ArcSwap::default(),
             tenants: TenantTable::default(),
@@ -161,6 +168,7 @@ impl Shared {
 
     /// Tells the streams of decisions which policies are in force.
     pub(crate) fn policies_changed(&self) {
+        self.look_at_languages();
         let Some(tenants) = self.sapl.tenants.get() else { return };
         let all = self.tenants.all();
         if all.is_empty() {
@@ -172,6 +180,30 @@ impl Shared {
         for (name, tenant) in all.iter() {
             tenants.put(name, tenant.pdp.as_ref());
         }
+    }
+
+    pub(crate) fn look_at_languages(&self) {
+        let languages = self.pdp.load().as_ref().map(|pdp| pdp.languages());
+        let is_foreign = languages.is_some_and(|languages| languages.sapl && !languages.xacml);
+        self.is_xacml_foreign.store(is_foreign, Ordering::Relaxed);
+    }
+
+    /// Says once of each policies that a request of XACML is asked of SAPL's alone.
+    #[inline]
+    pub(crate) fn note_xacml(&self) {
+        if self.is_xacml_foreign.load(Ordering::Relaxed)
+            && self.is_xacml_foreign.swap(false, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "a XACML request was asked of policies that are all SAPL's: to them its attributes are not there, so \
+                 they hardly apply; SAPL's clients ask at /api/pdp"
+            );
+        }
+    }
+
+    /// What is recorded of decisions, where they are.
+    pub(crate) fn recording(&self) -> Recording {
+        self.decision_log.as_ref().map_or_else(Recording::default, |log| log.recording)
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -1,44 +1,83 @@
 //! One line of the decision log, with what must not be written left out.
 
-use std::collections::HashSet;
-
-use durward_pdp::xacml::request::AttributeView;
+use durward_pdp::record::{Failure, Record};
 use durward_pdp::xacml::response::{PolicyIdentifier, PolicyKind};
-use durward_pdp::{Decision, Request, Response, ResultOf};
+use durward_pdp::{Decision as Xacml, ResultOf};
 use jiff::Timestamp;
 use serde::Serialize;
-use smol_str::SmolStr;
+use serde_json::value::RawValue;
 
-use super::Entry;
-use crate::settings::{DecisionLogSettings, Redaction};
+use super::attributes::{Rule, Written, text};
+use super::{Asked, Entry, Told, mask};
+use crate::sapl::{Decision, Outcome, Subscription};
+use crate::settings::DecisionLogSettings;
+
+/// How much of a caller's name for a subscription is written.
+const ID_LENGTH_MAX: usize = 256;
 
 /// How lines are written.
+#[derive(Debug)]
 pub(super) struct Style {
-    redact: Redaction,
-    always_redacted: HashSet<String>,
+    rule: Rule,
 }
 
 #[derive(Serialize)]
 struct Line<'e> {
     time: String,
+    surface: &'static str,
+    route: &'static str,
     request_id: &'e str,
-    client: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<&'e str>,
+    tenant: &'e str,
+    /// Of several results: which it is, and how many there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subscription: Option<&'e str>,
     decision: &'static str,
     snapshot: u64,
-    duration_us: f64,
-    results: Vec<ResultLine<'e>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    attributes: Option<Vec<CategoryLine<'e>>>,
+    duration_us: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<ReasonLine<'e>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    reasons_more: usize,
+    results: [ResultLine<'e>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<&'e RawValue>,
+    #[serde(skip_serializing_if = "is_false")]
+    attributes_cut: bool,
+}
+
+/// Why a decision is Indeterminate.
+#[derive(Serialize)]
+struct ReasonLine<'e> {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    policy: String,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    place: &'e str,
+    message: String,
 }
 
 #[derive(Serialize)]
 struct ResultLine<'e> {
     decision: &'static str,
-    status: &'e str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'e str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'e str>,
+    /// XACML: the identifiers. SAPL: JSON, where values may be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    obligations: Vec<&'e str>,
+    obligations: Vec<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    obligation_count: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    advice_count: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<PolicyLine<'e>>,
 }
@@ -51,105 +90,115 @@ struct PolicyLine<'e> {
     version: Option<&'e str>,
 }
 
-#[derive(Serialize)]
-struct CategoryLine<'e> {
-    category: &'e str,
-    attributes: Vec<AttributeLine>,
-}
-
-#[derive(Serialize)]
-struct AttributeLine {
-    id: SmolStr,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    issuer: Option<SmolStr>,
-    /// Absent where values are redacted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<Vec<String>>,
-}
-
 impl Style {
     pub(super) fn new(settings: &DecisionLogSettings) -> Style {
-        Style {
-            redact: settings.redact,
-            always_redacted: settings.redact_attributes.iter().cloned().collect(),
-        }
+        Style { rule: Rule::new(settings) }
+    }
+
+    /// What may be written of a subscription.
+    pub(super) fn subscription(&self, subscription: &Subscription) -> Written {
+        self.rule.subscription(subscription)
     }
 
     /// The entry as JSON, without line end.
     pub(super) fn line(&self, entry: &Entry) -> String {
-        let policies = entry.policies.iter().map(Some).chain(std::iter::repeat(None));
-        let results = entry.response.results.iter().zip(policies);
+        let record = &*entry.record;
+        let made;
+        let attributes = match &entry.told {
+            Told::Decision { asked: Asked::Always(written), .. } => &**written,
+            Told::Decision { asked: Asked::Once(subscription), .. } => {
+                made = self.rule.subscription(subscription);
+                &made
+            }
+            Told::Result { request: Some(request), .. } => {
+                made = self.rule.request(request);
+                &made
+            }
+            Told::Decision { asked: Asked::Nothing, .. } | Told::Result { request: None, .. } => {
+                &Written::NOTHING
+            }
+        };
+        let (result, (part, parts), id) = match &entry.told {
+            Told::Result { result, part, .. } => (self.result(result, record), *part, None),
+            Told::Decision { id, decision, .. } => (self.decision(decision, record), (1, 1), id.as_deref()),
+        };
         let line = Line {
             time: Timestamp::try_from(entry.time).map_or_else(|_| String::new(), |time| time.to_string()),
+            surface: entry.surface.as_str(),
+            route: entry.route,
             request_id: &entry.request_id,
-            client: match entry.client.port() {
-                0 => entry.client.ip().to_string(),
-                _ => entry.client.to_string(),
-            },
-            decision: overall(&entry.response),
-            snapshot: entry.snapshot,
-            duration_us: (entry.duration.as_secs_f64() * 1e7).round() / 10.0,
-            results: results.map(|(result, policies)| self.result(result, policies)).collect(),
-            attributes: self.attributes(&entry.request),
+            client: entry.client.map(|client| match client.port() {
+                0 => client.ip().to_string(),
+                _ => client.to_string(),
+            }),
+            caller: entry.caller.as_deref(),
+            tenant: &entry.tenant,
+            part: (parts > 1).then_some(part),
+            parts: (parts > 1).then_some(parts),
+            subscription: id.filter(|_| self.rule.shows_names()).map(shortened),
+            decision: result.decision,
+            snapshot: record.snapshot,
+            duration_us: entry.duration.map(|time| (time.as_secs_f64() * 1e7).round() / 10.0),
+            reasons: record.failures.iter().map(|failure| self.reason(failure)).collect(),
+            reasons_more: record.failures_more,
+            results: [result],
+            attributes: attributes.json.as_deref(),
+            attributes_cut: attributes.is_cut,
         };
-        serde_json::to_string(&line).unwrap_or_default()
+        quiet(serde_json::to_string(&line).unwrap_or_default())
     }
 
-    fn result<'e>(
-        &self,
-        result: &'e ResultOf,
-        policies: Option<&'e Vec<PolicyIdentifier>>,
-    ) -> ResultLine<'e> {
+    /// A reason as it is written, in one text.
+    pub(super) fn reason_text(&self, failure: &Failure) -> String {
+        let ReasonLine { policy, place, message } = self.reason(failure);
+        match policy.is_empty() {
+            true => message,
+            false => format!("{policy} ({place}): {message}"),
+        }
+    }
+
+    fn reason<'e>(&self, failure: &'e Failure) -> ReasonLine<'e> {
+        let message = &failure.message;
+        // What lies in no policy is in words of ours.
+        let is_shown =
+            self.rule.shows_all() || (failure.path.is_empty() && !message.contains(['`', ':', '"']));
+        ReasonLine {
+            policy: failure.path.join("/"),
+            place: &failure.place,
+            message: mask::cut(&if is_shown { message.clone() } else { mask::masked(message) }),
+        }
+    }
+
+    fn result<'e>(&self, result: &'e ResultOf, record: &'e Record) -> ResultLine<'e> {
         ResultLine {
             decision: result.decision.as_str(),
-            status: &result.status.code.value,
-            message: if self.shows_all() { result.status.message.as_deref() } else { None },
-            obligations: result.obligations.iter().map(|duty| duty.id.as_str()).collect(),
-            policies: policies.into_iter().flatten().map(policy).collect(),
+            status: Some(&result.status.code.value),
+            message: result.status.message.as_deref().filter(|_| self.rule.shows_all()),
+            obligations: result.obligations.iter().map(|duty| duty.id.to_string()).collect(),
+            obligation_count: 0,
+            advice_count: 0,
+            policies: record.policies.iter().map(policy).collect(),
         }
     }
 
-    /// Status messages quote values, so they are written only where every value may be.
-    fn shows_all(&self) -> bool {
-        self.redact == Redaction::None && self.always_redacted.is_empty()
-    }
-
-    /// The attributes by category, in the order of the request.
-    fn attributes<'e>(&self, request: &'e Request) -> Option<Vec<CategoryLine<'e>>> {
-        let shows_values = match self.redact {
-            Redaction::All => return None,
-            Redaction::Values => false,
-            Redaction::None => true,
-        };
-        let mut categories: Vec<CategoryLine<'e>> = Vec::new();
-        for attribute in request.categories.attributes() {
-            let line = self.attribute(attribute, shows_values);
-            match categories.last_mut() {
-                Some(last) if last.category == attribute.category() => last.attributes.push(line),
-                _ => categories.push(CategoryLine { category: attribute.category(), attributes: vec![line] }),
-            }
+    /// In the words of the metrics.
+    fn decision<'e>(&self, decision: &Decision, record: &'e Record) -> ResultLine<'e> {
+        let obligations = decision.obligations().filter(|_| self.rule.shows_all());
+        ResultLine {
+            decision: match decision.outcome {
+                Outcome::Permit => Xacml::Permit.as_str(),
+                Outcome::Deny => Xacml::Deny.as_str(),
+                Outcome::NotApplicable => Xacml::NotApplicable.as_str(),
+                Outcome::Indeterminate => Xacml::Indeterminate.as_str(),
+                Outcome::Suspend => "Suspend",
+            },
+            status: None,
+            message: None,
+            obligations: obligations.map(|duty| text(&duty)).collect(),
+            obligation_count: decision.obligations().len(),
+            advice_count: decision.advice().len(),
+            policies: record.policies.iter().map(policy).collect(),
         }
-        Some(categories)
-    }
-
-    fn attribute(&self, attribute: AttributeView<'_>, shows_values: bool) -> AttributeLine {
-        let is_shown = shows_values && !self.always_redacted.contains(attribute.id.as_str());
-        let values = || attribute.values().iter().map(|value| value.lexical().into_owned()).collect();
-        AttributeLine {
-            id: attribute.id.clone(),
-            issuer: attribute.issuer.clone(),
-            values: is_shown.then(values),
-        }
-    }
-}
-
-/// The decision, if all results agree on it.
-fn overall(response: &Response) -> &'static str {
-    let mut decisions = response.results.iter().map(|result| result.decision);
-    match decisions.next() {
-        None => Decision::Indeterminate.as_str(),
-        Some(first) if decisions.all(|other| other == first) => first.as_str(),
-        Some(_) => "mixed",
     }
 }
 
@@ -159,4 +208,41 @@ fn policy(policy: &PolicyIdentifier) -> PolicyLine<'_> {
         PolicyKind::PolicySet => "policy set",
     };
     PolicyLine { kind, id: &policy.id, version: policy.version.as_deref() }
+}
+
+fn shortened(id: &str) -> &str {
+    match id.char_indices().nth(ID_LENGTH_MAX) {
+        Some((at, _)) => id.get(..at).unwrap_or_default(),
+        None => id,
+    }
+}
+
+/// JSON leaves as they are some characters that terminals obey, or that end lines for some readers; they can stand only
+/// within texts.
+fn quiet(line: String) -> String {
+    let is_loud = |letter: char| {
+        matches!(letter, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    if !line.contains(is_loud) {
+        return line;
+    }
+    let mut quiet = String::with_capacity(line.len() + 16);
+    for letter in line.chars() {
+        match is_loud(letter) {
+            true => quiet.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            false => quiet.push(letter),
+        }
+    }
+    quiet
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }

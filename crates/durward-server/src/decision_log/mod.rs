@@ -1,42 +1,110 @@
-//! The record of decisions: one line of JSON for each request, written by a thread of its own.
+//! The record of decisions: one line of JSON for each decision that somebody was told, whichever way they asked, written
+//! by a thread of its own.
 //!
 //! Deciding never waits for it: what is not yet written is bounded in bytes, and what does not fit is dropped and
 //! counted (`durward_decision_log_lines_total{result="dropped"}`).
 
+mod account;
+mod attributes;
 mod line;
+mod mask;
 mod writer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use durward_pdp::xacml::response::PolicyIdentifier;
-use durward_pdp::{Request, Response};
+use durward_pdp::record::{Record, Recording};
+use durward_pdp::{Request, ResultOf};
+use smol_str::SmolStr;
 
 use crate::metrics::Metrics;
+use crate::sapl::{Decision, Subscription};
 use crate::settings::{DecisionLogSettings, LogTarget};
+pub(crate) use account::{Account, Caller, trace};
+use attributes::Written;
 use line::Style;
 use writer::Writer;
 
-/// What an entry costs beside the text of its request.
+/// Why a multi-subscription without subscriptions is answered INDETERMINATE.
+pub(crate) const NOTHING_ASKED: &str = "the multi-subscription has no subscriptions";
+
+/// What an entry costs beside what its caller sent.
 const ENTRY_BYTES: usize = 512;
 
-/// One request, decided.
+/// The way by which somebody was told a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Surface {
+    /// `/pdp`.
+    Xacml,
+    /// `/api/pdp`, answered once.
+    Http,
+    /// `/api/pdp`, answered with events.
+    Sse,
+    Rsocket,
+}
+
+impl Surface {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Surface::Xacml => "xacml",
+            Surface::Http => "http",
+            Surface::Sse => "sse",
+            Surface::Rsocket => "rsocket",
+        }
+    }
+}
+
+/// One decision that somebody was told.
 pub(crate) struct Entry {
     pub(crate) time: SystemTime,
-    pub(crate) request_id: String,
-    pub(crate) client: SocketAddr,
-    pub(crate) snapshot: u64,
-    pub(crate) duration: Duration,
-    pub(crate) request: Request,
-    pub(crate) response: Response,
-    /// The policies that applied, for each result; empty where nobody asked.
-    pub(crate) policies: Vec<Vec<PolicyIdentifier>>,
-    /// The length of the request's text: what the entry holds in memory, about.
+    pub(crate) surface: Surface,
+    /// What was called there.
+    pub(crate) route: &'static str,
+    pub(crate) request_id: SmolStr,
+    /// `None` over a socket that has no addresses.
+    pub(crate) client: Option<SocketAddr>,
+    /// Whose policies decided.
+    pub(crate) tenant: SmolStr,
+    /// The name that goes with the caller's credentials, where credentials are looked at.
+    pub(crate) caller: Option<SmolStr>,
+    /// How long it took, where it was asked for; `None` where it was told because something had changed.
+    pub(crate) duration: Option<Duration>,
+    pub(crate) record: Arc<Record>,
+    pub(crate) told: Told,
+    /// What the entry holds in memory of what its caller sent, about.
     pub(crate) bytes: usize,
+}
+
+/// What was decided, and about what.
+pub(crate) enum Told {
+    Result {
+        /// With the first result of a request.
+        request: Option<Request>,
+        result: Box<ResultOf>,
+        /// Which result it is, from 1, and how many there are.
+        part: (usize, usize),
+    },
+    Decision {
+        /// The caller's name for the subscription, where there are several.
+        id: Option<SmolStr>,
+        asked: Asked,
+        decision: Arc<Decision>,
+    },
+}
+
+/// A subscription, as far as it may be written.
+#[derive(Clone)]
+pub(crate) enum Asked {
+    /// Nothing was asked, or nothing is known of it.
+    Nothing,
+    /// To be written with its decision, the only one.
+    Once(Box<Subscription>),
+    /// Written when it came; there may be many decisions.
+    Always(Arc<Written>),
 }
 
 enum Message {
@@ -52,7 +120,8 @@ pub(crate) struct DecisionLog {
     queued_bytes: Arc<AtomicUsize>,
     queue_bytes_max: usize,
     metrics: Arc<Metrics>,
-    pub(crate) lists_policies: bool,
+    style: Arc<Style>,
+    pub(crate) recording: Recording,
 }
 
 impl DecisionLog {
@@ -64,31 +133,28 @@ impl DecisionLog {
         settings: &DecisionLogSettings,
         metrics: &Arc<Metrics>,
     ) -> Result<Option<DecisionLog>, std::io::Error> {
-        let mut writer = match settings.target() {
+        let writer = match settings.target() {
             LogTarget::Off => return Ok(None),
             LogTarget::Stdout => Writer::stdout(),
             LogTarget::File(path) => Writer::file(path)?,
         };
-        let style = Style::new(settings);
+        let style = Arc::new(Style::new(settings));
         let (sender, receiver) = channel::<Message>();
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let (queued, counters) = (Arc::clone(&queued_bytes), Arc::clone(metrics));
-        thread::Builder::new().name("decision-log".into()).spawn(move || {
-            while let Ok(message) = receiver.recv() {
-                take(message, &style, &mut writer, &queued, &counters);
-                // Whatever else waits goes out with the same write.
-                while let Ok(message) = receiver.try_recv() {
-                    take(message, &style, &mut writer, &queued, &counters);
-                }
-                writer.flush();
-            }
-        })?;
+        let desk = Desk {
+            style: Arc::clone(&style),
+            writer,
+            queued: Arc::clone(&queued_bytes),
+            metrics: Arc::clone(metrics),
+        };
+        thread::Builder::new().name("decision-log".into()).spawn(move || desk.work(&receiver))?;
         Ok(Some(DecisionLog {
             sender,
             queued_bytes,
             queue_bytes_max: settings.queue_bytes_max,
             metrics: Arc::clone(metrics),
-            lists_policies: settings.policies,
+            style,
+            recording: Recording { policies: settings.policies },
         }))
     }
 
@@ -99,7 +165,7 @@ impl DecisionLog {
         let has_room = queued.saturating_add(bytes) <= self.queue_bytes_max;
         if !has_room || self.sender.send(Message::Entry(Box::new(entry))).is_err() {
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.metrics.log_line("dropped");
+            self.metrics.log_lines("dropped", 1);
         }
     }
 
@@ -112,17 +178,49 @@ impl DecisionLog {
     }
 }
 
-fn take(message: Message, style: &Style, writer: &mut Writer, queued: &AtomicUsize, metrics: &Metrics) {
-    match message {
-        Message::Entry(entry) => {
-            let bytes = entry.bytes + ENTRY_BYTES;
-            metrics.log_line(if writer.write(&style.line(&entry)) { "written" } else { "failed" });
-            queued.fetch_sub(bytes, Ordering::Relaxed);
+/// Where lines are written.
+struct Desk {
+    style: Arc<Style>,
+    writer: Writer,
+    queued: Arc<AtomicUsize>,
+    metrics: Arc<Metrics>,
+}
+
+impl Desk {
+    fn work(mut self, receiver: &Receiver<Message>) {
+        while let Ok(message) = receiver.recv() {
+            self.take(message);
+            // Whatever else waits goes out with the same write.
+            while let Ok(message) = receiver.try_recv() {
+                self.take(message);
+            }
+            self.flush();
         }
-        Message::Flush(done) => {
-            writer.flush();
-            // Nobody waits any more: fine.
-            let _ = done.send(());
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Entry(entry) => {
+                let bytes = entry.bytes + ENTRY_BYTES;
+                let done = self.writer.write(&self.style.line(&entry));
+                self.count(done);
+                self.queued.fetch_sub(bytes, Ordering::Relaxed);
+            }
+            Message::Flush(done) => {
+                self.flush();
+                // Nobody waits any more: fine.
+                let _ = done.send(());
+            }
         }
+    }
+
+    fn flush(&mut self) {
+        let done = self.writer.flush();
+        self.count(done);
+    }
+
+    fn count(&self, done: writer::Done) {
+        self.metrics.log_lines("written", done.written);
+        self.metrics.log_lines("failed", done.failed);
     }
 }

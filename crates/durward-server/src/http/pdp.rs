@@ -4,12 +4,14 @@
 //! cannot be read as a request, with the place (section 2.2.2).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use durward_pdp::record::{Failure, Record};
 use durward_pdp::xacml::request::{RequestError, RequestErrorKind, Version};
-use durward_pdp::xacml::response::{PolicyIdentifier, Status};
-use durward_pdp::{Pdp, Request, Response};
+use durward_pdp::xacml::response::Status;
+use durward_pdp::{Decision, Pdp, Request, Response};
 use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Incoming;
@@ -18,10 +20,13 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use super::negotiate::{MediaType, Offer, choose};
 use super::problem::{Problem, form_of_problems};
 use super::{Answer, Call, body::receive, text_of};
-use crate::decision_log::Entry;
+use crate::decision_log::{Entry, Surface, Told, trace};
 use crate::state::Shared;
 use crate::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::wire::{Form, read_request, write_response};
+
+/// What is written of it in the decision log.
+const ROUTE: &str = "/pdp";
 
 const XACML_XML: &str = "xacml+xml";
 
@@ -140,61 +145,79 @@ fn decide_named(
     Ok(told(call, pdp, decided, offer, bytes))
 }
 
-/// Writes, counts, and hands the decision log its entry.
+/// Writes, counts, and hands the decision log an entry for each result.
 fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, offer: Offer, bytes: &[u8]) -> Answer {
+    call.shared.note_xacml();
     let decisions = decided.response.results.iter().map(|result| result.decision);
     call.shared.metrics.decided(decisions, decided.duration);
     let answer = written(&decided.request, &decided.response, offer);
-    if let Some(log) = &call.shared.decision_log {
-        log.record(Entry {
-            time: (call.shared.clock)(),
-            request_id: call.id.clone(),
-            client: call.client,
-            snapshot: pdp.snapshot().id,
-            duration: decided.duration,
-            request: decided.request,
-            response: decided.response,
-            policies: decided.policies,
-            bytes: bytes.len(),
-        });
+    if call.shared.records {
+        record(call, pdp, decided, bytes.len());
     }
     answer
+}
+
+fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, bytes: usize) {
+    let shared = call.shared;
+    let Decided { request, response, mut records, duration } = decided;
+    let parts = response.results.len();
+    if records.len() != parts {
+        records = vec![Record { snapshot: pdp.snapshot().id, ..Record::default() }; parts];
+    }
+    let mut request = Some(request);
+    for ((number, result), mut record) in response.results.into_iter().enumerate().zip(records) {
+        match result.decision {
+            // Be it by policies, or because the request or its subject is not what it should be.
+            Decision::Indeterminate if record.failures.is_empty() => {
+                let message = result.status.message.as_deref().unwrap_or("no reason is known");
+                record.failures = vec![Failure::outside(message)];
+            }
+            Decision::Indeterminate => {}
+            Decision::Permit | Decision::Deny | Decision::NotApplicable => record.failures.clear(),
+        }
+        trace(shared.decision_log.as_ref(), (Surface::Xacml, ROUTE, &call.id), None, &record);
+        let Some(log) = &shared.decision_log else { continue };
+        let request = request.take();
+        log.record(Entry {
+            time: (shared.clock)(),
+            surface: Surface::Xacml,
+            route: ROUTE,
+            request_id: call.id.as_str().into(),
+            client: Some(call.client),
+            tenant: shared.settings.auth.default_tenant.as_str().into(),
+            caller: None,
+            duration: Some(duration),
+            record: Arc::new(record),
+            bytes: if request.is_some() { bytes } else { 0 },
+            told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
+        });
+    }
 }
 
 /// A request with its response.
 struct Decided {
     request: Request,
     response: Response,
-    /// The policies that applied, for each result, where the caller or the decision log asked.
-    policies: Vec<Vec<PolicyIdentifier>>,
+    /// For each result, where decisions are recorded.
+    records: Vec<Record>,
     duration: Duration,
 }
 
 impl Decided {
-    /// Decides. Policies that only the decision log asked for are not in the response.
-    fn by(pdp: &Pdp, mut request: Request, shared: &Shared) -> Decided {
-        let asked_for_policies = request.return_policy_ids;
-        request.return_policy_ids |= shared.decision_log.as_ref().is_some_and(|log| log.lists_policies);
+    fn by(pdp: &Pdp, request: Request, shared: &Shared) -> Decided {
         let begun = Instant::now();
-        let mut response = pdp.decide(&request);
-        let duration = begun.elapsed();
-        let mut policies = Vec::new();
-        if request.return_policy_ids && shared.decision_log.is_some() {
-            policies =
-                response.results.iter().map(|result| result.policy_ids.clone().unwrap_or_default()).collect();
-        }
-        if !asked_for_policies {
-            response.results.iter_mut().for_each(|result| result.policy_ids = None);
-            request.return_policy_ids = false;
-        }
-        Decided { request, response, policies, duration }
+        let (response, records) = match shared.records {
+            true => pdp.decide_recorded(&request, shared.recording()),
+            false => (pdp.decide(&request), Vec::new()),
+        };
+        Decided { request, response, records, duration: begun.elapsed() }
     }
 
     /// Indeterminate, because the request cannot be read.
     fn nothing(status: Status) -> Decided {
         let request = Request::builder().build();
         let response = Response::indeterminate(status);
-        Decided { request, response, policies: Vec::new(), duration: Duration::ZERO }
+        Decided { request, response, records: Vec::new(), duration: Duration::ZERO }
     }
 }
 

@@ -2,27 +2,35 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Instant;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use durward_pdp::record::{Record, Recorded};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use jiff::Timestamp;
+use smol_str::SmolStr;
 
 use super::events::{Body, Events, Source};
 use super::{Call, body, text_of};
 use crate::auth::{Denied, Identity, Presented};
+use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface};
+use crate::metrics::Metrics;
 use crate::sapl::json;
 use crate::sapl::{
     Decider, Decision, Decisions, Full as NoRoom, MultiDecisions, MultiSubscription, Named, Once, Outcome,
     Subscription,
 };
+use crate::state::Shared;
 
 /// Where all of this is.
 pub(crate) const PREFIX: &str = "/api/pdp/";
+
+/// How many fields that mean nothing are named in the log for one subscription.
+const FIELDS_TOLD_MAX: usize = 8;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,24 +42,48 @@ pub(crate) enum Ask {
     MultiDecideAllOnce,
 }
 
+impl Ask {
+    /// As it is called in paths and in the decision log.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Ask::DecideOnce => "decide-once",
+            Ask::Decide => "decide",
+            Ask::MultiDecide => "multi-decide",
+            Ask::MultiDecideAll => "multi-decide-all",
+            Ask::MultiDecideAllOnce => "multi-decide-all-once",
+        }
+    }
+
+    const fn surface(self) -> Surface {
+        match self {
+            Ask::DecideOnce | Ask::MultiDecideAllOnce => Surface::Http,
+            Ask::Decide | Ask::MultiDecide | Ask::MultiDecideAll => Surface::Sse,
+        }
+    }
+}
+
 /// A refusal.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     status: StatusCode,
+    /// What is wrong with what was sent.
+    message: Option<String>,
     /// Whether the connection is of no use afterwards.
     closes: bool,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode) -> Refusal {
-        Refusal { status, closes: false }
+        Refusal { status, message: None, closes: false }
     }
 
-    /// The body that SAPL's server writes.
+    /// The body that SAPL's server writes; with the message, as it does where its settings include messages.
     pub(super) fn into_answer(self, call: &Call<'_>, path: &str) -> Response<Body> {
         let time = Timestamp::try_from((call.shared.clock)()).unwrap_or_default();
+        let message = self.message.map(serde_json::Value::from);
+        let message = message.map(|message| format!("\"message\":{message},")).unwrap_or_default();
         let text = format!(
-            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",\"path\":{}}}",
+            "{{\"timestamp\":\"{time:.3}\",\"status\":{},\"error\":\"{}\",{message}\"path\":{}}}",
             self.status.as_u16(),
             self.status.canonical_reason().unwrap_or("Error"),
             serde_json::Value::from(path),
@@ -121,7 +153,7 @@ async fn answered(
     let Some(decider) = call.shared.sapl.decider.get() else {
         return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE));
     };
-    let question = Question { call, decider: &**decider, identity: &identity, text: &text };
+    let question = Question { call, ask, decider: &**decider, identity: &identity, text: &text };
     match ask {
         Ask::DecideOnce => question.decide_once().await,
         Ask::MultiDecideAllOnce => question.decide_all_once().await,
@@ -154,6 +186,7 @@ enum Emit {
 /// A request by somebody who may ask.
 struct Question<'q> {
     call: &'q Call<'q>,
+    ask: Ask,
     decider: &'q dyn Decider,
     identity: &'q Identity,
     text: &'q [u8],
@@ -161,17 +194,30 @@ struct Question<'q> {
 
 impl Question<'_> {
     fn read(&self) -> Result<Subscription, Refusal> {
-        Subscription::from_json(self.text).map_err(|error| self.unreadable(&error))
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_subscription(self.text, note).map_err(|error| self.unreadable(&error))
     }
 
     fn read_several(&self) -> Result<MultiSubscription, Refusal> {
         let subscriptions_max = self.call.shared.settings.sapl.multi_subscriptions_max;
-        json::read_multi_subscription(self.text, subscriptions_max).map_err(|error| self.unreadable(&error))
+        let note = |fields: &[&str]| self.unknown(fields);
+        json::read_multi_subscription_noting(self.text, subscriptions_max, note)
+            .map_err(|error| self.unreadable(&error))
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> Refusal {
-        tracing::debug!(request_id = %self.call.id, %error, "a subscription could not be read");
-        Refusal::new(StatusCode::BAD_REQUEST)
+        let message = error.to_string();
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        tracing::debug!(request_id, route, ?caller, reason = ?message, "a subscription could not be read");
+        Refusal { message: Some(message), ..Refusal::new(StatusCode::BAD_REQUEST) }
+    }
+
+    /// Fields that mean nothing are passed over, as SAPL's server does; a misspelt `environment` is one of them.
+    fn unknown(&self, fields: &[&str]) {
+        self.call.shared.metrics.fields_unknown.inc_by(fields.len() as u64);
+        let (request_id, route, caller) = (&self.call.id, self.ask.as_str(), &self.identity.name);
+        let fields: Vec<&str> = fields.iter().take(FIELDS_TOLD_MAX).copied().collect();
+        tracing::debug!(request_id, route, ?caller, ?fields, "fields of a subscription mean nothing");
     }
 
     /// A mistake of ours costs one decision, not the process.
@@ -190,36 +236,64 @@ impl Question<'_> {
         }
     }
 
+    /// What keeps record of its decisions, where somebody does.
+    fn account(&self) -> Option<Account> {
+        let shared = self.call.shared;
+        let caller = || Caller {
+            surface: self.ask.surface(),
+            route: self.ask.as_str(),
+            request_id: &self.call.id,
+            client: Some(self.call.client),
+            identity: self.identity,
+        };
+        shared.records.then(|| Account::open(shared.decision_log.as_ref(), &shared.clock, &caller()))
+    }
+
     async fn decide_once(self) -> Result<Response<Body>, Refusal> {
         let subscription = self.read()?;
+        let account = self.account().map(|account| account.asks_once(&subscription, self.text.len()));
         let begun = Instant::now();
-        let decision = match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
-            Ok(Once::Decided(decision)) => Arc::new(decision),
-            Ok(Once::Waiting(mut decisions)) => std::future::poll_fn(|task| decisions.poll_next(task)).await,
-            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
-            Err(Refused::Panicked) => Arc::new(Decision::plain(Outcome::Indeterminate)),
-        };
-        self.call.shared.metrics.told(&decision, begun.elapsed());
+        let (decision, record) =
+            match self.guarded(|| self.decider.decide_once(&self.identity.tenant, subscription)) {
+                Ok(Once::Decided(decision)) => (Arc::new(decision), None),
+                Ok(Once::Recorded(Recorded { decision, record })) => (decision, Some(record)),
+                Ok(Once::Waiting(mut decisions)) => {
+                    let decision = std::future::poll_fn(|task| decisions.poll_next(task)).await;
+                    (decision, decisions.record())
+                }
+                Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+                Err(Refused::Panicked) => (indeterminate(), Some(panicked())),
+            };
+        let time = Some(begun.elapsed());
+        self.call.shared.metrics.told(&decision, time);
+        if let Some(account) = account {
+            account.told(None, &decision, record, time);
+        }
         Ok(json_answer(decision.to_json()))
     }
 
     async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
         let multi = self.read_several()?;
+        let mut told = Teller::new(self.call.shared, self.account());
         if multi.subscriptions.is_empty() {
+            told.nothing_asked();
             return Ok(json_answer(nothing_asked()));
         }
+        told.account = told.account.map(|account| account.asks_all(&multi));
         let begun = Instant::now();
         let ids: Vec<_> = multi.subscriptions.iter().map(|(id, _)| id.clone()).collect();
+        let mut decisions = None;
         let named: Named = match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
-            Ok(mut decisions) => std::future::poll_fn(|task| decisions.poll_all(task)).await,
-            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
-            Err(Refused::Panicked) => {
-                ids.into_iter().map(|id| (id, Arc::new(Decision::plain(Outcome::Indeterminate)))).collect()
+            Ok(all) => {
+                let all = decisions.insert(all);
+                std::future::poll_fn(|task| all.poll_all(task)).await
             }
+            Err(Refused::NoRoom) => return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE)),
+            Err(Refused::Panicked) => ids.into_iter().map(|id| (id, indeterminate())).collect(),
         };
-        for (_, decision) in &named {
-            self.call.shared.metrics.told(decision, begun.elapsed());
-        }
+        let time = begun.elapsed();
+        let record = |id: &str| decisions.as_ref().map_or_else(|| Some(panicked()), |all| all.record(id));
+        told.all(&named, record, Some(time));
         Ok(json_answer(all(&named)))
     }
 
@@ -227,8 +301,10 @@ impl Question<'_> {
         let subscription = self.read()?;
         let place = self.place()?;
         let tenant = &self.identity.tenant;
+        let account = self.account().map(|account| account.asks(&subscription));
+        let told = Teller::new(self.call.shared, account);
         match self.guarded(|| self.decider.subscribe(tenant, subscription)) {
-            Ok(decisions) => Ok(self.events(Box::new(One(decisions)), place)),
+            Ok(decisions) => Ok(self.events(Box::new(One { decisions, told }), place)),
             Err(refused) => Err(refused.into()),
         }
     }
@@ -236,6 +312,7 @@ impl Question<'_> {
     fn decide_all(self, emit: Emit) -> Result<Response<Body>, Refusal> {
         let multi = self.read_several()?;
         let place = self.place()?;
+        let account = self.account();
         if multi.subscriptions.is_empty() {
             let text = match emit {
                 Emit::Changed => {
@@ -243,10 +320,12 @@ impl Question<'_> {
                 }
                 Emit::All => format!("data:{}\n\n", nothing_asked()),
             };
+            Teller::new(self.call.shared, account).nothing_asked();
             return Ok(self.events(Box::new(Said(Some(text))), place));
         }
+        let told = Teller::new(self.call.shared, account.map(|account| account.asks_all(&multi)));
         match self.guarded(|| self.decider.subscribe_all(&self.identity.tenant, multi)) {
-            Ok(decisions) => Ok(self.events(Box::new(Several { decisions, emit }), place)),
+            Ok(decisions) => Ok(self.events(Box::new(Several { decisions, emit, told }), place)),
             Err(refused) => Err(refused.into()),
         }
     }
@@ -308,12 +387,62 @@ fn nothing_asked() -> String {
     text
 }
 
+fn indeterminate() -> Arc<Decision> {
+    Arc::new(Decision::plain(Outcome::Indeterminate))
+}
+
+fn panicked() -> Arc<Record> {
+    Arc::new(Record::failed(0, "a mistake in durward"))
+}
+
+/// Counts what a client is told, and keeps record of it where somebody does.
+struct Teller {
+    metrics: Arc<Metrics>,
+    account: Option<Account>,
+}
+
+impl Teller {
+    fn new(shared: &Shared, account: Option<Account>) -> Teller {
+        Teller { metrics: Arc::clone(&shared.metrics), account }
+    }
+
+    fn one(
+        &self,
+        id: Option<&SmolStr>,
+        decision: &Arc<Decision>,
+        record: impl FnOnce() -> Option<Arc<Record>>,
+        time: Option<Duration>,
+    ) {
+        self.metrics.told(decision, time);
+        if let Some(account) = &self.account {
+            account.told(id, decision, record(), time);
+        }
+    }
+
+    fn all(&self, named: &Named, record: impl Fn(&str) -> Option<Arc<Record>>, time: Option<Duration>) {
+        for (id, decision) in named {
+            self.one(Some(id), decision, || record(id), time);
+        }
+    }
+
+    fn nothing_asked(&self) {
+        let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
+        self.one(None, &indeterminate(), record, None);
+    }
+}
+
 /// The decisions of one subscription.
-struct One(Box<dyn Decisions>);
+struct One {
+    decisions: Box<dyn Decisions>,
+    told: Teller,
+}
 
 impl Source for One {
     fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        self.0.poll_next(task).map(|decision| Some(data(|out| out.push_str(&decision.to_json()))))
+        self.decisions.poll_next(task).map(|decision| {
+            self.told.one(None, &decision, || self.decisions.record(), None);
+            Some(data(|out| out.push_str(&decision.to_json())))
+        })
     }
 }
 
@@ -321,18 +450,24 @@ impl Source for One {
 struct Several {
     decisions: Box<dyn MultiDecisions>,
     emit: Emit,
+    told: Teller,
 }
 
 impl Source for Several {
     fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
-        match self.emit {
-            Emit::All => self.decisions.poll_all(task).map(|named| Some(format!("data:{}\n\n", all(&named)))),
-            Emit::Changed => self.decisions.poll_changed(task).map(|named| {
+        let named = match self.emit {
+            Emit::All => ready!(self.decisions.poll_all(task)),
+            Emit::Changed => ready!(self.decisions.poll_changed(task)),
+        };
+        self.told.all(&named, |id| self.decisions.record(id), None);
+        Poll::Ready(Some(match self.emit {
+            Emit::All => format!("data:{}\n\n", all(&named)),
+            Emit::Changed => {
                 let each =
                     named.iter().map(|(id, decision)| data(|out| json::write_identified(out, id, decision)));
-                Some(each.collect())
-            }),
-        }
+                each.collect()
+            }
+        }))
     }
 }
 

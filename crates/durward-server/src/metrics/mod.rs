@@ -148,6 +148,8 @@ pub(crate) struct Metrics {
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
+    /// Fields of subscriptions that mean nothing.
+    pub(crate) fields_unknown: Counter,
     authentications: Tally<ByResult, 3>,
     streams_open: Family<BySurface, Gauge>,
     pub(crate) rsocket_connections_open: Gauge,
@@ -212,6 +214,9 @@ impl Metrics {
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
         registry.register("panics", "Requests that ended in a panic, a mistake in durward", panics.clone());
+        let fields_unknown = Counter::default();
+        let help = "Fields of SAPL's subscriptions that mean nothing, and were passed over";
+        registry.register("subscription_fields_unknown", help, fields_unknown.clone());
         let results = ["ok", "refused", "busy"].map(|result| ByResult { result: Word(result) });
         let authentications = Tally::new(results, |_| true);
         let help = "Callers of SAPL's protocols whose credentials were looked at, by result";
@@ -251,6 +256,7 @@ impl Metrics {
             policy_loads,
             log_lines,
             panics,
+            fields_unknown,
             authentications,
             streams_open,
             rsocket_connections_open,
@@ -301,8 +307,8 @@ impl Metrics {
         self.decision_time.observe(time);
     }
 
-    /// One decision told to a client of SAPL.
-    pub(crate) fn told(&self, decision: &sapl::Decision, time: Duration) {
+    /// One decision told to a client of SAPL; `time` where it was asked for, and not told because something had changed.
+    pub(crate) fn told(&self, decision: &sapl::Decision, time: Option<Duration>) {
         self.verdict(match decision.outcome {
             Outcome::Permit => Verdict::Permit,
             Outcome::Deny => Verdict::Deny,
@@ -310,7 +316,9 @@ impl Metrics {
             Outcome::Indeterminate => Verdict::Indeterminate,
             Outcome::Suspend => Verdict::Suspend,
         });
-        self.decision_time.observe(time);
+        if let Some(time) = time {
+            self.decision_time.observe(time);
+        }
     }
 
     fn verdict(&self, verdict: Verdict) {
@@ -365,9 +373,9 @@ impl Metrics {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
     }
 
-    /// A line of the decision log was `written`, `dropped` for want of room, or `failed`.
-    pub(crate) fn log_line(&self, result: &'static str) {
-        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc();
+    /// So many lines of the decision log were `written`, `dropped` for want of room, or `failed`.
+    pub(crate) fn log_lines(&self, result: &'static str, count: u64) {
+        self.log_lines.get_or_create(&ByResult { result: Word(result) }).inc_by(count);
     }
 
     /// How all tenants stand. At most [`TENANT_SERIES_MAX`] have a series of their own, the worst first: names of tenants

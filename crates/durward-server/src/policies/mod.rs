@@ -216,6 +216,7 @@ impl Shared {
         let now = Some((self.clock)());
         self.policies.store(Arc::new(PolicyState { loaded: now, tried: now, problems: Vec::new() }));
         self.pdp.store(Some(pdp));
+        self.look_at_languages();
     }
 }
 

@@ -1,6 +1,7 @@
 //! From requests to answers: routes, messages, and decisions that come later or again and again.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
+use durward_pdp::record::Record;
 use prometheus_client::metrics::gauge::Gauge;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
@@ -16,6 +18,7 @@ use super::connection::{BAD_REQUEST, Connection, Expects};
 use super::frame::ErrorCode;
 use super::protobuf::{self, DecodeError, Limits};
 use crate::auth::Identity;
+use crate::decision_log::{Account, Caller, NOTHING_ASKED, Surface};
 use crate::sapl::{Decider, Decision, Decisions, Full, MultiDecisions, Named, Once, Outcome};
 use crate::state::Shared;
 
@@ -100,6 +103,8 @@ impl Wake for StreamWaker {
 /// One request under way.
 struct Live {
     source: Source,
+    /// Where its decisions are recorded.
+    account: Option<Account>,
     begun: Instant,
     waker: Arc<StreamWaker>,
     /// Counts it among the streams, where it is one.
@@ -130,18 +135,23 @@ pub(super) struct Asked<'q> {
     pub(super) shared: &'q Shared,
     pub(super) identity: &'q Identity,
     pub(super) connection: &'q mut Connection,
+    /// Where they are, if their socket has addresses.
+    pub(super) client: Option<SocketAddr>,
 }
+
+/// What is to be told, and what keeps record of it.
+type Followed = (Source, Option<Account>);
 
 /// Why a request has no answer.
 enum Refused {
-    Unreadable,
+    Unreadable(DecodeError),
     NoRoom,
     Panicked,
 }
 
 impl From<DecodeError> for Refused {
-    fn from(_: DecodeError) -> Refused {
-        Refused::Unreadable
+    fn from(error: DecodeError) -> Refused {
+        Refused::Unreadable(error)
     }
 }
 
@@ -207,14 +217,19 @@ impl Answers {
         metrics.rsocket_request(route.as_str(), if answer.is_ok() { "answered" } else { "refused" });
         match answer {
             Ok(None) => {}
-            Ok(Some(source)) => {
-                self.follow(asked, stream, source, begun);
-            }
+            Ok(Some((source, account))) => self.follow(asked, stream, source, account, begun),
             Err(refused) => asked.refuse(route, stream, &refused),
         }
     }
 
-    fn follow(&mut self, asked: &mut Asked<'_>, stream: u32, source: Source, begun: Instant) {
+    fn follow(
+        &mut self,
+        asked: &mut Asked<'_>,
+        stream: u32,
+        source: Source,
+        account: Option<Account>,
+        begun: Instant,
+    ) {
         let open = match source {
             Source::Once(_) | Source::AllOnce(_) => None,
             Source::Each(_) | Source::All(_) | Source::Changed(..) | Source::Nothing(_) => {
@@ -228,7 +243,7 @@ impl Answers {
             is_queued: AtomicBool::new(false),
             ready: Arc::clone(&self.ready),
         });
-        self.live.insert(stream, Live { source, begun, waker, _open: open });
+        self.live.insert(stream, Live { source, account, begun, waker, _open: open });
         self.go_on(asked, stream);
     }
 
@@ -282,11 +297,13 @@ impl Live {
     fn say(&mut self, asked: &mut Asked<'_>, stream: u32) -> Went {
         let waker = Waker::from(Arc::clone(&self.waker));
         let task = &mut Context::from_waker(&waker);
+        let account = self.account.as_ref();
         match &mut self.source {
             Source::Once(decisions) => match decisions.poll_next(task) {
                 Poll::Pending => Went::On,
                 Poll::Ready(decision) => {
                     asked.respond(stream, &decision, self.begun);
+                    record(account, None, &decision, || decisions.record(), Some(self.begun));
                     Went::Over
                 }
             },
@@ -296,26 +313,47 @@ impl Live {
                     asked
                         .connection
                         .respond(stream, |out| protobuf::write_multi_decision(out, pairs(&named)));
-                    asked.told(&named, self.begun);
+                    for (id, decision) in &named {
+                        asked.shared.metrics.told(decision, Some(self.begun.elapsed()));
+                        record(account, Some(id), decision, || decisions.record(id), Some(self.begun));
+                    }
                     Went::Over
                 }
             },
             Source::Each(decisions) => while_wanted(asked, stream, |asked| {
                 let decision = decisions.poll_next(task);
                 decision.map(|decision| {
-                    asked.connection.send(stream, |out| protobuf::write_decision(out, &decision))
+                    let is_sent =
+                        asked.connection.send(stream, |out| protobuf::write_decision(out, &decision));
+                    if is_sent {
+                        asked.shared.metrics.told(&decision, None);
+                        record(account, None, &decision, || decisions.record(), None);
+                    }
+                    is_sent
                 })
             }),
             Source::All(decisions) => while_wanted(asked, stream, |asked| {
                 let named = decisions.poll_all(task);
                 named.map(|named| {
-                    asked.connection.send(stream, |out| protobuf::write_multi_decision(out, pairs(&named)))
+                    let write = |out: &mut _| protobuf::write_multi_decision(out, pairs(&named));
+                    let is_sent = asked.connection.send(stream, write);
+                    for (id, decision) in named.iter().filter(|_| is_sent) {
+                        asked.shared.metrics.told(decision, None);
+                        record(account, Some(id), decision, || decisions.record(id), None);
+                    }
+                    is_sent
                 })
             }),
             Source::Changed(decisions, left) => while_wanted(asked, stream, |asked| {
                 if let Some((id, decision)) = left.next() {
                     let write = |out: &mut _| protobuf::write_identifiable_decision(out, &id, &decision);
-                    return Poll::Ready(asked.connection.send(stream, write));
+                    let is_sent = asked.connection.send(stream, write);
+                    if is_sent {
+                        asked.shared.metrics.told(&decision, None);
+                        // The next of this id are asked for when all of these are told.
+                        record(account, Some(&id), &decision, || decisions.record(&id), None);
+                    }
+                    return Poll::Ready(is_sent);
                 }
                 let named = decisions.poll_changed(task);
                 named.map(|named| {
@@ -323,8 +361,21 @@ impl Live {
                     true
                 })
             }),
-            Source::Nothing(route) => asked.say_nothing(*route, stream),
+            Source::Nothing(route) => asked.say_nothing(*route, stream, account),
         }
+    }
+}
+
+/// Keeps record of a decision that was told, where somebody does; `begun` is when it was asked for.
+fn record(
+    account: Option<&Account>,
+    id: Option<&SmolStr>,
+    decision: &Arc<Decision>,
+    record: impl FnOnce() -> Option<Arc<Record>>,
+    begun: Option<Instant>,
+) {
+    if let Some(account) = account {
+        account.told(id, decision, record(), begun.map(|begun| begun.elapsed()));
     }
 }
 
@@ -364,70 +415,103 @@ impl Asked<'_> {
         stream: u32,
         data: &Bytes,
         begun: Instant,
-    ) -> Result<Option<Source>, Refused> {
+    ) -> Result<Option<Followed>, Refused> {
         let subscription = protobuf::read_subscription(data, &self.limits())?;
+        let account = self.account(Route::DecideOnce);
+        let account = account.map(|account| account.asks_once(&subscription, data.len()));
         match decider.decide_once(&self.identity.tenant, subscription)? {
             Once::Decided(decision) => {
                 self.respond(stream, &decision, begun);
+                if account.is_some() {
+                    record(account.as_ref(), None, &Arc::new(decision), || None, Some(begun));
+                }
                 Ok(None)
             }
-            Once::Waiting(decisions) => Ok(Some(Source::Once(decisions))),
+            Once::Recorded(recorded) => {
+                self.respond(stream, &recorded.decision, begun);
+                record(account.as_ref(), None, &recorded.decision, || Some(recorded.record), Some(begun));
+                Ok(None)
+            }
+            Once::Waiting(decisions) => Ok(Some((Source::Once(decisions), account))),
         }
     }
 
-    fn subscribe(&self, decider: &dyn Decider, route: Route, data: &Bytes) -> Result<Source, Refused> {
+    fn subscribe(&self, decider: &dyn Decider, route: Route, data: &Bytes) -> Result<Followed, Refused> {
         let tenant = &self.identity.tenant;
+        let account = self.account(route);
         if route == Route::Decide {
             let subscription = protobuf::read_subscription(data, &self.limits())?;
-            return Ok(Source::Each(decider.subscribe(tenant, subscription)?));
+            let account = account.map(|account| account.asks(&subscription));
+            return Ok((Source::Each(decider.subscribe(tenant, subscription)?), account));
         }
         let multi = protobuf::read_multi_subscription(data, &self.limits())?;
         if multi.subscriptions.is_empty() {
-            return Ok(Source::Nothing(route));
+            return Ok((Source::Nothing(route), account));
         }
+        let account = account.map(|account| account.asks_all(&multi));
         let decisions = decider.subscribe_all(tenant, multi)?;
-        Ok(match route {
+        let source = match route {
             Route::MultiDecideAllOnce | Route::DecideOnce => Source::AllOnce(decisions),
             Route::MultiDecideAll => Source::All(decisions),
             Route::MultiDecide | Route::Decide => Source::Changed(decisions, Vec::new().into_iter()),
-        })
+        };
+        Ok((source, account))
+    }
+
+    /// What keeps record of the decisions of a request, where somebody does.
+    fn account(&self, route: Route) -> Option<Account> {
+        let shared = self.shared;
+        if !shared.records {
+            return None;
+        }
+        let caller = Caller {
+            surface: Surface::Rsocket,
+            route: route.as_str(),
+            request_id: &shared.next_request_id(),
+            client: self.client,
+            identity: self.identity,
+        };
+        Some(Account::open(shared.decision_log.as_ref(), &shared.clock, &caller))
     }
 
     fn respond(&mut self, stream: u32, decision: &Decision, begun: Instant) {
         self.connection.respond(stream, |out| protobuf::write_decision(out, decision));
-        self.shared.metrics.told(decision, begun.elapsed());
-    }
-
-    fn told(&self, named: &Named, begun: Instant) {
-        for (_, decision) in named {
-            self.shared.metrics.told(decision, begun.elapsed());
-        }
+        self.shared.metrics.told(decision, Some(begun.elapsed()));
     }
 
     /// The answer to no question: what SAPL's server says.
-    fn say_nothing(&mut self, route: Route, stream: u32) -> Went {
-        let decision = Decision::plain(Outcome::Indeterminate);
+    fn say_nothing(&mut self, route: Route, stream: u32, account: Option<&Account>) -> Went {
+        let decision = Arc::new(Decision::plain(Outcome::Indeterminate));
+        let why = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
         if route == Route::MultiDecideAllOnce {
-            self.connection.respond(stream, |out| protobuf::write_multi_decision(out, [("", &decision)]));
+            self.connection.respond(stream, |out| protobuf::write_multi_decision(out, [("", &*decision)]));
+            self.shared.metrics.told(&decision, None);
+            record(account, None, &decision, why, None);
             return Went::Over;
         }
         let is_said = self.connection.send(stream, |out| {
             if route == Route::MultiDecide {
                 protobuf::write_identifiable_decision(out, "", &decision);
             } else {
-                protobuf::write_multi_decision(out, [("", &decision)]);
+                protobuf::write_multi_decision(out, [("", &*decision)]);
             }
         });
         if !is_said {
             return Went::On;
         }
+        self.shared.metrics.told(&decision, None);
+        record(account, None, &decision, why, None);
         self.connection.complete(stream);
         Went::Over
     }
 
     fn refuse(&mut self, route: Route, stream: u32, refused: &Refused) {
         match refused {
-            Refused::Unreadable => self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST),
+            Refused::Unreadable(error) => {
+                let (route, caller) = (route.as_str(), &self.identity.name);
+                tracing::debug!(route, ?caller, reason = ?error.to_string(), "a subscription could not be read");
+                self.connection.reject(stream, ErrorCode::Invalid, BAD_REQUEST);
+            }
             Refused::NoRoom => {
                 self.shared.metrics.limit_hit("subscriptions");
                 self.connection.reject(stream, ErrorCode::Rejected, "Stream limit reached");
@@ -438,7 +522,11 @@ impl Asked<'_> {
                 match route {
                     // A mistake is no permission.
                     Route::DecideOnce => {
-                        self.respond(stream, &Decision::plain(Outcome::Indeterminate), Instant::now())
+                        let (decision, begun) =
+                            (Arc::new(Decision::plain(Outcome::Indeterminate)), Instant::now());
+                        self.respond(stream, &decision, begun);
+                        let why = || Some(Arc::new(Record::failed(0, "a mistake in durward")));
+                        record(self.account(route).as_ref(), None, &decision, why, Some(begun));
                     }
                     Route::Decide
                     | Route::MultiDecide

@@ -5,6 +5,7 @@
 //! from either.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -47,6 +48,8 @@ struct Driver<S> {
     shared: Arc<Shared>,
     connection: Connection,
     answers: Answers,
+    /// Where the client is, if the socket has addresses.
+    client: Option<SocketAddr>,
     identity: Option<Identity>,
     /// Its place among the connections there may be; without one, it is only told so.
     place: Option<Held>,
@@ -59,6 +62,7 @@ struct Driver<S> {
 pub(super) async fn serve<S>(
     stream: S,
     shared: Arc<Shared>,
+    client: Option<SocketAddr>,
     place: Option<Held>,
     mut stopping: watch::Receiver<bool>,
 ) where
@@ -79,6 +83,7 @@ pub(super) async fn serve<S>(
         shared: Arc::clone(&shared),
         connection,
         answers,
+        client,
         identity,
         place,
         read_bytes,
@@ -195,8 +200,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
                     }
                     // Nobody asks before it is known who asks.
                     let Some(identity) = &self.identity else { return };
-                    let mut asked =
-                        Asked { shared: &self.shared, identity, connection: &mut self.connection };
+                    let (shared, client) = (&self.shared, self.client);
+                    let mut asked = Asked { shared, identity, connection: &mut self.connection, client };
                     self.answers.ask(&mut asked, stream, expects, &route, &data);
                 }
             }
@@ -221,7 +226,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     /// Says what there is to say; `false` where something is left that there was no room for.
     fn say(&mut self) -> bool {
         let Some(identity) = &self.identity else { return true };
-        let mut asked = Asked { shared: &self.shared, identity, connection: &mut self.connection };
+        let (shared, client) = (&self.shared, self.client);
+        let mut asked = Asked { shared, identity, connection: &mut self.connection, client };
         self.answers.say(&mut asked)
     }
 

@@ -148,7 +148,7 @@ impl Door {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => self.start(async move { Some(stream) }),
+                Ok((stream, _)) => self.start(None, async move { Some(stream) }),
                 Err(error) => pause(&error).await,
             }
         }
@@ -157,16 +157,16 @@ impl Door {
     fn start_tcp(&self, stream: TcpStream, client: SocketAddr, tls: Option<Acceptor>) {
         prepare(&stream, &self.shared.settings.server);
         match tls {
-            None => self.start(async move { Some(stream) }),
+            None => self.start(Some(client), async move { Some(stream) }),
             Some(tls) => {
                 let shared = Arc::clone(&self.shared);
-                self.start(async move { tls.accept(stream, client, &shared).await });
+                self.start(Some(client), async move { tls.accept(stream, client, &shared).await });
             }
         }
     }
 
     /// Gives a connection its task.
-    fn start<S>(&self, stream: impl Future<Output = Option<S>> + Send + 'static)
+    fn start<S>(&self, client: Option<SocketAddr>, stream: impl Future<Output = Option<S>> + Send + 'static)
     where
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
@@ -176,7 +176,7 @@ impl Door {
                 self.shared.metrics.rsocket_connection("accepted");
                 tokio::spawn(async move {
                     if let Some(stream) = stream.await {
-                        driver::serve(stream, shared, Some(place), stopping).await;
+                        driver::serve(stream, shared, client, Some(place), stopping).await;
                     }
                     drop(alive);
                 });
@@ -187,7 +187,7 @@ impl Door {
                     tokio::spawn(async move {
                         let refused = async {
                             if let Some(stream) = stream.await {
-                                driver::serve(stream, shared, None, stopping).await;
+                                driver::serve(stream, shared, client, None, stopping).await;
                             }
                         };
                         let _ = timeout(REFUSAL_TIME_MAX, refused).await;

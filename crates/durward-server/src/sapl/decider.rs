@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use durward_pdp::record::{Record, Recorded};
 use smol_str::SmolStr;
 
 use super::{Decision, MultiSubscription, Subscription};
@@ -40,6 +41,8 @@ pub struct Full;
 pub enum Once {
     /// It needed no attribute that has to be waited for.
     Decided(Decision),
+    /// The same, by a decider that keeps records.
+    Recorded(Recorded),
     /// Dropping it gives up waiting.
     Waiting(Box<dyn Decisions>),
 }
@@ -51,6 +54,11 @@ pub type Named = Vec<(SmolStr, Arc<Decision>)>;
 pub trait Decisions: Send {
     /// The next decision.
     fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Arc<Decision>>;
+
+    /// The record of the decision that was given last, by a decider that keeps records.
+    fn record(&self) -> Option<Arc<Record>> {
+        None
+    }
 }
 
 /// The decisions of several subscriptions. Dropping it unsubscribes.
@@ -60,4 +68,10 @@ pub trait MultiDecisions: Send {
 
     /// Those that changed.
     fn poll_changed(&mut self, task: &mut Context<'_>) -> Poll<Named>;
+
+    /// The record of the decision that was given last of the subscription of this id, by a decider that keeps records.
+    fn record(&self, id: &str) -> Option<Arc<Record>> {
+        let _ = id;
+        None
+    }
 }

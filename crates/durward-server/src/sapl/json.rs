@@ -38,6 +38,33 @@ impl From<SubscriptionError> for MultiError {
     }
 }
 
+/// What a subscription may have.
+const FIELDS: [&str; 5] = ["subject", "action", "resource", "environment", "secrets"];
+
+/// Reads a subscription; `note` is told of fields that mean nothing.
+///
+/// # Errors
+/// A text that is no subscription: see [`Subscription::from_json`].
+pub fn read_subscription(
+    text: &[u8],
+    mut note: impl FnMut(&[&str]),
+) -> Result<Subscription, SubscriptionError> {
+    let value = json::read(text).map_err(SubscriptionError::Json)?;
+    let subscription = Subscription::from_value(&value)?;
+    note_unknown(&value, &mut note);
+    Ok(subscription)
+}
+
+fn note_unknown(value: &Value, note: &mut impl FnMut(&[&str])) {
+    // Most have three fields, and those are the three that each must have.
+    let Some(object) = value.as_object().filter(|object| object.len() > 3) else { return };
+    let is_unknown = |name: &&str| !FIELDS.contains(name);
+    let unknown: Vec<&str> = object.iter().map(|(name, _)| name.as_str()).filter(is_unknown).collect();
+    if !unknown.is_empty() {
+        note(&unknown);
+    }
+}
+
 /// Reads a multi-subscription: an object of ids and subscriptions. Of several with one id the last counts.
 ///
 /// # Errors
@@ -46,18 +73,32 @@ pub fn read_multi_subscription(
     text: &[u8],
     subscriptions_max: usize,
 ) -> Result<MultiSubscription, MultiError> {
+    read_multi_subscription_noting(text, subscriptions_max, |_| {})
+}
+
+/// The same; `note` is told of fields of its subscriptions that mean nothing.
+///
+/// # Errors
+/// As [`read_multi_subscription`].
+pub fn read_multi_subscription_noting(
+    text: &[u8],
+    subscriptions_max: usize,
+    mut note: impl FnMut(&[&str]),
+) -> Result<MultiSubscription, MultiError> {
     let value = json::read(text).map_err(SubscriptionError::Json)?;
     let Value::Object(object) = value else { return Err(SubscriptionError::NoObject.into()) };
     if object.len() > subscriptions_max {
         return Err(MultiError::TooMany(subscriptions_max));
     }
-    let read = |(id, value): (&smol_str::SmolStr, &Value)| {
+    let mut read = |(id, value): (&smol_str::SmolStr, &Value)| {
         if id.trim().is_empty() {
             return Err(MultiError::BlankId);
         }
-        Ok((id.clone(), Subscription::from_value(value)?))
+        let subscription = Subscription::from_value(value)?;
+        note_unknown(value, &mut note);
+        Ok((id.clone(), subscription))
     };
-    Ok(MultiSubscription { subscriptions: object.iter().map(read).collect::<Result<_, _>>()? })
+    Ok(MultiSubscription { subscriptions: object.iter().map(&mut read).collect::<Result<_, _>>()? })
 }
 
 /// Appends a decision with the id of its subscription.

@@ -2,6 +2,7 @@
 
 mod decider;
 pub mod json;
+mod live;
 mod question;
 mod session;
 mod state;

@@ -5,8 +5,8 @@
 //! has published, a subscriber has gone, or a time has come.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -17,13 +17,13 @@ use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
-use durward_pdp::stream::{
-    self, BrokerSettings, Finder, PackedSubscription, PoliciesInForce, Streams, SubscribeError,
-};
+use durward_pdp::record::{Recorded, Recording};
+use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
 use smol_str::SmolStr;
 
-use super::decider::{Decider, Decisions, Full, MultiDecisions, Named, Once};
-use super::{Decision, MultiSubscription, Subscription};
+use super::decider::{Decider, Decisions, Full, MultiDecisions, Once};
+use super::live::Live;
+use super::{MultiSubscription, Subscription};
 use crate::Clock;
 
 /// Most tenants that have no policies and yet streams. Tenants come from credentials: there are no more than whoever
@@ -37,7 +37,29 @@ const SLEEP_MAX: Duration = Duration::from_secs(60);
 #[derive(Clone)]
 struct Tenant {
     pdp: Option<Arc<Pdp>>,
-    streams: Streams<PoliciesInForce>,
+    streams: Live,
+    /// Whether all its policies are XACML's, and nobody has asked since they are.
+    is_foreign: Arc<AtomicBool>,
+}
+
+impl Tenant {
+    fn new(pdp: Option<&Arc<Pdp>>, streams: Live) -> Tenant {
+        let languages = pdp.map(|pdp| pdp.languages());
+        let is_foreign = languages.is_some_and(|languages| languages.xacml && !languages.sapl);
+        Tenant { pdp: pdp.cloned(), streams, is_foreign: Arc::new(AtomicBool::new(is_foreign)) }
+    }
+
+    /// Says once of each policies that SAPL's clients ask XACML's alone.
+    #[inline]
+    fn note(&self, name: &str) {
+        if self.is_foreign.load(Ordering::Relaxed) && self.is_foreign.swap(false, Ordering::Relaxed) {
+            tracing::warn!(
+                tenant = ?name,
+                "a SAPL subscription was asked of policies that are all XACML's: they see its keys as attributes \
+                 (docs/sapl.md, \"One question, two languages\"); requests of XACML are asked at /pdp"
+            );
+        }
+    }
 }
 
 /// Decides for tenants by the policies each of them has. Clones are handles to the same.
@@ -51,6 +73,8 @@ struct Inner {
     clock: Clock,
     seed: u64,
     signal: Arc<Signal>,
+    /// What is recorded of decisions; `None` where nobody records any.
+    recording: Option<Recording>,
 }
 
 /// Wakes the thread.
@@ -91,6 +115,18 @@ impl Tenants {
     /// # Errors
     /// A thread that cannot be started.
     pub fn new(clock: Clock, finders: Vec<Finder>) -> std::io::Result<Tenants> {
+        Tenants::start(clock, finders, None)
+    }
+
+    /// The same, with a record of every decision.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn recording(clock: Clock, finders: Vec<Finder>, recording: Recording) -> std::io::Result<Tenants> {
+        Tenants::start(clock, finders, Some(recording))
+    }
+
+    fn start(clock: Clock, finders: Vec<Finder>, recording: Option<Recording>) -> std::io::Result<Tenants> {
         let mut seed = [0; 8];
         // It spreads retries over time and guards nothing.
         let _ = getrandom::fill(&mut seed);
@@ -100,6 +136,7 @@ impl Tenants {
             clock,
             seed: u64::from_ne_bytes(seed),
             signal: Arc::default(),
+            recording,
         });
         let (weak, signal) = (Arc::downgrade(&inner), Arc::clone(&inner.signal));
         thread::Builder::new().name("streams".into()).spawn(move || drive(&weak, &signal))?;
@@ -116,12 +153,12 @@ impl Tenants {
         match known {
             Some(streams) => {
                 // First for those who ask once: whoever has been told of a change by a stream does not hear of what was before.
-                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams: streams.clone() });
+                inner.insert(tenant, Tenant::new(pdp, streams.clone()));
                 streams.replace(policies, inner.now_ms());
             }
             None => {
                 let streams = inner.streams(policies, &finders);
-                inner.insert(tenant, Tenant { pdp: pdp.cloned(), streams });
+                inner.insert(tenant, Tenant::new(pdp, streams));
             }
         }
     }
@@ -140,7 +177,7 @@ impl Tenants {
         if tenants.values().filter(|tenant| tenant.pdp.is_none()).count() >= WITHOUT_POLICIES_MAX {
             return Err(Full);
         }
-        let tenant = Tenant { pdp: None, streams: inner.streams(PoliciesInForce::absent(), &finders) };
+        let tenant = Tenant::new(None, inner.streams(PoliciesInForce::absent(), &finders));
         inner.insert(name, tenant.clone());
         Ok(tenant)
     }
@@ -152,9 +189,9 @@ impl Inner {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
 
-    fn streams(&self, policies: Arc<PoliciesInForce>, finders: &[Finder]) -> Streams<PoliciesInForce> {
+    fn streams(&self, policies: Arc<PoliciesInForce>, finders: &[Finder]) -> Live {
         let signal = Arc::clone(&self.signal);
-        let streams = Streams::new(policies, BrokerSettings::default(), self.seed, move || signal.raise());
+        let streams = Live::new(policies, self.recording, self.seed, move || signal.raise());
         streams.set_finders(finders.to_vec(), self.now_ms());
         streams
     }
@@ -192,19 +229,33 @@ fn drive(inner: &Weak<Inner>, signal: &Signal) {
 
 impl Decider for Tenants {
     fn decide_once(&self, tenant: &str, subscription: Subscription) -> Result<Once, Full> {
-        if let Some(Tenant { pdp: Some(pdp), .. }) = self.0.tenants.load().get(tenant) {
-            let attempt = pdp.decide_known(&Alone(&subscription));
-            if attempt.needs.is_empty() {
-                return Ok(Once::Decided(attempt.decision));
+        if let Some(known @ Tenant { pdp: Some(pdp), .. }) = self.0.tenants.load().get(tenant) {
+            known.note(tenant);
+            match self.0.recording {
+                None => {
+                    let attempt = pdp.decide_known(&Alone(&subscription));
+                    if attempt.needs.is_empty() {
+                        return Ok(Once::Decided(attempt.decision));
+                    }
+                }
+                Some(recording) => {
+                    let (attempt, record) = pdp.decide_known_recorded(&Alone(&subscription), recording);
+                    if attempt.needs.is_empty() {
+                        let (decision, record) = (Arc::new(attempt.decision), Arc::new(record));
+                        return Ok(Once::Recorded(Recorded { decision, record }));
+                    }
+                }
             }
         }
         self.subscribe(tenant, subscription).map(Once::Waiting)
     }
 
     fn subscribe(&self, tenant: &str, subscription: Subscription) -> Result<Box<dyn Decisions>, Full> {
-        let streams = self.tenant(tenant)?.streams;
+        let known = self.tenant(tenant)?;
+        known.note(tenant);
+        let streams = known.streams;
         let subscribed = streams.subscribe(PackedSubscription::from(&subscription), self.0.now_ms());
-        Ok(Box::new(subscribed.map_err(full)?))
+        subscribed.map_err(full)
     }
 
     fn subscribe_all(
@@ -212,13 +263,14 @@ impl Decider for Tenants {
         tenant: &str,
         subscriptions: MultiSubscription,
     ) -> Result<Box<dyn MultiDecisions>, Full> {
-        let streams = self.tenant(tenant)?.streams;
+        let known = self.tenant(tenant)?;
+        known.note(tenant);
+        let streams = known.streams;
         let packed = subscriptions
             .subscriptions
             .iter()
             .map(|(id, subscription)| (id.clone(), PackedSubscription::from(subscription)));
-        let subscribed = streams.subscribe_all(packed.collect(), self.0.now_ms());
-        Ok(Box::new(subscribed.map_err(full)?))
+        streams.subscribe_all(packed.collect(), self.0.now_ms()).map_err(full)
     }
 }
 
@@ -243,20 +295,4 @@ impl Attributes for Alone<'_> {
 fn full(error: SubscribeError) -> Full {
     tracing::debug!(%error, "a subscription could not be taken");
     Full
-}
-
-impl Decisions for stream::Subscription<PoliciesInForce> {
-    fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Arc<Decision>> {
-        stream::Subscription::poll_next(self, task)
-    }
-}
-
-impl MultiDecisions for stream::MultiSubscription<PoliciesInForce> {
-    fn poll_all(&mut self, task: &mut Context<'_>) -> Poll<Named> {
-        stream::MultiSubscription::poll_all(self, task)
-    }
-
-    fn poll_changed(&mut self, task: &mut Context<'_>) -> Poll<Named> {
-        stream::MultiSubscription::poll_changed(self, task)
-    }
 }

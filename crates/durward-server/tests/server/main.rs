@@ -21,6 +21,7 @@ mod jwt;
 mod large_directories;
 mod limits;
 mod logs;
+mod logs_surfaces;
 mod metrics;
 mod oauth;
 mod openam;

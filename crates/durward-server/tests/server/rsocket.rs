@@ -61,7 +61,7 @@ impl<S: Read + Write> Client<S> {
         client
     }
 
-    fn say(&mut self, frames: impl FnOnce(&mut BytesMut)) {
+    pub(crate) fn say(&mut self, frames: impl FnOnce(&mut BytesMut)) {
         let mut out = BytesMut::new();
         frames(&mut out);
         self.stream.write_all(&out).unwrap();
@@ -75,7 +75,13 @@ impl<S: Read + Write> Client<S> {
         });
     }
 
-    fn ask_several(&mut self, stream: u32, interaction: Interaction, route: &str, ids: &[(&str, &str)]) {
+    pub(crate) fn ask_several(
+        &mut self,
+        stream: u32,
+        interaction: Interaction,
+        route: &str,
+        ids: &[(&str, &str)],
+    ) {
         let subscriptions = ids.iter().map(|(id, subject)| ((*id).into(), subscription(subject))).collect();
         self.say(|out| {
             write::request(out, stream, interaction, UNBOUNDED, route.as_bytes(), |out| {
@@ -101,7 +107,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// The data of the next payload. The server may ask meanwhile whether anybody is there.
-    fn payload(&mut self, stream: u32, is_last: bool) -> Bytes {
+    pub(crate) fn payload(&mut self, stream: u32, is_last: bool) -> Bytes {
         let next = loop {
             match self.next() {
                 Some(Frame::KeepAlive { respond: true, data }) => {

@@ -86,6 +86,10 @@ fn one_question_gets_one_answer() {
     let more = ALICE.replace("{\"s", "{\"more\":[1,{}],\"environment\":null,\"s");
     assert_eq!(ask(&server, "decide-once", &more).text(), PERMIT);
     assert_eq!(server.metric("durward_decisions_total{decision=\"Permit\"}"), 2.0);
+    assert_eq!(server.metric("durward_subscription_fields_unknown_total"), 1.0);
+    let several = format!(r#"{{"a":{ALICE},"b":{more}}}"#);
+    assert_eq!(ask(&server, "multi-decide-all-once", &several).status, 200);
+    assert_eq!(server.metric("durward_subscription_fields_unknown_total"), 2.0);
     assert_eq!(server.metric("durward_requests_total{route=\"/api/pdp/decide-once\",status=\"200\"}"), 3.0);
 }
 
@@ -124,6 +128,10 @@ fn what_is_no_subscription_is_a_bad_request() {
         assert_eq!(json["status"], 400);
         assert_eq!(json["error"], "Bad Request");
         assert_eq!(json["path"], "/api/pdp/decide-once");
+        // What is wrong is said where SAPL's server says it, if its settings include messages.
+        assert!(json["message"].as_str().unwrap().len() > 10, "{json}");
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["timestamp", "status", "error", "message", "path"]);
         let time = json["timestamp"].as_str().unwrap();
         assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
         assert_eq!(reply.header("content-type"), "application/json");

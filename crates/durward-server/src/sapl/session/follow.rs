@@ -14,6 +14,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use durward_pdp::ir::Value;
+use durward_pdp::record::Record;
 use durward_session::Purpose;
 use smol_str::SmolStr;
 
@@ -87,6 +88,8 @@ pub(super) struct Follow {
     decided: Option<(String, Box<dyn Decisions>)>,
     /// What was said last: nothing is said twice.
     said: Option<Arc<Decision>>,
+    /// The record of that.
+    record: Option<Arc<Record>>,
 }
 
 enum State {
@@ -108,7 +111,18 @@ impl Follow {
         // Asking is a use of the session.
         let state = State::Finding(find(subjects.clone(), shown.clone(), Purpose::Use, often));
         let tenant = tenant.into();
-        Follow { subjects, inner, tenant, subscription, shown, often, state, decided: None, said: None }
+        Follow {
+            subjects,
+            inner,
+            tenant,
+            subscription,
+            shown,
+            often,
+            state,
+            decided: None,
+            said: None,
+            record: None,
+        }
     }
 
     /// The session is not to be counted on. It may be later, where this node could not say.
@@ -120,14 +134,23 @@ impl Follow {
             }
             (NotTaken::Refused, _) | (_, HowOften::Once) => State::Over,
         };
-        self.news(Arc::new(Decision::plain(outcome(why))))
+        let reason = match why {
+            NotTaken::Refused => "the token that the subject is named by is not accepted",
+            NotTaken::Unknown => "whether the subject's token is good cannot be said at the moment",
+        };
+        self.own(outcome(why), reason)
     }
 
     /// For good.
-    fn over(&mut self, outcome: Outcome) -> Option<Arc<Decision>> {
+    fn over(&mut self, outcome: Outcome, reason: &str) -> Option<Arc<Decision>> {
         self.decided = None;
         self.state = State::Over;
-        self.news(Arc::new(Decision::plain(outcome)))
+        self.own(outcome, reason)
+    }
+
+    /// A decision that no policy made.
+    fn own(&mut self, outcome: Outcome, reason: &str) -> Option<Arc<Decision>> {
+        self.news(Arc::new(Decision::plain(outcome)), || Some(Arc::new(Record::failed(0, reason))))
     }
 
     fn found(&mut self, found: Found) -> Option<Arc<Decision>> {
@@ -142,14 +165,14 @@ impl Follow {
                 self.decided = Some((text, decisions));
                 None
             }
-            Err(Full) => self.over(Outcome::Indeterminate),
+            Err(Full) => self.over(Outcome::Indeterminate, "there are too many subscriptions"),
         }
     }
 
     fn turned(&mut self, turn: Turn) -> Option<Arc<Decision>> {
         match turn {
             Turn::Over(why) => self.without(why),
-            Turn::Stopped => self.over(Outcome::Indeterminate),
+            Turn::Stopped => self.over(Outcome::Indeterminate, "this node follows no sessions any more"),
             Turn::Changed => {
                 let finding =
                     find(self.subjects.clone(), self.shown.clone(), Purpose::Look, HowOften::Always);
@@ -160,10 +183,15 @@ impl Follow {
     }
 
     /// The decision, unless it was said already.
-    fn news(&mut self, decision: Arc<Decision>) -> Option<Arc<Decision>> {
+    fn news(
+        &mut self,
+        decision: Arc<Decision>,
+        record: impl FnOnce() -> Option<Arc<Record>>,
+    ) -> Option<Arc<Decision>> {
         if self.said.as_ref().is_some_and(|said| said.equals(&decision)) {
             return None;
         }
+        self.record = record();
         self.said = Some(Arc::clone(&decision));
         Some(decision)
     }
@@ -186,7 +214,10 @@ impl Decisions for Follow {
                         let Some((_, decisions)) = &mut self.decided else { return Poll::Pending };
                         match decisions.poll_next(task) {
                             Poll::Pending => return Poll::Pending,
-                            Poll::Ready(decision) => self.news(decision),
+                            Poll::Ready(decision) => {
+                                let record = decisions.record();
+                                self.news(decision, || record)
+                            }
                         }
                     }
                 },
@@ -195,5 +226,9 @@ impl Decisions for Follow {
                 return Poll::Ready(decision);
             }
         }
+    }
+
+    fn record(&self) -> Option<Arc<Record>> {
+        self.record.clone()
     }
 }

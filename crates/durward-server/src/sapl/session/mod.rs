@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use durward_pdp::ir::Value;
 use durward_pdp::ir::path::Element;
+use durward_pdp::record::Record;
 use smol_str::SmolStr;
 
 use follow::{Follow, HowOften};
@@ -128,5 +129,10 @@ impl MultiDecisions for FollowAll {
             changed if changed.is_empty() => Poll::Pending,
             changed => Poll::Ready(changed),
         }
+    }
+
+    fn record(&self, id: &str) -> Option<Arc<Record>> {
+        let (_, decisions) = self.members.iter().find(|(name, _)| name == id)?;
+        decisions.record()
     }
 }

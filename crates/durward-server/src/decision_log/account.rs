@@ -1,0 +1,136 @@
+//! What is kept of a request of SAPL's protocols, for as long as there are decisions to tell, so that each can be recorded.
+//!
+//! There is one only where decisions are recorded: without a log, and without the level `trace`, nothing of it is made.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_pdp::record::Record;
+use smol_str::SmolStr;
+
+use super::line::Style;
+use super::{Asked, DecisionLog, Entry, Surface, Told};
+use crate::Clock;
+use crate::auth::Identity;
+use crate::sapl::{Decision, MultiSubscription, Outcome, Subscription};
+use crate::settings::DecisionLogSettings;
+
+/// Who asks, and how.
+pub(crate) struct Caller<'c> {
+    pub(crate) surface: Surface,
+    pub(crate) route: &'static str,
+    pub(crate) request_id: &'c str,
+    pub(crate) client: Option<SocketAddr>,
+    pub(crate) identity: &'c Identity,
+}
+
+/// One request whose decisions are recorded.
+pub(crate) struct Account {
+    log: Option<Arc<DecisionLog>>,
+    clock: Clock,
+    surface: Surface,
+    route: &'static str,
+    request_id: SmolStr,
+    client: Option<SocketAddr>,
+    tenant: SmolStr,
+    caller: SmolStr,
+    /// By the caller's names for them.
+    asked: Vec<(Option<SmolStr>, Asked, usize)>,
+}
+
+impl Account {
+    pub(crate) fn open(log: Option<&Arc<DecisionLog>>, clock: &Clock, caller: &Caller<'_>) -> Account {
+        Account {
+            log: log.cloned(),
+            clock: Arc::clone(clock),
+            surface: caller.surface,
+            route: caller.route,
+            request_id: caller.request_id.into(),
+            client: caller.client,
+            tenant: caller.identity.tenant.clone(),
+            caller: caller.identity.name.clone(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// A subscription of so many bytes, of which there will be one decision.
+    pub(crate) fn asks_once(mut self, subscription: &Subscription, bytes: usize) -> Account {
+        if self.log.is_some() {
+            self.asked = vec![(None, Asked::Once(Box::new(subscription.clone())), bytes)];
+        }
+        self
+    }
+
+    /// A subscription of which there may be many.
+    pub(crate) fn asks(mut self, subscription: &Subscription) -> Account {
+        self.add(None, subscription);
+        self
+    }
+
+    pub(crate) fn asks_all(mut self, multi: &MultiSubscription) -> Account {
+        for (id, subscription) in &multi.subscriptions {
+            self.add(Some(id.clone()), subscription);
+        }
+        // Looked up for each decision.
+        self.asked.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        self
+    }
+
+    fn add(&mut self, id: Option<SmolStr>, subscription: &Subscription) {
+        let Some(log) = &self.log else { return };
+        let written = log.style.subscription(subscription);
+        let bytes = written.len();
+        self.asked.push((id, Asked::Always(Arc::new(written)), bytes));
+    }
+
+    /// The caller was told a decision; `duration` is how long that took, where they asked for it.
+    pub(crate) fn told(
+        &self,
+        id: Option<&SmolStr>,
+        decision: &Arc<Decision>,
+        record: Option<Arc<Record>>,
+        duration: Option<Duration>,
+    ) {
+        let record = record.unwrap_or_default();
+        if decision.outcome == Outcome::Indeterminate {
+            trace(self.log.as_ref(), (self.surface, self.route, &self.request_id), id, &record);
+        }
+        let Some(log) = &self.log else { return };
+        let at = self.asked.binary_search_by(|(known, ..)| known.as_ref().cmp(&id));
+        let known = at.ok().and_then(|at| self.asked.get(at));
+        let (asked, bytes) = known.map_or((Asked::Nothing, 0), |(_, asked, bytes)| (asked.clone(), *bytes));
+        log.record(Entry {
+            time: (self.clock)(),
+            surface: self.surface,
+            route: self.route,
+            request_id: self.request_id.clone(),
+            client: self.client,
+            tenant: self.tenant.clone(),
+            caller: Some(self.caller.clone()).filter(|caller| !caller.is_empty()),
+            duration,
+            record,
+            told: Told::Decision { id: id.cloned(), asked, decision: Arc::clone(decision) },
+            bytes,
+        });
+    }
+}
+
+/// Why a decision could not be made, for operators who look closely.
+pub(crate) fn trace(
+    log: Option<&Arc<DecisionLog>>,
+    (surface, route, request_id): (Surface, &'static str, &str),
+    id: Option<&SmolStr>,
+    record: &Record,
+) {
+    if !tracing::enabled!(tracing::Level::TRACE) {
+        return;
+    }
+    let careful = Style::new(&DecisionLogSettings::default());
+    let style = log.map_or(&careful, |log| &log.style);
+    let (surface, snapshot) = (surface.as_str(), record.snapshot);
+    for failure in &record.failures {
+        let reason = style.reason_text(failure);
+        tracing::trace!(request_id, surface, route, subscription = ?id, snapshot, ?reason, "it is indeterminate");
+    }
+}
