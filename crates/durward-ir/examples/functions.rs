@@ -9,6 +9,13 @@ fn main() {
     for function in function::all() {
         println!("| `{}` | `{}` | {} |", function.short_name(), function.id, types(function));
     }
+    println!("\n## Names of earlier versions\n");
+    println!("XACML 1.0, 1.1 and 2.0 list some functions by names that 3.0 does not. They are known, too.\n");
+    println!("| in earlier versions | in 3.0 |");
+    println!("|---|---|");
+    for (earlier, current) in function::EARLIER_IDS {
+        println!("| `{earlier}` | `{current}` |");
+    }
 }
 
 fn types(function: &Function) -> String {

@@ -15,4 +15,5 @@ pub mod policy;
 pub mod request;
 pub mod response;
 pub mod tree;
+pub mod wording;
 mod xml;

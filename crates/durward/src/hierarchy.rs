@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use durward_pdp::ir::Fault;
+use durward_pdp::xacml::wording;
 use durward_pdp::{ResourceHierarchy, Value};
 
 use crate::failure::Failure;
@@ -20,7 +21,8 @@ impl Hierarchy {
     pub(crate) fn read(path: &Path) -> Result<Hierarchy, Failure> {
         let text = fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
         let children = serde_json::from_slice(&text).map_err(|error| {
-            let message = format!("{}: not a hierarchy: {error}", path.display());
+            let reason = wording::of_json(&error.to_string());
+            let message = format!("{}: not a hierarchy: {reason}", path.display());
             Failure::new(message).hint("a hierarchy is {\"parent\": [\"child\", ...], ...}")
         })?;
         Ok(Hierarchy { children })

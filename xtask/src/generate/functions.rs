@@ -15,6 +15,7 @@ code point by code point. Types are checked when a policy is loaded, so a wrong 
 pub(crate) fn write() -> Result<String, String> {
     let example = ["run", "--quiet", "--package", "durward-ir", "--example", "functions"];
     let table = process::output_of(&mut cargo(&example))?;
-    let count = table.lines().filter(|line| line.contains("urn:")).count();
+    let listed = table.lines().take_while(|line| !line.starts_with("## "));
+    let count = listed.filter(|line| line.contains("urn:")).count();
     Ok(format!("{INTRODUCTION}{count} functions.\n\n{table}"))
 }

@@ -249,3 +249,45 @@ fn access_permitted_takes_the_content_of_a_category_or_the_whole() {
         assert_eq!(outcome(&[permitted_with(given)], &numbered()), "Indeterminate{P}", "{given}");
     }
 }
+
+/// Policies of XACML 1.1 with the name that its regular expressions have there, asked in XML and in JSON.
+#[test]
+fn the_regular_expressions_of_1_1_are_known_by_their_name() {
+    let designator = format!(
+        r#"<SubjectAttributeDesignator AttributeId="urn:oasis:names:tc:xacml:1.0:subject:subject-id" DataType="{STRING}"/>"#
+    );
+    let function = "urn:oasis:names:tc:xacml:1.0:function:regexp-string-match";
+    let target = format!(
+        r#"<Subjects><Subject><SubjectMatch MatchId="{function}">{}{designator}</SubjectMatch></Subject></Subjects>
+           <Resources><AnyResource/></Resources><Actions><AnyAction/></Actions>"#,
+        text("^J.*is$")
+    );
+    let only = format!(
+        r#"<Apply FunctionId="urn:oasis:names:tc:xacml:1.0:function:string-one-and-only">{designator}</Apply>"#
+    );
+    let condition =
+        format!(r#"<Condition FunctionId="{function}">{}{only}</Condition>"#, text("Hibbert|ulius"));
+    let policy = format!(
+        r#"<Policy xmlns="urn:oasis:names:tc:xacml:1.0:policy" PolicyId="p"
+             RuleCombiningAlgId="urn:oasis:names:tc:xacml:1.0:rule-combining-algorithm:deny-overrides">
+             <Target>{target}</Target><Rule RuleId="r" Effect="Permit">{condition}</Rule></Policy>"#
+    );
+    for (who, expected) in
+        [("Julius is", "Permit"), ("Julian is", "NotApplicable"), ("Julius", "NotApplicable")]
+    {
+        let xml = format!(
+            r#"<Request xmlns="urn:oasis:names:tc:xacml:1.0:context"><Subject>
+                 <Attribute AttributeId="urn:oasis:names:tc:xacml:1.0:subject:subject-id" DataType="{STRING}">
+                   <AttributeValue>{who}</AttributeValue></Attribute></Subject><Resource/><Action/></Request>"#
+        );
+        let json = format!(
+            r#"{{"Request": {{"AccessSubject": {{"Attribute": [{{"AttributeId":
+                 "urn:oasis:names:tc:xacml:1.0:subject:subject-id", "Value": "{who}"}}]}}}}}}"#
+        );
+        let requests =
+            [Request::from_xml(xml.as_bytes()).unwrap(), Request::from_json(json.as_bytes()).unwrap()];
+        for request in requests {
+            assert_eq!(outcome(std::slice::from_ref(&policy), &request), expected, "{who}");
+        }
+    }
+}

@@ -32,7 +32,8 @@ fn texts_are_normalised_in_xacml_and_compared_as_they_are_in_sapl() {
     let (composed, decomposed) = ("Jos\u{e9}", "Jose\u{301}");
     for (written, given) in [(composed, decomposed), (decomposed, composed)] {
         let target = crate::write::is("name", written);
-        let policy = crate::write::policy("p", "3.0 deny-overrides", &target, &crate::write::rule("Permit", ""));
+        let policy =
+            crate::write::policy("p", "3.0 deny-overrides", &target, &crate::write::rule("Permit", ""));
         let json = format!(
             r#"{{"Request": {{"AccessSubject": {{"Attribute": [{{"AttributeId": "name", "Value": "{given}"}}]}}}}}}"#
         );

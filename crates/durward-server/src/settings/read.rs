@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use durward_pdp::ir::near::nearest;
+use durward_pdp::xacml::wording::of_toml;
 
 use super::Settings;
 
@@ -134,7 +135,7 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 
 /// The reader's message on one line; for an unknown setting, the one that was probably meant.
 fn in_our_words(message: &str) -> String {
-    let message = message.trim().replace('\n', ", ");
+    let message = of_toml(&message.trim().replace('\n', ", "));
     let Some(rest) = message.strip_prefix("unknown field `") else { return message };
     let Some((word, rest)) = rest.split_once('`') else { return message };
     let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
@@ -169,6 +170,38 @@ mod tests {
             assert!(error.starts_with(message), "{error}\n{message}");
             assert!(!error.contains('\n'), "{error}");
         }
+    }
+
+    /// Every setting given every kind of value: whatever is said, it is said without the names of types.
+    #[test]
+    fn no_message_names_a_type_of_ours() {
+        let all = toml::Table::try_from(Settings::default()).unwrap();
+        let kinds = ["true", "1", "-1", "1.5", "'x'", "[]", "[1]", "['x']", "{}", "{x = 1}", "1979-05-27"];
+        let mut refused = 0;
+        for (section, settings) in &all {
+            let names =
+                settings.as_table().into_iter().flatten().map(|(name, _)| format!("{section}.{name}"));
+            for name in std::iter::once(section.clone()).chain(names) {
+                for kind in kinds {
+                    let Err(error) = Settings::from_toml(&format!("{name} = {kind}"), "t") else { continue };
+                    refused += 1;
+                    let said = error.to_string();
+                    let words = [
+                        "struct ",
+                        "enum ",
+                        "usize",
+                        "u16",
+                        "u64",
+                        "sequence",
+                        " map",
+                        "unit value",
+                        "Settings",
+                    ];
+                    assert!(words.iter().all(|word| !said.contains(word)), "{name} = {kind}: {said}");
+                }
+            }
+        }
+        assert!(refused > 200, "{refused}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub(crate) use value::{GivenType, RawJson, data_type_of, read_values};
 pub(crate) use write::{write_categories, write_value};
 
 use crate::request::{Limits, Place, RequestError, RequestErrorKind};
+use crate::wording;
 use crate::xml::Read;
 
 /// A text, borrowed from the input where it holds no escapes.
@@ -103,11 +104,23 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], limits: &Limits) -> 
             | serde_json::error::Category::Syntax
             | serde_json::error::Category::Eof => RequestErrorKind::IllFormed,
         };
-        let message = error.to_string();
-        let message = message.rfind(" at line ").and_then(|end| message.get(..end)).unwrap_or(&message);
         let place = Place::Line { line: error.line(), column: error.column() };
-        Box::new(RequestError { kind, message: message.to_owned(), place })
+        let message = match text.trim_start().starts_with('<') {
+            true => IS_XML.to_owned(),
+            false => message_of(&error),
+        };
+        Box::new(RequestError { kind, message, place })
     })
+}
+
+/// What is said to whoever sends XML as JSON.
+const IS_XML: &str =
+    "the text is XML, and was sent as JSON; the content type of XML is `application/xacml+xml`";
+
+/// What is wrong, without the place.
+pub(crate) fn message_of(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    wording::of_json(message.rfind(" at line ").and_then(|end| message.get(..end)).unwrap_or(&message))
 }
 
 /// An error at a path of the JSON text.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use smol_str::SmolStr;
 
 use super::category::category_of_shorthand;
-use super::{List, Text};
+use super::{List, Text, message_of};
 use crate::request::identifiers::shared;
 
 /// A piece of JSON kept as text: numbers stay exact.
@@ -123,7 +123,7 @@ fn take_one(
 
 fn look(raw: RawJson<'_>) -> Result<Json<'_>, String> {
     let text = raw.get();
-    let broken = |error: serde_json::Error| error.to_string();
+    let broken = |error: serde_json::Error| message_of(&error);
     Ok(match text.as_bytes().first() {
         Some(b'"') => Json::Text(serde_json::from_str(text).map_err(broken)?),
         Some(b't') => Json::Boolean(true),
@@ -183,7 +183,7 @@ fn one(json: &Json<'_>, data_type: Option<&GivenType>, inferred: DataType) -> Re
 }
 
 fn xpath(text: &str) -> Result<Value, String> {
-    let given: XPathJson<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let given: XPathJson<'_> = serde_json::from_str(text).map_err(|error| message_of(&error))?;
     let pair = |namespace: &NamespaceJson<'_>| {
         let prefix = namespace.prefix.as_deref().unwrap_or_default();
         (SmolStr::new(prefix), SmolStr::new(&*namespace.namespace))

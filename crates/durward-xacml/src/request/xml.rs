@@ -100,8 +100,19 @@ fn read(bytes: &[u8], limits: &Limits) -> Read<Request> {
     let text = limits.xml_text(bytes)?;
     match plain::read(&text, limits) {
         Some(request) => Ok(request),
-        None => read_any(&text, limits),
+        None => read_any(&text, limits).map_err(|error| match begins_as_json(&text) {
+            true => RequestError::whole(RequestErrorKind::IllFormed, IS_JSON),
+            false => error,
+        }),
     }
+}
+
+/// What is said to whoever sends JSON as XML.
+const IS_JSON: &str =
+    "the text is JSON, and was sent as XML; the content type of JSON is `application/xacml+json`";
+
+fn begins_as_json(text: &str) -> bool {
+    text.trim_start_matches('\u{FEFF}').trim_start().starts_with(['{', '['])
 }
 
 /// The general reader: every document there is.

@@ -7,7 +7,7 @@ use durward_pdp::ir::json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::lines::{LineError, for_each_line};
+use super::lines::{LineError, for_each_line, in_words};
 use super::name_of;
 use crate::failure::{DIFFERENT, Failure, SUCCESS};
 
@@ -56,7 +56,8 @@ impl Recorded {
                     }
                 },
                 Err(error) => {
-                    let _ = problem.get_or_insert_with(|| format!("{}:{number}: {error}", name_of(path)));
+                    let _ = problem
+                        .get_or_insert_with(|| format!("{}:{number}: {}", name_of(path), in_words(&error)));
                 }
             }
             Ok(())

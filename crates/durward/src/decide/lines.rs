@@ -10,6 +10,7 @@ use durward_lab::embedded::{self, RequestText};
 use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
+use durward_pdp::xacml::wording;
 use durward_pdp::{Pdp, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -43,7 +44,7 @@ impl<'l> Line<'l> {
     /// Reads a line; what is wrong with it, otherwise.
     pub(super) fn read(line: &'l [u8]) -> Result<Line<'l>, String> {
         serde_json::from_slice(line)
-            .map_err(|error| format!("not a JSON object with `id` and `request`: {error}"))
+            .map_err(|error| format!("not a JSON object with `id` and `request`: {}", in_words(&error)))
     }
 
     /// The identifier as written; `null` without one.
@@ -55,6 +56,11 @@ impl<'l> Line<'l> {
     pub(super) fn subscription(&self) -> Option<&'l str> {
         self.subscription.filter(|_| self.request.is_none()).map(RawValue::get)
     }
+}
+
+/// What is wrong with a JSON text.
+pub(super) fn in_words(error: &serde_json::Error) -> String {
+    wording::of_json(&error.to_string())
 }
 
 /// What became of one line.
@@ -337,7 +343,7 @@ pub(crate) fn read_request_texts(path: &Path) -> Result<Vec<RequestText>, Failur
 }
 
 fn request_text_of(line: &[u8]) -> Result<(Vec<u8>, embedded::Form), String> {
-    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| in_words(&error))?;
     if let Some(subscription) = line.subscription() {
         return Ok((subscription.as_bytes().to_vec(), embedded::Form::Subscription));
     }

@@ -11,6 +11,7 @@ mod openapi;
 mod sessions;
 
 use bytes::Bytes;
+use durward_pdp::xacml::wording;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
 use http_body_util::Full;
@@ -129,7 +130,8 @@ impl Asked<'_> {
         let text = if self.body.is_empty() { b"{}" } else { &*self.body };
         let read = serde_json::from_slice(text).map(|Object(read)| read);
         read.map_err(|error| {
-            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
+            let reason = wording::of_json(&error.to_string());
+            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {reason}"))
         })
     }
 

@@ -129,7 +129,9 @@ fn mistakes_are_told_apart() {
     let cases: &[(&str, RequestErrorKind, &str)] = &[
         ("", IllFormed, "EOF while parsing"),
         ("{", IllFormed, "EOF while parsing"),
-        ("[]", Structure, "invalid"),
+        ("[]", Structure, "an array of length 0 stands where an object is expected"),
+        ("1", Structure, "the number `1` stands where an object is expected"),
+        (" <Request/>", IllFormed, "the text is XML, and was sent as JSON; the content type of XML is"),
         ("{}", Structure, "missing field `Request`"),
         (r#"{"Request":{}}"#, Structure, "a request needs at least one category (at `Request`)"),
         (r#"{"Request":{},"Request":{}}"#, Structure, "duplicate field `Request`"),
@@ -148,7 +150,7 @@ fn mistakes_are_told_apart() {
         (
             r#"{"Request":{"Category":"x"}}"#,
             Structure,
-            "invalid type: string \"x\", expected an array of objects",
+            "the string \"x\" stands where an array of objects, or one object is expected",
         ),
         (r#"{"Request":{"Action":{"CategoryId":"x"}}}"#, Structure, "`CategoryId` must be"),
         (
@@ -164,7 +166,7 @@ fn mistakes_are_told_apart() {
         (
             r#"{"Request":{"Action":{},"CombinedDecision":"true"}}"#,
             Structure,
-            "invalid type: string \"true\", expected a boolean",
+            "the string \"true\" stands where a boolean is expected",
         ),
         (
             r#"{"Request":{"Action":{},"MultiRequests":{"RequestReference":[]}}}"#,
@@ -180,6 +182,50 @@ fn mistakes_are_told_apart() {
         assert!(found.to_string().starts_with(message), "{text}: {found}");
     }
     assert_eq!(Request::from_json(b"\xff").unwrap_err().kind, IllFormed);
+}
+
+/// Every value of a request replaced by every kind of value: whatever is said, it is said without the names of types.
+#[test]
+fn no_message_names_a_type_of_ours() {
+    let good: serde_json::Value = serde_json::from_str(
+        r#"{"Request": {"ReturnPolicyIdList": true, "XPathVersion": "http://www.w3.org/TR/1999/REC-xpath-19991116",
+        "AccessSubject": {"Id": "s", "Content": "<a/>", "Attribute": [{"AttributeId": "role", "Issuer": "i",
+            "IncludeInResult": true, "DataType": "string", "Value": ["a", "b"]}]},
+        "Category": [{"CategoryId": "c", "Attribute": {"AttributeId": "x", "DataType": "xpathExpression",
+            "Value": {"XPathCategory": "c", "Namespaces": [{"Prefix": "p", "Namespace": "n"}], "XPath": "/a"}}}],
+        "MultiRequests": {"RequestReference": [{"ReferenceId": ["s"]}]}}}"#,
+    )
+    .unwrap();
+    read(&good.to_string());
+    let kinds = ["null", "true", "1", "-1.5", "\"x\"", "[]", "[[]]", "[{}]", "{}", "{\"x\": 1}"];
+    let mut refused = 0;
+    for place in places(&good, "") {
+        for kind in kinds {
+            let mut changed = good.clone();
+            *changed.pointer_mut(&place).unwrap() = serde_json::from_str(kind).unwrap();
+            let Err(error) = Request::from_json(changed.to_string().as_bytes()) else { continue };
+            refused += 1;
+            let words =
+                ["struct", "enum", "Json", "usize", "u64", "sequence", " map", "variant", "unit", "borrowed"];
+            let said = error.message.replace("`xpathExpression`", "");
+            assert!(words.iter().all(|word| !said.contains(word)), "{place} {kind}: {error}");
+        }
+    }
+    assert!(refused > 150, "{refused}");
+}
+
+/// The JSON pointers to a value and to all within.
+fn places(value: &serde_json::Value, at: &str) -> Vec<String> {
+    let mut found = vec![at.to_owned()];
+    if let Some(object) = value.as_object() {
+        found.extend(object.iter().flat_map(|(name, inner)| places(inner, &format!("{at}/{name}"))));
+    }
+    if let Some(array) = value.as_array() {
+        found.extend(
+            array.iter().enumerate().flat_map(|(number, inner)| places(inner, &format!("{at}/{number}"))),
+        );
+    }
+    found
 }
 
 #[test]

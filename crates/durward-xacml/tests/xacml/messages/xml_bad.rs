@@ -257,6 +257,11 @@ fn no_request_at_all_is_refused() {
         error(text.as_bytes());
     }
     assert_eq!(error(b"<Request a=\"\xff\"/>").kind, IllFormed);
+    for json in [r#"{"Request": {}}"#, "\u{FEFF} [1]"] {
+        let told =
+            "the text is JSON, and was sent as XML; the content type of JSON is `application/xacml+json`";
+        assert_eq!(error(json.as_bytes()).message, told);
+    }
     assert_eq!(error(b"<Policy/>").message, "expected `<Request>`, not `<Policy>`");
 }
 
