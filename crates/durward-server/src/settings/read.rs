@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
+use super::words::in_our_words;
 
 /// Longest configuration file: thousands of times what all settings need.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
@@ -99,8 +100,8 @@ impl Settings {
         }
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
         start(&mut self.rsocket.socket);
-        start(&mut self.sources.authorities);
-        start(&mut self.sources.published);
+        self.sources.paths().for_each(start);
+        self.attributes.iter_mut().filter_map(|attribute| attribute.paths()).for_each(start);
         start(&mut self.bundles.public_key_path);
         start(&mut self.identity.users);
         start(&mut self.identity.data);
@@ -128,37 +129,6 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
     (line, column)
-}
-
-/// The reader's message on one line; for an unknown setting, the one that was probably meant.
-fn in_our_words(message: &str) -> String {
-    let message = message.trim().replace('\n', ", ");
-    let Some(rest) = message.strip_prefix("unknown field `") else { return message };
-    let Some((word, rest)) = rest.split_once('`') else { return message };
-    let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    match nearest(word, &names) {
-        Some(name) => format!("unknown setting `{word}`; did you mean `{name}`?"),
-        None => format!("unknown setting `{word}`; there are {}", names.join(", ")),
-    }
-}
-
-/// The name that shares most pairs of neighbouring letters with a word, if that is at least half of them.
-fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
-    let pairs = |text: &str| -> Vec<[u8; 2]> {
-        text.as_bytes().windows(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok()).collect()
-    };
-    let of_word = pairs(word);
-    let likeness = |name: &str| {
-        let of_name = pairs(name);
-        let shared = of_word.iter().filter(|pair| of_name.contains(pair)).count();
-        2 * shared * 100 / (of_word.len() + of_name.len()).max(1)
-    };
-    names
-        .iter()
-        .map(|name| (likeness(name), *name))
-        .filter(|(likeness, _)| *likeness >= 50)
-        .max()
-        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
