@@ -51,7 +51,7 @@ pub use settings::{
     Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
     RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
     SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
-    WithoutStore,
+    WithoutStore, XacmlSettings,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

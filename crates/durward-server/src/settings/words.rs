@@ -100,7 +100,6 @@ fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::settings::Settings;
 
     /// Words of the program that nobody wrote into a file.

@@ -89,15 +89,17 @@ fn the_manual_lists_every_setting_with_its_default() {
 }
 
 #[test]
-fn the_example_of_the_manual_is_read() {
-    let docs = fs::read_to_string(workspace("docs/configuration.md")).unwrap();
-    let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let mut count = 0;
-    for example in examples {
-        Settings::from_toml(example, "docs/configuration.md").unwrap();
-        count += 1;
+fn the_examples_of_the_manual_are_read() {
+    for page in ["docs/configuration.md", "docs/xacml.md"] {
+        let docs = fs::read_to_string(workspace(page)).unwrap();
+        let examples = docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        let mut count = 0;
+        for example in examples {
+            Settings::from_toml(example, page).unwrap();
+            count += 1;
+        }
+        assert!(count >= 1, "{page}");
     }
-    assert!(count >= 1);
 }
 
 #[test]

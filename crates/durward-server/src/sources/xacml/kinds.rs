@@ -166,7 +166,7 @@ impl Kind {
 ///
 /// # Errors
 /// What is wrong with a setting.
-pub(crate) fn check_http(settings: &AttributeHttpSettings) -> Result<(Method, Template<Input>), String> {
+fn check_http(settings: &AttributeHttpSettings) -> Result<(Method, Template<Input>), String> {
     let method = method(&settings.method, settings.body.is_some())?;
     let address = strict("url", &settings.url)?;
     if !has_service(address.beginning()) {
