@@ -19,7 +19,7 @@ mod read;
 mod sapl;
 mod server;
 mod sources;
-mod words;
+pub(crate) mod words;
 mod xacml;
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
-use super::words::in_our_words;
+use super::words::{SETTINGS, in_our_words};
 
 /// Longest configuration file: thousands of times what all settings need.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
@@ -82,7 +82,7 @@ impl Settings {
     pub fn from_toml(text: &str, source: &str) -> Result<Settings, ConfigError> {
         let settings: Settings = toml::from_str(text).map_err(|error| {
             let place = error.span().map(|span| line_and_column(text, span.start));
-            ConfigError { source: source.into(), place, message: in_our_words(error.message()) }
+            ConfigError { source: source.into(), place, message: in_our_words(error.message(), &SETTINGS) }
         })?;
         settings.check().map_err(|error| ConfigError { source: source.into(), ..error })?;
         Ok(settings)

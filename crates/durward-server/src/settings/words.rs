@@ -1,30 +1,50 @@
-//! What the reader of TOML says of a mistake, in the words of whoever wrote the file.
+//! What the readers of TOML and JSON say of a mistake, in the words of whoever wrote the text.
+
+/// What things are called.
+pub(crate) struct Words {
+    name: &'static str,
+    table: &'static str,
+}
+
+/// Those of a configuration.
+pub(super) const SETTINGS: Words = Words { name: "setting", table: "a table" };
+
+/// Those of a body in JSON.
+pub(crate) const BODY: Words = Words { name: "member", table: "an object" };
 
 /// What types of the program are called in the file.
-const KINDS: [(&[&str], &str); 7] = [
+const KINDS: [(&[&str], &str); 6] = [
     (&["u8", "u16", "u32", "u64", "usize", "i64", "i32"], "a whole number from 0"),
     (&["a boolean", "bool"], "`true` or `false`"),
     (&["a string", "string", "path string", "a borrowed string", "str"], "a text in quotes"),
     (&["a sequence", "sequence"], "a list, `[...]`"),
-    (&["a map", "map", "a table"], "a table"),
     (&["f64", "f32", "float"], "a number"),
     (&["string or table", "enum"], "one of the texts that the manual lists"),
 ];
 
-/// The reader's message on one line; for an unknown setting, the one that was probably meant.
-pub(super) fn in_our_words(message: &str) -> String {
+/// The reader's message on one line; for an unknown name, the one that was probably meant.
+pub(crate) fn in_our_words(message: &str, words: &Words) -> String {
     let message = message.trim().replace('\n', ", ");
-    let known = [unknown_setting, unknown_choice, missing, of_wrong_kind];
-    known.into_iter().find_map(|told| told(&message)).unwrap_or(message)
+    let (message, place) = match message.rsplit_once(" at line ") {
+        Some((message, place)) => {
+            (message.to_owned(), format!(" (line {})", place.replace(" column ", ", column ")))
+        }
+        None => (message, String::new()),
+    };
+    let told = unknown_name(&message, words)
+        .or_else(|| unknown_choice(&message))
+        .or_else(|| missing(&message, words))
+        .or_else(|| of_wrong_kind(&message, words));
+    told.unwrap_or(message) + &place
 }
 
-fn unknown_setting(message: &str) -> Option<String> {
+fn unknown_name(message: &str, Words { name: noun, .. }: &Words) -> Option<String> {
     let (word, rest) = message.strip_prefix("unknown field `")?.split_once('`')?;
     let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
     Some(match nearest(word, &names) {
-        Some(name) => format!("unknown setting `{word}`; did you mean `{name}`?"),
-        None if names.is_empty() => format!("unknown setting `{word}`; there are none here"),
-        None => format!("unknown setting `{word}`; there are {}", names.join(", ")),
+        Some(name) => format!("unknown {noun} `{word}`; did you mean `{name}`?"),
+        None if names.is_empty() => format!("unknown {noun} `{word}`; there are none here"),
+        None => format!("unknown {noun} `{word}`; there are {}", names.join(", ")),
     })
 }
 
@@ -38,24 +58,25 @@ fn unknown_choice(message: &str) -> Option<String> {
     })
 }
 
-fn missing(message: &str) -> Option<String> {
+fn missing(message: &str, Words { name: noun, .. }: &Words) -> Option<String> {
     let name = message.strip_prefix("missing field `")?.strip_suffix('`')?;
-    Some(format!("the setting `{name}` is missing here"))
+    Some(format!("the {noun} `{name}` is missing here"))
 }
 
 /// `invalid type: integer `7`, expected a string`, and the same of values.
-fn of_wrong_kind(message: &str) -> Option<String> {
-    let rest = ["invalid type: ", "invalid value: ", "wanted "]
-        .iter()
-        .find_map(|words| message.strip_prefix(words))?;
-    let (found, wanted) = rest.rsplit_once(", expected ").or_else(|| rest.rsplit_once(", wanted "))?;
-    Some(format!("{} stands where {} is expected", of_found(found), of_wanted(wanted)))
+fn of_wrong_kind(message: &str, words: &Words) -> Option<String> {
+    let kinds = ["invalid type: ", "invalid value: ", "invalid length "];
+    let rest = kinds.iter().find_map(|words| message.strip_prefix(words))?;
+    let (found, wanted) = rest.rsplit_once(", expected ")?;
+    // A length is that of a list.
+    let found = if message.starts_with("invalid length ") { "sequence" } else { found };
+    Some(format!("{} stands where {} is expected", of_found(found, words), of_wanted(wanted, words)))
 }
 
 /// `integer `7`` is `7`; what has no value to show is named.
-fn of_found(found: &str) -> String {
+fn of_found(found: &str, Words { table, .. }: &Words) -> String {
     match found {
-        "map" | "table" => "a table".to_owned(),
+        "map" | "table" => (*table).to_owned(),
         "sequence" | "array" => "a list".to_owned(),
         _ => match found.split_once(' ') {
             Some((_, value)) => format!("`{}`", value.trim_matches(['`', '"'])),
@@ -64,13 +85,14 @@ fn of_found(found: &str) -> String {
     }
 }
 
-fn of_wanted(wanted: &str) -> String {
+fn of_wanted(wanted: &str, Words { table, .. }: &Words) -> String {
     let of_kind = KINDS.iter().find(|(names, _)| names.contains(&wanted)).map(|(_, kind)| *kind);
-    let is_section =
-        ["struct ", "internally tagged", "a struct"].iter().any(|words| wanted.starts_with(words));
+    let is_section = ["struct ", "internally tagged", "a struct", "a map", "map"]
+        .iter()
+        .any(|words| wanted.starts_with(words));
     match of_kind {
         Some(kind) => kind.to_owned(),
-        None if is_section => "a table of settings".to_owned(),
+        None if is_section => (*table).to_owned(),
         None if wanted.starts_with("enum ") => "one of the texts that the manual lists".to_owned(),
         None if wanted.starts_with("a nonzero") || wanted.starts_with("nonzero") => {
             "a whole number from 1".to_owned()
@@ -148,12 +170,12 @@ mod tests {
         for (text, message) in [
             ("server.workers = 'two'", "t:1:18: `two` stands where a whole number from 0 is expected"),
             ("server.workers = -1", "t:1:18: `-1` stands where a whole number from 0 is expected"),
-            ("server = 7", "t:1:10: `7` stands where a table of settings is expected"),
+            ("server = 7", "t:1:10: `7` stands where a table is expected"),
             ("policies.watch = 'yes'", "t:1:18: `yes` stands where `true` or `false` is expected"),
             (
-                "policies.source = 'bundels'",
-                "t:1:19: `bundels` is none of `directory`, `directories`, `bundle`, \
-              `bundles`, `remote-bundles`; did you mean `bundles`?",
+                "policies.source = 'remote-bundels'",
+                "t:1:19: `remote-bundels` is none of `directory`, `directories`, `bundle`, \
+              `bundles`, `remote-bundles`; did you mean `remote-bundles`?",
             ),
             ("[[attributes]]\nvalues = []", "t:1:1: the setting `id` is missing here"),
             (
