@@ -10,7 +10,7 @@ use durward_ir::combine::{Verdict, Vote};
 use durward_ir::evaluate::{Evaluator, Everything, ListPolicies, STEPS_MAX, Shortlist, Trace, Unwatched};
 use durward_ir::program::{Node, NodeId, SetKind, SlotId};
 use durward_ir::question::{Attributes, Brief, Encoded, Glance, Question, Reading, Surroundings, Unencoded};
-use durward_ir::{Fault, Value};
+use durward_ir::{AttributeName, Fault, Value};
 use durward_xacml::content::Contents;
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
@@ -22,6 +22,7 @@ use crate::Pdp;
 use crate::duty;
 use crate::record::{Failure, Record, Recording, Watch};
 use crate::snapshot::Snapshot;
+use crate::source::{AttributeSource, SourceError};
 use crate::surroundings::RequestSurroundings;
 use crate::time::Moment;
 
@@ -44,6 +45,8 @@ pub(crate) const NESTED_DEPTH_MAX: u32 = 4;
 pub(crate) struct Asking<'p> {
     pub(crate) pdp: &'p Pdp,
     pub(crate) snapshot: &'p Snapshot,
+    /// A source that is asked before those of the decision point.
+    beside: Option<&'p dyn AttributeSource>,
     moment: Option<Box<Moment>>,
     /// The content of the request, read when first asked for.
     contents: OnceCell<Contents>,
@@ -73,17 +76,28 @@ impl Pdp {
         self.decide_by(&self.snapshot.load(), request)
     }
 
+    /// Answers as [`Pdp::decide`] does, and asks `source` before the sources of the decision point, for what one of
+    /// these provides. For attributes that take their time: a first decision finds out which are wanted, by a source that
+    /// notes them and fails; they are fetched without a thread that waits; and the request is decided again.
+    pub fn decide_with(&self, request: &Request, source: &dyn AttributeSource) -> Response {
+        let snapshot = self.snapshot.load();
+        let mut asking = Asking::new(self, &snapshot);
+        asking.beside = Some(source);
+        self.answer(&asking, request, Asking::decide, |_| {})
+    }
+
     /// Answers by these policies.
     #[inline]
     pub(crate) fn decide_by(&self, snapshot: &Snapshot, request: &Request) -> Response {
-        self.answer(snapshot, request, |asking, request| asking.decide(request), |_| {})
+        self.answer(&Asking::new(self, snapshot), request, Asking::decide, |_| {})
     }
 
-    /// The same, with a record for each result.
+    /// The same, with a record for each result; `source` is asked first, as in [`Pdp::decide_with`].
     pub(crate) fn decide_recorded_by(
         &self,
         snapshot: &Snapshot,
         request: &Request,
+        source: Option<&dyn AttributeSource>,
         recording: Recording,
     ) -> (Response, Vec<Record>) {
         let records = RefCell::new(Vec::new());
@@ -95,7 +109,9 @@ impl Pdp {
         let undecided = |error: &MultipleError| {
             records.borrow_mut().push(Record::failed(snapshot.info.id, error.to_string()));
         };
-        let response = self.answer(snapshot, request, decide, undecided);
+        let mut asking = Asking::new(self, snapshot);
+        asking.beside = source;
+        let response = self.answer(&asking, request, decide, undecided);
         let mut records = records.into_inner();
         // Results that were combined have one record.
         while records.len() > response.results.len()
@@ -109,28 +125,25 @@ impl Pdp {
 
     /// Answers with what one individual request is answered, and is told of those that cannot be asked.
     #[inline]
-    fn answer(
+    fn answer<'a>(
         &self,
-        snapshot: &Snapshot,
+        asking: &Asking<'a>,
         request: &Request,
-        decide: impl Fn(&Asking<'_>, &Request) -> ResultOf,
+        decide: impl Fn(&Asking<'a>, &Request) -> ResultOf,
         undecided: impl Fn(&MultipleError),
     ) -> Response {
-        let asking = Asking::new(self, snapshot);
         let hierarchy =
             self.hierarchy.as_ref().map(|hierarchy| &**hierarchy as &dyn multiple::ResourceHierarchy);
         match multiple::individual_requests(request, hierarchy) {
             Ok(Individual::One(request)) => {
                 let mut results = Results::new();
-                results.push(decide(&asking, request));
+                results.push(decide(asking, request));
                 Response { results }
             }
             Ok(Individual::Many(requests)) => {
                 let answer = |request: &Result<Request, MultipleError>| match request {
                     // Only results before 3.0 name their resource, and only where there are several must they.
-                    Ok(request) => {
-                        ResultOf { resource_id: request.resource_id(), ..decide(&asking, request) }
-                    }
+                    Ok(request) => ResultOf { resource_id: request.resource_id(), ..decide(asking, request) },
                     Err(error) => {
                         undecided(error);
                         ResultOf::with_status(Decision::Indeterminate, error.status())
@@ -147,6 +160,19 @@ impl Pdp {
     }
 }
 
+#[cold]
+fn failed(name: &AttributeName, error: SourceError) -> Box<Fault> {
+    let message = format!("the attribute source for `{}` failed: {error}", name.id);
+    match error.missing {
+        None => Fault::processing(message),
+        Some(missing) => {
+            let mut fault = Fault::missing(*missing);
+            fault.message = message;
+            fault
+        }
+    }
+}
+
 impl<'p> Asking<'p> {
     pub(crate) fn new(pdp: &'p Pdp, snapshot: &'p Snapshot) -> Asking<'p> {
         let moment = match &pdp.clock {
@@ -156,6 +182,7 @@ impl<'p> Asking<'p> {
         Asking {
             pdp,
             snapshot,
+            beside: None,
             moment,
             contents: OnceCell::new(),
             nested_left: Cell::new(NESTED_DECISIONS_MAX),
@@ -344,8 +371,10 @@ impl<'p> Asking<'p> {
             if needs.is_empty() {
                 return Ok((vote, applicable));
             }
-            for slot in needs {
-                fetched.push((slot, self.fetch(slot, request)?));
+            // All are asked before one that failed ends it: a source may note what is wanted of it.
+            let values: Vec<_> = needs.into_iter().map(|slot| (slot, self.fetch(slot, request))).collect();
+            for (slot, values) in values {
+                fetched.push((slot, values?));
             }
         }
         Err(Fault::processing(format!(
@@ -381,10 +410,11 @@ impl<'p> Asking<'p> {
 
     fn fetch(&self, slot: SlotId, request: &Request) -> Result<Vec<Value>, Box<Fault>> {
         let name = self.snapshot.program.slots.name(slot);
-        for source in self.pdp.sources.iter().filter(|source| source.provides(name)) {
-            let mut values = source.values(name, request).map_err(|error| {
-                Fault::processing(format!("the attribute source for `{}` failed: {error}", name.id))
-            })?;
+        let own = self.pdp.sources.iter().map(|source| &**source);
+        let own = own.filter(|source| self.beside.is_none() || !source.is_announcement());
+        let sources = self.beside.into_iter().chain(own);
+        for source in sources.filter(|source| source.provides(name)) {
+            let mut values = source.values(name, request).map_err(|error| failed(name, error))?;
             values.retain(|value| value.data_type() == name.data_type);
             if !values.is_empty() {
                 return Ok(values);

@@ -89,7 +89,17 @@ impl Record {
 impl Pdp {
     /// As [`Pdp::decide`], with a record for each result.
     pub fn decide_recorded(&self, request: &Request, recording: Recording) -> (Response, Vec<Record>) {
-        self.decide_recorded_by(&self.snapshot.load(), request, recording)
+        self.decide_recorded_by(&self.snapshot.load(), request, None, recording)
+    }
+
+    /// As [`Pdp::decide_with`], with a record for each result.
+    pub fn decide_recorded_with(
+        &self,
+        request: &Request,
+        source: &dyn AttributeSource,
+        recording: Recording,
+    ) -> (Response, Vec<Record>) {
+        self.decide_recorded_by(&self.snapshot.load(), request, Some(source), recording)
     }
 
     /// As [`Pdp::decide_known`], with the record of the decision. Where something is needed still, there is nothing to

@@ -34,6 +34,12 @@ pub trait AttributeSource: Send + Sync {
     /// # Errors
     /// The source could not answer. The decision is then Indeterminate: what is unknown never permits.
     fn values(&self, name: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError>;
+
+    /// Whether this only announces what a source given to [`Pdp::decide_with`](crate::Pdp::decide_with) provides. It is
+    /// then not asked beside that one, and fails where it is asked alone.
+    fn is_announcement(&self) -> bool {
+        false
+    }
 }
 
 /// Why an attribute source could not answer.
@@ -41,6 +47,20 @@ pub trait AttributeSource: Send + Sync {
 pub struct SourceError {
     /// What went wrong, in the operator's words.
     pub message: String,
+    /// The attribute that the source needs of the request and that is not there; the status then names it.
+    pub missing: Option<Box<AttributeName>>,
+}
+
+impl SourceError {
+    /// Something went wrong.
+    pub fn new(message: impl Into<String>) -> SourceError {
+        SourceError { message: message.into(), missing: None }
+    }
+
+    /// The source cannot be asked without this attribute.
+    pub fn missing(name: AttributeName, message: impl Into<String>) -> SourceError {
+        SourceError { message: message.into(), missing: Some(Box::new(name)) }
+    }
 }
 
 impl fmt::Display for SourceError {

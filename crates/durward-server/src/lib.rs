@@ -44,13 +44,14 @@ pub use log::start_log;
 pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};
 pub use settings::{
-    AttributeSettings, AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings,
-    ClientGrant, ConfigError, DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth,
-    LdapFollow, LdapMemberIs, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
-    NatsStoreSettings, Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt,
-    ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
-    WORKERS_AUTOMATIC_MAX, WithoutStore,
+    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,
+    AttributeSourceSettings, AuditSyncs, AuthSettings, BeyondMax, BundleSettings, ClientGrant, ConfigError,
+    DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
+    LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
+    Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
+    SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
+    WithoutStore, XacmlSettings,
 };
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.

@@ -20,6 +20,7 @@ use crate::openam;
 use crate::policies::{Intake, TenantTable};
 use crate::sapl::SaplState;
 use crate::settings::{ConfigError, Settings};
+use crate::sources::xacml::AttributeSources;
 use crate::subject::Subjects;
 
 /// Shared by all workers, connections and the watcher of policies.
@@ -56,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) openam: OnceLock<openam::Surface>,
     /// Tokens for other services, where they are given.
     pub(crate) oauth: Option<Arc<oauth::Surface>>,
+    /// Where attributes come from that requests of XACML lack, if they are asked for.
+    pub(crate) attribute_sources: Option<Arc<AttributeSources>>,
     /// Who shows tokens, where there are any.
     pub(crate) subjects: Option<Subjects>,
     /// How many request ids were given, in lanes: one number would be every core's.
@@ -131,6 +134,7 @@ impl Shared {
         let intake = Intake::new(&settings)?;
         let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
         let oauth = oauth::Surface::new(&settings, clock(), service.as_ref())?.map(Arc::new);
+        let attribute_sources = AttributeSources::start(&settings, &clock)?.map(Arc::new);
         let subjects = Subjects::new(service.as_ref(), oauth.as_ref(), &clock);
         Ok(Shared {
             request_limits: settings.limits.of_requests(settings.server.body_bytes_max),
@@ -154,6 +158,7 @@ impl Shared {
             service,
             openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             oauth,
+            attribute_sources,
             subjects,
             request_ids: Lanes::default(),
             run: base_36(milliseconds),

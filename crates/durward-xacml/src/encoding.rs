@@ -36,11 +36,11 @@ const BYTE_ORDER_MARK: u16 = 0xFEFF;
 
 impl Utf16 {
     /// The encoding of a document that begins with a byte order mark, or, as XML's appendix F has it, with a `<` of two
-    /// bytes. No document in UTF-8 begins with either.
+    /// bytes, or white space before one. No document in UTF-8 begins with either.
     pub fn of_document(bytes: &[u8]) -> Option<Utf16> {
         match bytes {
-            [0xFF, 0xFE, ..] | [b'<', 0, ..] => Some(Utf16::Little),
-            [0xFE, 0xFF, ..] | [0, b'<', ..] => Some(Utf16::Big),
+            [0xFF, 0xFE, ..] | [b'<' | b' ' | b'\t' | b'\r' | b'\n', 0, ..] => Some(Utf16::Little),
+            [0xFE, 0xFF, ..] | [0, b'<' | b' ' | b'\t' | b'\r' | b'\n', ..] => Some(Utf16::Big),
             _ => None,
         }
     }

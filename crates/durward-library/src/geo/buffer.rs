@@ -1,2 +1,4 @@
 use super::*;
-pub(super) fn buffer(_: &Geometry, _: f64, _: &mut Work) -> Result<Geometry, Refused> { Err(Refused::Invalid) }
+pub(super) fn buffer(_: &Geometry, _: f64, _: &mut Work) -> Result<Geometry, Refused> {
+    Err(Refused::Invalid)
+}

@@ -46,7 +46,8 @@ impl Graph {
         let Noding { mut nodes, edges } = noding;
         let mut directed = Vec::with_capacity(edges.len() * 2);
         for edge in &edges {
-            let (Some([first, second]), Some([before, last])) = (edge.coords.first_chunk(), edge.coords.last_chunk())
+            let (Some([first, second]), Some([before, last])) =
+                (edge.coords.first_chunk(), edge.coords.last_chunk())
             else {
                 return Err(Refused::Invalid);
             };
@@ -289,9 +290,8 @@ fn on_line(place: Coord, line: &[Coord], work: &mut Work) -> Result<Location, Re
     if is_end && !is_closed(line) {
         return Ok(Location::Boundary);
     }
-    let lies_on = |pair: (&Coord, &Coord)| {
-        in_box(*pair.0, *pair.1, place) && side(*pair.0, *pair.1, place) == 0
-    };
+    let lies_on =
+        |pair: (&Coord, &Coord)| in_box(*pair.0, *pair.1, place) && side(*pair.0, *pair.1, place) == 0;
     let is_on = line.iter().zip(line.iter().skip(1)).any(lies_on);
     Ok(if is_on { Location::Interior } else { Location::Exterior })
 }

@@ -191,12 +191,11 @@ fn members_of(geometry: &Geometry) -> Result<ObjectBuilder, Refused> {
             ("coordinates", sequence(line)?.unwrap_or_else(|| Value::array([])))
         }
         Geometry::Polygon(polygon) => ("coordinates", rings(polygon)?),
-        Geometry::MultiPoint(points) => {
-            ("coordinates", list(points, |point| point.map_or_else(|| Ok(None), |coord| written(coord).map(Some)))?)
-        }
-        Geometry::MultiLine(lines) => {
-            ("coordinates", list(lines, |line| sequence(line))?)
-        }
+        Geometry::MultiPoint(points) => (
+            "coordinates",
+            list(points, |point| point.map_or_else(|| Ok(None), |coord| written(coord).map(Some)))?,
+        ),
+        Geometry::MultiLine(lines) => ("coordinates", list(lines, |line| sequence(line))?),
         Geometry::MultiPolygon(polygons) => {
             ("coordinates", list(polygons, |polygon| rings(polygon).map(Some))?)
         }
@@ -211,10 +210,7 @@ fn members_of(geometry: &Geometry) -> Result<ObjectBuilder, Refused> {
 
 /// A list of what is written one by one. The engine writes a gap for what has no places: a list of one gap is an empty
 /// list, and of more it is no JSON.
-fn list<T>(
-    elements: &[T],
-    written: impl Fn(&T) -> Result<Option<Value>, Refused>,
-) -> Result<Value, Refused> {
+fn list<T>(elements: &[T], written: impl Fn(&T) -> Result<Option<Value>, Refused>) -> Result<Value, Refused> {
     let written: Vec<Option<Value>> = elements.iter().map(written).collect::<Result<_, _>>()?;
     if written.iter().all(Option::is_some) || written.len() == 1 {
         return Ok(Value::array(written.into_iter().flatten()));

@@ -100,7 +100,8 @@ fn meets_badly(lines: &[&[Coord]], p: &Segment, q: &Segment) -> bool {
     let line = |segment: &Segment| lines.get(segment.chain).copied().unwrap_or_default();
     let is_end = |segment: &Segment| {
         let (line, last) = (line(segment), line(segment).len().saturating_sub(2));
-        (segment.at == 0 && line.first() == Some(&place)) || (segment.at == last && line.last() == Some(&place))
+        (segment.at == 0 && line.first() == Some(&place))
+            || (segment.at == last && line.last() == Some(&place))
     };
     // The end of a closed line is within it.
     !is_end(p) || !is_end(q) || (!is_own && (is_closed(line(p)) || is_closed(line(q))))
@@ -261,7 +262,10 @@ fn angle_between(center: Coord, from: Coord, at: Coord, to: Coord) -> Option<boo
 }
 
 /// Where a ring is that does not cross another: by the first place of it that does not lie on that.
-fn locate_ring(ring: &[Coord], mut locate: impl FnMut(Coord) -> Result<Location, Refused>) -> Result<Location, Refused> {
+fn locate_ring(
+    ring: &[Coord],
+    mut locate: impl FnMut(Coord) -> Result<Location, Refused>,
+) -> Result<Location, Refused> {
     for place in ring {
         match locate(*place)? {
             Location::Boundary => {}

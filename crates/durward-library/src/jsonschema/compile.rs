@@ -166,9 +166,7 @@ impl Compiler {
         Ok(Some(match name {
             "$ref" => self.reference(place, value)?,
             "$dynamicRef" if dialect == Dialect::Draft202012 => self.dynamic_reference(place, value)?,
-            "$recursiveRef" if dialect == Dialect::Draft201909 => {
-                self.recursive_reference(place, value)?
-            }
+            "$recursiveRef" if dialect == Dialect::Draft201909 => self.recursive_reference(place, value)?,
             "type" => Keyword::Type(Types::new(value)),
             "enum" => Keyword::Enum(values(value).iter().cloned().collect()),
             "const" if dialect > Dialect::Draft4 => Keyword::Const(value.clone()),

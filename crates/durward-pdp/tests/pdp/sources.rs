@@ -62,11 +62,46 @@ fn a_source_that_knows_nothing_leaves_the_bag_empty() {
 
 #[test]
 fn a_source_that_fails_permits_nothing() {
-    let failed = Err(SourceError { message: "directory is down".into() });
+    let failed = Err(SourceError::new("directory is down"));
     let (pdp, _) = with_directory(&permit(&is("role", "doctor")), failed);
     let result = pdp.decide(&Request::builder().build()).results.remove(0);
     assert_eq!(result.decision, Decision::Indeterminate);
     assert!(result.status.message.as_deref().unwrap().contains("directory is down"));
+}
+
+/// Notes what it is asked, and says it cannot say.
+#[derive(Default)]
+struct Noting(std::sync::Mutex<Vec<String>>);
+
+impl AttributeSource for Noting {
+    fn provides(&self, _: &AttributeName) -> bool {
+        true
+    }
+
+    fn values(&self, name: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        self.0.lock().unwrap().push(name.id.to_string());
+        Err(SourceError::missing(name.clone(), "not yet"))
+    }
+}
+
+#[test]
+fn a_source_beside_is_asked_first_and_for_all_that_is_wanted_at_once() {
+    let both =
+        permit(&is("role", "x")).replace("</Policy>", &rule("Deny", &target(&is("ward", "x")))) + "</Policy>";
+    let (pdp, asked) = with_directory(&both, Ok(vec![Value::text("x")]));
+    let noting = Noting::default();
+    let result = pdp.decide_with(&Request::builder().build(), &noting).results.remove(0);
+    assert_eq!(result.decision, Decision::Indeterminate);
+    assert!(result.status.code.value.ends_with("missing-attribute"), "{:?}", result.status);
+    let mut names = noting.0.into_inner().unwrap();
+    names.sort();
+    assert_eq!(names, ["role", "ward"]);
+    assert_eq!(asked.load(Ordering::Relaxed), 0, "the source that is asked first has failed");
+    // What no source of the decision point provides, the one beside is not asked for either.
+    let none = Pdp::builder().policy("p.xml", permit(&is("role", "x"))).build().unwrap();
+    let noting = Noting::default();
+    none.decide_with(&Request::builder().build(), &noting);
+    assert!(noting.0.into_inner().unwrap().is_empty());
 }
 
 const ENVIRONMENT: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:environment";

@@ -18,7 +18,7 @@ use smol_str::SmolStr;
 use crate::settings::{AuthSettings, ConfigError, UserSettings};
 use crate::state::Shared;
 use cache::Cache;
-use jwt::Tokens;
+pub(crate) use jwt::Tokens;
 use secret::Secrets;
 pub use secret::digest_of_secret;
 

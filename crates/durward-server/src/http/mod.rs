@@ -1,6 +1,7 @@
 //! From a request to its answer: routes, request ids, counters; one module for each kind of answer.
 
 pub(crate) mod body;
+mod dialect;
 pub(crate) mod events;
 mod forwarded;
 mod health;
@@ -103,7 +104,8 @@ async fn dispatch(
     }
     whole(match route.endpoint {
         Endpoint::Sapl(ask) => return sapl::answer(call, ask, request).await,
-        Endpoint::Pdp => pdp::answer(call, request).await,
+        Endpoint::Pdp(dialect) => pdp::answer(call, dialect, request).await,
+        Endpoint::Wso2Home => dialect::wso2_home(request.headers()),
         Endpoint::Home => home::answer(call.shared, request.headers()),
         Endpoint::Identity(act) => identity::answer(call, act, request).await,
         Endpoint::Oauth(ask) => oauth::answer(call.shared, call.client.ip(), ask, request).await,
@@ -125,7 +127,8 @@ fn refuse_method(
     match route.endpoint {
         Endpoint::Sapl(_) => sapl::Refusal::new(StatusCode::METHOD_NOT_ALLOWED).into_answer(call, route.path),
         Endpoint::Home
-        | Endpoint::Pdp
+        | Endpoint::Pdp(_)
+        | Endpoint::Wso2Home
         | Endpoint::Live
         | Endpoint::Ready
         | Endpoint::Metrics

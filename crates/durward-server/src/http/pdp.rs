@@ -9,18 +9,21 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use durward_pdp::record::{Failure, Record};
+use durward_pdp::xacml::encoding::Utf16;
 use durward_pdp::xacml::request::{RequestError, RequestErrorKind, Version};
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{Decision, Pdp, Request, Response};
+use durward_pdp::{AttributeSource, Decision, Pdp, Request, Response};
 use http_body_util::Full;
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 
+use super::dialect::Dialect;
 use super::negotiate::{MediaType, Offer, choose};
 use super::problem::{Problem, form_of_problems};
 use super::{Answer, Call, body::receive, text_of};
 use crate::decision_log::{Entry, Surface, Told, trace};
+use crate::sources::xacml::AttributeSources;
 use crate::state::Shared;
 use crate::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::wire::{Form, read_request, write_response};
@@ -36,44 +39,54 @@ struct Declared {
     form: Form,
     /// The form in which the answer goes out unless another one is asked for.
     like: Offer,
+    /// Whether it says that it is in UTF-16; in which order of bytes, the body itself tells (RFC 7303, 3).
+    is_utf_16: bool,
 }
 
 /// Answers one request.
-pub(crate) async fn answer(call: &Call<'_>, request: hyper::Request<Incoming>) -> Answer {
+pub(crate) async fn answer(call: &Call<'_>, dialect: Dialect, request: hyper::Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let accept = text_of(&head.headers, &header::ACCEPT);
+    let refusal = |problem: Problem, otherwise| dialect.refusal(problem, form_of_problems(accept, otherwise));
     let declared = match declared(&head.headers) {
         Ok(declared) => declared,
-        Err(problem) => {
-            return refuse_unread(call, body, problem, form_of_problems(accept, Form::Json)).await;
-        }
+        Err(problem) => return refusal(unread(call, body, problem).await, Form::Json),
     };
-    let problem_form = form_of_problems(accept, declared.form);
     let Some(offer) = choose(accept, &offers(declared)) else {
         let detail = "an answer can be `application/xacml+xml`, `application/xml`, `text/xml`, \
                       `application/xacml+json` or `application/json`, and `Accept` wants none of them";
         let problem = Problem::new(StatusCode::NOT_ACCEPTABLE, detail);
-        return refuse_unread(call, body, problem, problem_form).await;
+        return refusal(unread(call, body, problem).await, declared.form);
     };
     let none = || Problem::unavailable("there are no policies in force; see /health/ready");
     if call.shared.pdp.load().is_none() {
-        return refuse_unread(call, body, none(), problem_form).await;
+        return refusal(unread(call, body, none()).await, declared.form);
     }
     let bytes = match receive(call.shared, body).await {
         Ok(bytes) => bytes,
-        Err(problem) => return problem.into_answer(problem_form),
+        Err(problem) => return refusal(problem, declared.form),
     };
-    let Some(pdp) = call.shared.pdp.load_full() else { return none().into_answer(problem_form) };
-    let answered = match guarded(call, || read(call, declared.form, &bytes)) {
-        Ok(Asked::Whole(request)) => guarded(call, || decide(call, &pdp, request, offer, &bytes)),
-        Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), offer, &bytes)),
+    let Some(pdp) = call.shared.pdp.load_full() else { return refusal(none(), declared.form) };
+    let to = To { dialect, offer, length: bytes.len() };
+    let answered = match guarded(call, || read(call, dialect, declared, &bytes)) {
+        Ok(Asked::Whole(request)) => decide(call, &pdp, request, to).await,
+        Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), to)),
         Ok(Asked::WithTokens(request, tokens)) => match name(call, request, tokens).await {
-            Ok(named) => guarded(call, || decide_named(call, &pdp, named, offer, &bytes)),
+            Ok(named) => decide_named(call, &pdp, named, to).await,
             Err(problem) => Err(problem),
         },
         Err(problem) => Err(problem),
     };
-    answered.unwrap_or_else(|problem| problem.into_answer(problem_form))
+    answered.unwrap_or_else(|problem| refusal(problem, declared.form))
+}
+
+/// How an answer goes out.
+#[derive(Clone, Copy)]
+struct To {
+    dialect: Dialect,
+    offer: Offer,
+    /// Bytes of the request, for the decision log.
+    length: usize,
 }
 
 /// A panic is a mistake of ours; it must cost one request, not the process and not the connection.
@@ -86,10 +99,10 @@ fn guarded<T>(call: &Call<'_>, work: impl FnOnce() -> Result<T, Problem>) -> Res
 }
 
 /// A small body is taken first, so that the connection can go on.
-async fn refuse_unread(call: &Call<'_>, body: Incoming, problem: Problem, form: Form) -> Answer {
+async fn unread(call: &Call<'_>, body: Incoming, problem: Problem) -> Problem {
     match receive(call.shared, body).await {
-        Ok(_) => problem.into_answer(form),
-        Err(_) => problem.closing().into_answer(form),
+        Ok(_) => problem,
+        Err(_) => problem.closing(),
     }
 }
 
@@ -102,13 +115,28 @@ enum Asked {
     Unreadable(Status),
 }
 
-fn read(call: &Call<'_>, form: Form, bytes: &[u8]) -> Result<Asked, Problem> {
-    match read_request(form, bytes, &call.shared.request_limits) {
-        Err(error) => status_of_unreadable(call, &error).map(Asked::Unreadable),
-        Ok(request) => match attributes::looked_at(&request).map_err(wrong_subject)? {
-            None => Ok(Asked::Whole(request)),
-            Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
-        },
+fn read(call: &Call<'_>, dialect: Dialect, declared: Declared, bytes: &[u8]) -> Result<Asked, Problem> {
+    let Declared { form, is_utf_16, .. } = declared;
+    if is_utf_16 && Utf16::of_document(bytes).is_none() {
+        let detail = "`Content-Type` says that the body is in UTF-16, and it is not";
+        return Err(Problem::new(StatusCode::BAD_REQUEST, detail));
+    }
+    let read = dialect.read(form, bytes);
+    let read = read.unwrap_or_else(|| read_request(form, bytes, &call.shared.request_limits));
+    let mut request = match read {
+        Ok(request) => request,
+        Err(error) => {
+            let status = dialect.status_of(form, &error).map(Ok);
+            let status = status.unwrap_or_else(|| status_of_unreadable(call, form, &error, bytes));
+            return status.map(Asked::Unreadable);
+        }
+    };
+    if form == Form::Json && (dialect.has_short_ids() || call.shared.settings.xacml.json_short_ids) {
+        request.expand_short_ids();
+    }
+    match attributes::looked_at(&request).map_err(wrong_subject)? {
+        None => Ok(Asked::Whole(request)),
+        Some(tokens) => Ok(Asked::WithTokens(request, tokens)),
     }
 }
 
@@ -122,37 +150,29 @@ async fn name(call: &Call<'_>, request: Request, tokens: WithTokens) -> Result<N
     tokens.named(request, subjects).await.map_err(wrong_subject)
 }
 
-fn decide(
-    call: &Call<'_>,
-    pdp: &Pdp,
-    request: Request,
-    offer: Offer,
-    bytes: &[u8],
-) -> Result<Answer, Problem> {
-    Ok(told(call, pdp, Decided::by(pdp, request, call.shared), offer, bytes))
+async fn decide(call: &Call<'_>, pdp: &Pdp, request: Request, to: To) -> Result<Answer, Problem> {
+    let decided = Decided::by(call, pdp, request).await?;
+    guarded(call, || Ok(told(call, pdp, decided, to)))
 }
 
-fn decide_named(
-    call: &Call<'_>,
-    pdp: &Pdp,
-    mut named: Named,
-    offer: Offer,
-    bytes: &[u8],
-) -> Result<Answer, Problem> {
+async fn decide_named(call: &Call<'_>, pdp: &Pdp, mut named: Named, to: To) -> Result<Answer, Problem> {
     let request = std::mem::replace(&mut named.request, Request::builder().build());
-    let mut decided = Decided::by(pdp, request, call.shared);
-    named.settle(&mut decided.request, &mut decided.response);
-    Ok(told(call, pdp, decided, offer, bytes))
+    let mut decided = Decided::by(call, pdp, request).await?;
+    guarded(call, || {
+        named.settle(&mut decided.request, &mut decided.response);
+        Ok(told(call, pdp, decided, to))
+    })
 }
 
 /// Writes, counts, and hands the decision log an entry for each result.
-fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, offer: Offer, bytes: &[u8]) -> Answer {
+fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
     call.shared.note_xacml();
     let decisions = decided.response.results.iter().map(|result| result.decision);
     call.shared.metrics.decided(decisions, decided.duration);
-    let answer = written(&decided.request, &decided.response, offer);
+    let own = to.dialect.written(&decided.response);
+    let answer = own.unwrap_or_else(|| written(&decided.request, &decided.response, to.offer));
     if call.shared.records {
-        record(call, pdp, decided, bytes.len());
+        record(call, pdp, decided, to.length);
     }
     answer
 }
@@ -204,13 +224,41 @@ struct Decided {
 }
 
 impl Decided {
-    fn by(pdp: &Pdp, request: Request, shared: &Shared) -> Decided {
+    async fn by(call: &Call<'_>, pdp: &Pdp, request: Request) -> Result<Decided, Problem> {
+        let shared: &Shared = call.shared;
         let begun = Instant::now();
-        let (response, records) = match shared.records {
-            true => pdp.decide_recorded(&request, shared.recording()),
-            false => (pdp.decide(&request), Vec::new()),
+        let (response, records) = match &shared.attribute_sources {
+            None => guarded(call, || {
+                Ok(match shared.records {
+                    true => pdp.decide_recorded(&request, shared.recording()),
+                    false => (pdp.decide(&request), Vec::new()),
+                })
+            })?,
+            Some(sources) => Decided::with(call, pdp, &request, sources).await?,
         };
-        Decided { request, response, records, duration: begun.elapsed() }
+        Ok(Decided { request, response, records, duration: begun.elapsed() })
+    }
+
+    /// Decides with what attribute sources know; the records are those of the last round.
+    async fn with(
+        call: &Call<'_>,
+        pdp: &Pdp,
+        request: &Request,
+        sources: &AttributeSources,
+    ) -> Result<(Response, Vec<Record>), Problem> {
+        let mut records = Vec::new();
+        let decide = |source: &dyn AttributeSource| {
+            guarded(call, || {
+                if !call.shared.records {
+                    return Ok(pdp.decide_with(request, source));
+                }
+                let (response, recorded) = pdp.decide_recorded_with(request, source, call.shared.recording());
+                records = recorded;
+                Ok(response)
+            })
+        };
+        let response = sources.decide(decide).await?;
+        Ok((response, records))
     }
 
     /// Indeterminate, because the request cannot be read.
@@ -223,16 +271,36 @@ impl Decided {
 
 /// What becomes of a request that cannot be read: a status for an Indeterminate answer where only a value is wrong
 /// (XACML 3.0, 7.3), else a problem.
-fn status_of_unreadable(call: &Call<'_>, error: &RequestError) -> Result<Status, Problem> {
+fn status_of_unreadable(
+    call: &Call<'_>,
+    form: Form,
+    error: &RequestError,
+    bytes: &[u8],
+) -> Result<Status, Problem> {
     match error.kind {
         RequestErrorKind::Value => Ok(error.status()),
-        RequestErrorKind::IllFormed | RequestErrorKind::Structure => {
-            Err(Problem::request(StatusCode::BAD_REQUEST, error))
-        }
+        RequestErrorKind::IllFormed | RequestErrorKind::Structure => Err(match in_other_form(form, bytes) {
+            Some(detail) => Problem::new(StatusCode::BAD_REQUEST, detail),
+            None => Problem::request(StatusCode::BAD_REQUEST, error),
+        }),
         RequestErrorKind::Limit => {
             call.shared.metrics.limit_hit("request");
             Err(Problem::request(StatusCode::PAYLOAD_TOO_LARGE, error))
         }
+    }
+}
+
+/// What is said of JSON that is sent as XML, and the reverse: the mistake is in the header, not in the body.
+fn in_other_form(form: Form, bytes: &[u8]) -> Option<&'static str> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
+    match (form, bytes.first()) {
+        (Form::Xml, Some(b'{' | b'[')) => Some(
+            "the body is JSON, and `Content-Type` says XML; send it with `Content-Type: application/xacml+json`",
+        ),
+        (Form::Json, _) if bytes.starts_with(b"<") || Utf16::of_document(bytes).is_some() => Some(
+            "the body is XML, and `Content-Type` says JSON; send it with `Content-Type: application/xacml+xml`",
+        ),
+        (Form::Xml | Form::Json, _) => None,
     }
 }
 
@@ -278,8 +346,10 @@ fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
     let Some(media_type) = media_type else {
         return Err(unsupported(&format!("say in `Content-Type` what the body is: {TAKEN}")));
     };
-    if media_type.parameter("charset").is_some_and(|charset| !is_utf_8(charset)) {
-        return Err(unsupported("send the body in UTF-8"));
+    let charset = media_type.parameter("charset");
+    let is_utf_16 = charset.is_some_and(is_utf_16);
+    if charset.is_some_and(|charset| !is_utf_16 && !is_utf_8(charset)) {
+        return Err(unsupported("send the body in UTF-8, or, if it is XML, in UTF-16"));
     }
     let offer = |main, sub, version| Offer { main, sub, version };
     let known = [
@@ -299,7 +369,10 @@ fn declared(headers: &HeaderMap) -> Result<Declared, Problem> {
         Some("1.0" | "1.1") => Some("1.0"),
         Some(_) => return Err(unsupported("the versions of XACML known here are 1.0, 1.1, 2.0 and 3.0")),
     };
-    Ok(Declared { form, like: offer(main, sub, version) })
+    if is_utf_16 && form == Form::Json {
+        return Err(unsupported("JSON is sent in UTF-8 (RFC 8259, 8.1)"));
+    }
+    Ok(Declared { form, like: offer(main, sub, version), is_utf_16 })
 }
 
 const TAKEN: &str = "`application/xacml+xml`, `application/xml`, `text/xml`, `application/xacml+json` or \
@@ -307,4 +380,8 @@ const TAKEN: &str = "`application/xacml+xml`, `application/xml`, `text/xml`, `ap
 
 fn is_utf_8(charset: &str) -> bool {
     ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+}
+
+fn is_utf_16(charset: &str) -> bool {
+    ["utf-16", "utf-16le", "utf-16be"].iter().any(|known| charset.eq_ignore_ascii_case(known))
 }

@@ -93,6 +93,15 @@ impl Problem {
         self.status
     }
 
+    /// What is wrong, with the place.
+    pub(crate) fn told(&self) -> String {
+        match &self.place {
+            Place::Line { line, column } => format!("{} (line {line}, column {column})", self.detail),
+            Place::Path(path) => format!("{} (at `{path}`)", self.detail),
+            Place::Whole => self.detail.clone(),
+        }
+    }
+
     /// The connection is of no use afterwards.
     pub(crate) fn closing(self) -> Problem {
         Problem { closes: true, ..self }
@@ -106,6 +115,11 @@ impl Problem {
             }
             Form::Xml => ("application/problem+xml", document.to_xml()),
         };
+        self.into_answer_with(media_type, body)
+    }
+
+    /// The same with another body.
+    pub(crate) fn into_answer_with(self, media_type: &'static str, body: String) -> Answer {
         let mut answer = Response::new(Full::new(Bytes::from(body)));
         *answer.status_mut() = self.status;
         let headers = answer.headers_mut();

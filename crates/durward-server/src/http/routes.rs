@@ -1,5 +1,6 @@
 //! Every route there is: the list the router walks, and the one `docs/routes.md` is compared with.
 
+use super::dialect::{Dialect, Wso2};
 use super::identity::Act;
 use super::sapl::Ask;
 use crate::oauth;
@@ -23,7 +24,8 @@ pub struct Route {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Home,
-    Pdp,
+    Pdp(Dialect),
+    Wso2Home,
     Live,
     Ready,
     Metrics,
@@ -54,6 +56,15 @@ const WHO_IS_CLIENT: &str = "a client of `[[oauth.clients]]`, where `oauth.issue
 /// Not there unless `oauth.issuer` is set.
 const WHO_CONNECTS_OAUTH: &str = "whoever may connect, where `oauth.issuer` is set";
 
+/// Not there unless `xacml.wso2_paths` is set.
+const WHO_CONNECTS_WSO2: &str = "whoever may connect, where `xacml.wso2_paths` is set";
+
+/// Not there unless `xacml.authzforce_domain` is set.
+const WHO_CONNECTS_AUTHZFORCE: &str = "whoever may connect, where `xacml.authzforce_domain` is set";
+
+/// What stands for the domain in the paths of AuthzForce.
+const DOMAIN: &str = "{domain}";
+
 const POST: &[&str] = &["POST"];
 
 const READ: &[&str] = &["GET", "HEAD", "OPTIONS"];
@@ -65,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         methods: &["POST", "OPTIONS"],
         who: WHO_CONNECTS,
         what: "decides a XACML request, XML or JSON",
-        endpoint: Endpoint::Pdp,
+        endpoint: Endpoint::Pdp(Dialect::Rest),
     },
     Route {
         path: "/",
@@ -270,6 +281,55 @@ pub const ROUTES: &[Route] = &[
         what: "the same, by the name of RFC 8414",
         endpoint: Endpoint::Oauth(oauth::Ask::Metadata),
     },
+    Route {
+        path: "/api/identity/entitlement/decision/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "decides a XACML request, XML or JSON, as WSO2's entitlement API",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-xacml",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "the same",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Pdp)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-attrib",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "decides about subject, resource, action and environment, four texts in JSON",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Attributes)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/by-attrib-boolean",
+        methods: POST,
+        who: WHO_CONNECTS_WSO2,
+        what: "the same, answered with `true` or `false`",
+        endpoint: Endpoint::Pdp(Dialect::Wso2(Wso2::Truth)),
+    },
+    Route {
+        path: "/api/identity/entitlement/decision/home",
+        methods: READ,
+        who: WHO_CONNECTS_WSO2,
+        what: "WSO2's home document",
+        endpoint: Endpoint::Wso2Home,
+    },
+    Route {
+        path: "/domains/{domain}/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_AUTHZFORCE,
+        what: "decides a XACML request, XML or JSON, as AuthzForce",
+        endpoint: Endpoint::Pdp(Dialect::Authzforce),
+    },
+    Route {
+        path: "/authzforce-ce/domains/{domain}/pdp",
+        methods: POST,
+        who: WHO_CONNECTS_AUTHZFORCE,
+        what: "the same, where its web application usually is",
+        endpoint: Endpoint::Pdp(Dialect::Authzforce),
+    },
 ];
 
 /// What a request is counted under: its route, or what there is beside routes. A number, so that counting needs no map.
@@ -308,18 +368,33 @@ impl RouteName {
 /// The route of a path, and what it is counted under. A few dozen comparisons, most of them of lengths, cost less than
 /// hashing the path would.
 pub(crate) fn find(path: &str, settings: &Settings) -> Option<(RouteName, &'static Route)> {
-    let (number, route) = ROUTES.iter().enumerate().find(|(_, route)| route.path == path)?;
+    let (number, route) = ROUTES.iter().enumerate().find(|(_, route)| route.is_at(path, settings))?;
     route.is_on(settings).then_some((RouteName(number), route))
 }
 
 impl Route {
+    /// Whether this is its path.
+    fn is_at(&self, path: &str, settings: &Settings) -> bool {
+        if self.endpoint != Endpoint::Pdp(Dialect::Authzforce) {
+            return self.path == path;
+        }
+        let domain = settings.xacml.authzforce_domain.as_deref();
+        domain.is_some_and(|domain| self.path.replace(DOMAIN, domain) == path)
+    }
+
     /// Whether the settings let it be there.
     fn is_on(&self, settings: &Settings) -> bool {
         match self.endpoint {
             Endpoint::Sapl(_) => settings.sapl.http,
             Endpoint::Identity(_) => settings.identity.is_on(),
             Endpoint::Oauth(_) => settings.oauth.is_on(),
-            Endpoint::Home | Endpoint::Pdp | Endpoint::Live | Endpoint::Ready | Endpoint::Metrics => true,
+            Endpoint::Pdp(Dialect::Wso2(_)) | Endpoint::Wso2Home => settings.xacml.wso2_paths,
+            Endpoint::Pdp(Dialect::Authzforce) => settings.xacml.authzforce_domain.is_some(),
+            Endpoint::Home
+            | Endpoint::Pdp(Dialect::Rest)
+            | Endpoint::Live
+            | Endpoint::Ready
+            | Endpoint::Metrics => true,
         }
     }
 

@@ -24,6 +24,7 @@ use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
 use crate::attributes::Constants;
 use crate::server::StartError;
 use crate::settings::{ConfigError, Settings};
+use crate::sources::xacml::Announced;
 use crate::state::{PolicyProblem, PolicyState, Shared};
 use fingerprint::Fingerprint;
 use inventory::{Difference, Inventory, Looks, looks_of};
@@ -297,5 +298,8 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
         builder = builder.root(root);
     }
     let constants = Constants::new(&settings.attributes)?;
+    if let Some(sources) = &shared.attribute_sources {
+        builder = builder.source(Announced(Arc::clone(sources)));
+    }
     Ok(if constants.is_empty() { builder } else { builder.source(constants) })
 }

@@ -153,7 +153,7 @@ impl AuthSettings {
                 return Err(ConfigError::of_setting(&format!("auth.users.{}", user.id), message));
             }
         }
-        self.jwt.as_ref().map_or(Ok(()), JwtSettings::check)
+        self.jwt.as_ref().map_or(Ok(()), |jwt| jwt.check("auth.jwt"))
     }
 
     pub(super) fn weaknesses(&self) -> Vec<String> {
@@ -161,12 +161,7 @@ impl AuthSettings {
         if self.danger_allow_no_auth {
             weak.push("`auth.danger_allow_no_auth` is set: whoever may connect may ask".into());
         }
-        if self.jwt.as_ref().is_some_and(|jwt| jwt.danger_allow_without_expiry) {
-            weak.push("`auth.jwt.danger_allow_without_expiry` is set: stolen tokens serve for ever".into());
-        }
-        if self.jwt.as_ref().is_some_and(|jwt| jwt.keys.is_none() && !jwt.issuer.starts_with("https://")) {
-            weak.push("`auth.jwt.issuer` is not `https`: whoever is on the way can sign tokens".into());
-        }
+        weak.extend(self.jwt.iter().flat_map(|jwt| jwt.weaknesses("auth.jwt")));
         weak
     }
 
@@ -220,14 +215,28 @@ impl UserSettings {
 }
 
 impl JwtSettings {
-    fn check(&self) -> Result<(), ConfigError> {
+    /// `section` is where they stand.
+    pub(super) fn weaknesses(&self, section: &str) -> Vec<String> {
+        let mut weak = Vec::new();
+        if self.danger_allow_without_expiry {
+            weak.push(format!(
+                "`{section}.danger_allow_without_expiry` is set: stolen tokens serve for ever"
+            ));
+        }
+        if self.keys.is_none() && !self.issuer.starts_with("https://") {
+            weak.push(format!("`{section}.issuer` is not `https`: whoever is on the way can sign tokens"));
+        }
+        weak
+    }
+
+    pub(super) fn check(&self, section: &str) -> Result<(), ConfigError> {
         if self.issuer.is_empty() {
-            return Err(ConfigError::of_setting("auth.jwt.issuer", "is empty".into()));
+            return Err(ConfigError::of_setting(&format!("{section}.issuer"), "is empty".into()));
         }
         if self.audiences.is_empty() {
             let message =
                 "is empty; name what tokens have as `aud` when they are meant for this server".into();
-            return Err(ConfigError::of_setting("auth.jwt.audiences", message));
+            return Err(ConfigError::of_setting(&format!("{section}.audiences"), message));
         }
         Ok(())
     }

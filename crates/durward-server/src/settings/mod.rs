@@ -19,10 +19,12 @@ mod read;
 mod sapl;
 mod server;
 mod sources;
+pub(crate) mod words;
+mod xacml;
 
 use serde::{Deserialize, Serialize};
 
-pub use attribute::AttributeSettings;
+pub use attribute::{AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings};
 pub(crate) use auth::is_tenant;
 pub use auth::{AuthSettings, JwtSettings, UserSettings};
 pub use bundles::{BundleSettings, RemoteBundleSettings, RemoteMode};
@@ -39,7 +41,8 @@ pub use policies::{LimitSettings, PolicySettings, PolicySource};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};
-pub use sources::{AttributeSourceSettings, SourceSettings};
+pub use sources::{AttributeSourceSettings, LdapSourceSettings, SourceSettings};
+pub use xacml::XacmlSettings;
 
 /// Everything that can be set. [`Settings::default`] is what an empty `durward.toml` means.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +58,8 @@ pub struct Settings {
     pub remote_bundles: RemoteBundleSettings,
     /// How large policies and requests may be.
     pub limits: LimitSettings,
+    /// Habits of XACML's clients.
+    pub xacml: XacmlSettings,
     /// SAPL's decisions over HTTP.
     pub sapl: SaplSettings,
     /// SAPL's decisions over RSocket.
@@ -88,6 +93,7 @@ impl Settings {
         self.policies.check()?;
         self.check_bundles()?;
         self.decision_log.check()?;
+        self.xacml.check()?;
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
@@ -96,7 +102,11 @@ impl Settings {
         self.oauth.check()?;
         self.check_callers()?;
         self.sources.check()?;
-        self.attributes.iter().try_for_each(|attribute| attribute.value_list().map(drop))
+        for attribute in &self.attributes {
+            attribute.check()?;
+            crate::sources::xacml::check(attribute, &self.sources)?;
+        }
+        Ok(())
     }
 
     /// Policies of nobody in particular are not taken by mistake.
@@ -148,6 +158,7 @@ impl Settings {
             weak.extend(self.auth.weaknesses());
         }
         weak.extend(self.identity.weaknesses());
+        weak.extend(self.sources.weaknesses());
         weak
     }
 }

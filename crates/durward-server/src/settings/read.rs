@@ -4,10 +4,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use durward_pdp::ir::near::nearest;
-use durward_pdp::xacml::wording::of_toml;
-
 use super::Settings;
+use super::words::{SETTINGS, in_our_words};
 
 /// Longest configuration file: thousands of times what all settings need.
 const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
@@ -84,7 +82,7 @@ impl Settings {
     pub fn from_toml(text: &str, source: &str) -> Result<Settings, ConfigError> {
         let settings: Settings = toml::from_str(text).map_err(|error| {
             let place = error.span().map(|span| line_and_column(text, span.start));
-            ConfigError { source: source.into(), place, message: in_our_words(error.message()) }
+            ConfigError { source: source.into(), place, message: in_our_words(error.message(), &SETTINGS) }
         })?;
         settings.check().map_err(|error| ConfigError { source: source.into(), ..error })?;
         Ok(settings)
@@ -102,8 +100,8 @@ impl Settings {
         }
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
         start(&mut self.rsocket.socket);
-        start(&mut self.sources.authorities);
-        start(&mut self.sources.published);
+        self.sources.paths().for_each(start);
+        self.attributes.iter_mut().filter_map(|attribute| attribute.paths()).for_each(start);
         start(&mut self.bundles.public_key_path);
         start(&mut self.identity.users);
         start(&mut self.identity.data);
@@ -131,18 +129,6 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
     (line, column)
-}
-
-/// The reader's message on one line; for an unknown setting, the one that was probably meant.
-fn in_our_words(message: &str) -> String {
-    let message = of_toml(&message.trim().replace('\n', ", "));
-    let Some(rest) = message.strip_prefix("unknown field `") else { return message };
-    let Some((word, rest)) = rest.split_once('`') else { return message };
-    let names: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    match nearest(word, names.iter().copied()) {
-        Some(name) => format!("unknown setting `{word}`; did you mean `{name}`?"),
-        None => format!("unknown setting `{word}`; there are {}", names.join(", ")),
-    }
 }
 
 #[cfg(test)]

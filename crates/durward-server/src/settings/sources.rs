@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use durward_session::identity::IdentityError;
+use durward_session::ldap::LdapSettings;
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{ConfigError, JwtSettings, LdapUserSettings};
 
 /// What attribute sources may cost, and attributes from services that speak HTTP and JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +34,81 @@ pub struct SourceSettings {
     pub published_poll_ms: u64,
     /// Attributes by their names, such as `hr.department`.
     pub attributes: BTreeMap<String, AttributeSourceSettings>,
+    /// Directories that `[[attributes]]` search, by their names.
+    pub ldap: BTreeMap<String, LdapSourceSettings>,
+    /// Issuers whose tokens `[[attributes]]` believe, by their names.
+    pub jwt: BTreeMap<String, JwtSettings>,
+}
+
+/// An LDAP directory that attributes are searched in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LdapSourceSettings {
+    /// Servers with the same content, in the order in which they are preferred.
+    pub servers: Vec<String>,
+    /// Below which entry is searched.
+    pub base: String,
+    /// Whether `ldap://` stays without TLS. Default: no.
+    #[serde(default)]
+    pub danger_plain_text: bool,
+    /// The certificates that servers are held to, in PEM. Default: the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<PathBuf>,
+    /// Who searches. Default: nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_as: Option<String>,
+    /// The file with his password. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_password_path: Option<PathBuf>,
+    /// How long connecting may take, TLS included. Default: 2 seconds.
+    #[serde(default = "two_seconds")]
+    pub connect_time_ms_max: u64,
+    /// How long an answer may take. Default: 3 seconds.
+    #[serde(default = "three_seconds")]
+    pub answer_time_ms_max: u64,
+    /// How many connections there may be. Default: 16.
+    #[serde(default = "sixteen")]
+    pub connections_max: usize,
+}
+
+fn two_seconds() -> u64 {
+    2_000
+}
+
+fn three_seconds() -> u64 {
+    3_000
+}
+
+fn sixteen() -> usize {
+    16
+}
+
+impl LdapSourceSettings {
+    /// The settings as the directory takes them.
+    ///
+    /// # Errors
+    /// What contradicts itself, or cannot be.
+    pub(crate) fn settings(&self) -> Result<LdapSettings, IdentityError> {
+        let LdapSourceSettings { servers, base, .. } = self.clone();
+        let users = LdapUserSettings {
+            servers,
+            base,
+            danger_plain_text: self.danger_plain_text,
+            authorities: self.authorities.clone(),
+            search_as: self.search_as.clone(),
+            search_password_path: self.search_password_path.clone(),
+            connect_time_ms_max: self.connect_time_ms_max,
+            answer_time_ms_max: self.answer_time_ms_max,
+            connections_max: self.connections_max,
+            ..LdapUserSettings::default()
+        };
+        users.directory()
+    }
+
+    /// Whether a password goes over the network in plain text.
+    fn is_plain(&self) -> bool {
+        self.danger_plain_text && self.servers.iter().any(|server| server.starts_with("ldap://"))
+    }
 }
 
 /// One attribute whose values come from a service that speaks HTTP and JSON.
@@ -87,6 +164,8 @@ impl Default for SourceSettings {
             published: None,
             published_poll_ms: 1_000,
             attributes: BTreeMap::new(),
+            ldap: BTreeMap::new(),
+            jwt: BTreeMap::new(),
         }
     }
 }
@@ -105,7 +184,34 @@ impl SourceSettings {
                 return Err(ConfigError::of_setting(name, "is 0: nothing could be asked".into()));
             }
         }
+        for (name, directory) in &self.ldap {
+            let wrong = |error: IdentityError| {
+                ConfigError::of_setting(&format!("sources.ldap.{name}"), format!(": {error}"))
+            };
+            directory.settings().map_err(wrong)?;
+        }
+        self.jwt.iter().try_for_each(|(name, issuer)| issuer.check(&format!("sources.jwt.{name}")))?;
         self.attributes.iter().try_for_each(|(name, attribute)| crate::sources::check(name, attribute))
+    }
+
+    pub(super) fn weaknesses(&self) -> Vec<String> {
+        let plain = self.ldap.iter().filter(|(_, directory)| directory.is_plain());
+        let plain = plain.map(|(name, _)| {
+            format!(
+                "`sources.ldap.{name}.danger_plain_text` is set: whoever is on the way can say what is in it"
+            )
+        });
+        let issuers =
+            self.jwt.iter().flat_map(|(name, issuer)| issuer.weaknesses(&format!("sources.jwt.{name}")));
+        plain.chain(issuers).collect()
+    }
+
+    /// Every file that is named.
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut Option<PathBuf>> {
+        let directories = self.ldap.values_mut();
+        let directories = directories.flat_map(|one| [&mut one.authorities, &mut one.search_password_path]);
+        let issuers = self.jwt.values_mut().flat_map(|one| [&mut one.keys, &mut one.authorities]);
+        [&mut self.authorities, &mut self.published].into_iter().chain(directories).chain(issuers)
     }
 
     pub(crate) fn connect_time_max(&self) -> Duration {

@@ -60,30 +60,48 @@ struct Parts {
     request: Value,
 }
 
-fn parts(settings: &AttributeSourceSettings) -> Result<Parts, String> {
-    let method = match settings.method.to_ascii_uppercase().as_str() {
+/// The method of a request.
+///
+/// # Errors
+/// One that is not sent, or not with a body.
+pub(super) fn method(name: &str, has_body: bool) -> Result<Method, String> {
+    let method = match name.to_ascii_uppercase().as_str() {
         "GET" => Method::GET,
         "POST" => Method::POST,
         "PUT" => Method::PUT,
         other => return Err(format!("has the method `{other}`; use GET, POST or PUT")),
     };
-    if method == Method::GET && settings.body.is_some() {
+    if method == Method::GET && has_body {
         return Err("has a body; use the method POST".into());
     }
+    Ok(method)
+}
+
+/// Whether the fixed beginning of an address names a service.
+pub(super) fn has_service(address: &str) -> bool {
+    address.split_once("://").is_some_and(|(scheme, rest)| {
+        matches!(scheme, "http" | "https") && rest.find('/').is_some_and(|length| length > 0)
+    })
+}
+
+/// # Errors
+/// It is no pointer.
+pub(super) fn check_pointer(setting: &str, pointer: &str) -> Result<(), String> {
+    if pointer.is_empty() || pointer.starts_with('/') {
+        return Ok(());
+    }
+    Err(format!("has a `{setting}` that is none; write it as `/a/b`, or leave it out"))
+}
+
+fn parts(settings: &AttributeSourceSettings) -> Result<Parts, String> {
+    let method = method(&settings.method, settings.body.is_some())?;
     let address = Template::read(&settings.url);
-    let has_service = |address: &str| {
-        address.split_once("://").is_some_and(|(scheme, rest)| {
-            matches!(scheme, "http" | "https") && rest.find('/').is_some_and(|length| length > 0)
-        })
-    };
     if !has_service(address.beginning()) {
         return Err(
             "has an `url` without a fixed service; write it as `https://service/path/{entity}`".into()
         );
     }
-    if !settings.pointer.is_empty() && !settings.pointer.starts_with('/') {
-        return Err("has a `pointer` that is none; write it as `/a/b`, or leave it out".into());
-    }
+    check_pointer("pointer", &settings.pointer)?;
     if settings.poll_ms < POLL_MS_MIN {
         return Err(format!("has a `poll_ms` below {POLL_MS_MIN}"));
     }
@@ -194,7 +212,7 @@ impl AttributeFinder for Shared {
 }
 
 /// The part of a value that a JSON pointer names (RFC 6901); `undefined` where there is none.
-fn at(value: Value, pointer: &str) -> Value {
+pub(super) fn at(value: Value, pointer: &str) -> Value {
     let mut value = value;
     for word in pointer.split('/').skip(1) {
         let word = word.replace("~1", "/").replace("~0", "~");

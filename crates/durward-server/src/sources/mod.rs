@@ -17,6 +17,7 @@ mod mqtt;
 mod published;
 mod task;
 mod template;
+pub(crate) mod xacml;
 
 use std::io;
 use std::sync::Arc;

@@ -5,13 +5,19 @@ use durward_pdp::stream::Invocation;
 
 use super::http::{scalar, segment_encoded};
 
-/// A text with places: `{entity}`, `{0}`, `{1}`, ... Other braces are what they are.
+/// A text with places: `{entity}`, `{0}`, `{1}`, ..., or others. Other braces are what they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template(Vec<Part>);
+pub(super) struct Template<P = Place>(Vec<Part<P>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum Part<P> {
     Text(String),
+    Place(P),
+}
+
+/// A place in what SAPL's attributes ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
     Entity,
     Argument(usize),
 }
@@ -19,8 +25,9 @@ enum Part {
 /// The most arguments that an attribute takes.
 const ARGUMENTS_MAX: usize = 16;
 
-impl Template {
-    pub(super) fn read(text: &str) -> Template {
+impl<P> Template<P> {
+    /// Reads a text whose places `place` knows.
+    pub(super) fn of(text: &str, place: impl Fn(&str) -> Option<P>) -> Template<P> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -29,7 +36,7 @@ impl Template {
             match after.split_once('}').and_then(|(name, after)| Some((place(name)?, after))) {
                 Some((place, after)) => {
                     parts.push(Part::Text(std::mem::take(&mut plain)));
-                    parts.push(place);
+                    parts.push(Part::Place(place));
                     rest = after;
                 }
                 None => {
@@ -43,25 +50,71 @@ impl Template {
         Template(parts)
     }
 
-    pub(super) fn has_entity(&self) -> bool {
-        self.0.contains(&Part::Entity)
+    /// The places, in order.
+    pub(super) fn places(&self) -> impl Iterator<Item = &P> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Place(place) => Some(place),
+        })
     }
 
-    /// How many arguments it has places for.
-    pub(super) fn argument_count(&self) -> usize {
-        let count = |part: &Part| match part {
-            Part::Argument(number) => number + 1,
-            Part::Text(_) | Part::Entity => 0,
-        };
-        self.0.iter().map(count).max().unwrap_or(0)
+    /// What stands around the places.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Place(_) => None,
+        })
     }
 
     /// What stands before the first place.
     pub(super) fn beginning(&self) -> &str {
-        match self.0.first() {
-            Some(Part::Text(text)) => text,
-            Some(Part::Entity | Part::Argument(_)) | None => "",
+        self.texts().next().unwrap_or_default()
+    }
+
+    /// The text with something in each place.
+    ///
+    /// # Errors
+    /// What `write` says of a place.
+    pub(super) fn filled<E>(&self, write: impl Fn(&P, &mut String) -> Result<(), E>) -> Result<String, E> {
+        let mut out = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Place(place) => write(place, &mut out)?,
+            }
         }
+        Ok(out)
+    }
+}
+
+/// Appends a value as one segment of an address, or part of one.
+///
+/// # Errors
+/// It leads elsewhere.
+pub(super) fn write_segment(text: &str, out: &mut String) -> Result<(), String> {
+    if matches!(text, "" | "." | "..") {
+        return Err(format!("`{text}` cannot be part of an address"));
+    }
+    segment_encoded(text, out);
+    Ok(())
+}
+
+impl Template {
+    pub(super) fn read(text: &str) -> Template {
+        Template::of(text, place)
+    }
+
+    pub(super) fn has_entity(&self) -> bool {
+        self.places().any(|place| *place == Place::Entity)
+    }
+
+    /// How many arguments it has places for.
+    pub(super) fn argument_count(&self) -> usize {
+        let count = |place: &Place| match place {
+            Place::Argument(number) => number + 1,
+            Place::Entity => 0,
+        };
+        self.places().map(count).max().unwrap_or(0)
     }
 
     /// An address: every value is one segment of a path, or part of one.
@@ -71,11 +124,7 @@ impl Template {
     pub(super) fn address(&self, invocation: &Invocation) -> Result<String, String> {
         self.fill(invocation, |value, out| {
             let text = scalar(value).ok_or("what is to be part of an address is neither text nor number")?;
-            if matches!(text.as_str(), "" | "." | "..") {
-                return Err(format!("`{text}` cannot be part of an address"));
-            }
-            segment_encoded(&text, out);
-            Ok(())
+            write_segment(&text, out)
         })
     }
 
@@ -98,28 +147,22 @@ impl Template {
         invocation: &Invocation,
         write: impl Fn(&Value, &mut String) -> Result<(), String>,
     ) -> Result<String, String> {
-        let mut out = String::new();
-        for part in &self.0 {
-            let value = match part {
-                Part::Text(text) => {
-                    out.push_str(text);
-                    continue;
-                }
-                Part::Entity => invocation.entity.as_ref(),
-                Part::Argument(number) => invocation.arguments.get(*number),
+        self.filled(|place, out| {
+            let value = match place {
+                Place::Entity => invocation.entity.as_ref(),
+                Place::Argument(number) => invocation.arguments.get(*number),
             };
-            write(value.ok_or("there is nothing to put in a place")?, &mut out)?;
-        }
-        Ok(out)
+            write(value.ok_or("there is nothing to put in a place")?, out)
+        })
     }
 }
 
-fn place(name: &str) -> Option<Part> {
+fn place(name: &str) -> Option<Place> {
     if name == "entity" {
-        return Some(Part::Entity);
+        return Some(Place::Entity);
     }
     let number = name.parse::<usize>().ok().filter(|number| *number < ARGUMENTS_MAX)?;
-    (number.to_string() == name).then_some(Part::Argument(number))
+    (number.to_string() == name).then_some(Place::Argument(number))
 }
 
 #[cfg(test)]

@@ -60,7 +60,9 @@ fn what_cannot_be_answered_is_refused_with_its_status() {
         (&[("Content-Type", "text/plain")], &xml, 415, "the body can be"),
         (&[("Content-Type", "nonsense")], &xml, 415, "Content-Type"),
         (&[("Content-Type", "application/xacml+xml; version=9.9")], &xml, 415, "versions"),
-        (&[("Content-Type", "application/xml; charset=utf-16")], &xml, 415, "UTF-8"),
+        (&[("Content-Type", "application/xml; charset=utf-16")], &xml, 400, "UTF-16, and it is not"),
+        (&[("Content-Type", "application/xml; charset=latin1")], &xml, 415, "UTF-8"),
+        (&[("Content-Type", "application/json; charset=utf-16")], &xml, 415, "UTF-8"),
         (&[("Content-Type", "application/xml"), ("Content-Encoding", "gzip")], &xml, 415, "Content-Encoding"),
         (&[("Content-Type", "application/xml"), ("Accept", "text/html")], &xml, 406, "Accept"),
         (
@@ -73,7 +75,9 @@ fn what_cannot_be_answered_is_refused_with_its_status() {
         (&[("Content-Type", "application/xml")], "<Policy/>", 400, ""),
         (&[("Content-Type", "application/json")], "{\"Request\":", 400, ""),
         (&[("Content-Type", "application/json")], "{\"Request\":{\"Acess\":1}}", 400, ""),
-        (&[("Content-Type", "application/json")], &xml, 400, ""),
+        (&[("Content-Type", "application/json")], &xml, 400, "the body is XML"),
+        (&[("Content-Type", "application/xml")], " {\"Request\":{}}", 400, "the body is JSON"),
+        (&[("Content-Type", "text/xml")], "[]", 400, "Content-Type: application/xacml+json"),
     ];
     for (headers, body, status, words) in cases {
         let reply = server.post(headers, body);
@@ -216,4 +220,47 @@ fn request_ids_are_kept_or_made() {
     assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
     let strange = server.send("GET", "/health/live", &[("X-Request-Id", "a b")], b"");
     assert_ne!(strange.header("x-request-id"), "a b");
+}
+
+#[test]
+fn requests_in_utf_16_are_answered_whatever_says_that_they_are() {
+    let server = TestServer::start("");
+    let document = |declaration: &str| format!("{declaration}{}", request_xml("doctor"));
+    for declaration in ["", "<?xml version=\"1.0\" encoding=\"UTF-16\"?>"] {
+        for mark in ["", "\u{FEFF}"] {
+            for (name, order) in
+                [("utf-16le", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)]
+            {
+                let text = format!("{mark}{}", document(declaration));
+                let bytes: Vec<u8> = text.encode_utf16().flat_map(order).collect();
+                for charset in [String::new(), format!("; charset={name}"), "; charset=\"utf-16\"".to_owned()]
+                {
+                    let media_type = format!("application/xml{charset}");
+                    let reply = server.post(&[("Content-Type", &media_type)], &bytes);
+                    assert_eq!(reply.status, 200, "{media_type}: {}", reply.text());
+                    assert!(reply.text().contains("<Decision>Permit</Decision>"), "{}", reply.text());
+                }
+            }
+        }
+    }
+    let wrong: Vec<u8> = "<Request>\n<x".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let reply = server.post(&[("Content-Type", "application/xml")], &wrong);
+    assert_eq!((reply.status, reply.json()["line"].as_u64()), (400, Some(1)), "{}", reply.text());
+    let utf_16_json: Vec<u8> = "<a/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let reply = server.post(&[("Content-Type", "application/json")], &utf_16_json);
+    assert!(reply.text().contains("the body is XML"), "{}", reply.text());
+}
+
+#[test]
+fn policies_in_utf_16_are_in_force() {
+    let directory = crate::support::Directory::new();
+    directory.write("policies/x", "");
+    let bytes: Vec<u8> = format!("\u{FEFF}{}", crate::support::DOCTORS_READ)
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    std::fs::write(directory.path("policies/doctors.xml"), bytes).unwrap();
+    std::fs::remove_file(directory.path("policies/x")).unwrap();
+    let server = TestServer::start_in(directory, "").unwrap();
+    assert_eq!(server.decide("doctor"), "Permit");
 }

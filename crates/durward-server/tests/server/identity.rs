@@ -169,7 +169,27 @@ fn what_cannot_be_read_is_a_problem_with_a_way_out() {
         let bearer = format!("Bearer {token}");
         let headers = [("Content-Type", "application/json"), ("Authorization", bearer.as_str())];
         let reply = server.send("POST", path, &headers, body.as_bytes());
-        assert!(reply.status == 400 && reply.text().contains("expected an object"), "{}", reply.text());
+        assert!(
+            reply.status == 400 && reply.text().contains("where an object is expected"),
+            "{}",
+            reply.text()
+        );
+    }
+    for (body, message) in [
+        (
+            "{\"user\":7,\"password\":\"x\"}",
+            "`7` stands where a text in quotes is expected (line 1, column 9)",
+        ),
+        ("{\"user\":\"anna\",\"pasword\":\"x\"}", "unknown member `pasword`; did you mean `password`?"),
+        ("{\"user\":\"anna\"}", "the member `password` is missing here"),
+    ] {
+        let reply =
+            server.send("POST", "/v1/login", &[("Content-Type", "application/json")], body.as_bytes());
+        assert!(
+            reply.status == 400 && reply.json()["detail"].as_str().unwrap().contains(message),
+            "{}",
+            reply.text()
+        );
     }
     assert!(is_valid(&server, &token));
     let right = b"{\"user\":\"anna\",\"password\":\"secret\"}";

@@ -78,6 +78,29 @@ impl Key {
     }
 }
 
+/// Signs tokens of `https://idp` for `durward`, for a minute.
+pub(crate) struct Signed(Key);
+
+impl Signed {
+    pub(crate) fn new() -> Signed {
+        Signed(Key::ed("one"))
+    }
+
+    /// The set of keys that verifies them.
+    pub(crate) fn keys(&self) -> String {
+        json!({"keys": [self.0.jwk()]}).to_string()
+    }
+
+    /// A token with these claims over the usual ones.
+    pub(crate) fn of(&self, claims: &Value) -> String {
+        let mut all = json!({"iss": "https://idp", "aud": "durward", "sub": "ann", "exp": now() + 60});
+        for (name, value) in claims.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        self.0.sign(&all)
+    }
+}
+
 /// Publishes its keys.
 struct Issuer {
     address: SocketAddr,

@@ -9,11 +9,15 @@
 
 mod answers;
 mod attacks;
+mod attribute_sources;
 mod auth;
 mod bundle_server;
+#[path = "../../../durward-session/tests/support/certificates.rs"]
+mod certificates;
 mod client;
 mod crowds;
 mod decider;
+mod dialects;
 mod hostile;
 mod identity;
 #[cfg(feature = "tls")]
@@ -35,6 +39,9 @@ mod sapl;
 mod sapl_policies;
 mod session_attacks;
 mod settings;
+#[path = "../../../durward-session/tests/support/slapd.rs"]
+#[allow(dead_code, reason = "other tests use other parts of it")]
+mod slapd;
 mod subjects;
 mod support;
 mod tenants;

@@ -42,12 +42,12 @@ fn every_route_has_a_row_and_every_row_a_route() {
 fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
     let users = Directory::new();
     let server = TestServer::start(&format!(
-        "sapl.http = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nidentity.users = '{}'",
+        "xacml.wso2_paths = true\nxacml.authzforce_domain = 'd'\nsapl.http = true\nauth.danger_allow_no_auth = true\noauth.issuer = 'http://localhost'\nidentity.users = '{}'",
         users.path("users").display()
     ));
     for route in ROUTES {
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
-            let reply = server.send(method, route.path, &[], b"");
+            let reply = server.send(method, &route.path.replace("{domain}", "d"), &[], b"");
             let is_allowed = route.methods.contains(&method);
             assert_eq!(reply.status != 405, is_allowed, "{method} {}: {}", route.path, reply.status);
             if !is_allowed || method == "OPTIONS" {
@@ -60,7 +60,17 @@ fn methods_that_are_not_in_the_table_are_refused_with_those_that_are() {
 #[test]
 fn a_path_that_is_not_in_the_table_is_not_there() {
     let server = TestServer::start("");
-    for path in ["/pdp/", "/PDP", "//pdp", "/health", "/pdp%00", "/metrics/x"] {
+    for path in [
+        "/pdp/",
+        "/PDP",
+        "//pdp",
+        "/health",
+        "/pdp%00",
+        "/metrics/x",
+        "/domains/d/pdp",
+        "/domains/{domain}/pdp",
+        "/api/identity/entitlement/decision/pdp",
+    ] {
         assert_eq!(server.get(path).status, 404, "{path}");
     }
     assert_eq!(server.get("/health/live?verbose=1").status, 200);

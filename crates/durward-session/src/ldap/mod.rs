@@ -22,6 +22,7 @@ mod address;
 mod connect;
 mod dn;
 mod entry;
+mod lookup;
 mod pool;
 mod seldom;
 mod settings;
@@ -37,6 +38,7 @@ use ldap3::{Scope, SearchEntry};
 
 use self::connect::{Connector, Question, Reply};
 use self::entry::{Wanted, filter_of_name};
+pub use self::lookup::{LdapLookup, LdapSearch, escaped};
 use self::pool::{For, NoAnswer, Pool};
 use self::seldom::Seldom;
 pub use self::settings::{

@@ -215,7 +215,7 @@ fn wrong<T>(message: String) -> Result<T, IdentityError> {
     Err(IdentityError::new(message))
 }
 
-fn is_dn(setting: &str, dn: &str) -> Result<(), IdentityError> {
+pub(super) fn is_dn(setting: &str, dn: &str) -> Result<(), IdentityError> {
     match super::dn::Dn::read(dn) {
         Some(dn) if !dn.is_empty() => Ok(()),
         Some(_) | None => wrong(format!(
@@ -225,7 +225,7 @@ fn is_dn(setting: &str, dn: &str) -> Result<(), IdentityError> {
     }
 }
 
-fn is_filter(setting: &str, filter: &str) -> Result<(), IdentityError> {
+pub(super) fn is_filter(setting: &str, filter: &str) -> Result<(), IdentityError> {
     if filter.starts_with('(') && ldap3::parse_filter(filter).is_ok() {
         return Ok(());
     }
@@ -233,7 +233,7 @@ fn is_filter(setting: &str, filter: &str) -> Result<(), IdentityError> {
 }
 
 /// A name, or a number with dots; no option. What holds passwords is not for decisions.
-fn is_attribute(name: &str) -> Result<(), IdentityError> {
+pub(super) fn is_attribute(name: &str) -> Result<(), IdentityError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     if name.is_empty() || name.len() > 100 || !name.chars().all(is_plain) {
         return wrong(format!("`{}` is no name of an attribute", name.escape_default()));

@@ -17,7 +17,8 @@ use durward_identity::Moment;
 use durward_identity::session::User;
 use durward_identity::user::{Account, Checked, Password, Why};
 use durward_session::ldap::{
-    LdapDirectory, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapSecurity, LdapSettings,
+    LdapDirectory, LdapGroups, LdapLookup, LdapMember, LdapMembership, LdapReferrals, LdapScope, LdapSearch,
+    LdapSecurity, LdapSettings, escaped,
 };
 use durward_session::{DirectoryFault, UserDirectory};
 
@@ -399,4 +400,59 @@ async fn a_directory_that_lies_is_not_believed() {
     assert!(failure(ask(Liar::Garbage, short).await).contains("in time"));
     let nonsense = failure(ask(Liar::Nonsense, long).await);
     assert!(nonsense.contains("no server") || nonsense.contains("understood"), "{nonsense}");
+}
+
+fn lookup(settings: LdapSettings) -> LdapLookup {
+    LdapLookup::new(settings).unwrap()
+}
+
+fn search(filter: &str, attribute: &str) -> LdapSearch {
+    let scope = LdapScope::Subtree;
+    LdapSearch { base: None, scope, filter: filter.to_owned(), attribute: attribute.to_owned() }
+}
+
+#[tokio::test]
+async fn a_lookup_gives_all_values_of_all_entries_that_fit() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let lookup = lookup(settings(&slapd));
+    let values = async |search: LdapSearch| {
+        let mut values = lookup.values(search).await.unwrap();
+        values.sort();
+        values
+    };
+    let anna = format!("(uid={})", escaped("anna"));
+    assert_eq!(values(search(&anna, "MAIL")).await, ["anna@example.org", "shared@example.org"]);
+    assert_eq!(values(search("(mail=shared@example.org)", "uid")).await, ["anna", "berta"]);
+    assert!(values(search(&anna, "telephoneNumber")).await.is_empty());
+    let odd = "a*b(c)\\d, e";
+    assert_eq!(values(search(&format!("(uid={})", escaped(odd)), "uid")).await, [odd]);
+    let below = LdapSearch { base: Some(GROUPS.to_owned()), ..search("(cn=doctors)", "cn") };
+    assert_eq!(values(below).await, ["doctors"]);
+    let nowhere = LdapSearch { base: Some("ou=none,dc=example,dc=org".to_owned()), ..search(&anna, "uid") };
+    assert!(
+        lookup.values(nowhere).await.is_err(),
+        "no such base is a mistake in the settings, not an empty answer"
+    );
+    drop(slapd);
+    assert!(lookup.values(search(&anna, "uid")).await.is_err());
+}
+
+#[tokio::test]
+async fn a_lookup_does_not_believe_a_directory_that_lies() {
+    use liar::Liar;
+    let ask = async |liar: Liar, answer_within: Duration| {
+        let settings = LdapSettings {
+            security: LdapSecurity::DangerPlainText,
+            answer_within,
+            ..LdapSettings::new(vec![liar.start().await], BASE)
+        };
+        lookup(settings).values(search("(uid=anna)", "uid")).await
+    };
+    let long = Duration::from_secs(60);
+    let elsewhere = Liar::Entry { dn: "uid=anna,ou=evil,dc=example,dc=org", uid: "anna" };
+    assert!(ask(elsewhere, long).await.unwrap_err().to_string().contains("not asked for"));
+    for wrong in [Liar::EndlessMessage, Liar::EndlessEntries, Liar::Nonsense] {
+        assert!(ask(wrong, long).await.is_err());
+    }
+    assert!(ask(Liar::Garbage, Duration::from_millis(500)).await.is_err());
 }

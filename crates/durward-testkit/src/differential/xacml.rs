@@ -60,7 +60,7 @@ impl AttributeSource for Source {
     fn values(&self, _: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError> {
         match request.categories.value_count() % 10 {
             0..3 => Ok(Vec::new()),
-            3 => Err(SourceError { message: SOURCE_FAILURE.to_owned() }),
+            3 => Err(SourceError::new(SOURCE_FAILURE)),
             count => Ok((0..count - 3).map(|number| Value::text(format!("v{number}"))).collect()),
         }
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use smol_str::SmolStr;
 
 use super::value::{RawJson, data_type_of, read_values};
-use super::{List, Text, error_at};
+use super::{List, Text, error_at, or_absent};
 use crate::request::identifiers::{self, shared};
 use crate::request::{Categories, Limits, RawContent, RequestErrorKind, Written};
 use crate::response::data_type_uri;
@@ -38,7 +38,7 @@ pub(crate) struct AttributeJson<'a> {
     id: Text<'a>,
     #[serde(rename = "Issuer")]
     issuer: Option<Text<'a>>,
-    #[serde(rename = "IncludeInResult", default)]
+    #[serde(rename = "IncludeInResult", default, deserialize_with = "or_absent")]
     include_in_result: bool,
     #[serde(rename = "DataType")]
     data_type: Option<Text<'a>>,

@@ -85,12 +85,23 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
                 Ok(List(list))
             }
 
+            fn visit_unit<E>(self) -> Result<List<T>, E> {
+                Ok(List::default())
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<List<T>, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(members)).map(|item| List(vec![item]))
             }
         }
         deserializer.deserialize_any(ListVisitor(PhantomData))
     }
+}
+
+/// Reads a member that is `null` as one that is absent, as every other optional member is read.
+pub(crate) fn or_absent<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Reads the whole of a JSON text.

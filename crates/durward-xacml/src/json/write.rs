@@ -143,11 +143,12 @@ fn infers_back(value: &Value, written: Option<&Written>) -> bool {
 
 /// A number is echoed as a number if JSON can write it so: `27.50`, but not `+5` or ` 5 `.
 fn write_scalar_as_sent(out: &mut String, value: &Value, as_sent: &str) {
-    match value {
-        Value::Double(_) if is_number(as_sent) => out.push_str(as_sent),
-        Value::Integer(_) if is_exact(value) && is_number(as_sent) => out.push_str(as_sent),
-        Value::XPathExpression(expression) => write_xpath(out, expression),
-        _ => text(out, as_sent),
+    if let Value::XPathExpression(expression) = value {
+        return write_xpath(out, expression);
+    }
+    match matches!(value, Value::Double(_)) || is_exact(value) {
+        true if is_number(as_sent) => out.push_str(as_sent),
+        true | false => text(out, as_sent),
     }
 }
 

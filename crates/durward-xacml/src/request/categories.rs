@@ -300,7 +300,12 @@ impl Categories {
 
     /// Copies an attribute with its values into the category begun last.
     pub fn copy_attribute(&mut self, from: AttributeView<'_>) {
-        self.begin_attribute(from.id.clone(), from.issuer.clone(), from.include_in_result);
+        self.copy_attribute_as(from.id.clone(), from);
+    }
+
+    /// The same under another identifier.
+    pub(crate) fn copy_attribute_as(&mut self, id: SmolStr, from: AttributeView<'_>) {
+        self.begin_attribute(id, from.issuer.clone(), from.include_in_result);
         for (value, written) in from.values_as_written() {
             self.push_as_written(value.clone(), |_| written.cloned());
         }

@@ -128,6 +128,7 @@ impl<'de> Visitor<'de> for RequestVisitor {
                 }
                 _ => {
                     let implied = category_of_shorthand(name);
+                    // `null` is an empty list.
                     request.categories.push(Member { name, implied, list: members.next_value()? });
                 }
             }
@@ -136,7 +137,9 @@ impl<'de> Visitor<'de> for RequestVisitor {
     }
 }
 
-fn once<T, E: Error>(place: &mut Option<T>, value: T, name: &'static str) -> Result<(), E> {
+/// Sets what may be set once; `null` sets nothing.
+fn once<T, E: Error>(place: &mut Option<T>, value: Option<T>, name: &'static str) -> Result<(), E> {
+    let Some(value) = value else { return Ok(()) };
     match place.replace(value) {
         None => Ok(()),
         Some(_) => Err(E::duplicate_field(name)),

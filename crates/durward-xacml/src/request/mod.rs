@@ -11,6 +11,7 @@ pub mod identifiers;
 mod json;
 mod limits;
 mod plain;
+mod short;
 mod write;
 mod written;
 mod xml;

@@ -125,6 +125,7 @@ impl Keys {
         }
         *tried = Some(Instant::now());
         let source = source.clone();
+        let name = source.issuer.clone();
         match tokio::task::spawn_blocking(move || source.fetch()).await {
             Ok(Ok(keys)) => {
                 tracing::info!(count = keys.len(), "keys of the issuer fetched");
@@ -132,7 +133,7 @@ impl Keys {
                 Fetched::Yes
             }
             Ok(Err(error)) => {
-                tracing::warn!(error, "the keys of `auth.jwt.issuer` cannot be fetched");
+                tracing::warn!(issuer = name, error, "the keys of an issuer of tokens cannot be fetched");
                 Fetched::No
             }
             Err(_) => Fetched::No,

@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use self::object::Object;
 use super::problem::Problem;
 use super::{Answer, Call, body, text_of};
+use crate::settings::words::{BODY, in_our_words};
 use crate::wire::Form;
 
 /// Bodies here are small.
@@ -130,8 +131,8 @@ impl Asked<'_> {
         let text = if self.body.is_empty() { b"{}" } else { &*self.body };
         let read = serde_json::from_slice(text).map(|Object(read)| read);
         read.map_err(|error| {
-            let reason = wording::of_json(&error.to_string());
-            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {reason}"))
+            let error = in_our_words(&error.to_string(), &BODY);
+            Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is asked for: {error}"))
         })
     }
 

@@ -7,7 +7,7 @@ use durward_pdp::Value;
 use durward_pdp::ir::value::Object;
 use durward_pdp::stream::{Context, Invocation};
 use hyper::Method;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, USER_AGENT};
 use hyper::http::HeaderValue;
 
 use super::headers;
@@ -137,6 +137,14 @@ impl Request {
             request.body = Some(body.into());
         }
         Ok(request)
+    }
+
+    /// The same with the operator's credentials, which no log shows.
+    pub(in crate::sources) fn authorized(mut self, credentials: Option<&HeaderValue>) -> Request {
+        if let Some(credentials) = credentials {
+            self.headers.insert(AUTHORIZATION, credentials.clone());
+        }
+        self
     }
 
     pub(in crate::sources) fn endpoint(&self) -> &Endpoint {

@@ -325,3 +325,62 @@ fn what_is_written_reads_back() {
     let small = read(&with(r#""Value": [9007199254740991]"#)).to_json();
     assert!(small.contains(r#"{"AttributeId":"i","Value":9007199254740991}"#), "{small}");
 }
+
+#[test]
+fn a_member_that_is_null_is_absent_wherever_it_may_be() {
+    let with = |member: &str, at: &str| {
+        let category = r#"{"CategoryId":"c"CATEGORY,"Attribute":[{"AttributeId":"a","Value":1ATTRIBUTE}]}"#;
+        let request = format!(r#"{{"Request":{{"Category":[{category}]REQUEST}}}}"#);
+        let text = ["CATEGORY", "ATTRIBUTE", "REQUEST"].iter().fold(request, |text, place| {
+            text.replace(place, &if *place == at { format!(",\"{member}\":null") } else { String::new() })
+        });
+        Request::from_json(text.as_bytes())
+    };
+    for (at, members) in [
+        (
+            "REQUEST",
+            "ReturnPolicyIdList CombinedDecision XPathVersion AccessSubject Resource Environment MultiRequests",
+        ),
+        ("CATEGORY", "Id Content"),
+        ("ATTRIBUTE", "Issuer IncludeInResult DataType"),
+    ] {
+        for member in members.split(' ') {
+            let read = with(member, at).unwrap_or_else(|error| panic!("{member}: {error}"));
+            assert_eq!(read.categories.attribute_count(), 1, "{member}");
+            assert!(!read.return_policy_ids && !read.combined_decision && read.multi_requests.is_empty());
+        }
+    }
+    let nothing = br#"{"Request":{"Category":[{"CategoryId":"c","Attribute":null}]}}"#;
+    assert_eq!(Request::from_json(nothing).unwrap().categories.attribute_count(), 0);
+}
+
+#[test]
+fn short_identifiers_stand_for_whole_ones_in_their_category_and_only_when_asked() {
+    let text = r#"{"Request":{
+        "AccessSubject":{"Attribute":[{"AttributeId":"subject-id","Value":"ann","IncludeInResult":true},
+            {"AttributeId":"resource-id","Value":"x"},{"AttributeId":"role","Value":["a","b"]}]},
+        "Resource":{"Attribute":[{"AttributeId":"resource-id","DataType":"anyURI","Value":"http://x"}]},
+        "Category":[{"CategoryId":"urn:mine","Attribute":[{"AttributeId":"subject-id","Value":"y"}]}]}}"#;
+    let plain = Request::from_json(text.as_bytes()).unwrap();
+    let mut whole = plain.clone();
+    whole.expand_short_ids();
+    let ids = |request: &Request| {
+        request.categories.attributes().map(|found| found.id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&plain), ["subject-id", "resource-id", "role", "resource-id", "subject-id"]);
+    assert_eq!(
+        ids(&whole),
+        [
+            "urn:oasis:names:tc:xacml:1.0:subject:subject-id",
+            "resource-id",
+            "urn:oasis:names:tc:xacml:2.0:subject:role",
+            "urn:oasis:names:tc:xacml:1.0:resource:resource-id",
+            "subject-id",
+        ]
+    );
+    assert_eq!(whole.categories.value_count(), plain.categories.value_count());
+    assert!(whole.categories.has_echoes());
+    let once = ids(&whole);
+    whole.expand_short_ids();
+    assert_eq!(ids(&whole), once);
+}

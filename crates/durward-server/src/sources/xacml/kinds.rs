@@ -1,0 +1,283 @@
+//! The kinds of sources: a service that speaks HTTP and JSON, an LDAP directory, a claim of a token.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use durward_pdp::ir::{DataType, json};
+use durward_pdp::stream::Context;
+use durward_pdp::{Request, SourceError, Value};
+use durward_session::ldap::{LdapLookup, LdapScope, LdapSearch, escaped};
+use durward_session::read_secret;
+use hyper::Method;
+use hyper::header::HeaderValue;
+
+use super::input::{Input, address, json as json_of, strict};
+use crate::Clock;
+use crate::auth::{Denied, Tokens};
+use crate::settings::{
+    AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, LdapDepth, SourceSettings,
+};
+use crate::sources::custom::{at, check_pointer, has_service, method};
+use crate::sources::http::{Client, Request as HttpRequest, scalar};
+use crate::sources::template::Template;
+
+/// Longest text that a question may come to: addresses and filters out of what requests say.
+const QUESTION_BYTES_MAX: usize = 16 * 1024;
+
+/// What sources share: connections, directories, keys.
+pub(super) struct Parts {
+    pub(super) client: Arc<Client>,
+    pub(super) directories: BTreeMap<String, LdapLookup>,
+    pub(super) issuers: BTreeMap<String, Arc<Tokens>>,
+    pub(super) clock: Clock,
+    pub(super) answer_bytes_max: usize,
+}
+
+/// Where an attribute comes from.
+#[derive(Clone)]
+pub(super) enum Kind {
+    Http(Arc<HttpSource>),
+    Ldap(Arc<LdapSource>),
+    Jwt(Arc<JwtSource>),
+}
+
+pub(super) struct HttpSource {
+    client: Arc<Client>,
+    method: Method,
+    address: Template<Input>,
+    body: Option<Template<Input>>,
+    /// The settings that `http.get` has, for the header fields.
+    settings: Value,
+    credentials: Option<HeaderValue>,
+    pointer: String,
+    answer_bytes_max: usize,
+}
+
+pub(super) struct LdapSource {
+    directory: LdapLookup,
+    search: LdapSearch,
+    filter: Template<Input>,
+}
+
+pub(super) struct JwtSource {
+    issuer: Arc<Tokens>,
+    clock: Clock,
+    token: Input,
+    claim: String,
+}
+
+impl Kind {
+    /// What is asked about a request, as texts that tell questions apart.
+    ///
+    /// # Errors
+    /// The request does not have what it takes.
+    pub(super) fn question(&self, request: &Request) -> Result<Box<[String]>, SourceError> {
+        let texts: Box<[String]> = match self {
+            Kind::Http(source) => {
+                let body = source.body.as_ref().map(|body| json_of(body, request)).transpose()?;
+                std::iter::once(address(&source.address, request)?).chain(body).collect()
+            }
+            Kind::Ldap(source) => {
+                let filter = source.filter.filled(|input, out| {
+                    out.push_str(&escaped(&input.text(request)?));
+                    Ok::<(), SourceError>(())
+                });
+                [filter?].into()
+            }
+            Kind::Jwt(source) => [source.token.text(request)?].into(),
+        };
+        let length: usize = texts.iter().map(String::len).sum();
+        if length > QUESTION_BYTES_MAX {
+            return Err(SourceError::new(format!("the question is longer than {QUESTION_BYTES_MAX} bytes")));
+        }
+        Ok(texts)
+    }
+
+    /// The values.
+    ///
+    /// # Errors
+    /// There is no answer, or one without values of this data type.
+    pub(super) async fn ask(
+        self,
+        question: Box<[String]>,
+        data_type: DataType,
+    ) -> Result<Vec<Value>, String> {
+        let mut texts = question.into_iter();
+        let first = texts.next().unwrap_or_default();
+        match self {
+            Kind::Http(source) => values_of(source.ask(&first, texts.next()).await?, data_type),
+            Kind::Ldap(source) => {
+                let search = LdapSearch { filter: first, ..source.search.clone() };
+                let found = source.directory.values(search).await.map_err(|error| error.to_string())?;
+                found.iter().map(|text| parsed(text, data_type)).collect()
+            }
+            Kind::Jwt(source) => values_of(source.ask(&first).await?, data_type),
+        }
+    }
+
+    /// # Errors
+    /// What is wrong with a setting, or a file that cannot be read.
+    pub(super) fn http(settings: &AttributeHttpSettings, parts: &Parts) -> Result<Kind, String> {
+        let (method, address) = check_http(settings)?;
+        let headers = settings.headers.iter().map(|(name, value)| (name.as_str(), Value::Text(value.into())));
+        let credentials = settings.authorization_path.as_deref().map(|path| {
+            let text = read_secret(path).map_err(|error| format!("has an `authorization_path`: {error}"))?;
+            let mut value = HeaderValue::from_str(&text)
+                .map_err(|_| "has an `authorization_path` with odd characters in the file".to_owned())?;
+            value.set_sensitive(true);
+            Ok::<HeaderValue, String>(value)
+        });
+        Ok(Kind::Http(Arc::new(HttpSource {
+            client: Arc::clone(&parts.client),
+            method,
+            address,
+            body: settings.body.as_deref().map(|body| Template::of(body, Input::read)),
+            settings: Value::object([("headers", Value::object(headers))]),
+            credentials: credentials.transpose()?,
+            pointer: settings.pointer.clone(),
+            answer_bytes_max: settings.answer_bytes_max.min(parts.answer_bytes_max),
+        })))
+    }
+
+    /// # Errors
+    /// What is wrong with a setting.
+    pub(super) fn ldap(settings: &AttributeLdapSettings, parts: &Parts) -> Result<Kind, String> {
+        let (search, filter) = check_ldap(settings)?;
+        let directory =
+            parts.directories.get(&settings.directory).ok_or_else(|| unknown_directory(settings))?;
+        Ok(Kind::Ldap(Arc::new(LdapSource { directory: directory.clone(), search, filter })))
+    }
+
+    /// # Errors
+    /// What is wrong with a setting.
+    pub(super) fn jwt(settings: &AttributeJwtSettings, parts: &Parts) -> Result<Kind, String> {
+        let token = check_jwt(settings)?;
+        let issuer = parts.issuers.get(&settings.issuer).ok_or_else(|| unknown_issuer(settings))?;
+        Ok(Kind::Jwt(Arc::new(JwtSource {
+            issuer: Arc::clone(issuer),
+            clock: Arc::clone(&parts.clock),
+            token,
+            claim: settings.claim.clone(),
+        })))
+    }
+}
+
+/// What can be said of a source without opening anything.
+///
+/// # Errors
+/// What is wrong with a setting.
+fn check_http(settings: &AttributeHttpSettings) -> Result<(Method, Template<Input>), String> {
+    let method = method(&settings.method, settings.body.is_some())?;
+    let address = strict("url", &settings.url)?;
+    if !has_service(address.beginning()) {
+        return Err(
+            "has an `url` without a fixed service; write it as `https://service/path/{subject-id}`".into()
+        );
+    }
+    check_pointer("pointer", &settings.pointer)?;
+    Ok((method, address))
+}
+
+/// # Errors
+/// As [`check_http`].
+fn check_ldap(settings: &AttributeLdapSettings) -> Result<(LdapSearch, Template<Input>), String> {
+    let filter = strict("filter", &settings.filter)?;
+    let search = LdapSearch {
+        base: settings.base.clone(),
+        scope: match settings.scope {
+            LdapDepth::Subtree => LdapScope::Subtree,
+            LdapDepth::OneLevel => LdapScope::OneLevel,
+        },
+        filter: filter.texts().collect::<Vec<_>>().join("x"),
+        attribute: settings.attribute.clone(),
+    };
+    search.check().map_err(|error| format!("cannot be searched for: {error}"))?;
+    Ok((search, filter))
+}
+
+/// # Errors
+/// As [`check_http`].
+fn check_jwt(settings: &AttributeJwtSettings) -> Result<Input, String> {
+    check_pointer("claim", &settings.claim)?;
+    Input::read(&settings.token).ok_or_else(|| {
+        format!(
+            "has the `token` `{}`; name an attribute, such as `subject/urn:example:token`",
+            settings.token
+        )
+    })
+}
+
+/// Looks at names and forms; nothing is opened.
+///
+/// # Errors
+/// As [`check_http`].
+pub(super) fn check(
+    http: Option<&AttributeHttpSettings>,
+    ldap: Option<&AttributeLdapSettings>,
+    jwt: Option<&AttributeJwtSettings>,
+    sources: &SourceSettings,
+) -> Result<(), String> {
+    if let Some(http) = http {
+        check_http(http)?;
+    }
+    if let Some(ldap) = ldap {
+        check_ldap(ldap)?;
+        sources.ldap.get(&ldap.directory).ok_or_else(|| unknown_directory(ldap))?;
+    }
+    if let Some(jwt) = jwt {
+        check_jwt(jwt)?;
+        sources.jwt.get(&jwt.issuer).ok_or_else(|| unknown_issuer(jwt))?;
+    }
+    Ok(())
+}
+
+fn unknown_directory(settings: &AttributeLdapSettings) -> String {
+    format!("names the directory `{0}`, and there is no `[sources.ldap.{0}]`", settings.directory)
+}
+
+fn unknown_issuer(settings: &AttributeJwtSettings) -> String {
+    format!("names the issuer `{0}`, and there is no `[sources.jwt.{0}]`", settings.issuer)
+}
+
+impl HttpSource {
+    async fn ask(&self, address: &str, body: Option<String>) -> Result<Value, String> {
+        let empty = Arc::default();
+        let settings = self.settings.as_object().unwrap_or(&empty);
+        let context = Context::default();
+        let method = self.method.clone();
+        let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)?;
+        let answer = self.client.ask(request.authorized(self.credentials.as_ref())).await?;
+        Ok(at(answer, &self.pointer))
+    }
+}
+
+impl JwtSource {
+    async fn ask(&self, token: &str) -> Result<Value, String> {
+        let claims = self.issuer.claims(token, (self.clock)()).await.map_err(|denied| match denied {
+            Denied::Wrong => "the token is not accepted".to_owned(),
+            Denied::Busy => "the keys of the token's issuer cannot be had".to_owned(),
+        })?;
+        let text = serde_json::Value::Object(claims).to_string();
+        let claims = json::read(text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(at(claims, &self.claim))
+    }
+}
+
+/// The values that an answer of JSON has: none for `null` and what is not there, several for an array.
+fn values_of(answer: Value, data_type: DataType) -> Result<Vec<Value>, String> {
+    if answer.is_undefined() || matches!(answer, Value::Null) {
+        return Ok(Vec::new());
+    }
+    let one = std::slice::from_ref(&answer);
+    let all = answer.as_array().map_or(one, |values| values);
+    let value = |value: &Value| {
+        let text =
+            scalar(value).ok_or("the answer has an object, an array or `null` where a value is expected")?;
+        parsed(&text, data_type)
+    };
+    all.iter().map(value).collect()
+}
+
+fn parsed(text: &str, data_type: DataType) -> Result<Value, String> {
+    Value::parse(data_type, text).map_err(|error| format!("the answer: {error}"))
+}

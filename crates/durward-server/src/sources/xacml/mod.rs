@@ -1,0 +1,253 @@
+//! Attributes that XACML's policies read and requests lack, asked for over the network: `[[attributes]]` with `http`, `ldap`
+//! or `jwt`.
+//!
+//! ```text
+//!   decide --reads--> Round: known?  yes: values --> decision
+//!                            no: noted, and this decision is thrown away
+//!   all that was noted is asked for at once; then decide again
+//! ```
+//!
+//! No thread waits: deciding is synchronous and short, asking is not and happens on a thread of its own. What cannot be
+//! asked, or is not answered, makes the decision Indeterminate; it is never an empty bag.
+
+mod flights;
+mod input;
+mod kinds;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use durward_pdp::xacml::response::Status;
+use durward_pdp::{AttributeName, AttributeSource, Request, Response, SourceError, Value};
+use durward_session::ldap::LdapLookup;
+use futures_util::future::join_all;
+use tokio::runtime::{self, Handle};
+use tokio::sync::oneshot;
+
+use super::connect::Connector;
+use super::http::Client;
+use crate::Clock;
+use crate::attributes::is_meant;
+use crate::auth::Tokens;
+use crate::settings::{AttributeSettings, ConfigError, Settings, SourceSettings};
+use flights::{Answer, Flights, Key, Times};
+use kinds::{Kind, Parts};
+
+/// How often one request is decided again because answers made further attributes matter.
+const ROUNDS_MAX: usize = 16;
+
+/// How many questions one request may lead to.
+const QUESTIONS_MAX: usize = 256;
+
+/// All attributes that are asked for.
+pub(crate) struct AttributeSources {
+    sources: Vec<Source>,
+    flights: Flights,
+    runtime: Handle,
+    /// Ends the thread when it is dropped.
+    _thread: oneshot::Sender<()>,
+}
+
+struct Source {
+    name: AttributeName,
+    kind: Kind,
+    times: Times,
+}
+
+/// # Errors
+/// What is wrong with an attribute's source.
+pub(crate) fn check(attribute: &AttributeSettings, sources: &SourceSettings) -> Result<(), ConfigError> {
+    let AttributeSettings { http, ldap, jwt, .. } = attribute;
+    kinds::check(http.as_ref(), ldap.as_ref(), jwt.as_ref(), sources)
+        .map_err(|message| attribute.wrong(message))
+}
+
+impl AttributeSources {
+    /// The sources of the settings, on a thread of their own; `None` where there are none.
+    ///
+    /// # Errors
+    /// A setting that is wrong, a file that cannot be read, or a thread that cannot be started.
+    pub(crate) fn start(settings: &Settings, clock: &Clock) -> Result<Option<AttributeSources>, ConfigError> {
+        if !settings.attributes.iter().any(AttributeSettings::is_asked_for) {
+            return Ok(None);
+        }
+        let parts = parts(&settings.sources, clock)?;
+        let asked_for = settings.attributes.iter().filter(|attribute| attribute.is_asked_for());
+        let sources = asked_for.map(|attribute| source(attribute, &parts)).collect::<Result<_, _>>()?;
+        let failed =
+            |error: io::Error| ConfigError::of_setting("sources", format!("cannot be started: {error}"));
+        let runtime =
+            runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let (thread, stop) = oneshot::channel::<()>();
+        let run = move || {
+            // The error is what is waited for: the other end was dropped.
+            let _ = runtime.block_on(stop);
+            runtime.shutdown_background();
+        };
+        thread::Builder::new().name("attributes".into()).spawn(run).map_err(failed)?;
+        Ok(Some(AttributeSources { sources, flights: Flights::default(), runtime: handle, _thread: thread }))
+    }
+
+    /// Decides, with what sources know. `decide` does what is short.
+    ///
+    /// # Errors
+    /// Those of `decide`.
+    pub(crate) async fn decide<E>(
+        &self,
+        mut decide: impl FnMut(&dyn AttributeSource) -> Result<Response, E>,
+    ) -> Result<Response, E> {
+        let round = Round { sources: self, notes: Mutex::default() };
+        for _ in 0..ROUNDS_MAX {
+            let response = decide(&round)?;
+            let open = std::mem::take(&mut round.notes().open);
+            if open.is_empty() {
+                return Ok(response);
+            }
+            let answers = join_all(open.iter().map(|key| self.answer(key))).await;
+            round.notes().answers.extend(open.into_iter().zip(answers));
+        }
+        let message =
+            format!("attribute sources made further attributes matter more than {ROUNDS_MAX} times");
+        Ok(Response::indeterminate(Status::processing_error(message)))
+    }
+
+    async fn answer(&self, key: &Key) -> Answer {
+        let (number, question) = key;
+        let Some(Source { name, kind, times }) = self.sources.get(*number) else {
+            return Err("there is no such source".into());
+        };
+        let ask = || kind.clone().ask(question.clone(), name.data_type);
+        let answer = self.flights.answer(&self.runtime, key, *times, ask).await;
+        if let Err(reason) = &answer {
+            tracing::debug!(attribute = %name.id, %reason, "an attribute could not be had");
+        }
+        answer
+    }
+}
+
+/// What decision points are told of sources: that there are some.
+pub(crate) struct Announced(pub(crate) Arc<AttributeSources>);
+
+impl AttributeSource for Announced {
+    fn provides(&self, name: &AttributeName) -> bool {
+        self.0.sources.iter().any(|source| source.provides(name))
+    }
+
+    /// Whoever decides without rounds cannot know.
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        Err(SourceError::new("it is asked over the network, and this decision is made without"))
+    }
+
+    fn is_announcement(&self) -> bool {
+        true
+    }
+}
+
+impl Source {
+    fn provides(&self, name: &AttributeName) -> bool {
+        is_meant(&self.name, name)
+    }
+}
+
+/// One request, from its first decision to its last.
+struct Round<'s> {
+    sources: &'s AttributeSources,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    answers: HashMap<Key, Answer>,
+    /// What was wanted and is not known.
+    open: Vec<Key>,
+}
+
+impl Round<'_> {
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An answer, which holds for this request however long it takes.
+    fn answer(&self, key: Key) -> Result<Arc<[Value]>, SourceError> {
+        let mut notes = self.notes();
+        let known = notes.answers.get(&key).cloned().or_else(|| self.sources.flights.known(&key));
+        if let Some(answer) = known {
+            notes.answers.insert(key, answer.clone());
+            return answer.map_err(|reason| SourceError::new(&*reason));
+        }
+        if notes.answers.len() + notes.open.len() >= QUESTIONS_MAX {
+            let message = format!("one request wants more than {QUESTIONS_MAX} questions asked");
+            return Err(SourceError::new(message));
+        }
+        if !notes.open.contains(&key) {
+            notes.open.push(key);
+        }
+        // Thrown away with the decision.
+        Err(SourceError::new("it has not answered yet"))
+    }
+}
+
+impl AttributeSource for Round<'_> {
+    fn provides(&self, name: &AttributeName) -> bool {
+        self.sources.sources.iter().any(|source| source.provides(name))
+    }
+
+    fn values(&self, name: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError> {
+        let numbered = self.sources.sources.iter().enumerate();
+        for (number, source) in numbered.filter(|(_, source)| source.provides(name)) {
+            let values = self.answer((number, source.kind.question(request)?))?;
+            if !values.is_empty() {
+                return Ok(values.to_vec());
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn parts(settings: &SourceSettings, clock: &Clock) -> Result<Parts, ConfigError> {
+    let connector = Connector::new(settings.authorities.as_deref(), settings.connect_time_max())
+        .map_err(|message| ConfigError::of_setting("sources.authorities", message))?;
+    let directory = |(name, directory): (&String, &crate::settings::LdapSourceSettings)| {
+        let wrong = |error: durward_session::identity::IdentityError| {
+            ConfigError::of_setting(&format!("sources.ldap.{name}"), format!(": {error}"))
+        };
+        let lookup = LdapLookup::new(directory.settings().map_err(wrong)?).map_err(wrong)?;
+        Ok((name.clone(), lookup))
+    };
+    let issuer = |(name, jwt): (&String, &crate::settings::JwtSettings)| {
+        let wrong = |error: ConfigError| {
+            ConfigError::of_setting(&format!("sources.jwt.{name}"), format!(": {error}"))
+        };
+        Ok((name.clone(), Arc::new(Tokens::new(jwt).map_err(wrong)?)))
+    };
+    Ok(Parts {
+        client: Arc::new(Client::new(connector, settings)),
+        directories: settings.ldap.iter().map(directory).collect::<Result<BTreeMap<_, _>, ConfigError>>()?,
+        issuers: settings.jwt.iter().map(issuer).collect::<Result<BTreeMap<_, _>, ConfigError>>()?,
+        clock: Arc::clone(clock),
+        answer_bytes_max: settings.answer_bytes_max,
+    })
+}
+
+fn source(attribute: &AttributeSettings, parts: &Parts) -> Result<Source, ConfigError> {
+    let kind = match (&attribute.http, &attribute.ldap, &attribute.jwt) {
+        (Some(http), _, _) => Kind::http(http, parts),
+        (None, Some(ldap), _) => Kind::ldap(ldap, parts),
+        (None, None, Some(jwt)) => Kind::jwt(jwt, parts),
+        (None, None, None) => Err("has no source".to_owned()),
+    };
+    Ok(Source {
+        name: attribute.name()?,
+        kind: kind.map_err(|message| attribute.wrong(message))?,
+        times: Times { answer: attribute.time_max(), cache: attribute.cache_time() },
+    })
+}
+
+impl std::fmt::Debug for AttributeSources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AttributeSources").field("sources", &self.sources.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! What entries of a directory hold, for decisions: a search with a filter, and the values of one attribute.
+
+use std::fmt;
+use std::sync::Arc;
+
+use durward_identity::IdentityError;
+
+use super::connect::{Connector, Question, Reply};
+use super::pool::{For, NoAnswer, Pool};
+use super::settings::{LdapScope, LdapSettings, is_attribute, is_dn, is_filter};
+use super::{dn, entry};
+use crate::secret::read_secret;
+
+/// How many entries one search may find. More is an error: some would have to be left out.
+const ENTRIES_MAX: usize = 1000;
+
+/// A directory that is searched. Of [`LdapSettings`] it uses servers, protection, `search_as`, `base`, times and
+/// connections; what is about users plays no part, and referrals are not followed.
+#[derive(Clone)]
+pub struct LdapLookup(Arc<Inner>);
+
+struct Inner {
+    settings: LdapSettings,
+    pool: Pool,
+}
+
+/// What is searched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LdapSearch {
+    /// Below which entry; that of the directory unless set.
+    pub base: Option<String>,
+    /// How far below.
+    pub scope: LdapScope,
+    /// Which entries. Values in it must have been [`escaped`].
+    pub filter: String,
+    /// Whose values.
+    pub attribute: String,
+}
+
+/// A value as it may stand in a filter (RFC 4515).
+pub fn escaped(value: &str) -> String {
+    ldap3::ldap_escape(value).into_owned()
+}
+
+impl LdapSearch {
+    /// Looks whether this can be searched at all.
+    ///
+    /// # Errors
+    /// A name or a filter that is none, or an attribute that holds passwords.
+    pub fn check(&self) -> Result<(), IdentityError> {
+        self.base.as_ref().map_or(Ok(()), |base| is_dn("base", base))?;
+        is_filter("filter", &self.filter)?;
+        is_attribute(&self.attribute)
+    }
+}
+
+impl LdapLookup {
+    /// A directory that is not connected yet: files that are named are read here, the network is for later.
+    ///
+    /// # Errors
+    /// A setting is wrong, or a file cannot be read or does not hold what it should.
+    pub fn new(settings: LdapSettings) -> Result<LdapLookup, IdentityError> {
+        settings.check()?;
+        let search_as = match &settings.search_as {
+            Some((dn, path)) => Some((dn.clone(), read_secret(path)?)),
+            None => None,
+        };
+        let connector = Connector::new(&settings)?;
+        let LdapSettings { connections_max, answer_within, rest, .. } = settings;
+        let pool =
+            Pool::new(connector, settings.addresses()?, search_as, connections_max, answer_within, rest);
+        Ok(LdapLookup(Arc::new(Inner { settings, pool })))
+    }
+
+    /// The values of the attribute in all entries that fit, in the directory's order; none where no entry fits.
+    ///
+    /// # Errors
+    /// No server answers, or the answer is not all, not text, or about entries that were not asked for.
+    pub async fn values(&self, search: LdapSearch) -> Result<Vec<String>, IdentityError> {
+        let inner = Arc::clone(&self.0);
+        // A task: what the crate for the protocol does with an answer that is none of LDAP ends there.
+        let task = tokio::spawn(async move { inner.values(search).await });
+        task.await
+            .unwrap_or_else(|_| Err("the directory's answer cannot be understood".to_owned()))
+            .map_err(IdentityError::new)
+    }
+}
+
+impl Inner {
+    async fn values(&self, search: LdapSearch) -> Result<Vec<String>, String> {
+        let LdapSearch { base, scope, filter, attribute } = search;
+        let base = base.unwrap_or_else(|| self.settings.base.clone());
+        let question = Question::Search {
+            base: base.clone(),
+            scope: scope.scope(),
+            filter,
+            attributes: vec![attribute.clone()],
+            entries_max: ENTRIES_MAX,
+        };
+        let answer = self.pool.ask(For::Session, &question, None).await.map_err(|why| match why {
+            NoAnswer::Busy => "too many ask the directory at once".to_owned(),
+            NoAnswer::Failed(message) => message,
+        })?;
+        let Reply::Found { entries, are_all, referrals } = answer else {
+            return Err("the directory answers another question".to_owned());
+        };
+        if !are_all {
+            return Err(format!("the directory finds more than {ENTRIES_MAX} entries, or does not give all"));
+        }
+        if entries.is_empty() && !referrals.is_empty() {
+            return Err("the directory refers to other servers, which are not asked".to_owned());
+        }
+        let mut values = Vec::new();
+        for found in &entries {
+            if !dn::is_below(&found.dn, &base) {
+                return Err("the directory answers with an entry that was not asked for".to_owned());
+            }
+            if found.bin_attrs.keys().any(|name| name.eq_ignore_ascii_case(&attribute)) {
+                return Err(format!("the attribute `{attribute}` holds what is no text"));
+            }
+            values.extend(entry::values(found, &attribute));
+        }
+        Ok(values)
+    }
+}
+
+impl fmt::Debug for LdapLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LdapLookup({:?}, {})", self.0.settings.servers, self.0.settings.base)
+    }
+}
