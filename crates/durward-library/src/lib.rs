@@ -1,4 +1,4 @@
-//! The functions policies can call: 34 libraries of SAPL, each a table of pure functions from values to a value.
+//! The functions policies can call: 35 libraries of SAPL, each a table of pure functions from values to a value.
 //!
 //! No clock, no I/O, no state, and no more time and memory than named limits allow. A function gets values whose
 //! types were checked by its caller and gives a value or a fault, never a panic. One file a library; this one lists them.
@@ -94,6 +94,7 @@ const LIBRARIES: &[&[LibraryFunction]] = &[
     string::FUNCTIONS,
     time::FUNCTIONS,
     toml::FUNCTIONS,
+    geo::traccar::FUNCTIONS,
     units::FUNCTIONS,
     uuid::FUNCTIONS,
     x509::FUNCTIONS,

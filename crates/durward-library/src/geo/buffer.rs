@@ -1,4 +1,217 @@
-use super::*;
-pub(super) fn buffer(_: &Geometry, _: f64, _: &mut Work) -> Result<Geometry, Refused> {
-    Err(Refused::Invalid)
+//! The area around geometries: the geometry itself, a rectangle along every segment and a fan of triangles at every
+//! corner, united.
+//!
+//! A quarter circle has eight edges, as in JTS, the library of the Java engine, so that corners of results are its
+//! corners. JTS draws one line around everything and keeps what lies inside of it; before that it drops corners of the
+//! input that are small beside the width, which is not done here.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use super::Refused;
+use super::geometry::{Coord, Geometry, Polygon, Simple, hypot, without_repeated};
+use super::limits::Work;
+use super::noding::is_counterclockwise;
+use super::overlay::{Operation, combine, nothing};
+use super::segment::side;
+use super::union::union_of_members;
+
+/// The angle of one edge of a circle.
+const STEP: f64 = FRAC_PI_2 / 8.0;
+
+/// Pieces of a buffer, and where the engine begins to draw around each part of the geometry.
+#[derive(Default)]
+struct Pieces {
+    areas: Vec<Polygon>,
+    starts: Vec<Coord>,
+}
+
+/// The area at most so far from a geometry, or with a negative width, within it and at least so far from its boundary.
+///
+/// # Errors
+/// An area crosses itself, or it takes too long.
+pub(super) fn buffer(geometry: &Geometry, width: f64, work: &mut Work) -> Result<Geometry, Refused> {
+    if !width.is_finite() {
+        return Err(Refused::Invalid);
+    }
+    let mut pieces = Pieces::default();
+    let mut parts = Vec::new();
+    geometry.each_simple(&mut |simple| parts.push(simple));
+    for part in parts {
+        pieces.add(&part, width, work)?;
+    }
+    if pieces.areas.is_empty() {
+        return Ok(nothing(2));
+    }
+    let united = union_of_members(&Geometry::MultiPolygon(pieces.areas), work)?;
+    Ok(begun_at(united, &pieces.starts))
+}
+
+impl Pieces {
+    fn add(&mut self, part: &Simple, width: f64, work: &mut Work) -> Result<(), Refused> {
+        match part {
+            Simple::Polygon(polygon) => self.add_polygon(polygon, width, work),
+            Simple::Point(_) | Simple::Line(_) if width <= 0.0 => Ok(()),
+            Simple::Point(place) => {
+                self.add_circle(*place, width);
+                Ok(())
+            }
+            Simple::Line(line) => {
+                self.add_line(&without_repeated(line), width);
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, mut ring: Vec<Coord>) {
+        ring.dedup();
+        ring.extend(ring.first().copied());
+        if ring.len() > 3 {
+            self.areas.push(Polygon { shell: ring, holes: Vec::new() });
+        }
+    }
+
+    fn add_circle(&mut self, center: Coord, width: f64) {
+        let ring: Vec<Coord> = fan(center, 0.0, -2.0 * PI, width).collect();
+        self.starts.extend(ring.first());
+        self.push(ring);
+    }
+
+    /// A line from both sides, with half circles at its ends.
+    fn add_line(&mut self, line: &[Coord], width: f64) {
+        let (Some(first), Some(last)) = (line.first(), line.last()) else { return };
+        if line.len() < 2 {
+            self.add_circle(*first, width);
+            return;
+        }
+        let back: Vec<Coord> = line.iter().rev().copied().collect();
+        self.add_side(line, width);
+        self.add_side(&back, width);
+        for (end, path) in [(*last, line), (*first, back.as_slice())] {
+            if let [.., before, _] = path {
+                let angle = (end.y - before.y).atan2(end.x - before.x);
+                let mut ring = vec![offset(end, *before, end, width), end];
+                ring.push(offset(end, end, *before, width));
+                ring.extend(fan(end, angle - FRAC_PI_2, PI, width).skip(1));
+                self.push(ring);
+            }
+        }
+        if let [from, to, ..] = line {
+            self.starts.push(offset(*to, *from, *to, width));
+        }
+    }
+
+    /// The left side of a line: rectangles, and fans where it turns right.
+    fn add_side(&mut self, line: &[Coord], width: f64) {
+        for (from, to) in line.iter().zip(line.iter().skip(1)) {
+            let along = [offset(*to, *from, *to, width), offset(*from, *from, *to, width)];
+            self.push(vec![*from, *to, along[0], along[1]]);
+        }
+        for corner in line.windows(3) {
+            if let [before, at, after] = corner {
+                self.add_corner(*before, *at, *after, width);
+            }
+        }
+    }
+
+    fn add_corner(&mut self, before: Coord, at: Coord, after: Coord, width: f64) {
+        let turns_back = side(before, at, after) == 0
+            && (after.x - at.x) * (at.x - before.x) + (after.y - at.y) * (at.y - before.y) < 0.0;
+        if side(before, at, after) >= 0 && !turns_back {
+            return;
+        }
+        let normal = |from: Coord, to: Coord| (to.y - from.y).atan2(to.x - from.x) + FRAC_PI_2;
+        let (start, end) = (normal(before, at), normal(at, after));
+        let turn = (start - end).rem_euclid(2.0 * PI);
+        let mut ring = vec![at, offset(at, before, at, width)];
+        ring.extend(fan(at, start, -turn, width).skip(1));
+        ring.push(offset(at, at, after, width));
+        self.push(ring);
+    }
+
+    fn add_polygon(&mut self, polygon: &Polygon, width: f64, work: &mut Work) -> Result<(), Refused> {
+        let mut rim = Pieces::default();
+        for (at, ring) in polygon.rings().enumerate() {
+            let mut ring = without_repeated(ring);
+            // The left side of a ring is outside the area: a shell goes with the clock, a hole against it.
+            let is_turned = is_counterclockwise(&ring) == (at == 0);
+            if is_turned {
+                ring.reverse();
+            }
+            if width < 0.0 {
+                ring.reverse();
+            }
+            rim.add_ring(&ring, width.abs());
+            if let [first, second, .., before, _] = ring.as_slice() {
+                let (from, to) = if is_turned { (first, second) } else { (before, first) };
+                rim.starts.push(offset(*first, *from, *to, width));
+            }
+        }
+        if width >= 0.0 {
+            self.areas.push(polygon.clone());
+            self.areas.append(&mut rim.areas);
+            self.starts.append(&mut rim.starts);
+            return Ok(());
+        }
+        let rim_area = union_of_members(&Geometry::MultiPolygon(rim.areas), work)?;
+        let rest = combine(&Geometry::Polygon(polygon.clone()), &rim_area, Operation::Difference, work)?;
+        rest.each_simple(&mut |simple| {
+            if let Simple::Polygon(polygon) = simple {
+                self.areas.push(polygon.clone());
+            }
+        });
+        Ok(())
+    }
+
+    fn add_ring(&mut self, ring: &[Coord], width: f64) {
+        if width == 0.0 {
+            return;
+        }
+        self.add_side(ring, width);
+        if let [first, second, .., before, _] = ring {
+            self.add_corner(*before, *first, *second, width);
+        }
+    }
+}
+
+/// A place left of the line from one place to another, as far as the buffer is wide.
+fn offset(place: Coord, from: Coord, to: Coord, width: f64) -> Coord {
+    let (dx, dy) = (to.x - from.x, to.y - from.y);
+    let length = hypot(dx, dy);
+    let (ux, uy) = (width * dx / length, width * dy / length);
+    Coord::new(place.x - uy, place.y + ux)
+}
+
+/// Places of an arc, without its end.
+fn fan(center: Coord, start: f64, turn: f64, width: f64) -> impl Iterator<Item = Coord> {
+    let count = (turn.abs() / STEP + 0.5).floor();
+    let step = turn / count.max(1.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most thirty-two")]
+    let count = count as u32;
+    (0..count).map(move |at| {
+        let angle = start + f64::from(at) * step;
+        Coord::new(center.x + width * angle.cos(), center.y + width * angle.sin())
+    })
+}
+
+/// With shells that begin where the engine's do, the easternmost first.
+fn begun_at(geometry: Geometry, starts: &[Coord]) -> Geometry {
+    let begin = |mut polygon: Polygon| {
+        let start = starts.iter().find_map(|start| polygon.shell.iter().position(|place| place == start));
+        if let Some(start) = start {
+            polygon.shell.pop();
+            polygon.shell.rotate_left(start);
+            polygon.shell.extend(polygon.shell.first().copied());
+        }
+        polygon
+    };
+    match geometry {
+        Geometry::Polygon(polygon) => Geometry::Polygon(begin(polygon)),
+        Geometry::MultiPolygon(polygons) => {
+            let mut polygons: Vec<Polygon> = polygons.into_iter().map(begin).collect();
+            let east = |polygon: &Polygon| polygon.shell.iter().map(|place| place.x).fold(f64::MIN, f64::max);
+            polygons.sort_by(|a, b| east(b).total_cmp(&east(a)));
+            Geometry::MultiPolygon(polygons)
+        }
+        other => other,
+    }
 }

@@ -23,6 +23,7 @@ mod segment;
 mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod traccar;
 mod union;
 mod valid;
 mod wkt;

@@ -70,8 +70,8 @@ macro_rules! libraries {
 }
 
 libraries! {
-    array bitwise digest encoding filter graph json mac math numeral object permissions reflect standard string units
-    uuid
+    array bitwise digest encoding filter geo graph json mac math numeral object permissions reflect standard string traccar
+    units uuid
 }
 
 #[test]

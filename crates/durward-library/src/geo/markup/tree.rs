@@ -42,7 +42,7 @@ pub(super) fn read(text: &str, namespace: &str) -> Result<Element, Refused> {
         let (resolved, event) = reader.read_resolved_event().map_err(|_| Refused::Invalid)?;
         let is_own = match resolved {
             ResolveResult::Unbound => true,
-            ResolveResult::Bound(bound) => bound.as_ref() == namespace.as_bytes(),
+            ResolveResult::Bound(bound) => bound.as_ref() == namespace,
             ResolveResult::Unknown(_) => return Err(Refused::Invalid),
         };
         let closed = match event {
@@ -67,28 +67,23 @@ pub(super) fn read(text: &str, namespace: &str) -> Result<Element, Refused> {
 }
 
 fn element(tag: &BytesStart<'_>, is_own: bool) -> Result<Element, Refused> {
-    let name = utf8(tag.local_name().as_ref())?;
+    let name = tag.local_name().as_ref().to_string();
     let mut attributes = Vec::new();
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(|_| Refused::Invalid)?;
-        let value = utf8(&attribute.value)?;
-        attributes.push((utf8(attribute.key.local_name().as_ref())?, value));
+        attributes.push((attribute.key.local_name().as_ref().to_string(), attribute.value.to_string()));
     }
     Ok(Element { name, is_own, attributes, ..Element::default() })
-}
-
-fn utf8(bytes: &[u8]) -> Result<String, Refused> {
-    std::str::from_utf8(bytes).map(str::to_string).map_err(|_| Refused::Invalid)
 }
 
 /// Text, where there may be some. Only numbers are read from it, which need no references.
 fn characters(event: &Event<'_>, inside: Option<&mut Element>) -> Result<(), Refused> {
     match (event, inside) {
-        (Event::Text(text), Some(element)) => element.text.push_str(&utf8(text)?),
-        (Event::CData(text), Some(element)) => element.text.push_str(&utf8(text)?),
-        (Event::Text(text), None) if utf8(text)?.trim().is_empty() => {}
+        (Event::Text(text), Some(element)) => element.text.push_str(text),
+        (Event::CData(text), Some(element)) => element.text.push_str(text),
+        (Event::Text(text), None) if text.trim().is_empty() => {}
         (Event::Comment(_) | Event::PI(_) | Event::Decl(_) | Event::DocType(_), _) => {}
-        (Event::GeneralRef(name), Some(element)) if is_predefined(&utf8(name)?) => element.text.push('?'),
+        (Event::GeneralRef(name), Some(element)) if is_predefined(name) => element.text.push('?'),
         _ => return Err(Refused::Invalid),
     }
     Ok(())
