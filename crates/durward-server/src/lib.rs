@@ -48,10 +48,11 @@ pub use settings::{
     ClientGrant, ConfigError, DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth,
     LdapFollow, LdapMemberIs, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings,
     NatsStoreSettings, Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings,
-    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt,
-    ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
-    WORKERS_AUTOMATIC_MAX, WithoutStore,
+    PolicySource, Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings,
+    SecondStepAt, ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm,
+    UserSettings, WORKERS_AUTOMATIC_MAX, WithoutStore,
 };
+pub use sources::attributes;
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

@@ -59,6 +59,15 @@ impl Schemas {
         self.of.iter().all(Vec::is_empty)
     }
 
+    /// Puts the schemas of each part that others have in the place of those known.
+    pub fn replace(&mut self, others: Schemas) {
+        for (known, others) in self.of.iter_mut().zip(others.of) {
+            if !others.is_empty() {
+                *known = others;
+            }
+        }
+    }
+
     /// Forgets what was known of a part.
     pub(super) fn clear(&mut self, element: Element) {
         self.list(element).clear();

@@ -100,6 +100,7 @@ impl Settings {
             tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
         }
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
+        self.policies.schemas.paths().into_iter().for_each(start);
         start(&mut self.rsocket.socket);
         start(&mut self.sources.authorities);
         start(&mut self.sources.published);
