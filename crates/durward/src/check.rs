@@ -28,7 +28,7 @@ Examples:
 
 Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
 used, names of SAPL that mean nothing and so are undefined. Hints name a better way. Each is only given where it is
-certain; docs/cli.md lists all, by the code in brackets.
+certain; docs/sapl.md lists those of SAPL, by the code in brackets.
 
 Exit codes: 0 no errors (warnings and hints may be there), 1 errors, with --strict also warnings, 2 bad input.";
 

@@ -14,6 +14,7 @@ mod evaluation;
 mod glance;
 mod hostile;
 mod hostile_sapl;
+mod near_misses;
 mod references;
 mod requests;
 mod sifted;
