@@ -31,7 +31,7 @@ pub fn check_sapl(texts: &[PolicyText], settings: &Settings) -> Vec<Finding> {
         .unwrap_or_default();
     let sapl = texts.iter().filter(|text| Language::of(&text.name) == Language::Sapl);
     let read = sapl.filter_map(|text| durward_sapl::Document::read(&text.name, &text.text).ok());
-    read.flat_map(|document| durward_sapl::check::check(&document, &configuration, settings)).collect()
+    durward_sapl::check::check_all(&read.collect::<Vec<_>>(), &configuration, settings)
 }
 
 /// Warnings about the documents in force, by the name of the document; those without any are not there.

@@ -6,6 +6,7 @@ mod hostile;
 mod names;
 mod operators;
 mod schemas;
+mod usage;
 
 use durward_ir::Value;
 use durward_ir::finding::{Finding, Severity};
@@ -79,7 +80,7 @@ fn codes_in_source() -> Vec<String> {
 fn every_code_is_documented_and_tested() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let manual = std::fs::read_to_string(root.join("../../docs/sapl.md")).unwrap();
-    let tests: String = ["names", "operators", "schemas"]
+    let tests: String = ["names", "operators", "schemas", "usage"]
         .map(|name| std::fs::read_to_string(root.join(format!("tests/check/{name}.rs"))).unwrap())
         .concat();
     let codes = codes_in_source();

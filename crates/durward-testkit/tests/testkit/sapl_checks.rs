@@ -66,7 +66,8 @@ fn any_recorded_text_is_checked() {
 /// documents are read.
 fn texts_of(line: &str) -> Vec<PolicyText> {
     let row: BTreeMap<String, Box<RawValue>> = serde_json::from_str(line).unwrap();
-    let listed = row.get("documents").map(|list| serde_json::from_str::<Vec<String>>(list.get()).unwrap());
+    // Half of a character cannot be in a text, nor in a file.
+    let listed = row.get("documents").and_then(|list| serde_json::from_str::<Vec<String>>(list.get()).ok());
     let named =
         |(number, text): (usize, String)| PolicyText { name: format!("{number}.sapl"), text: text.into() };
     let documents = listed.unwrap_or_default().into_iter().enumerate().map(named);
