@@ -75,3 +75,41 @@ fn texts_of(line: &str) -> Vec<PolicyText> {
     let configuration = configuration.map(|text| PolicyText { name: "pdp.json".into(), text });
     documents.chain(configuration).collect()
 }
+
+/// What stands between an expression and its value, so that an error in it need not be one of the whole.
+const DETOURS: [&str; 7] = [";", "|", "&", "::", "[?", "each", "{ @"];
+
+/// Where the check says that something is an error, the real engine came to one, whatever it was asked.
+#[test]
+fn errors_that_are_told_happen() {
+    let Some(folder) = data::folder("sapl/random") else { return };
+    let mut told = 0;
+    for name in ["expressions", "functions", "parsers"] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
+        for line in text.lines() {
+            let texts = texts_of(line);
+            let documents: Vec<&PolicyText> =
+                texts.iter().filter(|text| text.name.ends_with(".sapl")).collect();
+            let [document] = documents.as_slice() else { continue };
+            let written = std::str::from_utf8(&document.text).unwrap();
+            if DETOURS.iter().any(|detour| written.contains(detour)) {
+                continue;
+            }
+            let findings = check_sapl(&texts, &settings());
+            let Some(error) = findings.iter().find(|finding| finding.message.ends_with("is an error")) else {
+                continue;
+            };
+            told += 1;
+            let row: BTreeMap<String, Box<RawValue>> = serde_json::from_str(line).unwrap();
+            let is_loaded = row["load"].get() == "\"ok\"";
+            let decisions: Vec<String> = match is_loaded {
+                true => serde_json::from_str(row["decisions"].get()).unwrap(),
+                false => Vec::new(),
+            };
+            for decision in decisions {
+                assert!(decision.contains("INDETERMINATE"), "{error}\n{written}\n{decision}");
+            }
+        }
+    }
+    assert!(told > 100, "{told}");
+}
