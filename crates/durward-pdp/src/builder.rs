@@ -9,7 +9,8 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
-use crate::snapshot::{Built, Recipe, Snapshot};
+use crate::check;
+use crate::snapshot::{Built, Recipe};
 use crate::source::AttributeSource;
 use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
 
@@ -96,6 +97,14 @@ impl PdpBuilder {
         self
     }
 
+    /// Looks for what is odd in documents of SAPL when they are put in force: [`Pdp::warnings`]. That takes a few hundredths
+    /// of the time for loading, and changes no decision.
+    #[must_use]
+    pub fn checking(mut self, settings: Arc<check::Settings>) -> PdpBuilder {
+        self.recipe.checking = Some(settings);
+        self
+    }
+
     /// Keeps the documents, so that some of them can be changed without the others ([`Pdp::change`]). That takes their size
     /// and some hundred bytes for each.
     #[must_use]
@@ -138,16 +147,15 @@ impl PdpBuilder {
     /// # Errors
     /// Every problem in every document, with its place and often a way out.
     pub fn build(self) -> Result<Pdp, Vec<PolicyError>> {
-        let Built { snapshot, register } = if self.recipe.changing.is_some() {
+        let Built { snapshot, register, warnings } = if self.recipe.changing.is_some() {
             let texts: Vec<Arc<PolicyText>> = self.policies.into_iter().map(Arc::new).collect();
             Built::of(1, &texts, &self.recipe, &self.sources)?
         } else {
-            let snapshot = Snapshot::build(1, &self.policies, &self.recipe, &self.sources)?;
-            Built { snapshot, register: None }
+            Built::unchanging(1, &self.policies, &self.recipe, &self.sources)?
         };
         let pdp = Pdp {
             snapshot: ArcSwap::from(Arc::new(snapshot)),
-            in_force: Mutex::new(InForce { last_id: 1, register, retired: Vec::new() }),
+            in_force: Mutex::new(InForce { last_id: 1, register, retired: Vec::new(), warnings }),
             recipe: self.recipe,
             clock: self.clock,
             sources: self.sources,

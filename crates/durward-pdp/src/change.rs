@@ -17,6 +17,7 @@ use durward_xacml::lower::lower_into;
 use durward_xacml::policy::PolicyError;
 use smol_str::SmolStr;
 
+use crate::check::Warnings;
 use crate::documents::{Document, Language, to_error};
 use crate::register::{Became, Class, Register};
 use crate::snapshot::{Built, Recipe, Snapshot};
@@ -119,12 +120,15 @@ impl Pdp {
             Some(extended) => {
                 let snapshot = self.with_sources(extended.snapshot);
                 self.check_clock(&snapshot)?;
+                in_force.warnings.forget(edits.names(register));
+                in_force.warnings.extend(extended.warnings);
                 register.apply(&edits.all, extended.became);
                 snapshot
             }
             None => {
                 let texts = register.texts_after(&edits.all);
-                let Built { snapshot, register: new } = self.built(id, &texts)?;
+                let Built { snapshot, register: new, warnings } = self.built(id, &texts)?;
+                in_force.warnings = warnings;
                 before = std::mem::replace(&mut in_force.register, new);
                 snapshot
             }
@@ -161,7 +165,7 @@ impl Pdp {
                 None => return Ok(self.snapshot()),
             }
         };
-        let Built { snapshot, register } = self.built(id, &texts)?;
+        let Built { snapshot, register, .. } = self.built(id, &texts)?;
         let Some(mut register) = register else { return Ok(self.snapshot()) };
         let base = Arc::new(snapshot);
         // Now, so that the next change need not.
@@ -274,6 +278,13 @@ struct Edits {
 }
 
 impl Edits {
+    /// The names of the documents that are put, or taken away.
+    fn names<'r>(&'r self, register: &'r Register) -> impl Iterator<Item = &'r str> {
+        let old = move |edit: &Edit| register.entry(edit.at.ok()?).map(|entry| entry.text.name.as_str());
+        let new = |edit: &'r Edit| edit.text.as_ref().map(|text| text.name.as_str());
+        self.all.iter().filter_map(old).chain(self.all.iter().filter_map(new))
+    }
+
     /// Of several changes of one document the last counts.
     ///
     /// # Errors
@@ -321,6 +332,8 @@ impl Edits {
 struct Extended {
     snapshot: Snapshot,
     became: Vec<Option<Became>>,
+    /// What is odd in the documents that were put.
+    warnings: Warnings,
 }
 
 /// `None` where everything has to be built anew, be it to find out what is wrong.
@@ -348,6 +361,7 @@ fn extend(
     }
     let Some(read) = read(edits, register, recipe)? else { return Ok(None) };
     let mut builder = Builder::extending(program);
+    let warnings = warnings(&read, register, recipe);
     let became = lower(read, &mut builder, program.source_count() as u32, register, recipe)?;
     let Some((children, effects)) = register.children_after(program, &builder, &edits.all, &became) else {
         return Ok(None);
@@ -359,7 +373,7 @@ fn extend(
     let became = register.counted(&program, became);
     let info = register.info_after(id, &edits.all, &became, &index);
     let snapshot = Snapshot::around(program, index, info, current);
-    Ok(Some(Extended { snapshot, became }))
+    Ok(Some(Extended { snapshot, became, warnings }))
 }
 
 fn algorithm(program: &Program) -> Algorithm {
@@ -414,6 +428,19 @@ fn read(
         return Err(errors);
     }
     Ok(register.admits(&edits.all, &documents).then_some(documents))
+}
+
+/// What is odd in the documents that are put.
+fn warnings(read: &[Option<Document>], register: &Register, recipe: &Recipe) -> Warnings {
+    fn sapl(document: &Option<Document>) -> Option<&durward_sapl::Document> {
+        match document {
+            Some(Document::Sapl(document)) => Some(document),
+            Some(Document::Xacml(_)) | None => None,
+        }
+    }
+    let Some(configuration) = register.configuration() else { return Warnings::default() };
+    let sapl: Vec<&durward_sapl::Document> = read.iter().filter_map(sapl).collect();
+    Warnings::of(&sapl, configuration, recipe.checking.as_deref())
 }
 
 /// What becomes of each document that is put.

@@ -20,6 +20,7 @@ use durward_xacml::tree;
 
 use crate::PolicyText;
 use crate::change::root;
+use crate::check::Warnings;
 use crate::register::Became;
 use crate::secrets::{Secrets, check_extensions};
 use crate::snapshot::Recipe;
@@ -31,6 +32,8 @@ pub(crate) struct Lowered {
     pub(crate) became: Vec<Became>,
     /// There when there is any SAPL, or a `pdp.json`.
     pub(crate) configuration: Option<Configuration>,
+    /// What is odd in documents of SAPL, where somebody wants to know.
+    pub(crate) warnings: Warnings,
     /// How many there were, configurations not counted.
     pub(crate) documents: usize,
     /// SAPL's variables, which attribute finders may read.
@@ -105,12 +108,16 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     });
     let mut algorithm = recipe.lowering.combining;
     let mut variables = Arc::default();
+    let mut warnings = Warnings::default();
     let mut sapl = Vec::new();
     if let Some(configuration) = &read.configuration {
         variables = Arc::clone(configuration.variables());
         algorithm = Algorithm::Voting(configuration.voting);
         match durward_sapl::lower::lower_each(&read.sapl, configuration, &mut builder) {
-            Ok(lowered) => sapl = lowered,
+            Ok(lowered) => {
+                sapl = lowered;
+                warnings = Warnings::of(&read.sapl, configuration, recipe.checking.as_deref());
+            }
             // Those of SAPL come first.
             Err(problems) => drop(errors.splice(0..0, problems.into_iter().map(to_error))),
         }
@@ -126,7 +133,8 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     let became =
         if recipe.changing.is_some() { read.became(texts, &program, &xacml, &sapl) } else { Vec::new() };
     let secrets = read.secrets.unwrap_or_default();
-    Ok(Lowered { program, became, configuration: read.configuration, documents, variables, secrets })
+    let configuration = read.configuration;
+    Ok(Lowered { program, became, configuration, warnings, documents, variables, secrets })
 }
 
 /// One policy document, read.

@@ -3,6 +3,7 @@
 //! An explanation is made by the plain evaluator, watched; it costs what a decision without index costs and some
 //! text, and always agrees with what [`Pdp::decide`] answers.
 
+mod near;
 mod reason;
 mod sapl;
 
@@ -23,6 +24,8 @@ use serde_json::{Value as Json, json};
 
 use crate::Pdp;
 use crate::decide::Asking;
+use near::Given;
+use reason::Case;
 
 /// Why a request is answered as it is: one part for each individual decision.
 #[derive(Clone, Debug)]
@@ -116,7 +119,7 @@ impl Pdp {
     /// [`Pdp::decide_once`]. Of conditions there is something to tell only after [`crate::PdpBuilder::explaining`].
     pub fn explain_subscription(&self, subscription: &Subscription) -> Explanation {
         let snapshot = self.snapshot.load();
-        let recorder = Recorder::new(&snapshot.program);
+        let recorder = Recorder::new(&snapshot.program, Given::Subscription(subscription));
         let vote = self.watched(&snapshot, subscription, &recorder);
         let mut top = recorder.finish(&vote);
         top.outcome = Outcome::from(vote.verdict).to_string();
@@ -127,7 +130,7 @@ impl Pdp {
 impl Asking<'_> {
     fn explain(&self, request: &Request) -> Explained {
         self.begin();
-        let recorder = Recorder::new(&self.snapshot.program);
+        let recorder = Recorder::new(&self.snapshot.program, Given::Request(request));
         match self.vote(request, &Everything, &recorder, ListPolicies::No) {
             Ok((vote, _)) => recorder.finish(&vote),
             Err(fault) => Explained::failed(fault.message),
@@ -216,6 +219,8 @@ impl fmt::Display for Explanation {
 /// Watches an evaluation and keeps what it sees as a tree.
 struct Recorder<'a> {
     program: &'a Program,
+    /// What was asked.
+    given: Given<'a>,
     /// The elements being evaluated, outermost first; the first is never closed before the end. A round for
     /// attribute sources starts over.
     open: RefCell<Vec<Explained>>,
@@ -246,7 +251,7 @@ impl Trace for Recorder<'_> {
         // `only-one-applicable` asks for targets of children it has not entered; those explain nothing here.
         let is_open = self.open.borrow().last().is_some_and(|open| open.id == *self.program.node(id).id());
         let reason = match (outcome, self.program.node(id).target()) {
-            (Ok(false), Some(target)) => reason::why_false(self.program, question, target),
+            (Ok(false), Some(target)) => reason::why_false(&self.case(question), target),
             (Err(fault), _) => format!("its target failed: {}", fault.message),
             (Ok(_), _) => return,
         };
@@ -258,9 +263,9 @@ impl Trace for Recorder<'_> {
     fn condition(&self, id: NodeId, outcome: &Evaluated<bool>, question: &Question<'_>) {
         let Node::Rule(rule) = self.program.node(id) else { return };
         let reason = match (outcome, rule.condition) {
-            (Ok(true), Some(condition)) => reason::why_true(self.program, question, condition),
+            (Ok(true), Some(condition)) => reason::why_true(&self.case(question), condition),
             (Ok(false), Some(condition)) => {
-                format!("its condition is false: {}", reason::why_false(self.program, question, condition))
+                format!("its condition is false: {}", reason::why_false(&self.case(question), condition))
             }
             (Err(fault), _) => format!("its condition failed: {}", fault.message),
             (Ok(_), None) => return,
@@ -287,7 +292,7 @@ impl Trace for Recorder<'_> {
     fn decided(&self, _: &Vote, question: &Question<'_>) {
         let (seen, mut open) = (self.seen.borrow(), self.open.borrow_mut());
         let (Some(top), false) = (open.last_mut(), self.program.written.is_empty()) else { return };
-        let explainer = sapl::Explainer { program: self.program, question, seen: &seen };
+        let explainer = sapl::Explainer { program: self.program, question, given: self.given, seen: &seen };
         let written =
             question.aside(|| self.program.written.iter().map(|one| explainer.explained(one)).collect());
         let xacml = std::mem::replace(&mut top.children, written);
@@ -302,9 +307,13 @@ impl Trace for Recorder<'_> {
 }
 
 impl<'a> Recorder<'a> {
-    fn new(program: &'a Program) -> Recorder<'a> {
-        Recorder { program, open: RefCell::default(), seen: RefCell::default() }
+    fn new(program: &'a Program, given: Given<'a>) -> Recorder<'a> {
+        Recorder { program, given, open: RefCell::default(), seen: RefCell::default() }
     }
+    fn case<'q>(&'q self, question: &'q Question<'q>) -> Case<'q> {
+        Case { program: self.program, question, given: self.given }
+    }
+
     fn give_reason(&self, reason: String) {
         if let Some(current) = self.open.borrow_mut().last_mut() {
             current.reason = reason;

@@ -32,6 +32,7 @@
 mod batch;
 mod builder;
 mod change;
+pub mod check;
 mod decide;
 mod decider;
 mod documents;
@@ -81,6 +82,7 @@ pub use durward_sapl as sapl;
 pub use durward_xacml as xacml;
 
 use change::Spent;
+use check::Warnings;
 use durward_ir::program::{Dead, Node};
 use register::Register;
 use snapshot::{Built, Recipe, Snapshot};
@@ -117,6 +119,8 @@ struct InForce {
     register: Option<Register>,
     /// Snapshots that are not in force any more and may be in use.
     retired: Vec<Arc<Snapshot>>,
+    /// What is odd in the documents, where somebody wants to know.
+    warnings: Warnings,
 }
 
 impl std::fmt::Debug for Pdp {
@@ -156,6 +160,10 @@ impl Pdp {
     /// meant. Of XACML's, [`xacml::check`] tells.
     pub fn dead_policies(&self) -> Vec<DeadPolicy> {
         let mut snapshot = self.snapshot.load();
+        // Usually there are none, and documents need not be counted.
+        if snapshot.program.dead().next().is_none() {
+            return Vec::new();
+        }
         // Those in force do not tell which of their documents were changed.
         let in_force = matches!(snapshot.index, Index::Changed(_))
             .then(|| self.in_force.lock().unwrap_or_else(PoisonError::into_inner));
@@ -178,6 +186,17 @@ impl Pdp {
         let mut in_force: Vec<(usize, &Dead)> = in_force.collect();
         in_force.sort_by_key(|(place, _)| *place);
         in_force.into_iter().map(|(_, it)| dead(it)).collect()
+    }
+
+    /// What is odd in the policies of SAPL in force, in the order of documents and places: the dead ones and, of a decision
+    /// point built with [`PdpBuilder::checking`], every warning of [`check`].
+    pub fn warnings(&self) -> Vec<check::Finding> {
+        let mut all: Vec<check::Finding> = self.dead_policies().into_iter().map(Into::into).collect();
+        let in_force = self.in_force.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(in_force.warnings.all().cloned());
+        drop(in_force);
+        all.sort_by(|a, b| (&a.source, a.line, a.column).cmp(&(&b.source, b.line, b.column)));
+        all
     }
 
     /// What the index in force consists of and, where [`IndexSettings::counting`] is on, what it did.
@@ -212,12 +231,15 @@ impl Pdp {
     ) -> Result<(SnapshotInfo, Spent), Vec<PolicyError>> {
         let id = in_force.last_id + 1;
         if self.recipe.changing.is_none() {
-            let snapshot = Snapshot::build(id, policies, &self.recipe, &self.sources)?;
+            let Built { snapshot, warnings, .. } =
+                Built::unchanging(id, policies, &self.recipe, &self.sources)?;
             self.check_clock(&snapshot)?;
+            in_force.warnings = warnings;
             return Ok(self.put_in_force(in_force, Arc::new(snapshot)));
         }
         let texts: Vec<Arc<PolicyText>> = policies.iter().cloned().map(Arc::new).collect();
-        let Built { snapshot, register } = self.built(id, &texts)?;
+        let Built { snapshot, register, warnings } = self.built(id, &texts)?;
+        in_force.warnings = warnings;
         let before = std::mem::replace(&mut in_force.register, register);
         let (info, spent) = self.put_in_force(in_force, Arc::new(snapshot));
         Ok((info, spent.with(before)))

@@ -12,6 +12,7 @@ use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::PolicyText;
 use crate::change::ChangeLimits;
+use crate::check::Warnings;
 use crate::documents::{Lowered, lower};
 use crate::register::{Became, Register};
 use crate::secrets::Secrets;
@@ -28,6 +29,8 @@ pub(crate) struct Recipe {
     pub(crate) limits: Limits,
     /// Whether to keep how policies were written.
     pub(crate) is_explaining: bool,
+    /// What to hold documents of SAPL to, where warnings are wanted.
+    pub(crate) checking: Option<Arc<sapl::check::Settings>>,
     /// Whether to keep the documents, so that some of them can be changed, and how.
     pub(crate) changing: Option<ChangeLimits>,
     /// Whether to decide without anything that is there to be fast.
@@ -85,6 +88,7 @@ pub(crate) struct Snapshot {
 pub(crate) struct Built {
     pub(crate) snapshot: Snapshot,
     pub(crate) register: Option<Register>,
+    pub(crate) warnings: Warnings,
 }
 
 impl Built {
@@ -98,10 +102,24 @@ impl Built {
         recipe: &Recipe,
         sources: &[Box<dyn AttributeSource>],
     ) -> Result<Built, Vec<PolicyError>> {
-        let (snapshot, became, configuration) = build(id, texts, recipe, sources)?;
+        let Parts { snapshot, became, configuration, warnings } = build(id, texts, recipe, sources)?;
         let register =
             recipe.changing.map(|_| Register::of(texts, became.into_iter(), configuration, &snapshot));
-        Ok(Built { snapshot, register })
+        Ok(Built { snapshot, register, warnings })
+    }
+
+    /// The same without a register, whoever owns the texts.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the documents.
+    pub(crate) fn unchanging(
+        id: u64,
+        texts: &[PolicyText],
+        recipe: &Recipe,
+        sources: &[Box<dyn AttributeSource>],
+    ) -> Result<Built, Vec<PolicyError>> {
+        let Parts { snapshot, warnings, .. } = build(id, texts, recipe, sources)?;
+        Ok(Built { snapshot, register: None, warnings })
     }
 }
 
@@ -116,19 +134,6 @@ impl Base for Snapshot {
 }
 
 impl Snapshot {
-    /// Reads, lowers and indexes.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the documents.
-    pub(crate) fn build(
-        id: u64,
-        texts: &[PolicyText],
-        recipe: &Recipe,
-        sources: &[Box<dyn AttributeSource>],
-    ) -> Result<Snapshot, Vec<PolicyError>> {
-        build(id, texts, recipe, sources).map(|(snapshot, ..)| snapshot)
-    }
-
     /// Of a program that extends that of `before`; sources are not looked at yet.
     pub(crate) fn around(program: Program, index: Index, info: SnapshotInfo, before: &Snapshot) -> Snapshot {
         let constant = always(&program);
@@ -152,13 +157,22 @@ impl Snapshot {
     }
 }
 
+/// What documents became.
+struct Parts {
+    snapshot: Snapshot,
+    became: Vec<Became>,
+    configuration: Option<Configuration>,
+    warnings: Warnings,
+}
+
 fn build<T: Borrow<PolicyText>>(
     id: u64,
     texts: &[T],
     recipe: &Recipe,
     sources: &[Box<dyn AttributeSource>],
-) -> Result<(Snapshot, Vec<Became>, Option<Configuration>), Vec<PolicyError>> {
-    let Lowered { program, became, configuration, documents, variables, secrets } = lower(texts, recipe)?;
+) -> Result<Parts, Vec<PolicyError>> {
+    let Lowered { program, became, configuration, warnings, documents, variables, secrets } =
+        lower(texts, recipe)?;
     let is_sourced = Snapshot::sourced(&program, sources);
     let may_be_asked = |slot: SlotId| is_sourced.get(slot.0 as usize) == Some(&true);
     let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
@@ -168,7 +182,7 @@ fn build<T: Borrow<PolicyText>>(
     let constant = if recipe.is_plain { None } else { always(&program) };
     let time = TimeSlots::of(&program.slots);
     let snapshot = Snapshot { is_sourced, time, program, index, constant, variables, secrets, info };
-    Ok((snapshot, became, configuration))
+    Ok(Parts { snapshot, became, configuration, warnings })
 }
 
 /// An index, and what it is; of one that was chosen also why.

@@ -49,10 +49,11 @@ pub use settings::{
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
     Network, OauthClientSettings, OauthSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SecondStepAt, ServerSettings,
-    SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings, WORKERS_AUTOMATIC_MAX,
-    WithoutStore, XacmlSettings,
+    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
+    ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
+    WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };
+pub use sources::attributes;
 
 /// Gives the time: of decisions, of log lines, of the age of policies. Usually `Arc::new(SystemTime::now)`.
 pub type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

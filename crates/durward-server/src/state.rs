@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use durward_pdp::check::Finding;
 use durward_pdp::record::Recording;
 use durward_pdp::xacml::request::Limits;
 use durward_pdp::{Pdp, PolicyError};
@@ -17,7 +18,7 @@ use crate::decision_log::DecisionLog;
 use crate::metrics::Metrics;
 use crate::oauth;
 use crate::openam;
-use crate::policies::{Intake, TenantTable};
+use crate::policies::{Intake, TenantTable, Warned};
 use crate::sapl::SaplState;
 use crate::settings::{ConfigError, Settings};
 use crate::sources::xacml::AttributeSources;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     /// All tenants, where policies come by tenant; empty where they do not.
     pub(crate) tenants: TenantTable,
     pub(crate) intake: Intake,
+    /// What policies are checked for; `None` where they are not.
+    pub(crate) checks: Option<Arc<durward_pdp::check::Settings>>,
     pub(crate) weaknesses: Vec<String>,
     pub(crate) connections: AtomicUsize,
     /// Bytes of bodies that are being received.
@@ -76,6 +79,8 @@ pub(crate) struct PolicyState {
     pub(crate) tried: Option<SystemTime>,
     /// What is wrong with the newest policies; empty while they are in force.
     pub(crate) problems: Vec<PolicyProblem>,
+    /// What is odd in those in force.
+    pub(crate) warned: Warned,
 }
 
 /// One thing that is wrong with policies that are not in force for that reason.
@@ -90,6 +95,25 @@ pub(crate) struct PolicyProblem {
     pub(crate) reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) help: Option<String>,
+}
+
+/// One thing that is odd in policies in force.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct PolicyWarning {
+    pub(crate) code: &'static str,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
+}
+
+impl From<Finding> for PolicyWarning {
+    fn from(finding: Finding) -> PolicyWarning {
+        let Finding { severity: _, code, source, line, column, message, help } = finding;
+        PolicyWarning { code, file: source.into(), line, column, reason: message, help }
+    }
 }
 
 impl fmt::Display for PolicyProblem {
@@ -132,6 +156,7 @@ impl Shared {
             clock().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let sapl = SaplState::new(&settings, &metrics)?;
         let intake = Intake::new(&settings)?;
+        let checks = settings.policies.check.then(|| settings.checks()).transpose()?.map(Arc::new);
         let surface = service.clone().filter(|_| settings.openam.on).map(openam::Surface::new);
         let oauth = oauth::Surface::new(&settings, clock(), service.as_ref())?.map(Arc::new);
         let attribute_sources = AttributeSources::start(&settings, &clock)?.map(Arc::new);
@@ -150,6 +175,7 @@ impl Shared {
             policies: ArcSwap::default(),
             tenants: TenantTable::default(),
             intake,
+            checks,
             connections: AtomicUsize::new(0),
             body_bytes: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
@@ -169,6 +195,12 @@ impl Shared {
     pub(crate) fn is_stale(&self) -> bool {
         !self.policies.load().problems.is_empty()
             || self.tenants.all().values().any(|tenant| tenant.has_problems())
+    }
+
+    /// How many warnings there are about the policies in force.
+    pub(crate) fn policy_warning_count(&self) -> usize {
+        let of_tenants: usize = self.tenants.all().values().map(|tenant| tenant.warned.count).sum();
+        self.policies.load().warned.count + of_tenants
     }
 
     /// Tells the streams of decisions which policies are in force.

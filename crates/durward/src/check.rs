@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use durward_pdp::check::{Attribute, Attributes, Others, Settings as Known, check_sapl};
 use durward_pdp::xacml::check::{Finding, Settings, Severity, check, merge};
 use durward_pdp::xacml::lower::{self, lower};
 use durward_pdp::xacml::policy::{Limits, read_policy};
-use durward_pdp::{DeadPolicy, IndexKind, Pdp, PolicyText};
+use durward_pdp::{IndexKind, Pdp, PolicyText};
+use durward_server::{ConfigError, SchemaSettings, Settings as ServerSettings, SourceSettings};
 use serde_json::{Value as Json, json};
 
 use crate::bundle::{self, BundleArguments};
-use crate::failure::{DIFFERENT, Outcome, SUCCESS};
+use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS, without_number};
 use crate::policies::read_all;
 use crate::to_stdout;
 
@@ -20,11 +22,15 @@ Examples:
   durward check policies/ --level warning
   durward check policies/ --format json
   durward check policies/ --index auto
+  durward check policies/ --config durward.toml
+  durward check policies/ --schema-subject subject.json --schema-action action.json
+  durward check policies/ --strict
 
 Errors stop policies from being used. Warnings are allowed, but hardly meant: rules never reached, variables never
-used. Hints name a better way. Each is only given where it is certain.
+used, names of SAPL that mean nothing and so are undefined. Hints name a better way. Each is only given where it is
+certain; docs/sapl.md lists those of SAPL, by the code in brackets.
 
-Exit codes: 0 no errors (warnings and hints may be there), 1 errors, 2 bad input.";
+Exit codes: 0 no errors (warnings and hints may be there), 1 errors, with --strict also warnings, 2 bad input.";
 
 /// Check policies: problems, each with its place and a way out
 #[derive(Debug, clap::Args)]
@@ -38,6 +44,24 @@ pub(crate) struct Arguments {
     /// The policy or policy set decisions start at; without it, all that no other refers to
     #[arg(long, value_name = "ID")]
     root: Option<String>,
+    /// The server's settings: for which attributes of SAPL they have sources, and their schemas of subscriptions
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A JSON Schema of the subject: keys and values that it does not know are warnings. So for the others
+    #[arg(long, value_name = "FILE")]
+    schema_subject: Option<PathBuf>,
+    /// A JSON Schema of the action
+    #[arg(long, value_name = "FILE")]
+    schema_action: Option<PathBuf>,
+    /// A JSON Schema of the resource
+    #[arg(long, value_name = "FILE")]
+    schema_resource: Option<PathBuf>,
+    /// A JSON Schema of the environment
+    #[arg(long, value_name = "FILE")]
+    schema_environment: Option<PathBuf>,
+    /// Warnings count as errors: for checks before policies are published
+    #[arg(long)]
+    strict: bool,
     /// The least to report
     #[arg(long, value_enum, default_value_t = Level::Hint)]
     level: Level,
@@ -69,13 +93,15 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut texts = read_all(&arguments.paths)?;
     texts.append(&mut bundle::read_policies(&arguments.bundle)?);
+    let known = arguments.known()?;
     let (mut documents, mut errors) = (Vec::new(), Vec::new());
     let (sapl, xacml): (Vec<PolicyText>, Vec<PolicyText>) =
         texts.iter().cloned().partition(PolicyText::is_sapl);
-    let mut dead = Vec::new();
+    let mut odd = Vec::new();
     if !sapl.is_empty() {
+        odd = check_sapl(&sapl, &known);
         match Pdp::builder().policies(sapl).build() {
-            Ok(pdp) => dead = pdp.dead_policies(),
+            Ok(pdp) => odd.extend(pdp.dead_policies().into_iter().map(Finding::from)),
             Err(found) => errors.extend(found),
         }
     }
@@ -93,11 +119,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             lower::Options { root: arguments.root.as_deref().map(Into::into), ..lower::Options::default() };
         errors.extend(lower(&documents, &options).err().unwrap_or_default());
     }
-    found.extend(dead.into_iter().map(of_dead));
+    found.extend(odd);
     let findings = merge(found, errors.into_iter().map(Finding::from));
     let shown: Vec<&Finding> =
         findings.iter().filter(|it| it.severity >= arguments.level.severity()).collect();
     let has_errors = count(&findings, Severity::Error) > 0;
+    let has_failed = has_errors || arguments.strict && count(&findings, Severity::Warning) > 0;
     let count = texts.len();
     // Policies with errors have no index.
     let pdp = arguments.index.filter(|_| !has_errors).and_then(|kind| prepare(arguments, kind, texts));
@@ -112,7 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             format!("{all:#}\n")
         }
     })?;
-    Ok(ExitCode::from(if has_errors { DIFFERENT } else { SUCCESS }))
+    Ok(ExitCode::from(if has_failed { DIFFERENT } else { SUCCESS }))
 }
 
 /// A decision point, to look at its index; `None` where the policies cannot be decided with.
@@ -154,16 +181,33 @@ fn json_of_index(pdp: &Pdp) -> Json {
     })
 }
 
-fn of_dead(dead: DeadPolicy) -> Finding {
-    Finding {
-        severity: Severity::Warning,
-        code: "unreachable-policy",
-        source: dead.source.into(),
-        line: dead.line,
-        column: dead.column,
-        message: dead.message,
-        help: Some(dead.help.to_owned()),
+impl Arguments {
+    /// What is known of attributes and subscriptions.
+    fn known(&self) -> Result<Known, Failure> {
+        let failed = |error: ConfigError| Failure::new(without_number(&error.to_string()));
+        let mut known = match &self.config {
+            Some(path) => {
+                ServerSettings::read(path).and_then(|settings| settings.checks()).map_err(failed)?
+            }
+            // Whatever else the settings of a server have sources for is not known here.
+            None => {
+                Known { attributes: Attributes::new(known_attributes(), Others::Unknown), ..Known::default() }
+            }
+        };
+        let schemas = SchemaSettings {
+            subject: self.schema_subject.clone(),
+            action: self.schema_action.clone(),
+            resource: self.schema_resource.clone(),
+            environment: self.schema_environment.clone(),
+        };
+        known.schemas.replace(schemas.read("--schema-").map_err(failed)?);
+        Ok(known)
     }
+}
+
+/// The attributes that servers have without being told of any.
+fn known_attributes() -> Vec<Attribute> {
+    durward_server::attributes(&SourceSettings::default(), true)
 }
 
 impl Level {

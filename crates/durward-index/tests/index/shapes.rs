@@ -127,7 +127,7 @@ fn finish(builder: Builder, children: Vec<NodeId>) -> Program {
     builder.finish(plain_set(SetKind::Root, Algorithm::DenyOverrides, None, children))
 }
 
-fn plain_set(kind: SetKind, Voters, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
+fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
     Set {
         id: "set".into(),
         version: "1.0".into(),

@@ -7,22 +7,32 @@ use durward_ir::program::{Atom, Expr, ExprId, Match, Program, SlotId};
 use durward_ir::question::Question;
 use durward_ir::value::{Operand, Value};
 
+use super::near::Given;
+
 /// How many values or alternatives a reason lists; more do not help anybody.
 const LISTED_MAX: usize = 6;
 
 /// Most characters of a value that is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
+/// What is explained: the policies, the question as they see it, and what was asked.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) program: &'a Program,
+    pub(super) question: &'a Question<'a>,
+    pub(super) given: Given<'a>,
+}
+
 /// Why an expression is false.
-pub(super) fn why_false(program: &Program, question: &Question<'_>, id: ExprId) -> String {
-    match program.expr(id) {
-        Expr::All(parts) => match parts.iter().find(|part| is_false(program, question, **part)) {
-            Some(part) => why_false(program, question, *part),
+pub(super) fn why_false(case: &Case<'_>, id: ExprId) -> String {
+    match case.program.expr(id) {
+        Expr::All(parts) => match parts.iter().find(|part| is_false(case, **part)) {
+            Some(part) => why_false(case, *part),
             None => String::new(),
         },
-        Expr::Any(parts) => none_of(program, question, parts),
-        Expr::Match(matching) => no_match(program, question, matching),
-        Expr::IsOneOf(slot, atoms) => none_of_these(program, question, *slot, atoms),
+        Expr::Any(parts) => none_of(case, parts),
+        Expr::Match(matching) => no_match(case, matching),
+        Expr::IsOneOf(slot, atoms) => none_of_these(case, *slot, atoms),
         Expr::Failed(_)
         | Expr::Part(_)
         | Expr::Structured(_)
@@ -33,28 +43,28 @@ pub(super) fn why_false(program: &Program, question: &Question<'_>, id: ExprId) 
         | Expr::Lazy(..)
         | Expr::HigherOrder(..)
         | Expr::Contextual(..)
-        | Expr::Matches(..) => with_attributes(program, question, id),
+        | Expr::Matches(..) => with_attributes(case, id),
     }
 }
 
 /// Why a condition holds: the attributes it looked at.
-pub(super) fn why_true(program: &Program, question: &Question<'_>, id: ExprId) -> String {
-    format!("its condition holds: {}", with_attributes(program, question, id))
+pub(super) fn why_true(case: &Case<'_>, id: ExprId) -> String {
+    format!("its condition holds: {}", with_attributes(case, id))
 }
 
-fn is_false(program: &Program, question: &Question<'_>, id: ExprId) -> bool {
-    let evaluator = Evaluator::new(program, question, &Everything, &Unwatched, ListPolicies::No);
+fn is_false(case: &Case<'_>, id: ExprId) -> bool {
+    let evaluator = Evaluator::new(case.program, case.question, &Everything, &Unwatched, ListPolicies::No);
     matches!(evaluator.truth(id), Ok(false))
 }
 
 /// None of several alternatives. Where all compare one attribute with constants, they become one list.
-fn none_of(program: &Program, question: &Question<'_>, parts: &[ExprId]) -> String {
+fn none_of(case: &Case<'_>, parts: &[ExprId]) -> String {
     let mut wanted = Vec::new();
     let mut slots = BTreeSet::new();
     for part in parts {
-        if let Expr::Match(matching) = program.expr(*part)
+        if let Expr::Match(matching) = case.program.expr(*part)
             && matching.atom.is_some()
-            && let Expr::Attribute { slot, .. } = program.expr(matching.bag)
+            && let Expr::Attribute { slot, .. } = case.program.expr(matching.bag)
         {
             wanted.push(quoted(&matching.literal.lexical()));
             slots.insert(*slot);
@@ -62,12 +72,12 @@ fn none_of(program: &Program, question: &Question<'_>, parts: &[ExprId]) -> Stri
     }
     match slots.first() {
         Some(slot) if slots.len() == 1 && wanted.len() == parts.len() => {
-            format!("{}, none of {}", attribute(program, question, *slot), list(wanted))
+            format!("{}, none of {}", attribute(case, *slot), list(wanted))
         }
         _ => {
             let mut reasons: Vec<String> = Vec::new();
             for part in parts {
-                let reason = why_false(program, question, *part);
+                let reason = why_false(case, *part);
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
                 }
@@ -77,18 +87,15 @@ fn none_of(program: &Program, question: &Question<'_>, parts: &[ExprId]) -> Stri
     }
 }
 
-fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> String {
+fn no_match(case: &Case<'_>, matching: &Match) -> String {
     let literal = quoted(&matching.literal.lexical());
     let function = matching.function.id.rsplit(':').next().unwrap_or_default();
-    match program.expr(matching.bag) {
+    match case.program.expr(matching.bag) {
         Expr::Attribute { slot, .. } if matching.atom.is_some() => {
-            format!("{}, not {literal}", attribute(program, question, *slot))
+            format!("{}, not {literal}", attribute(case, *slot))
         }
         Expr::Attribute { slot, .. } => {
-            format!(
-                "{}, which {function} does not find to fit {literal}",
-                attribute(program, question, *slot)
-            )
+            format!("{}, which {function} does not find to fit {literal}", attribute(case, *slot))
         }
         Expr::Constant(_)
         | Expr::Selector(_)
@@ -108,16 +115,16 @@ fn no_match(program: &Program, question: &Question<'_>, matching: &Match) -> Str
 }
 
 /// The attributes below an expression with their values.
-fn with_attributes(program: &Program, question: &Question<'_>, id: ExprId) -> String {
-    attributes(program, question, id).unwrap_or_else(|| "it depends on no attribute".into())
+fn with_attributes(case: &Case<'_>, id: ExprId) -> String {
+    attributes(case, id).unwrap_or_else(|| "it depends on no attribute".into())
 }
 
 /// The attributes below an expression with their values, if there are any.
-pub(super) fn attributes(program: &Program, question: &Question<'_>, id: ExprId) -> Option<String> {
+pub(super) fn attributes(case: &Case<'_>, id: ExprId) -> Option<String> {
     let mut slots = BTreeSet::new();
     let mut content = false;
-    collect(program, id, &mut slots, &mut content);
-    let mut parts: Vec<String> = slots.into_iter().map(|slot| attribute(program, question, slot)).collect();
+    collect(case.program, id, &mut slots, &mut content);
+    let mut parts: Vec<String> = slots.into_iter().map(|slot| attribute(case, slot)).collect();
     if content {
         parts.push("it looks into the content".into());
     }
@@ -149,9 +156,10 @@ fn collect(program: &Program, id: ExprId, slots: &mut BTreeSet<SlotId>, content:
     }
 }
 
-fn none_of_these(program: &Program, question: &Question<'_>, slot: SlotId, atoms: &[Atom]) -> String {
-    let wanted: Vec<String> = atoms.iter().map(|atom| quoted(&shown(program.slots.atom(*atom).1))).collect();
-    let held = attribute(program, question, slot);
+fn none_of_these(case: &Case<'_>, slot: SlotId, atoms: &[Atom]) -> String {
+    let wanted: Vec<String> =
+        atoms.iter().map(|atom| quoted(&shown(case.program.slots.atom(*atom).1))).collect();
+    let held = attribute(case, slot);
     match wanted.as_slice() {
         [] => format!("{held}, and no value will do"),
         [only] => format!("{held}, not {only}"),
@@ -160,21 +168,30 @@ fn none_of_these(program: &Program, question: &Question<'_>, slot: SlotId, atoms
 }
 
 /// "`role` is `nurse`", "`role` is missing".
-fn attribute(program: &Program, question: &Question<'_>, slot: SlotId) -> String {
-    if let Some(path) = program.slots.path(slot) {
-        let value = question.part(slot);
+fn attribute(case: &Case<'_>, slot: SlotId) -> String {
+    if let Some(path) = case.program.slots.path(slot) {
+        let value = case.question.part(slot);
         return match value.is_undefined() {
-            true => format!("`{path}` is undefined"),
+            true => missing(format!("`{path}` is undefined"), case.given.instead_of_part(path)),
             false => format!("`{path}` is {}", quoted(&shown(&value))),
         };
     }
-    let name = quoted(&program.slots.name(slot).id);
-    let values: Vec<String> = question.values(slot).iter().map(|value| quoted(&value.lexical())).collect();
+    let name = quoted(&case.program.slots.name(slot).id);
+    let values: Vec<String> =
+        case.question.values(slot).iter().map(|value| quoted(&value.lexical())).collect();
     match values.as_slice() {
-        [] => format!("{name} is missing"),
+        [] => {
+            let instead = case.given.instead_of_attribute(case.program.slots.name(slot));
+            missing(format!("{name} is missing"), instead)
+        }
         [value] => format!("{name} is {value}"),
         _ => format!("{name} holds {}", list(values)),
     }
+}
+
+/// What is missing, with what is there instead.
+fn missing(what: String, instead: Option<String>) -> String {
+    instead.map_or_else(|| what.clone(), |instead| format!("{what} ({instead})"))
 }
 
 /// A value of SAPL as JSON, cut when it is long.

@@ -11,12 +11,15 @@ use durward_ir::program::{NodeId, Place, Program, Written, WrittenCondition};
 use durward_ir::question::Question;
 use durward_sapl::Outcome;
 
+use super::near::Given;
+use super::reason::Case;
 use super::{Explained, ExplainedCondition, Seen, reason};
 
 /// What explanations of SAPL are made of.
 pub(super) struct Explainer<'a> {
     pub(super) program: &'a Program,
     pub(super) question: &'a Question<'a>,
+    pub(super) given: Given<'a>,
     pub(super) seen: &'a HashMap<NodeId, Seen>,
 }
 
@@ -79,13 +82,14 @@ impl Explainer<'_> {
     }
 
     fn condition(&self, condition: &WrittenCondition) -> ExplainedCondition {
+        let case = Case { program: self.program, question: self.question, given: self.given };
         let evaluator =
             Evaluator::new(self.program, self.question, &Everything, &Unwatched, ListPolicies::No);
-        let attributes = reason::attributes(self.program, self.question, condition.expr);
+        let attributes = reason::attributes(&case, condition.expr);
         let (outcome, why) = match (evaluator.truth(condition.expr), attributes) {
             (Ok(true), attributes) => ("true", attributes.unwrap_or_default()),
             (Ok(false), None) => ("false", String::new()),
-            (Ok(false), Some(_)) => ("false", reason::why_false(self.program, self.question, condition.expr)),
+            (Ok(false), Some(_)) => ("false", reason::why_false(&case, condition.expr)),
             (Err(fault), attributes) => {
                 let attributes = attributes.map(|attributes| format!("; {attributes}"));
                 ("error", format!("{}{}", fault.message, attributes.unwrap_or_default()))

@@ -4,6 +4,8 @@ mod model;
 mod readers;
 mod rules;
 
+use std::sync::Arc;
+
 use durward_pdp::{Algorithm, ChangeLimits, IndexKind, Pdp, PdpBuilder, PolicyChange, PolicyText};
 
 use model::{Chance, Documents, Language};
@@ -12,7 +14,7 @@ use model::{Chance, Documents, Language};
 pub(crate) const ALWAYS: ChangeLimits = ChangeLimits { elements_min: 0, added_max: 400 };
 
 fn builder(index: IndexKind, combining: Algorithm) -> PdpBuilder {
-    Pdp::builder().index(index).combining(combining)
+    Pdp::builder().index(index).combining(combining).checking(Arc::default())
 }
 
 fn put(name: &str, text: &str) -> PolicyChange {
@@ -54,6 +56,7 @@ fn changes_keep_every_decision(seed: u64, language: Language, combining: Algorit
             let counts = |info: &durward_pdp::SnapshotInfo| (info.documents, info.policies, info.rules);
             assert_eq!(counts(&info), counts(&expected), "{what}");
             assert_eq!(live.dead_policies(), fresh.dead_policies(), "{what}");
+            assert_eq!(live.warnings(), fresh.warnings(), "{what}");
             extended += usize::from(info.index.contains("since"));
             for _ in 0..40 {
                 documents.compare(&live, &fresh, &mut chance, &what);
@@ -101,5 +104,40 @@ fn who_stood_behind_the_first_is_heard_when_it_goes() {
 fn documents_of_both_languages_change_side_by_side() {
     for seed in seeds(200..202) {
         changes_keep_every_decision(seed, Language::Both, Algorithm::DenyOverrides);
+    }
+}
+
+/// Warnings follow the documents: those of one that is changed or taken away are not told any more.
+#[test]
+fn warnings_are_those_of_the_documents_in_force() {
+    let odd = "policy \"odd\" permit subject.status != blocked;";
+    let configuration = r#"{"variables": {"blocked": "b"}}"#;
+    for limits in [ALWAYS, ChangeLimits::default()] {
+        let live = builder(IndexKind::Auto, Algorithm::DenyOverrides)
+            .policy("pdp.json", "{}")
+            .policy("fine.sapl", "policy \"fine\" permit action == \"read\";")
+            .changing_within(limits)
+            .build()
+            .map_err(|errors| errors[0].to_string())
+            .unwrap();
+        let change = |change: PolicyChange| {
+            live.change(&[change]).map_err(|errors| errors[0].to_string()).unwrap();
+            live.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(live.warnings().is_empty());
+        let told = change(put("odd.sapl", odd));
+        assert_eq!(
+            told,
+            ["odd.sapl:1:39: warning: there is no variable `blocked`, so it is undefined [unknown-variable]"]
+        );
+        assert_eq!(change(put("fine.sapl", "policy \"fine\" permit false;")).len(), 2);
+        assert_eq!(change(put("pdp.json", configuration)).len(), 1);
+        assert_eq!(change(put("pdp.json", "{}")).len(), 2);
+        assert_eq!(change(remove("fine.sapl")).len(), 1);
+        assert!(change(put("odd.sapl", "policy \"odd\" permit subject.status == \"b\";")).is_empty());
+        assert_eq!(change(put("odd.sapl", odd)).len(), 1);
+        let texts = [PolicyText { name: "odd.sapl".into(), text: odd.into() }];
+        live.replace(&texts).map_err(|errors| errors[0].to_string()).unwrap();
+        assert_eq!(live.warnings().len(), 1);
     }
 }

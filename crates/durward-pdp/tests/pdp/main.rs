@@ -15,6 +15,7 @@ mod evaluation;
 mod glance;
 mod hostile;
 mod hostile_sapl;
+mod near_misses;
 mod paths;
 mod records;
 mod references;

@@ -9,8 +9,12 @@ use super::Check;
 use super::kinds::Kinds;
 use super::names::Position;
 use super::schema::{Looked, Property};
+use super::usage::Path;
 use crate::syntax::quote;
 use crate::syntax::tree::{Entry, Expr, ExprKind, Filter, Step, StepKind, UnaryOperator};
+
+/// Keys of a path that are compared with those of other documents.
+const PATH_LENGTH_MAX: usize = 8;
 
 /// An object with fewer keys is searched for equal ones one by one.
 const HASHED_MIN: usize = 16;
@@ -130,6 +134,7 @@ impl<'t> Check<'t> {
             | ExprKind::Subtemplate { .. }
             | ExprKind::Error => self.expression(base),
         };
+        self.note(base, steps);
         self.steps(steps);
         if kinds == Kinds::ANY { self.looked_up(base, steps) } else { Kinds::ANY }
     }
@@ -174,6 +179,18 @@ impl<'t> Check<'t> {
                 }
             }
         }
+    }
+
+    /// Notes a path through a part of the subscription of which no schema knows.
+    fn note(&mut self, base: &'t Expr, steps: &'t [Step]) {
+        let (Some(paths), ExprKind::Identifier(name)) = (&mut self.paths, &base.kind) else { return };
+        let Some(element) = Element::ALL.into_iter().find(|element| element.as_str() == name) else { return };
+        if self.schemas.has(element) {
+            return;
+        }
+        let keys =
+            steps.iter().map_while(|step| Some((key_of(step)?.clone(), step.span))).take(PATH_LENGTH_MAX);
+        paths.push(Path { element: element.as_str(), keys: keys.collect() });
     }
 
     /// What the schemas say of a path, with a finding where it leads nowhere.
@@ -222,14 +239,15 @@ impl<'t> Check<'t> {
             return None;
         }
         let element = Element::ALL.into_iter().find(|element| element.as_str() == name)?;
-        let key = |step: &'t Step| match &step.kind {
-            StepKind::Key(key) => Some(key),
-            #[expect(
-                clippy::wildcard_enum_match_arm,
-                reason = "what follows any other step is not looked up"
-            )]
-            _ => None,
-        };
-        Some((element, steps.iter().map_while(key).collect()))
+        Some((element, steps.iter().map_while(key_of).collect()))
+    }
+}
+
+/// The key that a step goes to, if it is written out.
+pub(super) fn key_of(step: &Step) -> Option<&SmolStr> {
+    match &step.kind {
+        StepKind::Key(key) => Some(key),
+        #[expect(clippy::wildcard_enum_match_arm, reason = "what follows any other step is not looked up")]
+        _ => None,
     }
 }

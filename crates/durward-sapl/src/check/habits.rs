@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use smol_str::SmolStr;
+
 use super::Check;
 use crate::syntax::tree::{
     ChainOperator, Comparison, ComparisonOperator, Effect, Expr, ExprKind, FunctionCall, Policy, Statement,
@@ -49,19 +51,42 @@ fn missing(check: &mut Check<'_>, conditions: &[&Expr]) {
     if excluded.is_empty() {
         return;
     }
-    let mut asked = HashSet::new();
+    let (mut asked, mut keys) = (HashSet::new(), HashSet::new());
     for other in others {
         paths(other, &mut |span| {
             asked.insert(check.document.piece(span));
         });
+        keys.extend(key_asked_for(other));
     }
     for (piece, path) in excluded {
-        if asked.contains(piece) || check.is_required(path) {
+        let is_asked = asked.contains(piece) || last_key(path).is_some_and(|key| keys.contains(key));
+        if is_asked || check.is_required(path) {
             continue;
         }
         let message = format!("this also holds where {} is missing", quote(piece));
         let help = "ask for it with `!= undefined`, or say which values are permitted".to_owned();
         check.report.hint("permits-missing", path.span, message, help);
+    }
+}
+
+/// The key of `subject has "status"`.
+fn key_asked_for(condition: &Expr) -> Option<&SmolStr> {
+    match &condition.kind {
+        ExprKind::Comparison(comparison) => match (comparison.operator, &comparison.right.kind) {
+            (ComparisonOperator::Has, ExprKind::Text(key)) => Some(key),
+            #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else asks for one key")]
+            _ => None,
+        },
+        #[expect(clippy::wildcard_enum_match_arm, reason = "no comparison")]
+        _ => None,
+    }
+}
+
+fn last_key(path: &Expr) -> Option<&SmolStr> {
+    match &path.kind {
+        ExprKind::Steps { steps, .. } => steps.last().and_then(super::expression::key_of),
+        #[expect(clippy::wildcard_enum_match_arm, reason = "no path")]
+        _ => None,
     }
 }
 

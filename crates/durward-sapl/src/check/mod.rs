@@ -17,6 +17,7 @@ mod operators;
 mod report;
 mod schema;
 mod scope;
+mod usage;
 
 use std::collections::HashSet;
 
@@ -34,6 +35,7 @@ use kinds::Kinds;
 use report::Report;
 pub use schema::Schemas;
 use scope::Scope;
+use usage::{Path, Usage};
 
 /// What the check is told besides the documents.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +63,29 @@ pub struct Settings {
 /// assert_eq!(findings[0].help.as_deref(), Some("for the text, write \"blocked\""));
 /// ```
 pub fn check(document: &Document, configuration: &Configuration, settings: &Settings) -> Vec<Finding> {
+    check_noting(document, configuration, settings, None).0
+}
+
+/// The same of all documents of a configuration, with hints about keys that are like those other documents use.
+pub fn check_all(documents: &[Document], configuration: &Configuration, settings: &Settings) -> Vec<Finding> {
+    let mut usage = Usage::default();
+    let mut findings = Vec::new();
+    for (number, document) in documents.iter().enumerate() {
+        let (found, paths) = check_noting(document, configuration, settings, Some(Vec::new()));
+        findings.extend(found);
+        usage.add(number, paths.unwrap_or_default());
+    }
+    findings.extend(usage.hints(documents));
+    findings
+}
+
+/// The findings of a document and, where they are wanted, the paths that it takes.
+fn check_noting(
+    document: &Document,
+    configuration: &Configuration,
+    settings: &Settings,
+    paths: Option<Vec<Path>>,
+) -> (Vec<Finding>, Option<Vec<Path>>) {
     let own = own_schemas(&document.tree.schemas, configuration, &settings.schemas);
     let mut check = Check {
         document,
@@ -73,9 +98,10 @@ pub fn check(document: &Document, configuration: &Configuration, settings: &Sett
         policy: None,
         loops: 0,
         may_be_relative: true,
+        paths,
     };
     check.document();
-    check.report.finish(document)
+    (check.report.finish(document), check.paths)
 }
 
 /// The state of checking one document.
@@ -94,6 +120,8 @@ struct Check<'t> {
     loops: usize,
     /// Whether `@` may mean something for whoever uses what is read: the value of a variable may be used in a loop.
     may_be_relative: bool,
+    /// The paths that are taken through parts of the subscription, where somebody wants to know.
+    paths: Option<Vec<Path>>,
 }
 
 impl<'t> Check<'t> {

@@ -44,17 +44,10 @@ impl<'t> Check<'t> {
                 habits::pattern(self, right);
             }
             ComparisonOperator::Has => {
-                self.want(Kinds::TEXT.or(Kinds::UNDEFINED), kinds.1, right, "the key after `has`");
-                self.has(whole, "has", kinds.0);
+                self.has(whole, right, "has", kinds, Kinds::TEXT.or(Kinds::UNDEFINED));
             }
-            ComparisonOperator::HasAny => {
-                self.want(Kinds::ARRAY, kinds.1, right, "what stands after `has any`");
-                self.has(whole, "has any", kinds.0);
-            }
-            ComparisonOperator::HasAll => {
-                self.want(Kinds::ARRAY, kinds.1, right, "what stands after `has all`");
-                self.has(whole, "has all", kinds.0);
-            }
+            ComparisonOperator::HasAny => self.has(whole, right, "has any", kinds, Kinds::ARRAY),
+            ComparisonOperator::HasAll => self.has(whole, right, "has all", kinds, Kinds::ARRAY),
             ComparisonOperator::Less
             | ComparisonOperator::LessOrEqual
             | ComparisonOperator::Greater
@@ -80,12 +73,17 @@ impl<'t> Check<'t> {
         Kinds::BOOLEAN
     }
 
-    fn has(&mut self, whole: &Expr, operator: &str, kinds: Kinds) {
-        if !kinds.meets(Kinds::OBJECT) {
-            self.never(
-                whole,
-                format!("`{operator}` is false for anything but an object, and this is {kinds}"),
-            );
+    /// `has` of what is missing is false, whatever the key.
+    fn has(&mut self, whole: &Expr, key: &Expr, operator: &str, kinds: (Kinds, Kinds), keys: Kinds) {
+        if !kinds.1.meets(keys) {
+            let message =
+                format!("what stands after `{operator}` must be {keys}, not {}: this never holds", kinds.1);
+            self.report.warn("wrong-type", key.span, message, None);
+        }
+        if !kinds.0.meets(Kinds::OBJECT) {
+            let message =
+                format!("`{operator}` is false for anything but an object, and this is {}", kinds.0);
+            self.never(whole, message);
         }
     }
 

@@ -59,6 +59,15 @@ impl Schemas {
         self.of.iter().all(Vec::is_empty)
     }
 
+    /// Puts the schemas of each part that others have in the place of those known.
+    pub fn replace(&mut self, others: Schemas) {
+        for (known, others) in self.of.iter_mut().zip(others.of) {
+            if !others.is_empty() {
+                *known = others;
+            }
+        }
+    }
+
     /// Forgets what was known of a part.
     pub(super) fn clear(&mut self, element: Element) {
         self.list(element).clear();
@@ -74,19 +83,28 @@ impl Schemas {
         }
     }
 
+    /// Whether anything is known of a part.
+    pub(super) fn has(&self, element: Element) -> bool {
+        !self.of_part(element).is_empty()
+    }
+
+    fn of_part(&self, element: Element) -> &[Value] {
+        let [subject, action, resource, environment] = &self.of;
+        match element {
+            Element::Subject => subject,
+            Element::Action => action,
+            Element::Resource => resource,
+            Element::Environment => environment,
+        }
+    }
+
     /// What is known of the value at these keys of a part.
     pub(super) fn look<'s, 'k>(
         &'s self,
         element: Element,
         keys: impl Iterator<Item = &'k SmolStr>,
     ) -> Looked<'s> {
-        let [subject, action, resource, environment] = &self.of;
-        let roots = match element {
-            Element::Subject => subject,
-            Element::Action => action,
-            Element::Resource => resource,
-            Element::Environment => environment,
-        };
+        let roots = self.of_part(element);
         let mut view = View { nodes: Vec::new(), is_open: roots.is_empty() };
         for root in roots {
             view.add(root, root, DEPTH_MAX);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use durward_sapl::check::check;
+use durward_sapl::check::{check, check_all};
 use durward_sapl::syntax::DOCUMENT_BYTES_MAX;
 use durward_sapl::{Configuration, Document};
 
@@ -58,4 +58,15 @@ fn many_policies_of_a_set_with_many_variables_are_checked_in_linear_time() {
     let findings = check(&document, &Configuration::default(), &settings());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!(findings.iter().filter(|finding| finding.code == "more-left-out").count(), 1);
+}
+
+#[test]
+fn keys_of_many_documents_are_compared_in_bounded_time() {
+    let text = filled(|number| format!("subject.attribute{number}x==1;"));
+    let read = |name: &str| Document::read(name, text.as_bytes()).unwrap();
+    let documents = ["a", "b", "c"].map(read);
+    let begun = Instant::now();
+    let findings = check_all(&documents, &Configuration::default(), &settings());
+    assert!(findings.len() < 5_000, "{}", findings.len());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }

@@ -6,6 +6,7 @@ mod hostile;
 mod names;
 mod operators;
 mod schemas;
+mod usage;
 
 use durward_ir::Value;
 use durward_ir::finding::{Finding, Severity};
@@ -60,4 +61,32 @@ fn expect_codes(body: &str, codes: &[&str]) {
 
 fn json(text: &str) -> Value {
     durward_ir::json::read(text).unwrap()
+}
+
+/// The codes that the check gives, as its source has them: what is first in a call that reports.
+fn codes_in_source() -> Vec<String> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check");
+    let mut codes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let calls = text.split(".warn(").skip(1).chain(text.split(".hint(").skip(1));
+        let first = calls.filter_map(|call| call.trim_start().strip_prefix('"')?.split('"').next());
+        codes.extend(first.map(str::to_owned));
+    }
+    codes
+}
+
+#[test]
+fn every_code_is_documented_and_tested() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manual = std::fs::read_to_string(root.join("../../docs/sapl.md")).unwrap();
+    let tests: String = ["names", "operators", "schemas", "usage"]
+        .map(|name| std::fs::read_to_string(root.join(format!("tests/check/{name}.rs"))).unwrap())
+        .concat();
+    let codes = codes_in_source();
+    assert!(codes.len() > 25, "{codes:?}");
+    for code in codes {
+        assert!(manual.contains(&format!("\n| `{code}` | ")), "{code} is not in docs/sapl.md");
+        assert!(tests.contains(&code), "{code} has no test");
+    }
 }

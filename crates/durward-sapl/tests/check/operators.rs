@@ -91,6 +91,7 @@ fn what_permits_everything_or_what_is_missing_is_a_hint() {
     expect_codes("!(subject.status in [\"blocked\", \"gone\"]);", &["permits-missing"]);
     expect_codes("subject.status != \"blocked\"; subject.status != undefined;", &[]);
     expect_codes("subject.status != \"blocked\"; reflect.isDefined(subject.status);", &[]);
+    expect_codes("subject.status != \"blocked\"; subject has \"status\";", &[]);
     expect_codes("action != \"write\";", &[]);
     assert!(found_with("policy \"p\" deny subject.status != \"active\";", &settings()).is_empty());
     let set = "set \"s\" first or deny for action == \"read\" policy \"p\" permit";

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{Answer, text_answer};
-use crate::policies::{Standing, TenantState};
+use crate::policies::{Standing, TenantState, Warned};
 use crate::settings::PolicySource;
-use crate::state::{PolicyProblem, Shared};
+use crate::state::{PolicyProblem, PolicyWarning, Shared};
 
 /// What operators and orchestrators read.
 #[derive(Debug, Serialize)]
@@ -29,6 +29,9 @@ pub(crate) struct Health {
     /// What is wrong with the newest policies, which for that reason are not in force.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) problems: Vec<PolicyProblem>,
+    /// What is odd in the policies in force: how many warnings, and the first of them.
+    #[serde(skip_serializing_if = "PolicyWarnings::is_empty")]
+    pub(crate) policy_warnings: PolicyWarnings,
     /// What this node cannot promise about sessions at the moment, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sessions: Option<String>,
@@ -36,6 +39,23 @@ pub(crate) struct Health {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
     pub(crate) version: &'static str,
+}
+
+/// What is odd in policies in force.
+#[derive(Debug, Serialize)]
+pub(crate) struct PolicyWarnings {
+    pub(crate) count: usize,
+    pub(crate) list: Vec<PolicyWarning>,
+}
+
+impl PolicyWarnings {
+    fn of(warned: &Warned) -> PolicyWarnings {
+        PolicyWarnings { count: warned.count, list: warned.first.clone() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
 }
 
 /// How many tenants stand how, and some of them.
@@ -64,6 +84,8 @@ struct Tenant {
     failed: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<PolicyProblem>,
+    #[serde(skip_serializing_if = "PolicyWarnings::is_empty")]
+    policy_warnings: PolicyWarnings,
 }
 
 /// Most tenants that are listed: what asks for health reads no more.
@@ -130,6 +152,7 @@ pub(super) fn health(shared: &Shared) -> Health {
         policies_read: policies.tried.map(in_words),
         tenants,
         problems: policies.problems.clone(),
+        policy_warnings: PolicyWarnings::of(&policies.warned),
         sessions: lack.map(|lack| lacking(lack, shared.service.as_ref().and_then(Service::store_complaint))),
         warnings: shared.weaknesses.clone(),
         version: env!("CARGO_PKG_VERSION"),
@@ -169,6 +192,7 @@ fn tenant(name: &str, state: &TenantState) -> Tenant {
         loaded: state.loaded.map(in_words),
         failed: state.failed.map(in_words),
         problems: state.problems.iter().chain(&state.contact).cloned().collect(),
+        policy_warnings: PolicyWarnings::of(&state.warned),
     }
 }
 

@@ -162,6 +162,7 @@ fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
     const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
     let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
     shared.metrics.tenants(shared.standings());
+    shared.metrics.policy_warnings(shared.policy_warning_count());
     if let Some(service) = &shared.service {
         shared.metrics.sessions(service);
     }

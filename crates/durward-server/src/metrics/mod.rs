@@ -145,6 +145,7 @@ pub(crate) struct Metrics {
     connections: Family<ByResult, Counter>,
     limits_hit: Family<ByLimit, Counter>,
     policy_loads: Family<ByResult, Counter>,
+    policy_warnings: Gauge,
     snapshot: SnapshotGauges,
     log_lines: Family<ByResult, Counter>,
     pub(crate) panics: Counter,
@@ -210,6 +211,9 @@ impl Metrics {
         registry.register("limits_hit", "Times a limit was hit, by setting", limits_hit.clone());
         let policy_loads = Family::default();
         registry.register("policy_loads", "Times policies were read, by result", policy_loads.clone());
+        let policy_warnings = Gauge::default();
+        let help = "Warnings about the policies in force, those of all tenants";
+        registry.register("policy_warnings", help, policy_warnings.clone());
         let log_lines = Family::default();
         registry.register("decision_log_lines", "Lines of the decision log, by result", log_lines.clone());
         let panics = Counter::default();
@@ -254,6 +258,7 @@ impl Metrics {
             connections,
             limits_hit,
             policy_loads,
+            policy_warnings,
             log_lines,
             panics,
             fields_unknown,
@@ -371,6 +376,11 @@ impl Metrics {
     /// Policies were read: `ok`, `failed`, or `unchanged`.
     pub(crate) fn policies_loaded(&self, result: &'static str) {
         self.policy_loads.get_or_create(&ByResult { result: Word(result) }).inc();
+    }
+
+    /// How many warnings there are about the policies in force.
+    pub(crate) fn policy_warnings(&self, count: usize) {
+        self.policy_warnings.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// So many lines of the decision log were `written`, `dropped` for want of room, or `failed`.

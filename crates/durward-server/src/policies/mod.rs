@@ -4,6 +4,7 @@
 //! directory only the files that changed are read.
 //! Broken ones leave the old ones in force, and everything says so: log, health, page and metrics.
 
+mod checks;
 mod fingerprint;
 mod intake;
 mod inventory;
@@ -30,6 +31,7 @@ use fingerprint::Fingerprint;
 use inventory::{Difference, Inventory, Looks, looks_of};
 use watch::{Watched, settle};
 
+pub(crate) use checks::Warned;
 pub(crate) use intake::Intake;
 pub(crate) use local::LocalTenants;
 pub(crate) use remote::RemoteTenants;
@@ -91,10 +93,16 @@ impl Policies {
             Err(refused) => refused.problems(),
         };
         let came_into_force = matches!(loaded, Ok(Loaded::New));
+        let warned = match shared.pdp.load().as_ref().filter(|_| came_into_force) {
+            Some(pdp) => Warned::of(pdp.warnings()),
+            None => before.warned.clone(),
+        };
+        warned.report(&before.warned, None);
         shared.policies.store(Arc::new(PolicyState {
             loaded: if came_into_force { Some(now) } else { before.loaded },
             tried: Some(now),
             problems,
+            warned,
         }));
         match loaded {
             Ok(Loaded::New) => {
@@ -215,7 +223,12 @@ impl Shared {
     /// Takes a decision point made elsewhere.
     pub(crate) fn put_in_place(&self, pdp: Arc<Pdp>) {
         let now = Some((self.clock)());
-        self.policies.store(Arc::new(PolicyState { loaded: now, tried: now, problems: Vec::new() }));
+        self.policies.store(Arc::new(PolicyState {
+            loaded: now,
+            tried: now,
+            problems: Vec::new(),
+            warned: Warned::of(pdp.warnings()),
+        }));
         self.pdp.store(Some(pdp));
         self.look_at_languages();
     }
@@ -296,6 +309,9 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
         .clock(move || clock());
     if let Some(root) = &settings.policies.root {
         builder = builder.root(root);
+    }
+    if let Some(checks) = &shared.checks {
+        builder = builder.checking(Arc::clone(checks));
     }
     let constants = Constants::new(&settings.attributes)?;
     if let Some(sources) = &shared.attribute_sources {

@@ -11,7 +11,7 @@ use durward_pdp::Pdp;
 use smol_str::SmolStr;
 
 use super::intake::Content;
-use super::{Refused, builder, report};
+use super::{Refused, Warned, builder, report};
 use crate::settings::PolicySource;
 use crate::state::{PolicyProblem, Shared};
 
@@ -40,6 +40,8 @@ pub(crate) struct TenantState {
     pub(crate) failed: Option<SystemTime>,
     /// What is wrong with the newest.
     pub(crate) problems: Vec<PolicyProblem>,
+    /// What is odd in those in force.
+    pub(crate) warned: Warned,
     /// Why nothing is known of newer ones.
     pub(crate) contact: Option<PolicyProblem>,
     /// A digest of the texts in force.
@@ -134,6 +136,7 @@ impl Shared {
         let mut newest = self.tenants.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.tenants.get(tenant);
         let now = (self.clock)();
+        let before_warned = before.warned.clone();
         let created = found.as_ref().ok().and_then(|content| content.created);
         let put = found.and_then(|content| self.put_in_force(&before, content, now));
         let (state, is_new) = match put {
@@ -152,6 +155,7 @@ impl Shared {
             let configuration = state.configuration.as_deref().unwrap_or_default();
             tracing::info!(tenant, documents, policies, configuration, index = %info.index, "policies in force");
         }
+        state.warned.report(&before_warned, Some(tenant));
         let pdp = state.pdp.clone();
         self.tenants.set(tenant, Some(state));
         if is_new {
@@ -182,8 +186,10 @@ impl Shared {
         };
         let loaded = if is_new { Some(now) } else { before.loaded };
         let (failed, problems) = (before.failed, Vec::new());
+        let warned = if is_new { Warned::of(pdp.warnings()) } else { before.warned.clone() };
+        let pdp = Some(pdp);
         let state =
-            TenantState { pdp: Some(pdp), configuration, loaded, failed, problems, contact: None, digest };
+            TenantState { pdp, configuration, loaded, failed, problems, warned, contact: None, digest };
         Ok((state, is_new))
     }
 
@@ -240,7 +246,8 @@ impl Shared {
             return;
         }
         tracing::error!(tenant, "no contact for too long; everything is indeterminate");
-        self.tenants.set(tenant, Some(TenantState { pdp: None, digest: None, ..before }));
+        let warned = Warned::default();
+        self.tenants.set(tenant, Some(TenantState { pdp: None, digest: None, warned, ..before }));
         self.tell(tenant, None);
     }
 

@@ -37,7 +37,7 @@ pub use network::Network;
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
 pub use openam::OpenamSettings;
-pub use policies::{LimitSettings, PolicySettings, PolicySource};
+pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
 pub use sapl::{RsocketSettings, SaplSettings};
 pub use server::{ForwardedBy, ServerSettings, TlsSettings, WORKERS_AUTOMATIC_MAX};

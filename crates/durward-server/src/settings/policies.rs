@@ -45,6 +45,35 @@ pub struct PolicySettings {
     /// Whether to start without usable policies and answer 503 until there are some. Default: false: a server
     /// that starts with broken policies hides the mistake.
     pub wait: bool,
+    /// Whether policies of SAPL are checked when they are put in force: warnings in the log, in `/health/ready` and as a
+    /// metric. Default: true. No decision depends on it.
+    pub check: bool,
+    /// What subscriptions look like, for that check. Default: nothing is known.
+    pub schemas: SchemaSettings,
+}
+
+/// JSON Schemas of the parts of subscriptions: files. Relative paths start at the directory of `durward.toml`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SchemaSettings {
+    /// Of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<PathBuf>,
+    /// Of the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<PathBuf>,
+    /// Of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<PathBuf>,
+    /// Of the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<PathBuf>,
+}
+
+impl SchemaSettings {
+    pub(super) fn paths(&mut self) -> [&mut Option<PathBuf>; 4] {
+        [&mut self.subject, &mut self.action, &mut self.resource, &mut self.environment]
+    }
 }
 
 /// Where policies come from.
@@ -109,6 +138,8 @@ impl Default for PolicySettings {
             poll_ms: 400,
             settle_ms: 50,
             wait: false,
+            check: true,
+            schemas: SchemaSettings::default(),
         }
     }
 }

@@ -99,6 +99,7 @@ impl Settings {
             tls.client_authorities = tls.client_authorities.take().map(|path| directory.join(path));
         }
         let start = |path: &mut Option<PathBuf>| *path = path.take().map(|path| directory.join(path));
+        self.policies.schemas.paths().into_iter().for_each(start);
         start(&mut self.rsocket.socket);
         self.sources.paths().for_each(start);
         self.attributes.iter_mut().filter_map(|attribute| attribute.paths()).for_each(start);

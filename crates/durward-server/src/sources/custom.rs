@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_pdp::Value;
+use durward_pdp::check::Attribute;
 use durward_pdp::ir::Fault;
 use durward_pdp::stream::{AttributeFinder, Context, Invocation, Publisher, Reads};
 use hyper::Method;
@@ -40,6 +41,13 @@ pub(crate) fn check(name: &str, settings: &AttributeSourceSettings) -> Result<()
         return Err(problem("belongs to a library that durward has; choose another name".into()));
     }
     parts(settings).map_err(problem).map(drop)
+}
+
+/// What the check of policies knows of an attribute; `None` where its settings are wrong.
+pub(super) fn known(name: &str, settings: &AttributeSourceSettings) -> Option<Attribute> {
+    let parts = parts(settings).ok()?;
+    let count = parts.argument_count();
+    Some(Attribute { name: name.into(), of_value: parts.has_entity(), arguments: count..=count })
 }
 
 /// One attribute, ready to be asked for.
@@ -136,14 +144,16 @@ impl CustomFinder {
             answer_bytes_max,
         })
     }
+}
 
+impl Parts {
     fn has_entity(&self) -> bool {
-        self.parts.address.has_entity() || self.parts.body.as_ref().is_some_and(Template::has_entity)
+        self.address.has_entity() || self.body.as_ref().is_some_and(Template::has_entity)
     }
 
     fn argument_count(&self) -> usize {
-        let in_body = self.parts.body.as_ref().map_or(0, Template::argument_count);
-        self.parts.address.argument_count().max(in_body)
+        let in_body = self.body.as_ref().map_or(0, Template::argument_count);
+        self.address.argument_count().max(in_body)
     }
 }
 
@@ -196,8 +206,8 @@ impl AttributeFinder for Shared {
     fn serves(&self, invocation: &Invocation) -> bool {
         let finder = &self.0;
         invocation.name == finder.name
-            && invocation.entity.is_some() == finder.has_entity()
-            && invocation.arguments.len() == finder.argument_count()
+            && invocation.entity.is_some() == finder.parts.has_entity()
+            && invocation.arguments.len() == finder.parts.argument_count()
     }
 
     fn reads(&self, _: &Invocation) -> Reads {

@@ -13,6 +13,7 @@ pub(crate) mod connect;
 mod custom;
 pub(crate) mod http;
 mod jwt;
+mod known;
 mod mqtt;
 mod published;
 mod task;
@@ -30,6 +31,7 @@ use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
 pub(crate) use custom::check;
+pub use known::attributes;
 
 use crate::Clock;
 use crate::settings::{ConfigError, SourceSettings};

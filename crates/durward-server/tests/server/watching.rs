@@ -221,3 +221,36 @@ fn every_request_is_answered_while_policies_change() {
     assert!(answers.0 > 0 && answers.1 > 0, "{answers:?}");
     assert_eq!(server.metric("durward_policy_loads_total{result=\"failed\"}"), 0.0);
 }
+
+/// `blocked` without quotation marks is undefined, and the policy permits the blocked: SAPL's meaning stays, and is told.
+#[test]
+fn names_that_mean_nothing_are_told_and_change_no_decision() {
+    let server = TestServer::start("policies.poll_ms = 20\npolicies.settle_ms = 1");
+    assert_eq!(server.metric("durward_policy_warnings"), 0.0);
+    assert!(server.ready()["policy_warnings"].is_null());
+    let odd = "policy \"members\"\npermit\n    subject.status != blocked;\n    <hr.department> == \"x\";\n";
+    server.directory.write("policies/members.sapl", odd);
+    server.eventually("it is told", |server| server.metric("durward_policy_warnings") == 2.0);
+    let health = server.ready();
+    assert_eq!(health["status"], "ready");
+    let (count, first) = (&health["policy_warnings"]["count"], &health["policy_warnings"]["list"][0]);
+    assert_eq!(
+        (count, &first["code"], &first["line"], &first["column"]),
+        (&2.into(), &"unknown-variable".into(), &3.into(), &23.into()),
+        "{health}"
+    );
+    assert!(first["file"].as_str().unwrap().ends_with("members.sapl"), "{health}");
+    assert_eq!(first["help"], "for the text, write \"blocked\"");
+    server.directory.write(
+        "policies/members.sapl",
+        &odd.replace("blocked", "\"blocked\"").replace("hr.department", "time.now"),
+    );
+    server.eventually("it is mended", |server| server.metric("durward_policy_warnings") == 0.0);
+    assert!(server.ready()["policy_warnings"].is_null());
+
+    let unchecked =
+        TestServer::start("policies.check = false\npolicies.poll_ms = 20\npolicies.settle_ms = 1");
+    unchecked.directory.write("policies/members.sapl", odd);
+    unchecked.eventually("it is in force", |server| server.ready()["snapshot"]["documents"] == 2);
+    assert_eq!(unchecked.metric("durward_policy_warnings"), 0.0);
+}

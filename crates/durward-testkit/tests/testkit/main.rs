@@ -13,5 +13,6 @@ mod differential;
 mod examples;
 mod recorded;
 mod sapl;
+mod sapl_checks;
 mod sapl_syntax;
 mod voting;

@@ -75,3 +75,37 @@ fn policies_of_sapl_that_never_have_a_say_are_warnings() {
     let ran = durward(&["check", "dead", "--level", "error"]).exits(0);
     assert!(!ran.stdout.contains("never"), "{}", ran.stdout);
 }
+
+#[test]
+fn names_of_sapl_that_mean_nothing_are_warnings_with_their_place() {
+    durward(&["check", "names"]).exits(0).prints("check-names.txt");
+    let ran = durward(&["check", "names", "--strict"]).exits(1);
+    assert!(
+        ran.stdout.contains("names/members.sapl:3:23: warning: there is no variable `blocked`"),
+        "{}",
+        ran.stdout
+    );
+    durward(&["check", "hospital", "--strict"]).exits(0);
+}
+
+#[test]
+fn settings_and_schemas_make_the_check_exact() {
+    let said = |flags: &[&str]| durward(&[&["check", "names"], flags].concat()).exits(0).stdout;
+    let without = said(&[]);
+    assert!(without.contains("[unknown-attribute]") && !without.contains("wriet"), "{without}");
+    let with_schema = said(&["--schema-action", "names/action.json"]);
+    assert!(
+        with_schema.contains("names/writers.sapl:3:15: warning: `action` is never `wriet` by its schema"),
+        "{with_schema}"
+    );
+    let configured = said(&["--config", "names/durward.toml"]);
+    assert!(configured.contains("[value-not-in-schema]"), "{configured}");
+    assert!(!configured.contains("[unknown-attribute]"), "{configured}");
+    let odd = durward(&["check", "names", "--schema-subject", "names/members.sapl"]).exits(2);
+    assert!(
+        odd.stderr.contains("`--schema-subject` cannot be used: names/members.sapl: line 1"),
+        "{}",
+        odd.stderr
+    );
+    durward(&["check", "names", "--config", "names/action.json"]).exits(2);
+}

@@ -1,12 +1,14 @@
 //! The attribute finders that need nothing but the time: `time`, `x509` and `jwt`.
 
 mod jwt;
+mod known;
 mod time;
 mod x509;
 
 use durward_ir::Fault;
 
 pub use jwt::JwtFinder;
+pub use known::attributes;
 pub use time::TimeFinder;
 pub use x509::X509Finder;
 

@@ -38,7 +38,7 @@ impl Default for TimeFinder {
 }
 
 /// The attributes, and the numbers of arguments that they take.
-const ATTRIBUTES: [(&str, [usize; 2]); 13] = [
+pub(super) const ATTRIBUTES: [(&str, [usize; 2]); 13] = [
     ("now", [0, 1]),
     ("systemTimeZone", [0, 0]),
     ("nowIsAfter", [1, 1]),
