@@ -9,6 +9,7 @@ use durward_ir::combine::Algorithm;
 use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
+use crate::mismatch::Told;
 use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::source::AttributeSource;
 use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
@@ -152,6 +153,7 @@ impl PdpBuilder {
             clock: self.clock,
             sources: self.sources,
             hierarchy: self.hierarchy,
+            told: Told::default(),
         };
         pdp.check_clock(&pdp.snapshot.load())?;
         Ok(pdp)

@@ -14,6 +14,7 @@ use durward_xacml::lower::Ties;
 use durward_xacml::tree;
 use smol_str::SmolStr;
 
+use crate::mismatch::Languages;
 use crate::change::{Edit, PolicyChange};
 use crate::documents::{Document, Language};
 use crate::snapshot::Snapshot;
@@ -445,6 +446,7 @@ impl Register {
             policies: counts.policies,
             rules: counts.rules,
             index: format!("{}{}", index.describe(), self.reason),
+            languages: Languages { xacml: counts.xacml > 0, sapl: counts.sapl > 0 },
         }
     }
 

@@ -115,10 +115,10 @@ impl Pdp {
     pub(crate) fn watched(
         &self,
         snapshot: &Snapshot,
-        subscription: &Subscription,
+        known: &dyn Attributes,
         trace: &impl Trace,
     ) -> Vote {
-        self.asking(snapshot, subscription, &UNENCODED, |question| {
+        self.asking(snapshot, known, &UNENCODED, |question| {
             Evaluator::new(&snapshot.program, question, &Everything, trace, ListPolicies::No).decide()
         })
     }

@@ -59,6 +59,9 @@ pub(crate) async fn answer(call: &Call<'_>, request: hyper::Request<Incoming>) -
         Err(problem) => return problem.into_answer(problem_form),
     };
     let Some(pdp) = call.shared.pdp.load_full() else { return none().into_answer(problem_form) };
+    if let Some(note) = pdp.first_mismatch(durward_pdp::Asked::Request) {
+        tracing::warn!(request_id = %call.id, "{note}");
+    }
     let answered = match guarded(call, || read(call, declared.form, &bytes)) {
         Ok(Asked::Whole(request)) => guarded(call, || decide(call, &pdp, request, offer, &bytes)),
         Ok(Asked::Unreadable(status)) => Ok(told(call, &pdp, Decided::nothing(status), offer, &bytes)),
