@@ -10,7 +10,8 @@ use durward_xacml::multiple::ResourceHierarchy;
 use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::check;
-use crate::snapshot::{Built, Recipe};
+use crate::mismatch::Told;
+use crate::snapshot::{Built, Recipe, Snapshot};
 use crate::source::AttributeSource;
 use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
 
@@ -160,6 +161,7 @@ impl PdpBuilder {
             clock: self.clock,
             sources: self.sources,
             hierarchy: self.hierarchy,
+            told: Told::default(),
         };
         pdp.check_clock(&pdp.snapshot.load())?;
         Ok(pdp)

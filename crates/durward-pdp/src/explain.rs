@@ -15,15 +15,15 @@ use durward_ir::combine::{Effects, Verdict, Vote};
 use durward_ir::evaluate::{Everything, ListPolicies, Trace};
 use durward_ir::fault::Evaluated;
 use durward_ir::program::{Effect, Node, NodeId, Program, SetKind};
-use durward_ir::question::Question;
+use durward_ir::question::{Attributes, Question};
 use durward_sapl::{Outcome, Subscription};
 use durward_xacml::multiple::{self, Individual, MultipleError};
 use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
 use serde_json::{Value as Json, json};
 
-use crate::Pdp;
 use crate::decide::Asking;
+use crate::{Asked, Pdp};
 use near::Given;
 use reason::Case;
 
@@ -32,6 +32,8 @@ use reason::Case;
 pub struct Explanation {
     /// The individual decisions, in the order of the response.
     pub results: Vec<Explained>,
+    /// That all policies in force are of another language than the question, if they are ([`Pdp::mismatch`]).
+    pub note: Option<&'static str>,
 }
 
 /// One policy element, what it said and why.
@@ -112,18 +114,23 @@ impl Pdp {
             }
             Err(error) => vec![Explained::failed(error.to_string())],
         };
-        Explanation { results }
+        Explanation { results, note: self.mismatch(Asked::Request) }
     }
 
     /// Explains the answer to a subscription, in SAPL's words where it is about SAPL. The decision is that of
     /// [`Pdp::decide_once`]. Of conditions there is something to tell only after [`crate::PdpBuilder::explaining`].
     pub fn explain_subscription(&self, subscription: &Subscription) -> Explanation {
+        self.explain_known(subscription, subscription)
+    }
+
+    /// The same with what `known` has, the values of attribute finders included: of [`Pdp::decide_known`].
+    pub fn explain_known(&self, subscription: &Subscription, known: &dyn Attributes) -> Explanation {
         let snapshot = self.snapshot.load();
         let recorder = Recorder::new(&snapshot.program, Given::Subscription(subscription));
-        let vote = self.watched(&snapshot, subscription, &recorder);
+        let vote = self.watched(&snapshot, known, &recorder);
         let mut top = recorder.finish(&vote);
         top.outcome = Outcome::from(vote.verdict).to_string();
-        Explanation { results: vec![top] }
+        Explanation { results: vec![top], note: self.mismatch(Asked::Subscription) }
     }
 }
 
@@ -212,7 +219,8 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.results.iter().try_for_each(|result| result.write(0, f))
+        self.results.iter().try_for_each(|result| result.write(0, f))?;
+        self.note.map_or(Ok(()), |note| writeln!(f, "note: {note}"))
     }
 }
 

@@ -38,6 +38,7 @@ mod decider;
 mod documents;
 mod duty;
 mod explain;
+mod mismatch;
 mod read;
 pub mod record;
 mod register;
@@ -68,6 +69,7 @@ pub use durward_xacml::policy::{Limits, PolicyError};
 pub use durward_xacml::request::Request;
 pub use durward_xacml::response::{Decision, Response, ResultOf};
 pub use explain::{Explained, ExplainedCondition, Explanation};
+pub use mismatch::Asked;
 pub use read::{
     DIRECTORY_DEPTH_MAX, PolicyText, ReadError, is_policy_name, list_policies, read_policies,
     read_policies_within, read_policy_file,
@@ -83,7 +85,7 @@ pub use durward_xacml as xacml;
 
 use change::Spent;
 use check::Warnings;
-use durward_ir::program::{Dead, Node};
+use durward_ir::program::Dead;
 use register::Register;
 use snapshot::{Built, Recipe, Snapshot};
 
@@ -99,15 +101,7 @@ pub struct Pdp {
     clock: Option<Clock>,
     sources: Vec<Box<dyn AttributeSource>>,
     hierarchy: Option<Box<dyn ResourceHierarchy + Send + Sync>>,
-}
-
-/// The languages that policies are written in: [`Pdp::languages`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Languages {
-    /// Whether some are XACML's.
-    pub xacml: bool,
-    /// Whether some are SAPL's.
-    pub sapl: bool,
+    told: mismatch::Told,
 }
 
 /// What whoever changes the policies has to know of those in force.
@@ -138,22 +132,6 @@ impl Pdp {
     /// What is in force now.
     pub fn snapshot(&self) -> SnapshotInfo {
         self.snapshot.load().info.clone()
-    }
-
-    /// The languages that the policies in force are written in.
-    pub fn languages(&self) -> Languages {
-        let snapshot = self.snapshot.load();
-        let program = &snapshot.program;
-        let mut languages = Languages { xacml: false, sapl: false };
-        let Node::Set(root) = program.node(program.root()) else { return languages };
-        for child in &root.children {
-            // What SAPL calls a policy is a rule here, and its sets vote.
-            match program.node(*child) {
-                Node::Set(set) if !matches!(set.algorithm, Algorithm::Voting(_)) => languages.xacml = true,
-                Node::Set(_) | Node::Rule(_) => languages.sapl = true,
-            }
-        }
-        languages
     }
 
     /// The policies of SAPL in force that never have a say, each with its place and why: they are left out, and hardly

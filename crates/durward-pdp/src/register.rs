@@ -16,6 +16,7 @@ use smol_str::SmolStr;
 
 use crate::change::{Edit, PolicyChange};
 use crate::documents::{Document, Language};
+use crate::mismatch::Languages;
 use crate::snapshot::Snapshot;
 use crate::{PolicyText, SnapshotInfo};
 
@@ -451,6 +452,7 @@ impl Register {
             policies: counts.policies,
             rules: counts.rules,
             index: format!("{}{}", index.describe(), self.reason),
+            languages: Languages { xacml: counts.xacml > 0, sapl: counts.sapl > 0 },
         }
     }
 

@@ -13,7 +13,8 @@ use durward_xacml::policy::{Limits, PolicyError};
 use crate::PolicyText;
 use crate::change::ChangeLimits;
 use crate::check::Warnings;
-use crate::documents::{Lowered, lower};
+use crate::documents::{Language, Lowered, lower};
+use crate::mismatch::Languages;
 use crate::register::{Became, Register};
 use crate::secrets::Secrets;
 use crate::source::AttributeSource;
@@ -50,6 +51,7 @@ pub struct SnapshotInfo {
     pub rules: usize,
     /// The index in use, and why.
     pub index: String,
+    pub(crate) languages: Languages,
 }
 
 /// A policy or a set that never has a say: [`crate::Pdp::dead_policies`].
@@ -178,7 +180,10 @@ fn build<T: Borrow<PolicyText>>(
     let kind = if recipe.is_plain { IndexKind::Scan } else { recipe.index };
     let (index, described) = index(kind, &program, &recipe.index_settings, &may_be_asked);
     let rules = program.nodes().filter(|(_, node)| matches!(node, Node::Rule(_))).count();
-    let info = SnapshotInfo { id, documents, policies: program.policy_count(), rules, index: described };
+    let is_there = |language| texts.iter().any(|text| Language::of(&text.borrow().name) == language);
+    let languages = Languages { xacml: is_there(Language::Xacml), sapl: is_there(Language::Sapl) };
+    let policies = program.policy_count();
+    let info = SnapshotInfo { id, documents, policies, rules, index: described, languages };
     let constant = if recipe.is_plain { None } else { always(&program) };
     let time = TimeSlots::of(&program.slots);
     let snapshot = Snapshot { is_sourced, time, program, index, constant, variables, secrets, info };

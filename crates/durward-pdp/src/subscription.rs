@@ -112,13 +112,8 @@ impl Pdp {
     }
 
     /// Decides a subscription watched; without an index.
-    pub(crate) fn watched(
-        &self,
-        snapshot: &Snapshot,
-        subscription: &Subscription,
-        trace: &impl Trace,
-    ) -> Vote {
-        self.asking(snapshot, subscription, &UNENCODED, |question| {
+    pub(crate) fn watched(&self, snapshot: &Snapshot, known: &dyn Attributes, trace: &impl Trace) -> Vote {
+        self.asking(snapshot, known, &UNENCODED, |question| {
             Evaluator::new(&snapshot.program, question, &Everything, trace, ListPolicies::No).decide()
         })
     }

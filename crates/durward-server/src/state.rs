@@ -36,7 +36,6 @@ pub(crate) struct Shared {
     /// Whether it is found out why a decision could not be made: for that log, or because operators look closely.
     pub(crate) records: bool,
     /// Whether all policies are SAPL's, and no request of XACML has come since they are.
-    is_xacml_foreign: AtomicBool,
     /// That of the default tenant. Empty until there are policies that can be decided by (`policies.wait`), and when they
     /// were taken away.
     pub(crate) pdp: ArcSwapOption<Pdp>,
@@ -168,7 +167,6 @@ impl Shared {
             clock,
             started: Instant::now(),
             metrics,
-            is_xacml_foreign: AtomicBool::new(false),
             records: decision_log.is_some() || tracing::enabled!(tracing::Level::TRACE),
             decision_log: decision_log.map(Arc::new),
             pdp: ArcSwapOption::empty(),
@@ -205,7 +203,6 @@ impl Shared {
 
     /// Tells the streams of decisions which policies are in force.
     pub(crate) fn policies_changed(&self) {
-        self.look_at_languages();
         let Some(tenants) = self.sapl.tenants.get() else { return };
         let all = self.tenants.all();
         if all.is_empty() {
@@ -216,25 +213,6 @@ impl Shared {
         }
         for (name, tenant) in all.iter() {
             tenants.put(name, tenant.pdp.as_ref());
-        }
-    }
-
-    pub(crate) fn look_at_languages(&self) {
-        let languages = self.pdp.load().as_ref().map(|pdp| pdp.languages());
-        let is_foreign = languages.is_some_and(|languages| languages.sapl && !languages.xacml);
-        self.is_xacml_foreign.store(is_foreign, Ordering::Relaxed);
-    }
-
-    /// Says once of each policies that a request of XACML is asked of SAPL's alone.
-    #[inline]
-    pub(crate) fn note_xacml(&self) {
-        if self.is_xacml_foreign.load(Ordering::Relaxed)
-            && self.is_xacml_foreign.swap(false, Ordering::Relaxed)
-        {
-            tracing::warn!(
-                "a XACML request was asked of policies that are all SAPL's: to them its attributes are not there, so \
-                 they hardly apply; SAPL's clients ask at /api/pdp"
-            );
         }
     }
 

@@ -71,6 +71,13 @@ impl Failure {
     }
 }
 
+/// What is wrong, in one line.
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.messages.join("; "))
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::new(without_number(&error.to_string()))

@@ -11,6 +11,8 @@ mod failure;
 mod fmt;
 mod generate;
 mod hierarchy;
+#[cfg(test)]
+mod manual;
 mod policies;
 mod serve;
 mod test;

@@ -10,6 +10,7 @@
 
 mod axis;
 mod chart;
+mod other;
 mod page;
 mod png;
 mod row;
@@ -23,7 +24,8 @@ use std::io;
 use std::path::Path;
 
 use chart::Shown;
-use row::Row;
+use other::Other;
+use row::{Measured, Row};
 use scene::Scene;
 use series::Group;
 
@@ -34,12 +36,13 @@ pub const REPORT_ROWS_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     rows: Vec<Row>,
+    others: Vec<Other>,
 }
 
 /// Why nothing is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportError {
-    /// A file is not what `durward bench embedded --json` prints: its name, and what is wrong.
+    /// A file is not what `durward bench` prints with `--json`: its name, and what is wrong.
     File(String, String),
     /// There are no measurements.
     Empty,
@@ -78,14 +81,16 @@ impl Report {
     /// # Errors
     /// See [`ReportError`].
     pub fn read(files: &[(String, String)]) -> Result<Report, ReportError> {
-        let mut rows = Vec::new();
+        let (mut rows, mut others) = (Vec::new(), Vec::new());
         for (name, text) in files {
-            let read = row::read(text).map_err(|problem| ReportError::File(name.clone(), problem))?;
-            rows.extend(read);
+            match row::read(text).map_err(|problem| ReportError::File(name.clone(), problem))? {
+                Measured::Rows(read) => rows.extend(read),
+                Measured::Other(other) => others.push(other),
+            }
         }
-        match rows.len() {
+        match rows.len() + others.len() {
             0 => Err(ReportError::Empty),
-            1..=REPORT_ROWS_MAX => Ok(Report { rows }),
+            1..=REPORT_ROWS_MAX => Ok(Report { rows, others }),
             count => Err(ReportError::TooMany(count)),
         }
     }
@@ -99,7 +104,7 @@ impl Report {
         fs::create_dir_all(directory)?;
         let pictures = self.pictures();
         let mut names = vec!["index.html".to_owned()];
-        fs::write(directory.join("index.html"), page::text(&self.rows, &pictures))?;
+        fs::write(directory.join("index.html"), page::text(&self.rows, &self.others, &pictures))?;
         for Picture { name, svg, png, .. } in &pictures {
             names.push(format!("{name}.svg"));
             fs::write(directory.join(format!("{name}.svg")), svg)?;

@@ -2,6 +2,7 @@
 
 use super::Picture;
 use super::axis::{count, time, whole};
+use super::other::Other;
 use super::row::Row;
 use super::svg::escaped;
 use crate::embedded::UNCERTAINTY_MAX;
@@ -17,17 +18,18 @@ th{border-bottom:2px solid #999;vertical-align:bottom}.words{text-align:left}cod
 overflow-wrap:anywhere}.warning{border-left:4px solid #d55e00;padding-left:.8rem}";
 
 /// The page.
-pub(super) fn text(rows: &[Row], pictures: &[Picture]) -> String {
+pub(super) fn text(rows: &[Row], others: &[Other], pictures: &[Picture]) -> String {
     let figures: String = pictures.iter().map(figure).collect();
+    let others_text: String = others.iter().map(Other::table).collect();
+    let decisions =
+        if rows.is_empty() { String::new() } else { format!("{figures}{}{}", table(rows), reading()) };
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width\">\n<title>How fast durward decides</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <h1>How fast durward decides</h1>\n{}{}\n{figures}{}{}{}</body>\n</html>\n",
+         <h1>How fast durward decides</h1>\n{}{}\n{decisions}{others_text}{}</body>\n</html>\n",
         summary(rows),
         warnings(rows),
-        table(rows),
-        reading(),
-        commands(rows)
+        commands(rows, others)
     )
 }
 
@@ -43,6 +45,9 @@ fn distinct(rows: &[Row], of: fn(&Row) -> &str) -> Vec<&str> {
 }
 
 fn summary(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let scenarios = distinct(rows, |row| &row.scenario).join(", ");
     let versions = distinct(rows, |row| &row.version).join(", ");
     let machines = distinct(rows, |row| &row.machine).join("; ");
@@ -142,9 +147,10 @@ fn reading() -> &'static str {
      <li>Numbers of different machines, or of one machine at different times, say nothing about each other.</li>\n</ul>\n"
 }
 
-fn commands(rows: &[Row]) -> String {
+fn commands(rows: &[Row], others: &[Other]) -> String {
     let lines: String = distinct(rows, |row| &row.command)
         .into_iter()
+        .chain(others.iter().filter_map(Other::command))
         .map(|command| format!("<li><code>{}</code></li>\n", escaped(command)))
         .collect();
     format!("<h2>To measure it again</h2>\n<ul>\n{lines}</ul>\n")

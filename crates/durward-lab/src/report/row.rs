@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use super::other::Other;
+
 /// One measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
@@ -28,14 +30,24 @@ pub(super) struct Row {
     pub(super) command: String,
 }
 
-/// Reads an array of rows.
+/// What a file holds.
+pub(super) enum Measured {
+    Rows(Vec<Row>),
+    Other(Other),
+}
+
+/// Reads an array of rows, or a measurement of another kind.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn read(text: &str) -> Result<Vec<Row>, String> {
+pub(super) fn read(text: &str) -> Result<Measured, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    if let Some(other) = Other::of(&json) {
+        return Ok(Measured::Other(other));
+    }
     let rows = json.as_array().ok_or("not an array of measurements")?;
-    (1..).zip(rows).map(|(number, row)| one(row).map_err(|name| missing(number, name))).collect()
+    let rows = (1..).zip(rows).map(|(number, row)| one(row).map_err(|name| missing(number, name)));
+    rows.collect::<Result<_, _>>().map(Measured::Rows)
 }
 
 fn missing(number: usize, name: &str) -> String {

@@ -66,12 +66,19 @@ dd{margin:0;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}\
 pre{margin:0;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,monospace;white-space:pre}\
 code{font:.9em ui-monospace,SFMono-Regular,Menlo,monospace}ul{margin:.25rem 0;padding-left:1.2rem}";
 
-/// A question to try; short enough to be read.
+/// A question to try; short enough to be read. The policies of the demo and that of the README permit it.
 const EXAMPLE: &str = r#"curl -H 'Content-Type: application/xacml+json' \
      --data-binary @- http://ADDRESS/pdp <<'END'
 {"Request": {
-  "AccessSubject": {"Attribute": [{"AttributeId": "role", "Value": "doctor"}]},
-  "Action":        {"Attribute": [{"AttributeId": "action", "Value": "read"}]}
+  "AccessSubject": {"Attribute": [
+    {"AttributeId": "urn:oasis:names:tc:xacml:1.0:subject:subject-id", "Value": "bob"},
+    {"AttributeId": "role", "Value": "doctor"}]},
+  "Resource": {"Attribute": [
+    {"AttributeId": "hospital:kind", "Value": "record"},
+    {"AttributeId": "hospital:patient", "Value": "bob"}]},
+  "Action": {"Attribute": [
+    {"AttributeId": "urn:oasis:names:tc:xacml:1.0:action:action-id", "Value": "read"},
+    {"AttributeId": "action", "Value": "read"}]}
 }}
 END"#;
 
@@ -164,4 +171,30 @@ fn list(heading: &str, entries: Vec<String>) -> String {
         return String::new();
     }
     format!("<h2>{heading}</h2><div class=\"card\"><ul><li>{}</li></ul></div>", entries.join("</li><li>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use durward_pdp::{Decision, Pdp, PolicyText, Request};
+
+    fn decision(policies: Vec<PolicyText>) -> Decision {
+        let (_, body) = EXAMPLE.split_once("<<'END'\n").unwrap();
+        let request = Request::from_json(body.trim_end_matches("END").as_bytes()).unwrap();
+        let builder = Pdp::builder().policies(policies).clock(|| std::time::UNIX_EPOCH);
+        builder.build().unwrap().decide(&request).results.remove(0).decision
+    }
+
+    /// Whoever tries what the page shows gets an answer to it, and not that no policy applies.
+    #[test]
+    fn the_example_is_permitted_by_the_policies_that_people_begin_with() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let demo = durward_pdp::read_policies(&root.join("crates/durward/policies/demo")).unwrap();
+        assert_eq!(decision(demo), Decision::Permit);
+        let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+        let (_, policy) = readme.split_once("<<'POLICY'\n").unwrap();
+        let (policy, _) = policy.split_once("POLICY\n").unwrap();
+        let text = PolicyText { name: "records.xml".into(), text: policy.as_bytes().to_vec() };
+        assert_eq!(decision(vec![text]), Decision::Permit);
+    }
 }

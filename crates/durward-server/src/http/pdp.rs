@@ -166,7 +166,9 @@ async fn decide_named(call: &Call<'_>, pdp: &Pdp, mut named: Named, to: To) -> R
 
 /// Writes, counts, and hands the decision log an entry for each result.
 fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
-    call.shared.note_xacml();
+    if let Some(note) = pdp.first_mismatch(durward_pdp::Asked::Request) {
+        tracing::warn!(request_id = %call.id, "{note}");
+    }
     let decisions = decided.response.results.iter().map(|result| result.decision);
     call.shared.metrics.decided(decisions, decided.duration);
     let own = to.dialect.written(&decided.response);

@@ -230,7 +230,6 @@ impl Shared {
             warned: Warned::of(pdp.warnings()),
         }));
         self.pdp.store(Some(pdp));
-        self.look_at_languages();
     }
 }
 

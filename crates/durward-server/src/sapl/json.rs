@@ -1,11 +1,15 @@
 //! Multi-subscriptions out of JSON, decisions into JSON.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use durward_pdp::ir::Value;
 use durward_pdp::ir::json;
 use durward_pdp::ir::value::write_json_text;
 use durward_pdp::sapl::SubscriptionError;
+
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 
 use super::{Decision, MultiSubscription, Subscription};
 
@@ -16,6 +20,8 @@ pub enum MultiError {
     Subscription(SubscriptionError),
     /// An id is blank.
     BlankId,
+    /// Two subscriptions have this id.
+    RepeatedId(String),
     /// There are more than this.
     TooMany(usize),
 }
@@ -25,6 +31,7 @@ impl fmt::Display for MultiError {
         match self {
             MultiError::Subscription(error) => error.fmt(f),
             MultiError::BlankId => f.write_str("a subscription has a blank id"),
+            MultiError::RepeatedId(id) => write!(f, "two subscriptions have the id `{id}`"),
             MultiError::TooMany(max) => write!(f, "more than {max} subscriptions at once"),
         }
     }
@@ -65,10 +72,11 @@ fn note_unknown(value: &Value, note: &mut impl FnMut(&[&str])) {
     }
 }
 
-/// Reads a multi-subscription: an object of ids and subscriptions. Of several with one id the last counts.
+/// Reads a multi-subscription: an object of ids and subscriptions.
 ///
 /// # Errors
-/// A text that is not JSON or not of that form, blank ids, or more than `subscriptions_max` of them.
+/// A text that is not JSON or not of that form, blank ids, two that are the same, or more than `subscriptions_max` of
+/// them.
 pub fn read_multi_subscription(
     text: &[u8],
     subscriptions_max: usize,
@@ -87,6 +95,7 @@ pub fn read_multi_subscription_noting(
 ) -> Result<MultiSubscription, MultiError> {
     let value = json::read(text).map_err(SubscriptionError::Json)?;
     let Value::Object(object) = value else { return Err(SubscriptionError::NoObject.into()) };
+    check_ids(text)?;
     if object.len() > subscriptions_max {
         return Err(MultiError::TooMany(subscriptions_max));
     }
@@ -99,6 +108,34 @@ pub fn read_multi_subscription_noting(
         Ok((id.clone(), subscription))
     };
     Ok(MultiSubscription { subscriptions: object.iter().map(&mut read).collect::<Result<_, _>>()? })
+}
+
+/// Ids are unique: of what is read, the last value of a key is left, and the client would wait for an answer to the other.
+fn check_ids(text: &[u8]) -> Result<(), MultiError> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let repeated = reader.deserialize_map(Ids).map_err(|_| SubscriptionError::NoObject)?;
+    repeated.map_or(Ok(()), |id| Err(MultiError::RepeatedId(id)))
+}
+
+/// Looks for a key that an object has twice.
+struct Ids;
+
+impl<'de> Visitor<'de> for Ids {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<String>, A::Error> {
+        let (mut seen, mut repeated) = (HashSet::new(), None);
+        while let Some((id, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+            if let Some(id) = seen.replace(id) {
+                repeated.get_or_insert(id);
+            }
+        }
+        Ok(repeated)
+    }
 }
 
 /// Appends a decision with the id of its subscription.
@@ -124,4 +161,25 @@ pub fn write_named<'d>(out: &mut String, decisions: impl IntoIterator<Item = (&'
         out.push_str(&decision.to_json());
     }
     out.push('}');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the SAPL node, which answers 400. What stands twice deeper inside is the subscription's affair, in which the
+    /// last counts.
+    #[test]
+    fn ids_that_come_twice_are_refused() {
+        let one = r#"{"subject":1,"action":2,"resource":3}"#;
+        let read =
+            |text: &str| read_multi_subscription(text.as_bytes(), 10).map(|multi| multi.subscriptions.len());
+        assert_eq!(read(&format!(r#"{{"a":{one},"b":{one}}}"#)), Ok(2));
+        for repeated in [r#""a""#, r#""\u0061""#] {
+            let text = format!(r#"{{"a":{one},"b":{one},{repeated}:{one}}}"#);
+            assert_eq!(read(&text), Err(MultiError::RepeatedId("a".into())), "{text}");
+        }
+        let inside = r#"{"a":{"subject":{"x":1,"x":2},"action":2,"resource":3}}"#;
+        assert_eq!(read(inside), Ok(1));
+    }
 }

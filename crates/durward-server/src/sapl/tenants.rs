@@ -44,8 +44,7 @@ struct Tenant {
 
 impl Tenant {
     fn new(pdp: Option<&Arc<Pdp>>, streams: Live) -> Tenant {
-        let languages = pdp.map(|pdp| pdp.languages());
-        let is_foreign = languages.is_some_and(|languages| languages.xacml && !languages.sapl);
+        let is_foreign = pdp.is_some_and(|pdp| pdp.mismatch(Asked::Subscription).is_some());
         Tenant { pdp: pdp.cloned(), streams, is_foreign: Arc::new(AtomicBool::new(is_foreign)) }
     }
 

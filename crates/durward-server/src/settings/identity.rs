@@ -245,7 +245,15 @@ impl IdentitySettings {
             Err(ConfigError::of_setting(&format!("identity.{name}"), message.to_owned()))
         };
         if !self.is_on() {
-            return Ok(());
+            // Whoever says how sessions are kept means to have some, and nobody could log in: that is told at the start,
+            // not to the first user.
+            let without = "keeps sessions, and there are no users: name their file with `identity.users`, or a \
+                           directory with `[[identity.ldap]]`";
+            return match (self.mode == IdentitySettings::default().mode, &self.nats) {
+                (true, None) => Ok(()),
+                (false, _) => wrong("mode", without),
+                (true, Some(_)) => wrong("nats", without),
+            };
         }
         if self.mode != SessionMode::None && self.data.is_none() && self.nats.is_none() {
             return wrong(

@@ -16,13 +16,14 @@ Examples:
 
 Draws decisions per second and percentiles of latency, by scenario and, of scenarios that differ in their size, by the
 number of policies. Each picture is written as SVG and as PNG; index.html shows all, the numbers, the machine and the
-commands, and says how to read them. Of two measurements of the same thing the later counts in pictures.";
+commands, and says how to read them. Servers and sessions (`durward bench server --json`, `durward bench sessions --json`)
+are shown in tables. Of two measurements of the same thing the later counts in pictures.";
 
 /// Draw measurements: a page, and pictures as SVG and PNG
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// What `durward bench embedded --json` printed; several files are put together
+    /// What `durward bench` printed with `--json`; several files are put together
     #[arg(long = "in", value_name = "FILE.json", required = true, num_args = 1..)]
     files: Vec<PathBuf>,
     /// Where to; the directory is made if it is not there
@@ -40,7 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let report = Report::read(&files).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
-            ReportError::File(..) => failure.hint("give files that `durward bench embedded --json` wrote"),
+            ReportError::File(..) => failure
+                .hint("give files that `durward bench` wrote with `--json`: embedded, server, sessions"),
             ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
             ReportError::TooMany(_) => failure.hint("report fewer files at a time"),
         }

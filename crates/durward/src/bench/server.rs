@@ -12,6 +12,7 @@ use durward_pdp::sapl::Subscription;
 use serde_json::json;
 
 use super::node::{Cores, HTTP_MARK, Started, cores, resolve};
+use super::row::{command, machine};
 use super::{counted, grouped, seconds};
 use crate::decide::read_request_texts;
 use crate::failure::{Failure, Outcome};
@@ -174,6 +175,9 @@ fn row(plan: &Plan<'_>, measured: &Measurement) -> String {
         "p999_ns": load.p999_ns,
         "max_ns": load.max_ns,
         "resident_bytes": measured.resident_bytes,
+        "version": env!("CARGO_PKG_VERSION"),
+        "machine": machine(),
+        "command": command(),
     });
     format!("{row:#}\n")
 }

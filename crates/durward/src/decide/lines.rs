@@ -11,12 +11,13 @@ use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
 use durward_pdp::xacml::wording;
-use durward_pdp::{Pdp, Response};
+use durward_pdp::{Asked, Pdp, Response};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::attributes::Finders;
 use super::expected::Recorded;
-use super::name_of;
+use super::{name_of, tell};
 use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain};
 use crate::ignore_closed;
 use crate::policies::decision_of;
@@ -85,13 +86,14 @@ pub(super) trait Answers {
 /// A decision point in this process.
 pub(super) struct Here<'p> {
     pdp: &'p Pdp,
+    finders: &'p Finders,
     format: Format,
     explains: bool,
 }
 
 impl<'p> Here<'p> {
-    pub(super) fn new(pdp: &'p Pdp, format: Format, explains: bool) -> Here<'p> {
-        Here { pdp, format, explains }
+    pub(super) fn new(pdp: &'p Pdp, finders: &'p Finders, format: Format, explains: bool) -> Here<'p> {
+        Here { pdp, finders, format, explains }
     }
 }
 
@@ -199,6 +201,7 @@ impl Here<'_> {
     fn answer_request<'l>(&self, id: &'l str, text: &[u8], form: Form) -> Answer<'l> {
         match form.read(text) {
             Ok(request) => {
+                tell(self.pdp, Asked::Request);
                 let (form, version) = (self.format.answer(form), request.version);
                 let explanation = self.explains.then(|| self.pdp.explain(&request).to_json().to_string());
                 let what = What::Response { form, version, response: self.pdp.decide(&request) };
@@ -211,9 +214,10 @@ impl Here<'_> {
     fn answer_subscription<'l>(&self, id: &'l str, text: &str) -> Answer<'l> {
         match Subscription::from_json(text.as_bytes()) {
             Ok(subscription) => {
-                let explain = || self.pdp.explain_subscription(&subscription).to_json().to_string();
+                tell(self.pdp, Asked::Subscription);
+                let explain = || self.finders.explain(self.pdp, &subscription).to_json().to_string();
                 let explanation = self.explains.then(explain);
-                let what = What::Decision(self.pdp.decide_once(&subscription));
+                let what = What::Decision(self.finders.decide(self.pdp, &subscription));
                 Answer { id, what, problem: None, explanation }
             }
             Err(error) => {

@@ -1,10 +1,12 @@
 //! `durward decide`: requests in, responses out, of policies here or of a server.
 
+mod attributes;
 pub(crate) mod code;
 mod expected;
 mod lines;
 mod remote;
 mod subscription;
+mod watch;
 
 pub(crate) use lines::read_request_texts;
 
@@ -16,12 +18,14 @@ use std::process::ExitCode;
 use durward_pdp::sapl::{self, Decision, Subscription};
 use durward_pdp::xacml::request::Version;
 use durward_pdp::xacml::response::Status;
-use durward_pdp::{IndexKind, Pdp, Response};
+use durward_pdp::{Asked, IndexKind, Pdp, Response};
 
-use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain};
+use crate::failure::{BAD_INPUT, Failure, Outcome, SUCCESS, complain, warn};
 use crate::policies::{self, ContextArguments, PolicyArguments};
+use crate::serve::clock;
 use crate::to_stdout;
 use crate::wire::{Form, Format};
+use attributes::Finders;
 use remote::RemoteArguments;
 use subscription::SubscriptionArguments;
 
@@ -34,6 +38,7 @@ Examples:
   durward decide --policies sapl/ -s '{\"role\":\"nurse\"}' -a '\"read\"' -r '\"record\"'
   durward decide --remote --url https://pdp.example.org -s '\"ada\"' -a '\"read\"' -r '\"record\"'
   durward decide --remote --rsocket 127.0.0.1:7000 --watch --request ask.json
+  durward decide --policies sapl/ --watch -s '\"ada\"' -a '\"read\"' -r '\"record\"'
   durward decide --policies sapl/ --exit-code --request ask.json && open-the-door
 
 A line of --requests is {\"id\": ..., \"request\": \"<Request ...\" or {\"Request\": ...}}; a line of the answer is
@@ -42,6 +47,10 @@ its answer's response a decision object. Where a request means several decisions
 them all, joined by commas. A line that cannot be read is answered with Indeterminate, and the exit code is 2.
 With --expect, lines {\"id\": ..., \"decision\": ...} are compared instead, and the differences are printed; a decision
 that is an object is compared as a whole.
+
+Policies of SAPL have the time and certificates as attributes here, `<time.now>` and `<x509...>`; any other is undefined,
+and a warning says which. With --watch, policies that change are taken in, and a decision that comes out the same
+prints nothing. Broken policies leave the old ones in force.
 
 A server is asked for decisions of SAPL only. Where it gives none that is clear, INDETERMINATE is printed, why on
 standard error, and the exit code is 2; so it is when a stream that is watched ends. Credentials are best given in
@@ -81,6 +90,9 @@ pub(crate) struct Arguments {
     /// Say the decision of the only request with the exit code, too
     #[arg(long, conflicts_with = "requests")]
     exit_code: bool,
+    /// Print every decision that takes the place of the last, one a line; of a server until it ends the stream
+    #[arg(long, visible_alias = "stream", conflicts_with_all = ["requests", "exit_code", "explain"])]
+    watch: bool,
     #[command(flatten)]
     context: ContextArguments,
     #[command(flatten)]
@@ -91,6 +103,11 @@ impl Arguments {
     /// The exit code where nothing was decided.
     fn error_code(&self) -> u8 {
         if self.exit_code { code::ERROR } else { BAD_INPUT }
+    }
+
+    /// Where the only question is.
+    fn path(&self) -> &Path {
+        self.request.as_deref().unwrap_or(Path::new("-"))
     }
 }
 
@@ -108,45 +125,83 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn run_here(arguments: &Arguments) -> Outcome {
-    let builder = arguments.policies.prepare().policies(arguments.policies.read()?).index(arguments.index);
+    let texts = arguments.policies.read()?;
+    let watched = if arguments.watch { texts.clone() } else { Vec::new() };
+    let builder = arguments.policies.prepare().policies(texts).index(arguments.index);
     let builder = arguments.context.add_to(builder)?;
     let builder = if arguments.explain { builder.explaining() } else { builder };
     let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
+    let finders = Finders::new(clock());
     match (&arguments.requests, &arguments.expect) {
-        (Some(requests), None) => {
-            lines::answer(&mut lines::Here::new(&pdp, arguments.format, arguments.explain), requests)
-        }
+        (Some(requests), None) => lines::answer(
+            &mut lines::Here::new(&pdp, &finders, arguments.format, arguments.explain),
+            requests,
+        ),
         (Some(requests), Some(recorded)) => {
-            lines::compare(&mut lines::Here::new(&pdp, arguments.format, false), requests, recorded)
+            lines::compare(&mut lines::Here::new(&pdp, &finders, arguments.format, false), requests, recorded)
         }
-        (None, _) => match arguments.subscription.read()? {
-            Some(subscription) => answer_subscription(&pdp, &subscription, arguments),
-            None => one(&pdp, arguments),
+        (None, _) => match question(arguments)? {
+            Question::Subscription(Ok(subscription)) if arguments.watch => {
+                tell(&pdp, Asked::Subscription);
+                watch::watch(pdp, watched, &subscription, &finders, arguments)
+            }
+            Question::Subscription(Ok(subscription)) => {
+                answer_subscription(&pdp, &subscription, &finders, arguments)
+            }
+            Question::Subscription(Err(problem)) => {
+                to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
+                complain(problem);
+                Ok(ExitCode::from(arguments.error_code()))
+            }
+            Question::Request(_) if arguments.watch => {
+                Err(Failure::new("a request of XACML cannot be watched")
+                    .hint("ask with a subscription of SAPL"))
+            }
+            Question::Request(text) => answer_request(&pdp, &text, arguments),
         },
     }
 }
 
-fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
-    let path = arguments.request.as_deref().unwrap_or(Path::new("-"));
-    let text = read(path)?;
-    if subscription::is_one(&text) {
-        return match Subscription::from_json(&text) {
-            Ok(subscription) => answer_subscription(pdp, &subscription, arguments),
-            Err(error) => {
-                to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
-                complain(format_args!("{}: {error}", name_of(path)));
-                Ok(ExitCode::from(arguments.error_code()))
-            }
-        };
+/// What is asked.
+enum Question {
+    /// The text of a request of XACML.
+    Request(Vec<u8>),
+    /// A subscription, or what is wrong with it.
+    Subscription(Result<Subscription, String>),
+}
+
+fn question(arguments: &Arguments) -> Result<Question, Failure> {
+    if let Some(subscription) = arguments.subscription.read()? {
+        return Ok(Question::Subscription(Ok(subscription)));
     }
-    let Some(form) = Form::of(&text) else {
+    let path = arguments.path();
+    let text = read(path)?;
+    Ok(if subscription::is_one(&text) {
+        let subscription = Subscription::from_json(&text);
+        Question::Subscription(subscription.map_err(|error| format!("{}: {error}", name_of(path))))
+    } else {
+        Question::Request(text)
+    })
+}
+
+/// Says it where all policies are of another language than the question; once.
+fn tell(pdp: &Pdp, asked: Asked) {
+    if let Some(note) = pdp.first_mismatch(asked) {
+        warn(note);
+    }
+}
+
+fn answer_request(pdp: &Pdp, text: &[u8], arguments: &Arguments) -> Outcome {
+    let path = arguments.path();
+    let Some(form) = Form::of(text) else {
         let message = format!("{}: the request is neither XML nor JSON", name_of(path));
         let hint = "it begins with `<Request` or `{\"Request\": ...}`, or is an object with a `subject`";
         return Err(Failure::new(message).hint(hint));
     };
     let answer_form = arguments.format.answer(form);
-    match form.read(&text) {
+    match form.read(text) {
         Ok(request) => {
+            tell(pdp, Asked::Request);
             let response = pdp.decide(&request);
             let mut answer = answer_form.write(&response, request.version) + "\n";
             if arguments.explain {
@@ -166,11 +221,17 @@ fn one(pdp: &Pdp, arguments: &Arguments) -> Outcome {
     }
 }
 
-fn answer_subscription(pdp: &Pdp, subscription: &Subscription, arguments: &Arguments) -> Outcome {
-    let decision = pdp.decide_once(subscription);
+fn answer_subscription(
+    pdp: &Pdp,
+    subscription: &Subscription,
+    finders: &Finders,
+    arguments: &Arguments,
+) -> Outcome {
+    tell(pdp, Asked::Subscription);
+    let decision = finders.decide(pdp, subscription);
     let mut answer = decision.to_json() + "\n";
     if arguments.explain {
-        answer.push_str(&format!("\n{}", pdp.explain_subscription(subscription)));
+        answer.push_str(&format!("\n{}", finders.explain(pdp, subscription)));
     }
     to_stdout(&answer)?;
     let code = if arguments.exit_code { code::of_decision(&decision) } else { SUCCESS };

@@ -55,9 +55,6 @@ pub(super) struct RemoteArguments {
     /// How long a decision may take
     #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
     timeout: f64,
-    /// Print every decision that takes the place of the last, one a line, until the server ends it
-    #[arg(long, requires = "remote", conflicts_with_all = ["requests", "exit_code"])]
-    watch: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -85,11 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
                     Err(problem) => return unanswered(&problem, arguments.error_code()),
                 },
             };
-            if arguments.remote.watch {
-                remote.watch(&subscription)
-            } else {
-                remote.one(&subscription, arguments)
-            }
+            if arguments.watch { remote.watch(&subscription) } else { remote.one(&subscription, arguments) }
         }
     }
 }

@@ -241,6 +241,34 @@ fn measurements_are_drawn() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Measurements of servers and sessions are shown as they are.
+#[test]
+fn servers_and_sessions_are_reported_in_tables() {
+    let folder = std::env::temp_dir().join(format!("durward-report-others-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (sessions, server) = (folder.join("sessions.json"), folder.join("server.json"));
+    let measured = durward(&[&SESSIONS[..], &["--measure", "memory", "--sessions", "10", "--json"]].concat());
+    std::fs::write(&sessions, measured.exits(0).stdout).unwrap();
+    let text =
+        r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "command": "durward bench server"}"#;
+    std::fs::write(&server, text).unwrap();
+    let [sessions, server, out] =
+        [sessions, server, folder.join("report")].map(|it| it.display().to_string());
+    let ran = durward(&["bench", "report", "--out", &out, "--in", &sessions, &server]).exits(0);
+    assert_eq!(ran.stdout, format!("{out}: index.html\n"));
+    let page = std::fs::read_to_string(folder.join("report/index.html")).unwrap();
+    for part in [
+        "<h2>Sessions over the network</h2>",
+        "<td class=\"words\">memory sessions</td><td>10</td>",
+        "<h2>A server over the network: http</h2>",
+        "<td class=\"words\">p50_ns</td><td>1234</td>",
+        "<li><code>durward bench server</code></li>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn what_is_no_measurement_is_not_drawn() {
     let report = |file| durward(&["bench", "report", "--in", file, "--out", "nowhere"]).exits(2).stderr;

@@ -1,0 +1,104 @@
+//! Questions in one language, put to policies of the other: they are answered, and hardly as whoever asks expects.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Pdp;
+
+/// In which language a question is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// A request of XACML.
+    Request,
+    /// A subscription of SAPL.
+    Subscription,
+}
+
+/// The languages of the policies of a snapshot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Languages {
+    pub(crate) xacml: bool,
+    pub(crate) sapl: bool,
+}
+
+/// For which snapshot it was told last, by language of the question; they count from 1.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    request: AtomicU64,
+    subscription: AtomicU64,
+}
+
+impl Pdp {
+    /// What to tell of questions in this language where all policies in force are of the other one; nothing else.
+    ///
+    /// ```
+    /// use durward_pdp::{Asked, Pdp};
+    ///
+    /// let pdp = Pdp::builder().policy("p.sapl", "policy \"p\" permit").build().map_err(|errors| errors[0].to_string())?;
+    /// assert!(pdp.mismatch(Asked::Request).is_some_and(|note| note.contains("all policies in force are of SAPL")));
+    /// assert_eq!(pdp.mismatch(Asked::Subscription), None);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn mismatch(&self, asked: Asked) -> Option<&'static str> {
+        match (asked, self.snapshot.load().info.languages) {
+            (Asked::Request, Languages { xacml: false, sapl: true }) => Some(
+                "all policies in force are of SAPL, which sees nothing of an XACML request; ask with a subscription",
+            ),
+            (Asked::Subscription, Languages { xacml: true, sapl: false }) => Some(
+                "all policies in force are of XACML, which sees of a subscription its values and their keys as \
+                 attributes: subject-id, action-id, resource-id where they are no objects",
+            ),
+            (Asked::Request | Asked::Subscription, _) => None,
+        }
+    }
+
+    /// The same once for each snapshot, for logs.
+    pub fn first_mismatch(&self, asked: Asked) -> Option<&'static str> {
+        let note = self.mismatch(asked)?;
+        let told = match asked {
+            Asked::Request => &self.told.request,
+            Asked::Subscription => &self.told.subscription,
+        };
+        let id = self.snapshot.load().info.id;
+        (told.swap(id, Ordering::Relaxed) != id).then_some(note)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PolicyChange, PolicyText};
+
+    const SAPL: &str = "policy \"p\" permit";
+    const XACML: &str = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1"
+        RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides"><Target/></Policy>"#;
+
+    fn pdp(documents: &[(&str, &str)]) -> Pdp {
+        let builder = Pdp::builder().changing();
+        documents.iter().fold(builder, |builder, (name, text)| builder.policy(*name, *text)).build().unwrap()
+    }
+
+    fn told(pdp: &Pdp) -> [bool; 2] {
+        [Asked::Request, Asked::Subscription].map(|asked| pdp.mismatch(asked).is_some())
+    }
+
+    #[test]
+    fn only_policies_of_one_language_are_told_of() {
+        assert_eq!(told(&pdp(&[])), [false, false]);
+        assert_eq!(told(&pdp(&[("p.sapl", SAPL)])), [true, false]);
+        assert_eq!(told(&pdp(&[("p.xml", XACML)])), [false, true]);
+        assert_eq!(told(&pdp(&[("p.xml", XACML), ("p.sapl", SAPL)])), [false, false]);
+    }
+
+    #[test]
+    fn it_is_told_once_for_each_snapshot() {
+        let pdp = pdp(&[("p.sapl", SAPL)]);
+        let first = || pdp.first_mismatch(Asked::Request).is_some();
+        assert_eq!([first(), first()], [true, false]);
+        assert_eq!(pdp.first_mismatch(Asked::Subscription), None);
+        let text = |name: &str, text: &str| PolicyText { name: name.into(), text: text.into() };
+        pdp.change(&[PolicyChange::Put(text("q.sapl", "policy \"q\" deny"))]).unwrap();
+        assert_eq!([first(), first()], [true, false]);
+        pdp.change(&[PolicyChange::Put(text("p.xml", XACML))]).unwrap();
+        assert_eq!([first(), first()], [false, false]);
+    }
+}
