@@ -11,7 +11,7 @@ use durward_xacml::policy::{Limits, PolicyError};
 
 use crate::check;
 use crate::mismatch::Told;
-use crate::snapshot::{Built, Recipe, Snapshot};
+use crate::snapshot::{Built, Recipe};
 use crate::source::AttributeSource;
 use crate::{ChangeLimits, Clock, InForce, Pdp, PolicyText};
 

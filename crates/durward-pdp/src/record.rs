@@ -17,7 +17,7 @@ use durward_sapl::{Decision, Outcome};
 use durward_xacml::request::Request;
 use durward_xacml::response::{PolicyIdentifier, PolicyKind, Response};
 
-use crate::Pdp;
+use crate::{AttributeSource, Pdp};
 use crate::snapshot::Snapshot;
 use crate::subscription::Attempt;
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use durward_pdp::Pdp;
+use durward_pdp::{Asked, Pdp};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;

@@ -44,6 +44,7 @@ mod tests {
             entity: of_value.then(|| Value::Text("x".into())),
             arguments: (0..count).map(|_| Value::Null).collect(),
             options: FinderOptions::default(),
+            head: false,
         };
         finders.iter().any(|finder| match finder {
             Finder::Outside(finder) => finder.serves(&invocation),

@@ -11,7 +11,6 @@ mod openapi;
 mod sessions;
 
 use bytes::Bytes;
-use durward_pdp::xacml::wording;
 use durward_session::identity::session::{Refusal, SessionId, User};
 use durward_session::{Failed, Granted, Refused, Service};
 use http_body_util::Full;
