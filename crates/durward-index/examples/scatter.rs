@@ -15,7 +15,9 @@ use durward_index::{Index, IndexKind, Settings};
 use durward_ir::combine::{Algorithm, Effects, Flow};
 use durward_ir::evaluate::{Evaluator, ListPolicies, Shortlist, Unwatched};
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters};
+use durward_ir::program::{
+    Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters,
+};
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Value};
 use smol_str::format_smolstr;

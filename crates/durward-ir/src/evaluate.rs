@@ -20,8 +20,7 @@ use crate::combine::{
 };
 use crate::fault::{Evaluated, Fault};
 use crate::program::{
-    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set,
-    SetKind,
+    AssignmentExpr, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Node, NodeId, Program, Rule, Set, SetKind,
 };
 use crate::question::Question;
 use crate::value::{Operand, Value, note_writing, take_walked};

@@ -176,7 +176,9 @@ impl Became {
     fn key(&self) -> SmolStr {
         match self.class {
             Class::Xacml => smol_str::format_smolstr!("x{}", self.identity),
-            Class::Sapl | Class::SaplConstant | Class::SaplStreaming => smol_str::format_smolstr!("s{}", self.identity),
+            Class::Sapl | Class::SaplConstant | Class::SaplStreaming => {
+                smol_str::format_smolstr!("s{}", self.identity)
+            }
         }
     }
 

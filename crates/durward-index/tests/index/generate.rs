@@ -4,7 +4,7 @@ use durward_ir::combine::{Algorithm, Effects, ErrorHandling, Mode, Voting};
 use durward_ir::function::{Function, Lazy, find};
 use durward_ir::program::{
     AssignmentExpr, Builder, DutyBody, DutyExpr, DutyKind, Effect, Expr, ExprId, Node, NodeId, Place,
-    Program, Rule, Set, SetKind, Voters, SlotId,
+    Program, Rule, Set, SetKind, SlotId, Voters,
 };
 use durward_ir::question::{NoAttributes, NoContent, Question, UNENCODED};
 use durward_ir::{AttributeName, DataType, Operand, Value};
@@ -438,6 +438,7 @@ impl<'r> Generator<'r> {
                 let number = self.random.below(2) as i64;
                 self.constant(Value::integer(number))
             }),
+            gate: None,
             place: Place::default(),
         };
         self.effects.push(Effects::only(rule.effect));

@@ -2,7 +2,9 @@
 
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{
+    Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters,
+};
 use durward_ir::{AttributeName, DataType, Value};
 
 use crate::generate::{Facts, Random};
@@ -127,7 +129,7 @@ fn finish(builder: Builder, children: Vec<NodeId>) -> Program {
     builder.finish(plain_set(SetKind::Root, Algorithm::DenyOverrides, None, children))
 }
 
-fn plain_set(kind: SetKind, Voters, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
+fn plain_set(kind: SetKind, algorithm: Algorithm, target: Option<ExprId>, children: Vec<NodeId>) -> Set {
     Set {
         id: "set".into(),
         version: "1.0".into(),

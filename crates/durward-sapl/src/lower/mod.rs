@@ -21,8 +21,8 @@ use std::collections::{HashMap, HashSet};
 
 use durward_ir::combine::{self, Algorithm, Effects, Voting};
 use durward_ir::program::{
-    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Facts, Junction, Node, NodeId, Place, Rule, Set, SetKind,
-    Written, WrittenCondition,
+    Builder, DutyBody, DutyExpr, DutyKind, Effect, ExprId, Facts, Junction, Node, NodeId, Place, Rule, Set,
+    SetKind, Written, WrittenCondition,
 };
 use durward_ir::value::Value;
 use foldhash::fast::RandomState;
@@ -194,8 +194,7 @@ impl<'t> Lowering<'t, '_, '_> {
         let Some(target) = target else { return (None, written) };
         let voting = voting(set.algorithm, combine::ErrorHandling::Abstain);
         let is_first = voting.mode == combine::Mode::First;
-        let stratum =
-            if target.is_none() { members.stratum(is_first) } else { members.unfolded_stratum() };
+        let stratum = if target.is_none() { members.stratum(is_first) } else { members.unfolded_stratum() };
         let node = self.builder.set(Set {
             id: set.name.text.clone(),
             version: SmolStr::default(),
@@ -221,8 +220,7 @@ impl<'t> Lowering<'t, '_, '_> {
     ) -> Members {
         let mut names = HashSet::new();
         let mut members = Members::default();
-        let mut before =
-            Before { is_first: set.algorithm.mode == tree::Mode::First, ..Before::default() };
+        let mut before = Before { is_first: set.algorithm.mode == tree::Mode::First, ..Before::default() };
         for policy in &set.policies {
             if !names.insert(policy.name.text.as_str()) {
                 let message = format!("the set has a policy `{}` already", policy.name.text);

@@ -76,9 +76,8 @@ pub(super) fn conditions<'t>(
     lowering: &mut Lowering<'t, '_, '_>,
     statements: &'t [SchemaStatement],
 ) -> Vec<Condition> {
-    let enforced = |element| {
-        move |statement: &&'t SchemaStatement| statement.enforced && statement.element == element
-    };
+    let enforced =
+        |element| move |statement: &&'t SchemaStatement| statement.enforced && statement.element == element;
     let mut parts = Vec::new();
     for element in ELEMENTS {
         let of_element: Vec<&SchemaStatement> = statements.iter().filter(enforced(element)).collect();

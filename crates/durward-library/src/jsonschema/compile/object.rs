@@ -26,7 +26,9 @@ impl Compiler {
             "unevaluatedProperties" if dialect > Dialect::Draft7 => {
                 Some(OfObject::UnevaluatedProperties(self.rest(place, name, value)?))
             }
-            "propertyNames" if dialect > Dialect::Draft4 => Some(OfObject::PropertyNames(self.child(place, "/propertyNames", value)?)),
+            "propertyNames" if dialect > Dialect::Draft4 => {
+                Some(OfObject::PropertyNames(self.child(place, "/propertyNames", value)?))
+            }
             "required" => Some(OfObject::Required(texts(value))),
             "dependentRequired" if dialect > Dialect::Draft7 => {
                 Some(OfObject::DependentRequired(dependent_required(value)))

@@ -157,7 +157,8 @@ impl Policy {
             Outcome::Fails,
             Outcome::Attribute,
         ];
-        let condition = random.of(&[Nothing, Nothing, True, True, True, False, Fails, Fails, AlwaysFails, Never]);
+        let condition =
+            random.of(&[Nothing, Nothing, True, True, True, False, Fails, Fails, AlwaysFails, Never]);
         let asked = random.percent(20).then(|| random.of(&[Asked::True, Asked::False, Asked::Fails]));
         let obligation = random.percent(30).then(|| random.of(&outcomes));
         let transform = random.percent(20).then(|| random.of(&outcomes));

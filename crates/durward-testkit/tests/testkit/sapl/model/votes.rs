@@ -122,9 +122,7 @@ fn policy_voter(policy: &Policy) -> Option<Voter> {
         Condition::Never => None,
         // The finders are not asked any more.
         Condition::AlwaysFails => voter(Ok(true), true, failed(outcome)),
-        Condition::None => {
-            voter(Ok(true), are_constant && policy.asked.is_none(), behind_finders(policy))
-        }
+        Condition::None => voter(Ok(true), are_constant && policy.asked.is_none(), behind_finders(policy)),
         Condition::True => voter(Ok(true), false, behind_finders(policy)),
         Condition::False => voter(Ok(false), false, behind_finders(policy)),
         Condition::Fails => voter(Err(()), false, behind_finders(policy)),
@@ -217,8 +215,7 @@ fn combined(algorithm: Algorithm, voters: Vec<Voter>, is_set: bool) -> Vote {
     };
     let applying: Vec<&Voter> = others.iter().filter(|voter| voter.applies == Ok(true)).collect();
     if let Mode::Priority(_) = algorithm.mode {
-        for vote in
-            applying.iter().map(|voter| voter.vote.clone()).chain(others.iter().filter_map(undecided))
+        for vote in applying.iter().map(|voter| voter.vote.clone()).chain(others.iter().filter_map(undecided))
         {
             all = merged_by(algorithm.mode, all, vote);
         }
