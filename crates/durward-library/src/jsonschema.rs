@@ -5,13 +5,14 @@
 //! the order of networknt's validator, which the Java engine uses; numbers are decimals of any precision; both time and
 //! depth must be bounded; and no reference may ever reach for a file or the network.
 //!
-//! As in that validator `format`, `contentEncoding` and `contentMediaType` are notes, not conditions.
+//! As in that validator `contentEncoding` and `contentMediaType` are notes, not conditions, and so is `format` from 2019-09 on.
 
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
 use durward_ir::value::Value;
 
 mod compile;
+mod format;
 mod keyword;
 mod message;
 mod pattern;
@@ -35,8 +36,17 @@ pub struct Schema {
     root: keyword::NodeId,
     /// Where each `$dynamicAnchor` of each resource leads.
     dynamic_anchors: std::collections::HashMap<(keyword::ResourceId, smol_str::SmolStr), keyword::NodeId>,
-    /// A reference that leads nowhere, if there is one.
-    flaw: Option<Box<Fault>>,
+    /// References that lead nowhere, if there are any.
+    flaws: Flaws,
+}
+
+/// The first references that lead nowhere.
+#[derive(Clone, Debug, Default)]
+struct Flaws {
+    /// Of those that are known when the schema is read.
+    fixed: Option<Box<Fault>>,
+    /// Whether there is any, those included whose meaning is only known when a value is held against them.
+    is_any: bool,
 }
 
 /// One way in which a value does not comply with a schema.
@@ -61,7 +71,7 @@ impl Schema {
     /// beyond [`SCHEMA_NODES_MAX`].
     pub fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
         let mut compiled = compile::compile(schema, others)?;
-        compiled.flaw.take().map_or(Ok(compiled), Err)
+        compiled.flaws.fixed.take().map_or(Ok(compiled), Err)
     }
 
     /// The same, but a reference that leads nowhere is an error only for values that are held against it: what functions of

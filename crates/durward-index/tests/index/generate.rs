@@ -438,6 +438,7 @@ impl<'r> Generator<'r> {
                 let number = self.random.below(2) as i64;
                 self.constant(Value::integer(number))
             }),
+            gate: None,
             place: Place::default(),
         };
         self.effects.push(Effects::only(rule.effect));

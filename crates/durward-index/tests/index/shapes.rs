@@ -2,7 +2,9 @@
 
 use durward_ir::combine::{Algorithm, Effects};
 use durward_ir::function::find;
-use durward_ir::program::{Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind};
+use durward_ir::program::{
+    Builder, Effect, Expr, ExprId, Node, NodeId, Place, Program, Rule, Set, SetKind, Voters,
+};
 use durward_ir::{AttributeName, DataType, Value};
 
 use crate::generate::{Facts, Random};

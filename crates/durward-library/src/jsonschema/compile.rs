@@ -6,10 +6,10 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::{Object, Value};
 use smol_str::SmolStr;
 
-use super::Schema;
 use super::keyword::{If, Keyword, Node, NodeId, OfArray, OfObject, ResourceId, Rest, Types};
 use super::reference::{push, split};
 use super::scan::{Catalog, Dialect, Place, RECURSIVE_ANCHOR};
+use super::{Flaws, Schema};
 
 mod array;
 mod object;
@@ -28,7 +28,7 @@ pub(super) fn compile(schema: &Value, others: &Value) -> Evaluated<Schema> {
         nodes: Vec::new(),
         known: HashMap::new(),
         waiting: Vec::new(),
-        flaw: None,
+        flaws: Flaws::default(),
     };
     let place = compiler.catalog.add_document(schema)?;
     let root = compiler.node(place)?;
@@ -41,8 +41,7 @@ struct Compiler {
     nodes: Vec<Option<Node>>,
     known: HashMap<(ResourceId, String), NodeId>,
     waiting: Vec<(NodeId, Place)>,
-    /// The first reference that leads nowhere.
-    flaw: Option<Box<Fault>>,
+    flaws: Flaws,
 }
 
 impl Compiler {
@@ -61,14 +60,14 @@ impl Compiler {
             }
             if self.waiting.is_empty() {
                 let nodes = self.nodes.into_iter().flatten().collect();
-                return Ok(Schema { nodes, root, dynamic_anchors, flaw: self.flaw });
+                return Ok(Schema { nodes, root, dynamic_anchors, flaws: self.flaws });
             }
         }
     }
 
     /// A reference that leads nowhere does no harm as long as no value is held against it, as in the Java engine.
     fn unresolved(&mut self, fault: Box<Fault>) -> Keyword {
-        self.flaw.get_or_insert_with(|| fault.clone());
+        self.flaws.is_any = true;
         Keyword::Unresolved(fault)
     }
 
@@ -147,10 +146,11 @@ impl Compiler {
         if let Some(keyword) = self.of_array(place, object, name, value)? {
             return Ok(Some(Keyword::OfArray(keyword)));
         }
-        if let Some(keyword) = scalar::of_text(name, value)? {
+        let dialect = self.dialect(place);
+        if let Some(keyword) = scalar::of_text(name, value, dialect < Dialect::Draft201909)? {
             return Ok(Some(Keyword::OfText(keyword)));
         }
-        let is_old = self.dialect(place) == Dialect::Draft4;
+        let is_old = dialect == Dialect::Draft4;
         Ok(scalar::of_number(object, name, value, is_old)?.map(Keyword::OfNumber))
     }
 
@@ -186,7 +186,10 @@ impl Compiler {
         let Value::Text(reference) = value else { return Err(nonsense("$ref", "a text")) };
         match self.catalog.find(place.resource, reference) {
             Ok(target) => self.node(target).map(Keyword::Ref),
-            Err(fault) => Ok(self.unresolved(fault)),
+            Err(fault) => {
+                self.flaws.fixed.get_or_insert_with(|| fault.clone());
+                Ok(self.unresolved(fault))
+            }
         }
     }
 

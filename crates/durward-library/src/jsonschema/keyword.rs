@@ -6,6 +6,7 @@ use durward_ir::fault::Fault;
 use durward_ir::value::Value;
 use smol_str::SmolStr;
 
+use super::format::Format;
 use super::pattern::Pattern;
 
 /// The place of a [`Node`] in its schema.
@@ -94,6 +95,8 @@ pub(super) enum OfText {
     MinLength(i64),
     MaxLength(i64),
     Pattern(Pattern),
+    /// Up to Draft 7.
+    Format(Format),
 }
 
 /// Keywords that only say something about arrays.
@@ -205,6 +208,7 @@ impl OfText {
             OfText::MinLength(_) => "minLength",
             OfText::MaxLength(_) => "maxLength",
             OfText::Pattern(_) => "pattern",
+            OfText::Format(_) => "format",
         }
     }
 }

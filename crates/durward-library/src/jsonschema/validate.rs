@@ -6,7 +6,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::value::Value;
 use smol_str::SmolStr;
 
-use super::keyword::{If, Keyword, Node, NodeId, Rest, type_of};
+use super::keyword::{If, Keyword, Node, NodeId, OfArray, Rest, type_of};
 use super::reference::push;
 use super::{Schema, Violation};
 
@@ -24,7 +24,7 @@ pub const VIOLATIONS_MAX: usize = 10_000;
 
 pub(super) fn is_compliant(schema: &Schema, value: &Value) -> Evaluated<bool> {
     // Where a reference leads nowhere it matters which parts are looked at: as many as for a report.
-    let mut run = Run::new(schema, value, schema.flaw.is_some())?;
+    let mut run = Run::new(schema, value, schema.flaws.is_any)?;
     run.apply(schema.root, value, None)
 }
 
@@ -224,6 +224,10 @@ impl<'a> Run<'a> {
             Keyword::ImpossibleContains { problem, schema, .. } => self.impossible_contains(problem, schema),
             Keyword::OfNumber(keyword) => self.number(keyword, value),
             Keyword::OfText(keyword) => self.text(keyword, value),
+            Keyword::OfArray(OfArray::UniqueItems) if matches!(value, Value::Object(_)) => {
+                let values = value.as_object().into_iter().flat_map(|object| object.values());
+                self.unique_items(values)
+            }
             Keyword::OfArray(keyword) => {
                 let Value::Array(items) = value else { return Ok(true) };
                 self.array(keyword, items, seen)

@@ -36,15 +36,11 @@ impl<'t> Lowering<'t, '_, '_> {
                 let base = self.expression(base);
                 self.steps(base, steps)
             }
-            ExprKind::Unary { operator, operand, .. } => {
-                let operand = self.expression(operand);
-                let operator = match operator {
-                    tree::UnaryOperator::Not => UnaryOperator::Not,
-                    tree::UnaryOperator::Minus => UnaryOperator::Minus,
-                    tree::UnaryOperator::Plus => UnaryOperator::Plus,
-                };
-                self.builder.structured(Structured::Unary(operator, operand))
-            }
+            ExprKind::Unary { operator, operand, .. } => match operator {
+                tree::UnaryOperator::Not => self.negated(operand),
+                tree::UnaryOperator::Minus => self.unary(UnaryOperator::Minus, operand),
+                tree::UnaryOperator::Plus => self.unary(UnaryOperator::Plus, operand),
+            },
             ExprKind::Comparison(comparison) => self.comparison(comparison),
             ExprKind::Chain(chain) => self.chain(chain),
             ExprKind::Filter { base, filter } => {
@@ -56,10 +52,29 @@ impl<'t> Lowering<'t, '_, '_> {
                 if self.builder.facts(template).streams {
                     return self.fails("a template behind `::` cannot ask for attributes `<...>`");
                 }
+                let is_undefined = self.builder.value_of(base).is_some_and(Value::is_undefined);
+                if is_undefined && self.builder.fault_of(template).is_none() {
+                    return base;
+                }
                 self.builder.structured(Structured::Template { base, template })
             }
             ExprKind::Error => self.fails("this could not be read"),
         }
+    }
+
+    /// `!x`. As the engine has it, `!!x` is `x`, whatever that is.
+    fn negated(&mut self, mut operand: &'t Expr) -> ExprId {
+        let mut is_negated = true;
+        while let ExprKind::Unary { operator: tree::UnaryOperator::Not, operand: inner, .. } = &operand.kind {
+            operand = inner;
+            is_negated = !is_negated;
+        }
+        if is_negated { self.unary(UnaryOperator::Not, operand) } else { self.expression(operand) }
+    }
+
+    fn unary(&mut self, operator: UnaryOperator, operand: &'t Expr) -> ExprId {
+        let operand = self.expression(operand);
+        self.builder.structured(Structured::Unary(operator, operand))
     }
 
     pub(super) fn all(&mut self, expressions: &'t [Expr]) -> Vec<ExprId> {

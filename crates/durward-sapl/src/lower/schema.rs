@@ -47,7 +47,7 @@ fn all_comply(arguments: &[Value]) -> Evaluated<Value> {
     let Some((others, pairs)) = arguments.split_first() else { return Ok(Value::Boolean(true)) };
     for pair in pairs.chunks(2) {
         let [value, schemas] = pair else { continue };
-        if !any_complies(value, schemas.as_array().map(|schemas| &**schemas).unwrap_or_default(), others)? {
+        if !any_complies(value, schemas.as_array().map_or(&[][..], |schemas| schemas), others)? {
             return Ok(Value::Boolean(false));
         }
     }

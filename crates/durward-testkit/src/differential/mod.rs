@@ -8,6 +8,7 @@
 
 mod case;
 mod contest;
+mod hostile;
 mod random;
 mod recorded;
 mod sapl;

@@ -1,8 +1,10 @@
 //! Random policies of SAPL, and subscriptions for them.
 //!
 //! Some sets of policies are many that compare few parts of the subscription, as real ones do; others are few and as odd
-//! as the language lets them be: type errors, undefined values, attribute finders, variables, sets with targets.
+//! as the language lets them be: type errors, undefined values, attribute finders, variables, sets with targets; and some
+//! are sets beside policies that fail in every place.
 
+use super::hostile;
 use super::random::Random;
 use super::text::Text;
 
@@ -64,10 +66,15 @@ struct Shape {
     finders: usize,
     duties: usize,
     sets: usize,
+    /// In percent: how often what could fail does, and functions are called with anything.
+    failing: usize,
 }
 
 impl Shape {
     fn random(random: &mut Random) -> Shape {
+        if random.percent(25) {
+            return Shape::failing(random);
+        }
         let wide = random.percent(35);
         let parts = 1 + random.below(if wide { 5 } else { 4 });
         Shape {
@@ -78,6 +85,22 @@ impl Shape {
             finders: random.of(&[0, 0, 0, 15]),
             duties: random.of(&[0, 0, 20, 60]),
             sets: random.of(&[0, 0, 20, 50]),
+            failing: random.of(&[0, 0, 5, 20]),
+        }
+    }
+
+    /// Sets beside policies, with errors in every place.
+    fn failing(random: &mut Random) -> Shape {
+        let parts = 1 + random.below(3);
+        Shape {
+            parts: (0..parts).map(|_| random.of(&PARTS)).collect(),
+            policies: 3 + random.below(10),
+            odd: random.of(&[0, 5, 20]),
+            ranges: 0,
+            finders: random.of(&[0, 0, 30]),
+            duties: random.of(&[20, 40]),
+            sets: random.of(&[50, 80]),
+            failing: random.of(&[20, 40]),
         }
     }
 }
@@ -223,10 +246,23 @@ impl Writer<'_> {
 
     /// What goes along with a decision.
     fn outcome(&mut self, name: &str) -> String {
+        if self.random.percent(self.shape.failing) {
+            return self.hostile();
+        }
         match self.random.below(6) {
             0..3 => format!("{{\"do\": \"{name}\"}}"),
             3 => self.random.of(&VALUES).to_owned(),
             _ => self.value(1),
+        }
+    }
+
+    /// What fails, or what is not expected to be asked.
+    fn hostile(&mut self) -> String {
+        let part = self.part();
+        match self.random.below(4) {
+            0 => format!("{part} / 0"),
+            1 => hostile::call(self.random, &self.shape.parts),
+            _ => hostile::failure(self.random, part),
         }
     }
 
@@ -259,6 +295,9 @@ impl Writer<'_> {
 
     /// Something that is true or false, or ought to be.
     fn condition(&mut self, depth: usize) -> String {
+        if self.random.percent(self.shape.failing) {
+            return self.hostile();
+        }
         if !self.random.percent(self.shape.odd) {
             return self.plain_condition();
         }

@@ -5,11 +5,16 @@ use durward_ir::fault::Evaluated;
 use durward_ir::value::{Object, Value};
 
 use super::{integer, nonsense};
+use crate::jsonschema::format;
 use crate::jsonschema::keyword::{OfNumber, OfText};
 use crate::jsonschema::pattern::Pattern;
 
-pub(super) fn of_text(name: &str, value: &Value) -> Evaluated<Option<OfText>> {
+pub(super) fn of_text(name: &str, value: &Value, is_format_held: bool) -> Evaluated<Option<OfText>> {
     Ok(match name {
+        "format" if is_format_held => {
+            let Value::Text(name) = value else { return Ok(None) };
+            format::named(name)?.map(OfText::Format)
+        }
         "minLength" => integer(value).map(OfText::MinLength),
         "maxLength" => integer(value).map(OfText::MaxLength),
         "pattern" => {

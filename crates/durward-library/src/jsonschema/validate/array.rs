@@ -20,7 +20,7 @@ impl<'a> Run<'a> {
             OfArray::PrefixItems { schemas, .. } => self.prefix_items(schemas, items, seen),
             OfArray::Items { from, rest, .. } => self.items(*from, rest, items, seen),
             OfArray::Contains(contains) => self.contains(contains, items, seen),
-            OfArray::UniqueItems => self.unique_items(items),
+            OfArray::UniqueItems => self.unique_items(items.iter()),
             OfArray::MinItems(least) if count(items) < *least => self.violated(|| {
                 let (least, found) = (message::count(*least), message::length(items.len()));
                 format!("must have at least {least} items but found {found}")
@@ -122,8 +122,9 @@ impl<'a> Run<'a> {
     }
 
     /// Every repeat is a violation.
-    fn unique_items(&mut self, items: &'a [Value]) -> Evaluated<bool> {
-        let mut by_hash: HashMap<u64, Vec<&Value>> = HashMap::with_capacity(items.len());
+    /// Of an array; the Java engine holds the values of objects to it, too.
+    pub(super) fn unique_items(&mut self, items: impl Iterator<Item = &'a Value>) -> Evaluated<bool> {
+        let mut by_hash: HashMap<u64, Vec<&Value>> = HashMap::new();
         let mut complies = true;
         for item in items {
             let same_hash = by_hash.entry(item.content_hash()).or_default();

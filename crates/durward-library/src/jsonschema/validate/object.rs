@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
             is_reporting: self.is_reporting,
             violations: Vec::new(),
             path: Vec::new(),
-            schema_path: Vec::new(),
+            schema_path: self.schema_path.clone(),
             scope: std::mem::take(&mut self.scope),
             steps: self.steps,
         };

@@ -76,7 +76,10 @@ impl<'a> Run<'a> {
             OfText::Pattern(pattern) if !pattern.is_found(text)? => {
                 self.violated(|| format!("does not match the regex pattern {}", pattern.as_str()))
             }
-            OfText::MinLength(_) | OfText::MaxLength(_) | OfText::Pattern(_) => Ok(true),
+            OfText::Format(format) if !format.matches(text)? => {
+                self.violated(|| format!("does not match the {} pattern{}", format.name, format.words))
+            }
+            OfText::MinLength(_) | OfText::MaxLength(_) | OfText::Pattern(_) | OfText::Format(_) => Ok(true),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod combining;
 mod documents;
 mod expressions;
+mod model;
 mod random;
 mod scenarios;
 mod surfaces;
