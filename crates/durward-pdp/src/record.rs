@@ -24,6 +24,9 @@ use crate::subscription::Attempt;
 /// How many failures a record tells of one decision; the others are counted.
 pub const FAILURES_MAX: usize = 8;
 
+/// How many characters of a message are kept: it may quote a value of any length.
+const MESSAGE_LENGTH_MAX: usize = 1_000;
+
 /// What is to be recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
@@ -67,7 +70,7 @@ impl Hash for Record {
 impl Failure {
     /// One that lies in no policy.
     pub fn outside(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), ..Failure::default() }
+        Failure { message: cut(&message.into()).to_owned(), ..Failure::default() }
     }
 }
 
@@ -223,7 +226,7 @@ impl<'p> Watch<'p> {
 
     /// An element failed: for what one below it did, or by itself.
     fn fail(&self, seen: &mut Seen, id: NodeId, before: usize, vote: &Vote) {
-        let message = vote.fault.as_ref().map_or("evaluation failed", |fault| &fault.message);
+        let message = cut(vote.fault.as_ref().map_or("evaluation failed", |fault| &fault.message));
         let below = seen.failures.get(before..).unwrap_or_default();
         let passes_on = match vote.fault {
             Some(_) => below.iter().any(|failure| failure.message == message),
@@ -267,6 +270,13 @@ impl<'p> Watch<'p> {
         failures.truncate(FAILURES_MAX);
         let policies = applied.into_iter().map(|id| identifier(self.program, id)).collect();
         Record { snapshot, failures, failures_more, policies }
+    }
+}
+
+fn cut(message: &str) -> &str {
+    match message.char_indices().nth(MESSAGE_LENGTH_MAX) {
+        Some((at, _)) => message.get(..at).unwrap_or_default(),
+        None => message,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use durward_pdp::record::Recording;
 use durward_pdp::stream::finders::TimeFinder;
 use durward_pdp::stream::{
-    BrokerSettings, Finder, PackedSubscription, PoliciesInForce, Streams, Subscription,
+    BrokerSettings, Finder, PackedSubscription, PoliciesInForce, RecordedPolicies, Streams, Subscription,
 };
 use durward_pdp::{Pdp, PolicyText, Value};
 
@@ -253,4 +254,39 @@ fn what_is_wrong_with_secrets_is_told_without_them() {
     assert_eq!(errors[0].message, "there is another `secrets.json` already");
     let none = PolicyText { name: "critical-extensions.json".into(), text: b"[]".to_vec() };
     assert!(Pdp::builder().policies(vec![none]).build().is_ok());
+}
+
+/// Another reason for the same decision is no news; a decision that is news has the reason and the policies it was made by.
+#[test]
+fn a_record_goes_with_each_decision_that_is_told() {
+    let policy = r#"policy "p" permit 1 / <src.level> == 1"#;
+    let pdp = Arc::new(Pdp::builder().policies(texts(policy)).build().unwrap());
+    let policies = || RecordedPolicies::of(PoliciesInForce::of(&pdp), Recording::default());
+    let streams = Streams::new(policies(), BrokerSettings::default(), 0, || {});
+    let sources = Sources::default();
+    streams.set_finders(vec![Finder::outside(sources.clone())], 0);
+    let publish = |value: Value| {
+        sources.publish("src.level", value);
+        while streams.tick(0) == Some(0) {}
+    };
+    let packed = PackedSubscription::from_json(ALICE.as_bytes()).unwrap();
+    let mut alice = streams.subscribe(packed, 0).unwrap();
+    let mut told = || {
+        let recorded = alice.take()?;
+        let reasons: Vec<&str> = recorded.record.failures.iter().map(|one| one.message.as_str()).collect();
+        Some(format!("{} by {}: {reasons:?}", recorded.decision.outcome, recorded.record.snapshot))
+    };
+    publish(number(0));
+    assert_eq!(told().unwrap(), r#"INDETERMINATE by 1: ["division by zero"]"#);
+    publish(text("x"));
+    assert_eq!(told(), None);
+    publish(number(1));
+    assert_eq!(told().unwrap(), "PERMIT by 1: []");
+    pdp.replace(&texts(policy)).unwrap();
+    streams.replace(policies(), 0);
+    publish(text("x"));
+    assert!(told().unwrap().starts_with(r#"INDETERMINATE by 2: ["a number is needed"#));
+    streams.replace(RecordedPolicies::of(PoliciesInForce::absent(), Recording::default()), 0);
+    publish(number(1));
+    assert_eq!(told(), None);
 }

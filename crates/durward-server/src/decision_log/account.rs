@@ -25,8 +25,10 @@ pub(crate) struct Caller<'c> {
     pub(crate) identity: &'c Identity,
 }
 
-/// One request whose decisions are recorded.
-pub(crate) struct Account {
+/// One request whose decisions are recorded. Boxed: streams without one have only the place for it.
+pub(crate) struct Account(Box<Open>);
+
+struct Open {
     log: Option<Arc<DecisionLog>>,
     clock: Clock,
     surface: Surface,
@@ -41,7 +43,7 @@ pub(crate) struct Account {
 
 impl Account {
     pub(crate) fn open(log: Option<&Arc<DecisionLog>>, clock: &Clock, caller: &Caller<'_>) -> Account {
-        Account {
+        Account(Box::new(Open {
             log: log.cloned(),
             clock: Arc::clone(clock),
             surface: caller.surface,
@@ -51,13 +53,13 @@ impl Account {
             tenant: caller.identity.tenant.clone(),
             caller: caller.identity.name.clone(),
             asked: Vec::new(),
-        }
+        }))
     }
 
     /// A subscription of so many bytes, of which there will be one decision.
     pub(crate) fn asks_once(mut self, subscription: &Subscription, bytes: usize) -> Account {
-        if self.log.is_some() {
-            self.asked = vec![(None, Asked::Once(Box::new(subscription.clone())), bytes)];
+        if self.0.log.is_some() {
+            self.0.asked = vec![(None, Asked::Once(Box::new(subscription.clone())), bytes)];
         }
         self
     }
@@ -73,15 +75,15 @@ impl Account {
             self.add(Some(id.clone()), subscription);
         }
         // Looked up for each decision.
-        self.asked.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        self.0.asked.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         self
     }
 
     fn add(&mut self, id: Option<SmolStr>, subscription: &Subscription) {
-        let Some(log) = &self.log else { return };
+        let Some(log) = &self.0.log else { return };
         let written = log.style.subscription(subscription);
         let bytes = written.len();
-        self.asked.push((id, Asked::Always(Arc::new(written)), bytes));
+        self.0.asked.push((id, Asked::Always(Arc::new(written)), bytes));
     }
 
     /// The caller was told a decision; `duration` is how long that took, where they asked for it.
@@ -92,22 +94,23 @@ impl Account {
         record: Option<Arc<Record>>,
         duration: Option<Duration>,
     ) {
+        let open = &*self.0;
         let record = record.unwrap_or_default();
         if decision.outcome == Outcome::Indeterminate {
-            trace(self.log.as_ref(), (self.surface, self.route, &self.request_id), id, &record);
+            trace(open.log.as_ref(), (open.surface, open.route, &open.request_id), id, &record);
         }
-        let Some(log) = &self.log else { return };
-        let at = self.asked.binary_search_by(|(known, ..)| known.as_ref().cmp(&id));
-        let known = at.ok().and_then(|at| self.asked.get(at));
+        let Some(log) = &open.log else { return };
+        let at = open.asked.binary_search_by(|(known, ..)| known.as_ref().cmp(&id));
+        let known = at.ok().and_then(|at| open.asked.get(at));
         let (asked, bytes) = known.map_or((Asked::Nothing, 0), |(_, asked, bytes)| (asked.clone(), *bytes));
         log.record(Entry {
-            time: (self.clock)(),
-            surface: self.surface,
-            route: self.route,
-            request_id: self.request_id.clone(),
-            client: self.client,
-            tenant: self.tenant.clone(),
-            caller: Some(self.caller.clone()).filter(|caller| !caller.is_empty()),
+            time: (open.clock)(),
+            surface: open.surface,
+            route: open.route,
+            request_id: open.request_id.clone(),
+            client: open.client,
+            tenant: open.tenant.clone(),
+            caller: Some(open.caller.clone()).filter(|caller| !caller.is_empty()),
             duration,
             record,
             told: Told::Decision { id: id.cloned(), asked, decision: Arc::clone(decision) },

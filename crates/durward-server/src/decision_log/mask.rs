@@ -23,33 +23,26 @@ pub(super) fn masked(message: &str) -> String {
     }
     let mut out = String::with_capacity(message.len());
     let mut rest = message;
-    while let Some(at) = rest.find(['`', '"', ':']) {
-        let (before, marked) = rest.split_at(at);
+    while let Some((before, marked)) = rest.find(['`', '"', ':']).map(|at| rest.split_at(at)) {
         push_words(&mut out, before);
-        let mark = marked.chars().next().unwrap_or('`');
-        let after = marked.get(1..).unwrap_or_default();
-        // Whatever follows a colon is somebody else's message; and what is not closed goes on to the end.
-        let end = if mark == ':' { None } else { closing(after, mark) };
-        let Some(end) = end else {
-            out.push_str(if mark == ':' { ": …" } else { GAP });
+        if marked.starts_with(':') {
+            // What follows may be somebody else's message.
+            out.push_str(": …");
             return out;
-        };
-        let quoted = after.get(..end).unwrap_or_default();
-        match mark == '`' && is_name(before, quoted) {
-            true => out.extend(["`", quoted, "`"]),
-            false => out.push_str(GAP),
         }
-        rest = after.get(end + 1..).unwrap_or_default();
+        let quoted = marked.strip_prefix('`').and_then(|after| after.split_once('`'));
+        if let Some((name, after)) = quoted.filter(|(name, _)| is_name(before, name)) {
+            out.extend(["`", name, "`"]);
+            rest = after;
+            continue;
+        }
+        // A value may hold the mark itself: it ends with the last one there is.
+        out.push_str(GAP);
+        rest =
+            marked.strip_prefix('`').and_then(|after| after.rsplit_once('`')).map_or("", |(_, after)| after);
     }
     push_words(&mut out, rest);
     out
-}
-
-/// Where a quotation ends: a value may hold the mark itself, so it is the last one there is before our words go on.
-fn closing(text: &str, mark: char) -> Option<usize> {
-    let first = text.find(mark)?;
-    let has_json = text.starts_with(['"', '[', '{']);
-    if has_json { text.rfind(mark) } else { Some(first) }
 }
 
 fn is_name(before: &str, quoted: &str) -> bool {

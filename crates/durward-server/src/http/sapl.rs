@@ -265,21 +265,18 @@ impl Question<'_> {
                 Err(Refused::Panicked) => (indeterminate(), Some(panicked())),
             };
         let time = Some(begun.elapsed());
-        self.call.shared.metrics.told(&decision, time);
-        if let Some(account) = account {
-            account.told(None, &decision, record, time);
-        }
+        tell(&self.call.shared.metrics, account.as_ref(), None, &decision, || record, time);
         Ok(json_answer(decision.to_json()))
     }
 
     async fn decide_all_once(self) -> Result<Response<Body>, Refusal> {
         let multi = self.read_several()?;
-        let mut told = Teller::new(self.call.shared, self.account());
+        let (account, metrics) = (self.account(), &self.call.shared.metrics);
         if multi.subscriptions.is_empty() {
-            told.nothing_asked();
+            tell_nothing(metrics, account.as_ref());
             return Ok(json_answer(nothing_asked()));
         }
-        told.account = told.account.map(|account| account.asks_all(&multi));
+        let account = account.map(|account| account.asks_all(&multi));
         let begun = Instant::now();
         let ids: Vec<_> = multi.subscriptions.iter().map(|(id, _)| id.clone()).collect();
         let mut decisions = None;
@@ -293,7 +290,7 @@ impl Question<'_> {
         };
         let time = begun.elapsed();
         let record = |id: &str| decisions.as_ref().map_or_else(|| Some(panicked()), |all| all.record(id));
-        told.all(&named, record, Some(time));
+        tell_all(metrics, account.as_ref(), &named, record, Some(time));
         Ok(json_answer(all(&named)))
     }
 
@@ -320,7 +317,7 @@ impl Question<'_> {
                 }
                 Emit::All => format!("data:{}\n\n", nothing_asked()),
             };
-            Teller::new(self.call.shared, account).nothing_asked();
+            tell_nothing(&self.call.shared.metrics, account.as_ref());
             return Ok(self.events(Box::new(Said(Some(text))), place));
         }
         let told = Teller::new(self.call.shared, account.map(|account| account.asks_all(&multi)));
@@ -396,6 +393,38 @@ fn panicked() -> Arc<Record> {
 }
 
 /// Counts what a client is told, and keeps record of it where somebody does.
+fn tell(
+    metrics: &Metrics,
+    account: Option<&Account>,
+    id: Option<&SmolStr>,
+    decision: &Arc<Decision>,
+    record: impl FnOnce() -> Option<Arc<Record>>,
+    time: Option<Duration>,
+) {
+    metrics.told(decision, time);
+    if let Some(account) = account {
+        account.told(id, decision, record(), time);
+    }
+}
+
+fn tell_all(
+    metrics: &Metrics,
+    account: Option<&Account>,
+    named: &Named,
+    record: impl Fn(&str) -> Option<Arc<Record>>,
+    time: Option<Duration>,
+) {
+    for (id, decision) in named {
+        tell(metrics, account, Some(id), decision, || record(id), time);
+    }
+}
+
+fn tell_nothing(metrics: &Metrics, account: Option<&Account>) {
+    let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
+    tell(metrics, account, None, &indeterminate(), record, None);
+}
+
+/// What a stream needs to count and record what it tells.
 struct Teller {
     metrics: Arc<Metrics>,
     account: Option<Account>,
@@ -404,30 +433,6 @@ struct Teller {
 impl Teller {
     fn new(shared: &Shared, account: Option<Account>) -> Teller {
         Teller { metrics: Arc::clone(&shared.metrics), account }
-    }
-
-    fn one(
-        &self,
-        id: Option<&SmolStr>,
-        decision: &Arc<Decision>,
-        record: impl FnOnce() -> Option<Arc<Record>>,
-        time: Option<Duration>,
-    ) {
-        self.metrics.told(decision, time);
-        if let Some(account) = &self.account {
-            account.told(id, decision, record(), time);
-        }
-    }
-
-    fn all(&self, named: &Named, record: impl Fn(&str) -> Option<Arc<Record>>, time: Option<Duration>) {
-        for (id, decision) in named {
-            self.one(Some(id), decision, || record(id), time);
-        }
-    }
-
-    fn nothing_asked(&self) {
-        let record = || Some(Arc::new(Record::failed(0, NOTHING_ASKED)));
-        self.one(None, &indeterminate(), record, None);
     }
 }
 
@@ -440,7 +445,8 @@ struct One {
 impl Source for One {
     fn poll_next(&mut self, task: &mut Context<'_>) -> Poll<Option<String>> {
         self.decisions.poll_next(task).map(|decision| {
-            self.told.one(None, &decision, || self.decisions.record(), None);
+            let Teller { metrics, account } = &self.told;
+            tell(metrics, account.as_ref(), None, &decision, || self.decisions.record(), None);
             Some(data(|out| out.push_str(&decision.to_json())))
         })
     }
@@ -459,7 +465,8 @@ impl Source for Several {
             Emit::All => ready!(self.decisions.poll_all(task)),
             Emit::Changed => ready!(self.decisions.poll_changed(task)),
         };
-        self.told.all(&named, |id| self.decisions.record(id), None);
+        let Teller { metrics, account } = &self.told;
+        tell_all(metrics, account.as_ref(), &named, |id| self.decisions.record(id), None);
         Poll::Ready(Some(match self.emit {
             Emit::All => format!("data:{}\n\n", all(&named)),
             Emit::Changed => {
