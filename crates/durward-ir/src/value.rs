@@ -133,6 +133,19 @@ impl Value {
         }
     }
 
+    /// A text in Unicode normalization form C, and every other value as it is: what [`Value::parse`] would have made of a
+    /// text that came as a value already.
+    #[must_use]
+    pub fn in_normal_form(self) -> Value {
+        match self {
+            Value::Text(text) => match datatype::normalize(&text) {
+                std::borrow::Cow::Borrowed(_) => Value::Text(text),
+                std::borrow::Cow::Owned(normal) => Value::Text(normal.into()),
+            },
+            other => other,
+        }
+    }
+
     /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The
     /// text is brought into Unicode normalization form C, so that `é` is equal however it was typed (XACML 3.0,
     /// section 7.1.1).

@@ -280,7 +280,7 @@ impl<'p> Asking<'p> {
             })?;
             values.retain(|value| value.data_type() == name.data_type);
             if !values.is_empty() {
-                return Ok(values);
+                return Ok(values.into_iter().map(Value::in_normal_form).collect());
             }
         }
         Ok(Vec::new())
