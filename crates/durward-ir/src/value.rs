@@ -137,13 +137,12 @@ impl Value {
     /// text that came as a value already.
     #[must_use]
     pub fn in_normal_form(self) -> Value {
-        match self {
-            Value::Text(text) => match datatype::normalize(&text) {
-                std::borrow::Cow::Borrowed(_) => Value::Text(text),
-                std::borrow::Cow::Owned(normal) => Value::Text(normal.into()),
-            },
-            other => other,
+        if let Value::Text(text) = &self
+            && let std::borrow::Cow::Owned(normal) = datatype::normalize(text)
+        {
+            return Value::Text(normal.into());
         }
+        self
     }
 
     /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The
