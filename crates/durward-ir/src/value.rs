@@ -133,6 +133,18 @@ impl Value {
         }
     }
 
+    /// A text in Unicode normalization form C, and every other value as it is: what [`Value::parse`] would have made of a
+    /// text that came as a value already.
+    #[must_use]
+    pub fn in_normal_form(self) -> Value {
+        if let Value::Text(text) = &self
+            && let std::borrow::Cow::Owned(normal) = datatype::normalize(text)
+        {
+            return Value::Text(normal.into());
+        }
+        self
+    }
+
     /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The
     /// text is brought into Unicode normalization form C, so that `é` is equal however it was typed (XACML 3.0,
     /// section 7.1.1).

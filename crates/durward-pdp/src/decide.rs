@@ -417,7 +417,7 @@ impl<'p> Asking<'p> {
             let mut values = source.values(name, request).map_err(|error| failed(name, error))?;
             values.retain(|value| value.data_type() == name.data_type);
             if !values.is_empty() {
-                return Ok(values);
+                return Ok(values.into_iter().map(Value::in_normal_form).collect());
             }
         }
         Ok(Vec::new())

@@ -90,7 +90,7 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     texts: &[T],
     recipe: &Recipe,
 ) -> Result<Lowered, Vec<PolicyError>> {
-    let read = Documents::read(texts, recipe)?;
+    let mut read = Documents::read(texts, recipe)?;
     let mut builder = Builder::new();
     if recipe.is_plain {
         builder.stay_plain();
@@ -128,10 +128,13 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     let children: Vec<NodeId> = durward_sapl::lower::in_order(&sapl).chain(xacml.iter().copied()).collect();
     let effects = children.iter().filter_map(|child| builder.effects(*child));
     let effects = effects.fold(Effects::NONE, Effects::union);
-    let program = builder.finish(root(algorithm, children, effects));
     let documents = read.xacml.len() + read.sapl.len();
-    let became =
-        if recipe.changing.is_some() { read.became(texts, &program, &xacml, &sapl) } else { Vec::new() };
+    let first_of_sapl = read.xacml.len() as u32;
+    let became = if recipe.changing.is_some() { read.became(texts) } else { Vec::new() };
+    // Trees are larger than the program, which is copied once more now.
+    read.forget_trees();
+    let program = builder.finish(root(algorithm, children, effects));
+    let became = placed(became, &program, &xacml, first_of_sapl, &sapl);
     let secrets = read.secrets.unwrap_or_default();
     let configuration = read.configuration;
     Ok(Lowered { program, became, configuration, warnings, documents, variables, secrets })
@@ -174,6 +177,34 @@ struct Documents {
     secrets: Option<Secrets>,
 }
 
+/// With their places in the program, which has the documents' numbers: first those of XACML, then those of SAPL.
+fn placed(
+    became: Vec<(Language, Became)>,
+    program: &Program,
+    xacml: &[NodeId],
+    first_of_sapl: u32,
+    sapl: &[Option<durward_sapl::lower::Lowered>],
+) -> Vec<Became> {
+    let of_source: HashMap<u32, NodeId> =
+        xacml.iter().map(|node| (program.node(*node).place().source, *node)).collect();
+    let (mut of_xacml, mut of_sapl) = (0u32.., (first_of_sapl..).zip(sapl));
+    let place = |(language, became): (Language, Became)| match language {
+        Language::Xacml => {
+            let source = of_xacml.next()?;
+            Some(became.with_node(source, of_source.get(&source).copied()))
+        }
+        Language::Sapl => {
+            let (number, lowered) = of_sapl.next()?;
+            Some(became.with_lowered(number, *lowered))
+        }
+        Language::SaplConfiguration
+        | Language::Secrets
+        | Language::SealedSecrets
+        | Language::CriticalExtensions => None,
+    };
+    became.into_iter().filter_map(place).collect()
+}
+
 impl Documents {
     fn read<T: Borrow<PolicyText>>(texts: &[T], recipe: &Recipe) -> Result<Documents, Vec<PolicyError>> {
         let mut documents = Documents::default();
@@ -190,36 +221,26 @@ impl Documents {
         if errors.is_empty() { Ok(documents) } else { Err(errors) }
     }
 
-    /// What became of each policy document, in the order of the texts. The program has their numbers: first those of XACML,
-    /// then those of SAPL.
-    fn became<T: Borrow<PolicyText>>(
-        &self,
-        texts: &[T],
-        program: &Program,
-        xacml: &[NodeId],
-        sapl: &[Option<durward_sapl::lower::Lowered>],
-    ) -> Vec<Became> {
-        let of_source: HashMap<u32, NodeId> =
-            xacml.iter().map(|node| (program.node(*node).place().source, *node)).collect();
-        let (mut xacml, mut sapl) = ((0u32..).zip(&self.xacml), self.sapl.iter().zip(sapl));
-        let first_of_sapl = self.xacml.len() as u32;
-        let mut number = first_of_sapl..;
-        let became = |text: &T| match Language::of(&text.borrow().name) {
-            Language::Xacml => {
-                let (source, document) = xacml.next()?;
-                let node = of_source.get(&source).copied();
-                Some(Became::of_xacml(document).with_node(source, node))
+    /// What will have become of each policy document, in the order of the texts.
+    fn became<T: Borrow<PolicyText>>(&self, texts: &[T]) -> Vec<(Language, Became)> {
+        let (mut xacml, mut sapl) = (self.xacml.iter(), self.sapl.iter());
+        let became = |text: &T| {
+            let language = Language::of(&text.borrow().name);
+            match language {
+                Language::Xacml => xacml.next().map(|document| (language, Became::of_xacml(document))),
+                Language::Sapl => sapl.next().map(|document| (language, Became::of_sapl(document))),
+                Language::SaplConfiguration
+                | Language::Secrets
+                | Language::SealedSecrets
+                | Language::CriticalExtensions => None,
             }
-            Language::Sapl => {
-                let (document, lowered) = sapl.next()?;
-                Some(Became::of_sapl(document).with_lowered(number.next()?, *lowered))
-            }
-            Language::SaplConfiguration
-            | Language::Secrets
-            | Language::SealedSecrets
-            | Language::CriticalExtensions => None,
         };
         texts.iter().filter_map(became).collect()
+    }
+
+    fn forget_trees(&mut self) {
+        self.xacml = Vec::new();
+        self.sapl = Vec::new();
     }
 
     fn add(&mut self, text: &PolicyText, recipe: &Recipe) -> Result<(), Vec<PolicyError>> {

@@ -417,7 +417,7 @@ fn lazy_over_values(lazy: Lazy, args: &[Operand<'_>]) -> Evaluated<bool> {
         (Lazy::And, rest) => (rest.len() as i64, rest),
         (Lazy::NOf, [first, rest @ ..]) => match first.as_integer()? {
             Integer::Small(wanted) if (0..=rest.len() as i64).contains(wanted) => (*wanted, rest),
-            wanted => {
+            wanted @ (Integer::Small(_) | Integer::Big(_)) => {
                 return Err(Fault::processing(format!("`n-of` wants {wanted} of {} arguments", rest.len())));
             }
         },

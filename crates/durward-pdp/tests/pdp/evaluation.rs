@@ -156,6 +156,15 @@ fn bad_variables_are_refused() {
     }
 }
 
+/// A list of a million problems would take more memory than the policies.
+#[test]
+fn not_more_problems_are_listed_than_anybody_reads() {
+    let wrong = rule("Permit", &condition(&apply("1.0 no-such", "")));
+    let errors = try_pdp(&[policy("p", "3.0 deny-overrides", "", &wrong.repeat(3_000))]).unwrap_err();
+    assert_eq!(errors.len(), 1_001);
+    assert!(errors[1_000].contains("more than 1000 problems"), "{}", errors[1_000]);
+}
+
 #[test]
 fn ill_typed_policies_are_refused_with_the_place() {
     for (inside, expected) in [

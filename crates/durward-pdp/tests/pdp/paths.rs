@@ -2,7 +2,7 @@
 //! function calls them: the examples of XACML 1.0 and 2.0 use `xpath-node-match` as a `MatchId`. Once such policies were
 //! loaded, and always Indeterminate.
 
-use durward_pdp::Request;
+use durward_pdp::{IndexKind, Pdp, Request};
 
 use crate::write::{STRING, condition, outcome, policy, rule};
 
@@ -82,6 +82,11 @@ fn the_path_functions_of_2_0_match_in_targets() {
     ] {
         let policies = [policy_2(&matching_2(function, path), "")];
         assert_eq!(outcome(&policies, &request_2(nodes)), expected, "{function} {path} {nodes:?}");
+        for index in IndexKind::ALL {
+            let pdp = Pdp::builder().policy("p.xml", policies[0].as_str()).index(index).build().unwrap();
+            let decision = pdp.decide(&request_2(nodes)).results[0].decision;
+            assert!(expected.starts_with(decision.as_str()), "{function} {path} {nodes:?} {index}");
+        }
     }
 }
 

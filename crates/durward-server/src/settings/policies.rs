@@ -111,7 +111,7 @@ pub struct LimitSettings {
     pub policy_bytes_max: usize,
     /// Deepest nesting of elements in a policy document. Default: 200.
     pub policy_depth_max: usize,
-    /// Most elements of one policy document. Default: 2 million.
+    /// Most elements of one policy document, which bounds the memory it takes to read it. Default: 1.5 million.
     pub policy_elements_max: usize,
     /// Deepest nesting of elements or objects in a request. Default: 128.
     pub request_depth_max: usize,

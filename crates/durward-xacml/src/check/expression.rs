@@ -7,7 +7,8 @@ use durward_ir::value::{DataType, Operand, Value};
 
 use super::clauses::{Clause, Clauses};
 use super::finding::Findings;
-use crate::tree::{Apply, AttributeDesignator, AttributeValue, Expression, Place, Policy};
+use crate::content::XPath;
+use crate::tree::{Apply, AttributeDesignator, AttributeValue, Expression, NamespaceScope, Place, Policy};
 
 const AND: &str = "urn:oasis:names:tc:xacml:1.0:function:and";
 const ONE_AND_ONLY: &str = "-one-and-only";
@@ -50,12 +51,30 @@ pub(super) fn expression(expression: &Expression, findings: &mut Findings) {
             always_fails(apply, findings);
             empty_bag(apply, findings);
         }
+        Expression::Selector(selector) => {
+            ordered_text(&selector.path, &selector.scope, selector.place, findings)
+        }
+        Expression::Value(value)
+            if DataType::from_uri(&value.data_type) == Some(DataType::XPathExpression) =>
+        {
+            ordered_text(&value.text, &value.scope, value.place, findings);
+        }
         Expression::Value(_)
         | Expression::Designator(_)
-        | Expression::Selector(_)
         | Expression::Variable(_)
         | Expression::Function(_) => {}
     });
+}
+
+/// A path that compares a text by order, which XPath 1.0 does not do: whoever wrote it means XPath 2.0.
+pub(super) fn ordered_text(path: &str, scope: &NamespaceScope, place: Place, findings: &mut Findings) {
+    let bindings: Vec<_> = scope.bindings().map(|(prefix, uri)| (prefix.into(), uri.into())).collect();
+    let Ok(path) = XPath::compile(path, &bindings) else { return };
+    if let Some(text) = path.text_in_order() {
+        let message = format!("never true: XPath 1.0 compares numbers by order, and `{text}` is none");
+        let help = "select the values, and compare them with a function such as `date-less-than`";
+        findings.warn("never-true", place, message, help);
+    }
 }
 
 /// A call that its literals make an error whenever it is evaluated.

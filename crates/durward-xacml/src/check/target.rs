@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::clauses::{Clause, Clauses, is_subset};
+use super::expression::ordered_text;
 use super::finding::{Findings, Severity};
 use crate::tree::{AllOf, AnyOf, AttributeDesignator, Match, MatchAttribute, Target};
 
@@ -36,6 +37,9 @@ pub(super) fn target(target: &Target, findings: &mut Findings) {
         }
         for matching in any_of.all_of.iter().flat_map(|all_of| &all_of.matches) {
             required_in_target(matching, findings);
+            if let MatchAttribute::Selector(selector) = &matching.attribute {
+                ordered_text(&selector.path, &selector.scope, selector.place, findings);
+            }
         }
     }
     // All single alternatives hold together: one conjunction.

@@ -411,6 +411,30 @@ fn no_identifier_of_a_standard_is_taken_for_a_mistyped_one() {
     }
 }
 
+/// Who thinks in XPath 2.0 loses a Deny without a word.
+#[test]
+fn a_path_that_compares_a_text_by_order_is_a_warning() {
+    let selector = |path: &str| {
+        format!(
+            r#"<AttributeSelector Category="{XACML}3.0:attribute-category:resource" Path="{path}"
+                 DataType="http://www.w3.org/2001/XMLSchema#string" MustBePresent="false"/>"#
+        )
+    };
+    for (path, expected) in [
+        ("/r/d[@until &lt; '2020-06-01']/text()", &["never-true 2020-06-01"][..]),
+        ("/r/d[not(@a or 'x' >= @until)]/text()", &["never-true x"]),
+        ("(//d[@a > 'b'] | //e)[1]/text()", &["never-true b"]),
+        ("/r/d[@until &lt; '20']/text()", &[]),
+        ("/r/d[@until = '2020-06-01']/text()", &[]),
+        ("/r/d[@a &lt; @b]/text()", &[]),
+    ] {
+        let called = apply("1.0:function:string-is-in", &[literal("a"), selector(path)]);
+        assert_eq!(found(FIRST, &rule("r", "Deny", &condition(&called))), expected, "{path}");
+        let matched = target(&[&[&[&matching("a", &selector(path))]]]);
+        assert_eq!(found(FIRST, &format!("{matched}{}", rule("r", "Deny", ""))), expected, "{path}");
+    }
+}
+
 #[test]
 fn a_call_that_its_literals_make_fail_is_a_warning() {
     let number = |value: &str| {

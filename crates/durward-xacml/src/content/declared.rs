@@ -16,7 +16,8 @@ const XPATH_2: &str = "http://www.w3.org/TR/2007/REC-xpath20-20070123";
 pub(crate) struct OtherVersion<'a>(&'a str);
 
 /// The way out, for authors and callers.
-pub(crate) const OTHER_VERSION_HELP: &str = "declare `http://www.w3.org/TR/1999/REC-xpath-19991116` and write the paths in it; without paths, leave the element out";
+pub(crate) const OTHER_VERSION_HELP: &str = "declare `http://www.w3.org/TR/1999/REC-xpath-19991116` and write the \
+                                             paths in it; without paths, leave the element out";
 
 /// Whether what `XPathVersion` says is what is evaluated here: XPath 1.0, which is also what is taken where nothing is
 /// declared.

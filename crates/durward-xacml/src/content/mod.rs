@@ -42,6 +42,7 @@ mod functions;
 mod lexer;
 mod name;
 mod operators;
+mod ordering;
 mod parser;
 mod path;
 mod pointer;

@@ -36,6 +36,10 @@ pub const NESTING_MAX: usize = 400;
 /// would take hours, and so would thirty variables.
 pub const ELEMENTS_MAX: u64 = 20_000_000;
 
+/// Most problems listed for all documents together: a large document can have a million, and each takes as much memory as
+/// an element of it. Those behind the first are not told; the policies are refused all the same.
+pub const PROBLEMS_LOWERED_MAX: usize = 1_000;
+
 /// What to make of several documents.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -106,6 +110,11 @@ pub fn lower_into(
     let tops: Vec<(usize, Option<Lowered>)> =
         (0..documents.len()).map(|at| (at, lowering.document(at))).collect();
     let roots = lowering.roots(options, &tops);
+    if lowering.errors.len() >= PROBLEMS_LOWERED_MAX {
+        let message =
+            format!("there are more than {PROBLEMS_LOWERED_MAX} problems; the others are not listed");
+        lowering.errors.push(PolicyError::of_all(message, None));
+    }
     if lowering.errors.is_empty() { Ok(roots) } else { Err(lowering.errors) }
 }
 
@@ -450,6 +459,9 @@ impl<'t> Lowering<'t, '_> {
     }
 
     fn error(&mut self, place: Place, message: String, help: Option<String>) {
+        if self.errors.len() >= PROBLEMS_LOWERED_MAX {
+            return;
+        }
         let source =
             self.documents.get(self.source).map(|document| document.source.clone()).unwrap_or_default();
         self.errors.push(PolicyError::at(source, place, message, help));

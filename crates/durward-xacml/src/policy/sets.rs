@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             match child.name {
                 "Description" => rule.description = Some(self.read_description(&child)),
                 "Target" => rule.target = Some(self.read_target(&child)),
-                "Condition" => rule.condition = self.read_condition(&child),
+                "Condition" => rule.condition = self.read_condition(&child).map(Box::new),
                 "ObligationExpressions" => rule.obligations = self.read_obligations(&child),
                 _ => rule.advice = self.read_advice(&child),
             }

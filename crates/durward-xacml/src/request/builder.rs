@@ -128,27 +128,28 @@ impl RequestBuilder {
     }
 }
 
+// Texts are equal however they were typed, in code as in messages (XACML 3.0, 7.1.1).
 impl IntoValue for Value {
     fn into_value(self) -> Value {
-        self
+        self.in_normal_form()
     }
 }
 
 impl IntoValue for &str {
     fn into_value(self) -> Value {
-        Value::Text(SmolStr::new(self))
+        Value::text(self)
     }
 }
 
 impl IntoValue for String {
     fn into_value(self) -> Value {
-        Value::Text(SmolStr::from(self))
+        Value::text(self)
     }
 }
 
 impl IntoValue for SmolStr {
     fn into_value(self) -> Value {
-        Value::Text(self)
+        Value::Text(self).in_normal_form()
     }
 }
 

@@ -150,8 +150,9 @@ pub struct Rule {
     pub description: Option<SmolStr>,
     /// `Target`; without one the rule has the target of its policy.
     pub target: Option<Target>,
-    /// `Condition`; without one the rule holds wherever its target matches.
-    pub condition: Option<Condition>,
+    /// `Condition`; without one the rule holds wherever its target matches. Boxed, for most rules have none, and large
+    /// documents consist of rules.
+    pub condition: Option<Box<Condition>>,
     /// `ObligationExpressions`.
     pub obligations: Vec<NoticeExpression>,
     /// `AdviceExpressions`.
