@@ -1,5 +1,6 @@
 //! Requests and responses as text, in either form.
 
+use durward_pdp::xacml::encoding::Utf16;
 use durward_pdp::xacml::request::{RequestError, Version};
 use durward_pdp::{Request, Response};
 
@@ -39,6 +40,9 @@ impl Format {
 impl Form {
     /// The form of a text by its first character.
     pub(crate) fn of(text: &[u8]) -> Option<Form> {
+        if Utf16::of_document(text).is_some() {
+            return Some(Form::Xml);
+        }
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         match text.iter().find(|byte| !byte.is_ascii_whitespace())? {
             b'<' => Some(Form::Xml),
@@ -71,4 +75,23 @@ pub(crate) fn read_request(text: &[u8]) -> Result<(Form, Request), Failure> {
     })?;
     let request = form.read(text).map_err(|error| Failure::new(error.to_string()))?;
     Ok((form, request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_a_text_is_told_by_how_it_begins() {
+        for (text, form) in [
+            (&b" <Request/>"[..], Some(Form::Xml)),
+            (b"\xEF\xBB\xBF{", Some(Form::Json)),
+            (b"\xFF\xFE<\0R\0", Some(Form::Xml)),
+            (b"\0<\0R", Some(Form::Xml)),
+            (b"Request", None),
+            (b"", None),
+        ] {
+            assert_eq!(Form::of(text), form, "{text:?}");
+        }
+    }
 }

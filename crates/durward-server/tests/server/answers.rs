@@ -245,7 +245,7 @@ fn requests_in_utf_16_are_answered_whatever_says_that_they_are() {
     }
     let wrong: Vec<u8> = "<Request>\n<x".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let reply = server.post(&[("Content-Type", "application/xml")], &wrong);
-    assert_eq!((reply.status, reply.json()["line"].as_u64()), (400, Some(1)), "{}", reply.text());
+    assert!(reply.status == 400 && reply.text().contains("<line>1</line>"), "{}", reply.text());
     let utf_16_json: Vec<u8> = "<a/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let reply = server.post(&[("Content-Type", "application/json")], &utf_16_json);
     assert!(reply.text().contains("the body is XML"), "{}", reply.text());

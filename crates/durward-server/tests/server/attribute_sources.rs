@@ -94,8 +94,9 @@ impl Service {
                     let mut body = vec![0; length];
                     reader.read_exact(&mut body).unwrap();
                     let (first, body) = (first.trim_end(), String::from_utf8(body).unwrap());
-                    let told = format!("{} {body}{credentials}", first.trim_end_matches(" HTTP/1.1"));
-                    asked.lock().unwrap().push(told.trim_end().to_owned());
+                    let target = first.trim_end_matches(" HTTP/1.1");
+                    let told = format!("{} {body}", target).trim_end().to_owned() + &credentials;
+                    asked.lock().unwrap().push(told);
                     let (status, body, time) = answer(first, &body);
                     thread::sleep(time);
                     let head = format!(

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How many answers are remembered.
+/// How many answers are remembered, of some hundred bytes each; who asks about ever new subjects fills no memory.
 const ANSWERS_MAX: usize = 10_000;
 
 /// A question: the number of the source, and what is asked there.

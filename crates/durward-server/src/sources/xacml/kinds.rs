@@ -21,7 +21,7 @@ use crate::sources::custom::{at, check_pointer, has_service, method};
 use crate::sources::http::{Client, Request as HttpRequest, scalar};
 use crate::sources::template::Template;
 
-/// Longest text that a question may come to: addresses and filters out of what requests say.
+/// Longest text that a question to a source may come to, in bytes: a token fits, and what requests say fills no memory.
 const QUESTION_BYTES_MAX: usize = 16 * 1024;
 
 /// What sources share: connections, directories, keys.

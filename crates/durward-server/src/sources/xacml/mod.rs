@@ -35,10 +35,10 @@ use crate::settings::{AttributeSettings, ConfigError, Settings, SourceSettings};
 use flights::{Answer, Flights, Key, Times};
 use kinds::{Kind, Parts};
 
-/// How often one request is decided again because answers made further attributes matter.
+/// How often one request is decided again because answers made further attributes matter. Real policies need one or two.
 const ROUNDS_MAX: usize = 16;
 
-/// How many questions one request may lead to.
+/// How many questions one request may lead to: a request for many decisions must not be an attack on a directory.
 const QUESTIONS_MAX: usize = 256;
 
 /// All attributes that are asked for.
