@@ -17,9 +17,9 @@ use durward_sapl::{Decision, Outcome};
 use durward_xacml::request::Request;
 use durward_xacml::response::{PolicyIdentifier, PolicyKind, Response};
 
-use crate::{AttributeSource, Pdp};
 use crate::snapshot::Snapshot;
 use crate::subscription::Attempt;
+use crate::{AttributeSource, Pdp};
 
 /// How many failures a record tells of one decision; the others are counted.
 pub const FAILURES_MAX: usize = 8;

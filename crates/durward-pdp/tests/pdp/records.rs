@@ -126,20 +126,3 @@ fn results_of_xacml_have_a_record_each() {
         );
     }
 }
-
-#[test]
-fn a_decision_point_knows_the_languages_of_its_policies() {
-    let xacml = r#"<Policy xmlns="urn:oasis:names:tc:xacml:3.0:core:schema:wd-17" PolicyId="p" Version="1.0"
-    RuleCombiningAlgId="urn:oasis:names:tc:xacml:3.0:rule-combining-algorithm:deny-overrides"><Target/></Policy>"#;
-    let (sapl, set) = ("policy \"one\" permit", FAILING);
-    for (files, expected) in [
-        (vec![("a.xml", xacml)], (true, false)),
-        (vec![("pdp.json", ALGORITHM), ("a.sapl", sapl)], (false, true)),
-        (vec![("pdp.json", ALGORITHM), ("a.sapl", set)], (false, true)),
-        (vec![("pdp.json", ALGORITHM), ("a.sapl", sapl), ("a.xml", xacml)], (true, true)),
-        (vec![("pdp.json", ALGORITHM)], (false, false)),
-    ] {
-        let languages = pdp(IndexKind::Auto, &files).languages();
-        assert_eq!((languages.xacml, languages.sapl), expected, "{files:?}");
-    }
-}

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use durward_pdp::{Asked, Pdp};
 use durward_pdp::ir::Value;
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
@@ -19,6 +18,7 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::record::{Recorded, Recording};
 use durward_pdp::stream::{Finder, PackedSubscription, PoliciesInForce, SubscribeError};
+use durward_pdp::{Asked, Pdp};
 use smol_str::SmolStr;
 
 use super::decider::{Decider, Decisions, Full, MultiDecisions, Once};
