@@ -21,8 +21,8 @@ use durward_xacml::request::Request;
 use durward_xacml::response::Decision;
 use serde_json::{Value as Json, json};
 
-use crate::{Asked, Pdp};
 use crate::decide::Asking;
+use crate::{Asked, Pdp};
 
 /// Why a request is answered as it is: one part for each individual decision.
 #[derive(Clone, Debug)]

@@ -14,9 +14,9 @@ use durward_xacml::lower::Ties;
 use durward_xacml::tree;
 use smol_str::SmolStr;
 
-use crate::mismatch::Languages;
 use crate::change::{Edit, PolicyChange};
 use crate::documents::{Document, Language};
+use crate::mismatch::Languages;
 use crate::snapshot::Snapshot;
 use crate::{PolicyText, SnapshotInfo};
 

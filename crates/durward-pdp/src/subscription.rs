@@ -112,12 +112,7 @@ impl Pdp {
     }
 
     /// Decides a subscription watched; without an index.
-    pub(crate) fn watched(
-        &self,
-        snapshot: &Snapshot,
-        known: &dyn Attributes,
-        trace: &impl Trace,
-    ) -> Vote {
+    pub(crate) fn watched(&self, snapshot: &Snapshot, known: &dyn Attributes, trace: &impl Trace) -> Vote {
         self.asking(snapshot, known, &UNENCODED, |question| {
             Evaluator::new(&snapshot.program, question, &Everything, trace, ListPolicies::No).decide()
         })

@@ -136,7 +136,17 @@ impl Element {
         conditions: Vec<Branch>,
         effects: Effects,
     ) -> Element {
-        Element { kind, name, head, looked_at: 0, applied: 0, not_applicable: 0, failed: 0, conditions, effects }
+        Element {
+            kind,
+            name,
+            head,
+            looked_at: 0,
+            applied: 0,
+            not_applicable: 0,
+            failed: 0,
+            conditions,
+            effects,
+        }
     }
 
     /// How many of its own outcomes came: that it applies, and that it does not if it can.

@@ -23,8 +23,8 @@ use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use failure::{BAD_INPUT, Failure, INTERNAL, Outcome};
 

@@ -114,17 +114,32 @@ fn functions_and_attributes_are_replaced() {
 /// SAPL's grammar of tests has fewer keywords than that of documents; what is a keyword of both stays one.
 #[test]
 fn keywords_of_documents_are_names_here() {
-    for word in
-        ["import", "as", "set", "policy", "var", "schema", "enforced", "transform", "has", "all", "each", "for"]
-    {
-        let GivenKind::Function(mock) = given(&format!("function json.{word}(any) maps to 1")) else { panic!() };
+    for word in [
+        "import",
+        "as",
+        "set",
+        "policy",
+        "var",
+        "schema",
+        "enforced",
+        "transform",
+        "has",
+        "all",
+        "each",
+        "for",
+    ] {
+        let GivenKind::Function(mock) = given(&format!("function json.{word}(any) maps to 1")) else {
+            panic!()
+        };
         assert_eq!(mock.call.name.segments[1].text, word);
         let GivenKind::Attribute(mock) = given(&format!("attribute \"m\" any.<{word}.x> emits 1")) else {
             panic!()
         };
         assert_eq!(mock.attribute.name.segments[0].text, word);
     }
-    for word in ["permit", "deny", "suspend", "obligation", "advice", "true", "null", "undefined", "in", "any"] {
+    for word in
+        ["permit", "deny", "suspend", "obligation", "advice", "true", "null", "undefined", "in", "any"]
+    {
         let text = format!(
             "requirement \"r\" {{ scenario \"s\" given - function json.{word} maps to 1 {WHEN} expect permit; }}"
         );

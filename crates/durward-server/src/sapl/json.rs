@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn ids_that_come_twice_are_refused() {
         let one = r#"{"subject":1,"action":2,"resource":3}"#;
-        let read = |text: &str| read_multi_subscription(text.as_bytes(), 10).map(|multi| multi.subscriptions.len());
+        let read =
+            |text: &str| read_multi_subscription(text.as_bytes(), 10).map(|multi| multi.subscriptions.len());
         assert_eq!(read(&format!(r#"{{"a":{one},"b":{one}}}"#)), Ok(2));
         for repeated in [r#""a""#, r#""\u0061""#] {
             let text = format!(r#"{{"a":{one},"b":{one},{repeated}:{one}}}"#);

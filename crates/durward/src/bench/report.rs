@@ -41,7 +41,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let report = Report::read(&files).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
-            ReportError::File(..) => failure.hint("give files that `durward bench` wrote with `--json`: embedded, server, sessions"),
+            ReportError::File(..) => failure
+                .hint("give files that `durward bench` wrote with `--json`: embedded, server, sessions"),
             ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
             ReportError::TooMany(_) => failure.hint("report fewer files at a time"),
         }

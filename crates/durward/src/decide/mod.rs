@@ -133,9 +133,10 @@ fn run_here(arguments: &Arguments) -> Outcome {
     let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
     let finders = Finders::new(clock());
     match (&arguments.requests, &arguments.expect) {
-        (Some(requests), None) => {
-            lines::answer(&mut lines::Here::new(&pdp, &finders, arguments.format, arguments.explain), requests)
-        }
+        (Some(requests), None) => lines::answer(
+            &mut lines::Here::new(&pdp, &finders, arguments.format, arguments.explain),
+            requests,
+        ),
         (Some(requests), Some(recorded)) => {
             lines::compare(&mut lines::Here::new(&pdp, &finders, arguments.format, false), requests, recorded)
         }
@@ -153,7 +154,8 @@ fn run_here(arguments: &Arguments) -> Outcome {
                 Ok(ExitCode::from(arguments.error_code()))
             }
             Question::Request(_) if arguments.watch => {
-                Err(Failure::new("a request of XACML cannot be watched").hint("ask with a subscription of SAPL"))
+                Err(Failure::new("a request of XACML cannot be watched")
+                    .hint("ask with a subscription of SAPL"))
             }
             Question::Request(text) => answer_request(&pdp, &text, arguments),
         },

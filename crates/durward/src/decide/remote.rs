@@ -82,11 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
                     Err(problem) => return unanswered(&problem, arguments.error_code()),
                 },
             };
-            if arguments.watch {
-                remote.watch(&subscription)
-            } else {
-                remote.one(&subscription, arguments)
-            }
+            if arguments.watch { remote.watch(&subscription) } else { remote.one(&subscription, arguments) }
         }
     }
 }

@@ -65,9 +65,9 @@ fn sweep(parent: &Path, own: &Metadata) {
 /// Whether it is a demo's directory, of the same user, and nobody holds its lock.
 fn is_left(path: &Path, own: &Metadata) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_named = name.strip_prefix(PREFIX).is_some_and(|chance| {
-        chance.len() == 12 && chance.bytes().all(|digit| digit.is_ascii_hexdigit())
-    });
+    let is_named = name
+        .strip_prefix(PREFIX)
+        .is_some_and(|chance| chance.len() == 12 && chance.bytes().all(|digit| digit.is_ascii_hexdigit()));
     let is_ours = |metadata: Metadata| {
         metadata.is_dir() && metadata.uid() == own.uid() && metadata.mode() & 0o777 == own.mode() & 0o777
     };

@@ -249,9 +249,11 @@ fn servers_and_sessions_are_reported_in_tables() {
     let (sessions, server) = (folder.join("sessions.json"), folder.join("server.json"));
     let measured = durward(&[&SESSIONS[..], &["--measure", "memory", "--sessions", "10", "--json"]].concat());
     std::fs::write(&sessions, measured.exits(0).stdout).unwrap();
-    let text = r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "command": "durward bench server"}"#;
+    let text =
+        r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "command": "durward bench server"}"#;
     std::fs::write(&server, text).unwrap();
-    let [sessions, server, out] = [sessions, server, folder.join("report")].map(|it| it.display().to_string());
+    let [sessions, server, out] =
+        [sessions, server, folder.join("report")].map(|it| it.display().to_string());
     let ran = durward(&["bench", "report", "--out", &out, "--in", &sessions, &server]).exits(0);
     assert_eq!(ran.stdout, format!("{out}: index.html\n"));
     let page = std::fs::read_to_string(folder.join("report/index.html")).unwrap();

@@ -140,11 +140,20 @@ fn a_decision_is_watched_as_time_goes_by_and_policies_change() {
 #[test]
 fn questions_in_another_language_than_all_policies_are_told_of() {
     let xacml = durward(&["decide", "--policies", "wards", "--request", "visitor.json"]).exits(0);
-    let note = "all policies in force are of SAPL, which sees nothing of an XACML request; ask with a subscription";
+    let note =
+        "all policies in force are of SAPL, which sees nothing of an XACML request; ask with a subscription";
     assert_eq!(xacml.stderr, format!("durward: warning: {note}\n"));
-    let explained = durward(&["decide", "--policies", "wards", "--request", "visitor.json", "--explain"]).exits(0);
+    let explained =
+        durward(&["decide", "--policies", "wards", "--request", "visitor.json", "--explain"]).exits(0);
     assert!(explained.stdout.ends_with(&format!("note: {note}\n")), "{}", explained.stdout);
     let sapl = durward(&["decide", "--policies", "hospital", "-s", "1", "-a", "2", "-r", "3"]).exits(0);
-    assert!(sapl.stderr.starts_with("durward: warning: all policies in force are of XACML, "), "{}", sapl.stderr);
-    assert_eq!(durward(&["decide", "--policies", "hospital", "--request", "visitor.json"]).exits(0).stderr, "");
+    assert!(
+        sapl.stderr.starts_with("durward: warning: all policies in force are of XACML, "),
+        "{}",
+        sapl.stderr
+    );
+    assert_eq!(
+        durward(&["decide", "--policies", "hospital", "--request", "visitor.json"]).exits(0).stderr,
+        ""
+    );
 }

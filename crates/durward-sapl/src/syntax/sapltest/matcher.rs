@@ -9,20 +9,8 @@ use super::tree::{
 };
 
 /// The keywords of documents that are none in tests: the grammar of tests takes them for names.
-const NAMES_HERE: [&str; 12] = [
-    "import",
-    "as",
-    "set",
-    "policy",
-    "var",
-    "schema",
-    "enforced",
-    "transform",
-    "has",
-    "all",
-    "each",
-    "for",
-];
+const NAMES_HERE: [&str; 12] =
+    ["import", "as", "set", "policy", "var", "schema", "enforced", "transform", "has", "all", "each", "for"];
 
 impl Parser<'_> {
     /// `any`, a value, or `matching ...`.
