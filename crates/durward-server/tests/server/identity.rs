@@ -591,6 +591,8 @@ fn without_users_there_is_nothing_and_bad_settings_stop_the_start() {
     assert_eq!(server.get("/v1/openapi.json").status, 404);
     for (settings, word) in [
         ("identity.users = 'users'\nidentity.mode = 'assured-write'", "identity.data"),
+        // Sessions of nobody: it would start, and let nobody log in.
+        ("identity.mode = 'best-effort'", "identity.users"),
         ("identity.users = 'users'\nidentity.realms = ['sales']", "must begin with `/`"),
         ("identity.users = 'users'\nidentity.hash_memory_kib = 1", "costs"),
         ("identity.users = 'policies/staff.sapl'", "journal"),
