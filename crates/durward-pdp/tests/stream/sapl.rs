@@ -259,7 +259,7 @@ fn what_is_wrong_with_secrets_is_told_without_them() {
 /// Another reason for the same decision is no news; a decision that is news has the reason and the policies it was made by.
 #[test]
 fn a_record_goes_with_each_decision_that_is_told() {
-    let policy = r#"policy "p" permit 1 / <src.level> == 1"#;
+    let policy = r#"policy "p" permit 1 / <src.level> == 1;"#;
     let pdp = Arc::new(Pdp::builder().policies(texts(policy)).build().unwrap());
     let policies = || RecordedPolicies::of(PoliciesInForce::of(&pdp), Recording::default());
     let streams = Streams::new(policies(), BrokerSettings::default(), 0, || {});

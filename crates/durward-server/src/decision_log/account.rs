@@ -137,3 +137,73 @@ pub(crate) fn trace(
         tracing::trace!(request_id, surface, route, subscription = ?id, snapshot, ?reason, "it is indeterminate");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::sync::Mutex;
+    use std::time::SystemTime;
+
+    use durward_pdp::record::Failure;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Without a decision log, and in one line whatever the caller calls it.
+    #[test]
+    fn operators_who_look_closely_are_told_why() {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::TRACE)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let identity = Identity { tenant: "plant".into(), name: "shop".into(), expires: None };
+        let caller = Caller {
+            surface: Surface::Rsocket,
+            route: "decide",
+            request_id: "r-1",
+            client: None,
+            identity: &identity,
+        };
+        let clock: Clock = Arc::new(|| SystemTime::UNIX_EPOCH);
+        let failure = Failure {
+            path: vec!["clinic".into(), "age".into()],
+            place: "clinic.sapl:4:1".into(),
+            message: "a number is needed, but `\"old\"` is a text".into(),
+        };
+        let record = Arc::new(Record { failures: vec![failure], ..Record::default() });
+        tracing::subscriber::with_default(subscriber, || {
+            let told = |decision| {
+                let id = SmolStr::from("one\nWARN two\u{1b}[2J");
+                let account = Account::open(None, &clock, &caller);
+                account.told(
+                    Some(&id),
+                    &Arc::new(Decision::plain(decision)),
+                    Some(Arc::clone(&record)),
+                    None,
+                );
+            };
+            told(Outcome::Indeterminate);
+            told(Outcome::Permit);
+        });
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains("clinic/age (clinic.sapl:4:1): a number is needed, but … is a text"), "{text}");
+        assert!(!text.contains("old") && !text.contains('\u{1b}'), "{text}");
+    }
+}

@@ -143,17 +143,13 @@ impl Rule {
         for element in Element::ALL {
             let value = subscription.element(element);
             let is_token = element == Element::Subject && document::shown(value).is_some();
-            match value {
-                Value::Undefined => {}
-                Value::Object(object) => {
-                    for (key, value) in object.iter() {
-                        page.push(element.as_str(), self.part(key.clone(), value, is_token));
-                    }
+            if let Some(object) = value.as_object() {
+                for (key, value) in object.iter() {
+                    page.push(element.as_str(), self.part(key.clone(), value, is_token));
                 }
-                value => {
-                    let id = format_smolstr!("{}-id", element.as_str());
-                    page.push(element.as_str(), self.part(id, value, false));
-                }
+            } else if !value.is_undefined() {
+                let id = format_smolstr!("{}-id", element.as_str());
+                page.push(element.as_str(), self.part(id, value, false));
             }
         }
         page.finish()
@@ -164,9 +160,9 @@ impl Rule {
             && !is_token
             && !self.always_redacted.contains(id.as_str())
             && !self.holds_redacted(value);
-        let values = || match value {
-            Value::Array(values) => values.iter().map(text).collect(),
-            value => vec![text(value)],
+        let values = || match value.as_array() {
+            Some(values) => values.iter().map(text).collect(),
+            None => vec![text(value)],
         };
         Attribute { id, issuer: None, values: is_shown.then(values) }
     }
@@ -178,15 +174,13 @@ impl Rule {
         }
         let mut open = vec![value];
         while let Some(value) = open.pop() {
-            match value {
-                Value::Object(object) => {
-                    if object.iter().any(|(key, _)| self.always_redacted.contains(key.as_str())) {
-                        return true;
-                    }
-                    open.extend(object.iter().map(|(_, value)| value));
+            if let Some(object) = value.as_object() {
+                if object.iter().any(|(key, _)| self.always_redacted.contains(key.as_str())) {
+                    return true;
                 }
-                Value::Array(values) => open.extend(values.iter()),
-                _ => {}
+                open.extend(object.iter().map(|(_, value)| value));
+            } else if let Some(values) = value.as_array() {
+                open.extend(values.iter());
             }
         }
         false
@@ -195,8 +189,5 @@ impl Rule {
 
 /// A text as it is, everything else as JSON.
 pub(super) fn text(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.to_string(),
-        value => value.to_json(),
-    }
+    value.as_text().map_or_else(|| value.to_json(), str::to_owned)
 }

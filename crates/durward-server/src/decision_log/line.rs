@@ -159,9 +159,7 @@ impl Style {
 
     fn reason<'e>(&self, failure: &'e Failure) -> ReasonLine<'e> {
         let message = &failure.message;
-        // What lies in no policy is in words of ours.
-        let is_shown =
-            self.rule.shows_all() || (failure.path.is_empty() && !message.contains(['`', ':', '"']));
+        let is_shown = self.rule.shows_all();
         ReasonLine {
             policy: failure.path.join("/"),
             place: &failure.place,

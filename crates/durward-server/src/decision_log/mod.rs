@@ -83,7 +83,7 @@ pub(crate) struct Entry {
 pub(crate) enum Told {
     Result {
         /// With the first result of a request.
-        request: Option<Request>,
+        request: Option<Box<Request>>,
         result: Box<ResultOf>,
         /// Which result it is, from 1, and how many there are.
         part: (usize, usize),

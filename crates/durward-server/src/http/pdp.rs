@@ -199,7 +199,7 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, bytes: usize) {
         }
         trace(shared.decision_log.as_ref(), (Surface::Xacml, ROUTE, &call.id), None, &record);
         let Some(log) = &shared.decision_log else { continue };
-        let request = request.take();
+        let request = request.take().map(Box::new);
         log.record(Entry {
             time: (shared.clock)(),
             surface: Surface::Xacml,
