@@ -432,15 +432,16 @@ fn read(
 
 /// What is odd in the documents that are put.
 fn warnings(read: &[Option<Document>], register: &Register, recipe: &Recipe) -> Warnings {
-    fn sapl(document: &Option<Document>) -> Option<&durward_sapl::Document> {
+    let mut warnings = Warnings::default();
+    for document in read.iter().flatten() {
         match document {
-            Some(Document::Sapl(document)) => Some(document),
-            Some(Document::Xacml(_)) | None => None,
+            Document::Sapl(document) => {
+                warnings.add(document, register.configuration(), recipe.checking.as_deref());
+            }
+            Document::Xacml(_) => {}
         }
     }
-    let Some(configuration) = register.configuration() else { return Warnings::default() };
-    let sapl: Vec<&durward_sapl::Document> = read.iter().filter_map(sapl).collect();
-    Warnings::of(&sapl, configuration, recipe.checking.as_deref())
+    warnings
 }
 
 /// What becomes of each document that is put.

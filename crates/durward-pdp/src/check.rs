@@ -2,7 +2,6 @@
 //!
 //! Decisions stay what the language says; see [`durward_sapl::check`].
 
-use std::borrow::Borrow;
 use std::collections::HashMap;
 
 pub use durward_ir::finding::{Finding, Severity};
@@ -41,22 +40,21 @@ pub(crate) struct Warnings {
 }
 
 impl Warnings {
-    /// What there is to say of these documents.
-    pub(crate) fn of<D: Borrow<durward_sapl::Document>>(
-        documents: &[D],
-        configuration: &Configuration,
+    /// Notes what there is to say of a document.
+    pub(crate) fn add(
+        &mut self,
+        document: &durward_sapl::Document,
+        configuration: Option<&Configuration>,
         settings: Option<&Settings>,
-    ) -> Warnings {
-        let mut warnings = Warnings::default();
-        let Some(settings) = settings else { return warnings };
-        for document in documents.iter().map(D::borrow) {
-            let mut found = durward_sapl::check::check(document, configuration, settings);
-            found.retain(|finding| finding.severity >= Severity::Warning);
-            if !found.is_empty() {
-                warnings.by_document.insert(document.source.to_string(), found);
-            }
+    ) {
+        let Some(settings) = settings else { return };
+        let nothing = Configuration::default();
+        let configuration = configuration.unwrap_or(&nothing);
+        let mut found = durward_sapl::check::check(document, configuration, settings);
+        found.retain(|finding| finding.severity >= Severity::Warning);
+        if !found.is_empty() {
+            self.by_document.insert(document.source.to_string(), found);
         }
-        warnings
     }
 
     /// Some documents are not there any more.

@@ -108,16 +108,12 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     });
     let mut algorithm = recipe.lowering.combining;
     let mut variables = Arc::default();
-    let mut warnings = Warnings::default();
     let mut sapl = Vec::new();
     if let Some(configuration) = &read.configuration {
         variables = Arc::clone(configuration.variables());
         algorithm = Algorithm::Voting(configuration.voting);
         match durward_sapl::lower::lower_each(&read.sapl, configuration, &mut builder) {
-            Ok(lowered) => {
-                sapl = lowered;
-                warnings = Warnings::of(&read.sapl, configuration, recipe.checking.as_deref());
-            }
+            Ok(lowered) => sapl = lowered,
             // Those of SAPL come first.
             Err(problems) => drop(errors.splice(0..0, problems.into_iter().map(to_error))),
         }
@@ -137,6 +133,7 @@ pub(crate) fn lower<T: Borrow<PolicyText>>(
     let became = placed(became, &program, &xacml, first_of_sapl, &sapl);
     let secrets = read.secrets.unwrap_or_default();
     let configuration = read.configuration;
+    let warnings = read.warnings;
     Ok(Lowered { program, became, configuration, warnings, documents, variables, secrets })
 }
 
@@ -175,6 +172,8 @@ struct Documents {
     /// There when there is any SAPL.
     configuration: Option<Configuration>,
     secrets: Option<Secrets>,
+    /// What is odd in documents of SAPL, where somebody wants to know.
+    warnings: Warnings,
 }
 
 /// With their places in the program, which has the documents' numbers: first those of XACML, then those of SAPL.
@@ -209,7 +208,9 @@ impl Documents {
     fn read<T: Borrow<PolicyText>>(texts: &[T], recipe: &Recipe) -> Result<Documents, Vec<PolicyError>> {
         let mut documents = Documents::default();
         let mut errors = Vec::new();
-        for text in texts {
+        // First what all documents are checked with: each is checked as soon as it was read, as long as it is in the cache.
+        let is_first = |text: &&T| Language::of(&(*text).borrow().name) == Language::SaplConfiguration;
+        for text in texts.iter().filter(is_first).chain(texts.iter().filter(|text| !is_first(text))) {
             documents.add(text.borrow(), recipe).unwrap_or_else(|found| errors.extend(found));
         }
         if !documents.sapl.is_empty() {
@@ -248,7 +249,9 @@ impl Documents {
             Language::Xacml => self.xacml.push(read_policy(&text.name, &text.text, &recipe.limits)?),
             Language::Sapl => {
                 let read = durward_sapl::Document::read(&text.name, &text.text);
-                self.sapl.push(read.map_err(to_errors)?);
+                let document = read.map_err(to_errors)?;
+                self.warnings.add(&document, self.configuration.as_ref(), recipe.checking.as_deref());
+                self.sapl.push(document);
             }
             Language::SaplConfiguration if self.configuration.is_some() => {
                 let message = "there is another `pdp.json` already".to_owned();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
+use foldhash::fast::RandomState;
 use smol_str::SmolStr;
 
 /// An attribute that an attribute finder serves.
@@ -31,14 +32,14 @@ pub enum Others {
 /// The attributes there are.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    known: HashMap<SmolStr, Vec<Attribute>>,
+    known: HashMap<SmolStr, Vec<Attribute>, RandomState>,
     others: Others,
 }
 
 impl Attributes {
     /// These attributes, and perhaps others.
     pub fn new(known: impl IntoIterator<Item = Attribute>, others: Others) -> Attributes {
-        let mut attributes = Attributes { known: HashMap::new(), others };
+        let mut attributes = Attributes { known: HashMap::default(), others };
         for attribute in known {
             attributes.known.entry(attribute.name.clone()).or_default().push(attribute);
         }

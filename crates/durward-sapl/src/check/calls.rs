@@ -1,8 +1,9 @@
 //! Calls of functions, of filters and of attributes: whether there is such a thing, and what it takes.
 
+use std::borrow::Cow;
+
 use durward_ir::library::{LibraryFunction, Parameter};
 use durward_ir::near::nearest;
-use smol_str::SmolStr;
 
 use super::Check;
 use super::attributes::{Attribute, Others};
@@ -77,11 +78,19 @@ impl<'t> Check<'t> {
     }
 
     /// The full name of what is called. Notes that an import was used.
-    fn full_name(&mut self, name: &'t FunctionName) -> Option<SmolStr> {
-        if let [one] = name.segments.as_slice() {
-            self.used_imports.insert(&one.text);
+    fn full_name(&mut self, name: &'t FunctionName) -> Option<Cow<'t, str>> {
+        match name.segments.as_slice() {
+            [one] => {
+                self.used_imports.insert(&one.text);
+                self.document.names.imported(&one.text).map(Cow::Borrowed)
+            }
+            // Usually the name is what is written: without blanks, and without backticks.
+            [library, function] => match self.document.piece(name.span) {
+                piece if piece.len() == library.text.len() + 1 + function.text.len() => Some(piece.into()),
+                _ => Some(format!("{}.{}", library.text, function.text).into()),
+            },
+            _ => None,
         }
-        self.document.names.full(name)
     }
 
     /// Arguments of a function, of which `before` stand elsewhere.

@@ -46,11 +46,11 @@ impl<'t> Check<'t> {
                 let kinds = self.expression(operand);
                 match operator {
                     UnaryOperator::Not => {
-                        self.want(Kinds::BOOLEAN, kinds, operand, "what `!` turns round");
+                        self.want(Kinds::BOOLEAN, kinds, operand, &["what `!` turns round"]);
                         Kinds::BOOLEAN
                     }
                     UnaryOperator::Minus | UnaryOperator::Plus => {
-                        self.want(Kinds::NUMBER, kinds, operand, "what has a sign");
+                        self.want(Kinds::NUMBER, kinds, operand, &["what has a sign"]);
                         Kinds::NUMBER
                     }
                 }
@@ -144,11 +144,11 @@ impl<'t> Check<'t> {
             match &step.kind {
                 StepKind::Expression(inner) => {
                     let kinds = self.expression(inner);
-                    self.want(Kinds::TEXT.or(Kinds::NUMBER), kinds, inner, "what stands in `[(...)]`");
+                    self.want(Kinds::TEXT.or(Kinds::NUMBER), kinds, inner, &["what stands in `[(...)]`"]);
                 }
                 StepKind::Condition(inner) => self.within_loop(|check| {
                     let kinds = check.expression(inner);
-                    check.want(Kinds::BOOLEAN, kinds, inner, "a condition");
+                    check.want(Kinds::BOOLEAN, kinds, inner, &["a condition"]);
                 }),
                 StepKind::Attribute(call) => drop(self.attribute(call, true)),
                 StepKind::Key(_)
@@ -213,11 +213,10 @@ impl<'t> Check<'t> {
         if self.schemas.is_empty() {
             return None;
         }
-        let (base, steps): (&Expr, &[Step]) = match &expression.kind {
-            ExprKind::Steps { base, steps } => (base, steps),
-            ExprKind::Identifier(_) => (expression, &[]),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is a path")]
-            _ => return None,
+        let (base, steps): (&Expr, &[Step]) = if let ExprKind::Steps { base, steps } = &expression.kind {
+            (base, steps)
+        } else {
+            (expression, &[])
         };
         let (element, keys) = self.known_path(base, steps)?;
         match self.schemas.look(element, keys.iter().copied()) {
@@ -245,9 +244,5 @@ impl<'t> Check<'t> {
 
 /// The key that a step goes to, if it is written out.
 pub(super) fn key_of(step: &Step) -> Option<&SmolStr> {
-    match &step.kind {
-        StepKind::Key(key) => Some(key),
-        #[expect(clippy::wildcard_enum_match_arm, reason = "what follows any other step is not looked up")]
-        _ => None,
-    }
+    if let StepKind::Key(key) = &step.kind { Some(key) } else { None }
 }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use smol_str::SmolStr;
 
 use super::Check;
+use super::expression::key_of;
 use crate::syntax::tree::{
-    ChainOperator, Comparison, ComparisonOperator, Effect, Expr, ExprKind, FunctionCall, Policy, Statement,
-    Step, StepKind, UnaryOperator,
+    Chain, ChainOperator, Comparison, ComparisonOperator, Effect, Expr, ExprKind, FunctionCall, Link, Policy,
+    Statement, Step, StepKind, UnaryOperator,
 };
 use crate::syntax::{Span, quote};
 
@@ -19,13 +20,15 @@ pub(super) fn policy(check: &mut Check<'_>, policy: &Policy, is_gated: bool) {
     if policy.effect != Effect::Permit {
         return;
     }
-    let conditions: Vec<&Expr> = policy.body.iter().filter_map(condition).collect();
-    if conditions.is_empty() && !is_gated {
+    let conditions = || policy.body.iter().filter_map(condition);
+    if !is_gated && conditions().next().is_none() {
         let message = format!("policy {} permits whatever is asked", quote(&policy.name.text));
         let help = "give it a condition, unless that is wanted".to_owned();
         check.report.hint("permits-everything", policy.name.span, message, help);
     }
-    missing(check, &conditions);
+    if conditions().any(excludes) {
+        missing(check, conditions());
+    }
 }
 
 fn condition(statement: &Statement) -> Option<&Expr> {
@@ -37,9 +40,9 @@ fn condition(statement: &Statement) -> Option<&Expr> {
 
 /// `subject.status != "blocked"` in a policy that permits, and that asks nothing else of `subject.status`: whoever has none
 /// is permitted.
-fn missing(check: &mut Check<'_>, conditions: &[&Expr]) {
+fn missing<'e>(check: &mut Check<'_>, conditions: impl Iterator<Item = &'e Expr>) {
     let mut conjuncts = Vec::new();
-    conditions.iter().for_each(|condition| split(condition, &mut conjuncts));
+    conditions.for_each(|condition| split(condition, &mut conjuncts));
     let mut excluded: Vec<(&str, &Expr)> = Vec::new();
     let mut others = Vec::new();
     for conjunct in conjuncts {
@@ -47,9 +50,6 @@ fn missing(check: &mut Check<'_>, conditions: &[&Expr]) {
             Some(path) => excluded.push((check.document.piece(path.span), path)),
             None => others.push(conjunct),
         }
-    }
-    if excluded.is_empty() {
-        return;
     }
     let (mut asked, mut keys) = (HashSet::new(), HashSet::new());
     for other in others {
@@ -71,55 +71,47 @@ fn missing(check: &mut Check<'_>, conditions: &[&Expr]) {
 
 /// The key of `subject has "status"`.
 fn key_asked_for(condition: &Expr) -> Option<&SmolStr> {
-    match &condition.kind {
-        ExprKind::Comparison(comparison) => match (comparison.operator, &comparison.right.kind) {
-            (ComparisonOperator::Has, ExprKind::Text(key)) => Some(key),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else asks for one key")]
-            _ => None,
-        },
-        #[expect(clippy::wildcard_enum_match_arm, reason = "no comparison")]
-        _ => None,
-    }
+    let ExprKind::Comparison(comparison) = &condition.kind else { return None };
+    let ExprKind::Text(key) = &comparison.right.kind else { return None };
+    (comparison.operator == ComparisonOperator::Has).then_some(key)
 }
 
 fn last_key(path: &Expr) -> Option<&SmolStr> {
-    match &path.kind {
-        ExprKind::Steps { steps, .. } => steps.last().and_then(super::expression::key_of),
-        #[expect(clippy::wildcard_enum_match_arm, reason = "no path")]
-        _ => None,
-    }
+    let ExprKind::Steps { steps, .. } = &path.kind else { return None };
+    key_of(steps.last()?)
 }
 
 /// Takes `a && b` apart.
 fn split<'e>(condition: &'e Expr, conjuncts: &mut Vec<&'e Expr>) {
-    match &condition.kind {
-        ExprKind::Chain(chain)
-            if chain
-                .rest
-                .iter()
-                .all(|link| matches!(link.operator, ChainOperator::LazyAnd | ChainOperator::And)) =>
-        {
-            split(&chain.first, conjuncts);
-            chain.rest.iter().for_each(|link| split(&link.operand, conjuncts));
-        }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "anything else is one condition")]
-        _ => conjuncts.push(condition),
+    let Some(chain) = conjunction(condition) else { return conjuncts.push(condition) };
+    split(&chain.first, conjuncts);
+    chain.rest.iter().for_each(|link| split(&link.operand, conjuncts));
+}
+
+fn conjunction(condition: &Expr) -> Option<&Chain> {
+    let ExprKind::Chain(chain) = &condition.kind else { return None };
+    let joins = |link: &Link| matches!(link.operator, ChainOperator::LazyAnd | ChainOperator::And);
+    chain.rest.iter().all(joins).then_some(chain)
+}
+
+/// Whether a condition excludes some values of a path, by itself or by a part of it.
+fn excludes(condition: &Expr) -> bool {
+    match conjunction(condition) {
+        Some(chain) => excludes(&chain.first) || chain.rest.iter().any(|link| excludes(&link.operand)),
+        None => excluding(condition).is_some(),
     }
 }
 
 /// The path of `path != constant`, of `!(path == constant)` and of `!(path in [constants])`.
 fn excluding(condition: &Expr) -> Option<&Expr> {
-    let (comparison, operators): (&Comparison, &[ComparisonOperator]) = match &condition.kind {
-        ExprKind::Comparison(comparison) => (comparison, &[ComparisonOperator::NotEqual]),
-        ExprKind::Unary { operator: UnaryOperator::Not, operand, .. } => match &operand.kind {
-            ExprKind::Comparison(comparison) => {
-                (comparison, &[ComparisonOperator::Equal, ComparisonOperator::In])
-            }
-            #[expect(clippy::wildcard_enum_match_arm, reason = "no comparison")]
-            _ => return None,
-        },
-        #[expect(clippy::wildcard_enum_match_arm, reason = "no comparison")]
-        _ => return None,
+    let (comparison, operators) = if let ExprKind::Comparison(comparison) = &condition.kind {
+        (comparison, [ComparisonOperator::NotEqual; 2])
+    } else if let ExprKind::Unary { operator: UnaryOperator::Not, operand, .. } = &condition.kind
+        && let ExprKind::Comparison(comparison) = &operand.kind
+    {
+        (comparison, [ComparisonOperator::Equal, ComparisonOperator::In])
+    } else {
+        return None;
     };
     let is_value = |expression: &Expr| {
         is_constant(expression) && !matches!(expression.kind, ExprKind::Undefined | ExprKind::Null)

@@ -52,8 +52,23 @@ impl Kinds {
             Value::Text(_) => Kinds::TEXT,
             Value::Array(_) => Kinds::ARRAY,
             Value::Object(_) => Kinds::OBJECT,
-            #[expect(clippy::wildcard_enum_match_arm, reason = "no value of SAPL; nothing is said of it")]
-            _ => Kinds::ANY,
+            // No values of SAPL; nothing is said of them.
+            Value::Integer(_)
+            | Value::Double(_)
+            | Value::Time(_)
+            | Value::Date(_)
+            | Value::DateTime(_)
+            | Value::DayTimeDuration(_)
+            | Value::YearMonthDuration(_)
+            | Value::AnyUri(_)
+            | Value::HexBinary(_)
+            | Value::Base64Binary(_)
+            | Value::Rfc822Name(_)
+            | Value::X500Name(_)
+            | Value::IpAddress(_)
+            | Value::DnsName(_)
+            | Value::XPathExpression(_)
+            | Value::Opaque(_) => Kinds::ANY,
         }
     }
 

@@ -25,6 +25,8 @@ use durward_ir::Value;
 use durward_ir::finding::Finding;
 use durward_ir::path::Element;
 
+use foldhash::fast::RandomState;
+
 use crate::configuration::Configuration;
 use crate::document::Document;
 use crate::syntax::tree::{
@@ -94,7 +96,7 @@ fn check_noting(
         schemas: own.as_ref().unwrap_or(&settings.schemas),
         report: Report::default(),
         scope: Scope::default(),
-        used_imports: HashSet::new(),
+        used_imports: HashSet::default(),
         policy: None,
         loops: 0,
         may_be_relative: true,
@@ -113,7 +115,7 @@ struct Check<'t> {
     report: Report,
     scope: Scope<'t>,
     /// The imported names that were met.
-    used_imports: HashSet<&'t str>,
+    used_imports: HashSet<&'t str, RandomState>,
     /// The policy that is being read.
     policy: Option<&'t Policy>,
     /// How many of `::`, `[?(...)]` and filters are around.
@@ -195,7 +197,7 @@ impl<'t> Check<'t> {
         self.may_be_relative = false;
         let kinds = self.expression(condition);
         self.may_be_relative = true;
-        self.want(Kinds::BOOLEAN, kinds, condition, "a condition");
+        self.want(Kinds::BOOLEAN, kinds, condition, &["a condition"]);
         if self.report.total() == before && habits::is_constant(condition) {
             let message = "this is the same whatever is asked".to_owned();
             let help = "compare something of the subscription, or remove it".to_owned();

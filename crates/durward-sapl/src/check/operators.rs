@@ -13,11 +13,11 @@ const VALUES_SHOWN_MAX: usize = 8;
 
 impl<'t> Check<'t> {
     /// Warns of a value that can be none of those wanted: it fails.
-    pub(super) fn want(&mut self, wanted: Kinds, kinds: Kinds, expression: &Expr, what: &str) {
+    pub(super) fn want(&mut self, wanted: Kinds, kinds: Kinds, expression: &Expr, what: &[&str]) {
         if kinds.meets(wanted) {
             return;
         }
-        let message = format!("{what} must be {wanted}, not {kinds}: this is an error");
+        let message = format!("{} must be {wanted}, not {kinds}: this is an error", what.concat());
         self.report.warn("wrong-type", expression.span, message, None);
     }
 
@@ -34,7 +34,7 @@ impl<'t> Check<'t> {
             ComparisonOperator::Equal => self.equality(whole, comparison, kinds, true),
             ComparisonOperator::NotEqual => self.equality(whole, comparison, kinds, false),
             ComparisonOperator::Matches => {
-                self.want(Kinds::TEXT, kinds.1, right, "a regular expression");
+                self.want(Kinds::TEXT, kinds.1, right, &["a regular expression"]);
                 if !kinds.0.meets(Kinds::TEXT) {
                     self.never(
                         whole,
@@ -52,21 +52,21 @@ impl<'t> Check<'t> {
             | ComparisonOperator::LessOrEqual
             | ComparisonOperator::Greater
             | ComparisonOperator::GreaterOrEqual => {
-                let what = format!("what `{}` compares", self.document.piece(comparison.operator_span));
+                let what = ["what `", self.document.piece(comparison.operator_span), "` compares"];
                 self.want(Kinds::NUMBER, kinds.0, left, &what);
                 self.want(Kinds::NUMBER, kinds.1, right, &what);
                 self.self_comparison(whole, comparison);
             }
             ComparisonOperator::In => {
                 let places = Kinds::ARRAY.or(Kinds::OBJECT).or(Kinds::TEXT);
-                self.want(places, kinds.1, right, "what stands after `in`");
+                self.want(places, kinds.1, right, &["what stands after `in`"]);
                 if kinds.1 == Kinds::TEXT {
-                    self.want(Kinds::TEXT, kinds.0, left, "what `in` looks for in a text");
+                    self.want(Kinds::TEXT, kinds.0, left, &["what `in` looks for in a text"]);
                 }
                 self.listed(left, right);
             }
             ComparisonOperator::AnyIn | ComparisonOperator::AllIn => {
-                let what = format!("what stands before `{}`", self.document.piece(comparison.operator_span));
+                let what = ["what stands before `", self.document.piece(comparison.operator_span), "`"];
                 self.want(Kinds::ARRAY, kinds.0, left, &what);
             }
         }
@@ -173,7 +173,7 @@ impl<'t> Check<'t> {
                 | ChainOperator::Or
                 | ChainOperator::And
                 | ChainOperator::ExclusiveOr => {
-                    let what = format!("what `{name}` joins");
+                    let what = ["what `", name, "` joins"];
                     self.want(Kinds::BOOLEAN, kinds, operand, &what);
                     self.want(Kinds::BOOLEAN, right, &link.operand, &what);
                     kinds = Kinds::BOOLEAN;
@@ -183,7 +183,7 @@ impl<'t> Check<'t> {
                 | ChainOperator::Multiply
                 | ChainOperator::Divide
                 | ChainOperator::Remainder => {
-                    let what = format!("what `{name}` computes with");
+                    let what = ["what `", name, "` computes with"];
                     self.want(Kinds::NUMBER, kinds, operand, &what);
                     self.want(Kinds::NUMBER, right, &link.operand, &what);
                     kinds = Kinds::NUMBER;
@@ -197,9 +197,9 @@ impl<'t> Check<'t> {
     /// Numbers are added; to a text anything is appended.
     fn sum(&mut self, left: Kinds, first: &Expr, right: Kinds, second: &Expr) -> Kinds {
         let (number, text) = (left.meets(Kinds::NUMBER), left.meets(Kinds::TEXT));
-        self.want(Kinds::NUMBER.or(Kinds::TEXT), left, first, "what `+` adds to");
+        self.want(Kinds::NUMBER.or(Kinds::TEXT), left, first, &["what `+` adds to"]);
         if number && !text {
-            self.want(Kinds::NUMBER, right, second, "what `+` adds to a number");
+            self.want(Kinds::NUMBER, right, second, &["what `+` adds to a number"]);
         }
         match (number, text) {
             (true, false) => Kinds::NUMBER,

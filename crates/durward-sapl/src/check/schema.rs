@@ -295,11 +295,9 @@ fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     }
     words.take(DEPTH_MAX + 1).try_fold(root, |value, word| {
         let word = word.replace("~1", "/").replace("~0", "~");
-        match value {
-            Value::Object(object) => object.get(&word),
-            Value::Array(list) => list.get(word.parse::<usize>().ok()?),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "no other value has parts")]
-            _ => None,
+        match (value.as_object(), value.as_array()) {
+            (Some(object), _) => object.get(&word),
+            (None, list) => list?.get(word.parse::<usize>().ok()?),
         }
     })
 }

@@ -1,6 +1,8 @@
 //! The variables of a document: which are in scope, and which are used.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
 
 use super::kinds::Kinds;
 use super::report::Report;
@@ -14,8 +16,8 @@ const CANDIDATES_MAX: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Scope<'t> {
     all: Vec<Known<'t>>,
-    of_set: HashMap<&'t str, usize>,
-    of_policy: HashMap<&'t str, usize>,
+    of_set: HashMap<&'t str, usize, RandomState>,
+    of_policy: HashMap<&'t str, usize, RandomState>,
     is_in_policy: bool,
     /// The variable whose value is being read.
     defining: Option<usize>,
@@ -37,7 +39,7 @@ impl<'t> Scope<'t> {
         self.is_in_policy = true;
         // A map keeps its size when it is cleared, and there can be very many policies.
         if !self.of_policy.is_empty() {
-            self.of_policy = HashMap::new();
+            self.of_policy = HashMap::default();
         }
     }
 
@@ -91,7 +93,10 @@ impl<'t> Scope<'t> {
             }
             rest = before;
         }
-        let mentioned: std::collections::HashSet<usize> =
+        if self.all.iter().all(|known| known.is_used) {
+            return;
+        }
+        let mentioned: HashSet<usize> =
             self.all.iter().filter(|known| !known.is_used).flat_map(|known| &known.names).copied().collect();
         for (number, known) in self.all.iter().enumerate().filter(|(_, known)| !known.is_used) {
             let how = if mentioned.contains(&number) { " but by unused variables" } else { "" };

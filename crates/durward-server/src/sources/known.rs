@@ -31,7 +31,7 @@ mod tests {
     use std::time::SystemTime;
 
     use durward_pdp::Value;
-    use durward_pdp::stream::{Finder, FinderOptions, Invocation};
+    use durward_pdp::stream::{Finder, Invocation};
 
     use super::*;
     use crate::Clock;
@@ -40,11 +40,8 @@ mod tests {
 
     fn serves(finders: &[Finder], attribute: &Attribute, of_value: bool, count: usize) -> bool {
         let invocation = Invocation {
-            name: attribute.name.clone(),
             entity: of_value.then(|| Value::Text("x".into())),
-            arguments: (0..count).map(|_| Value::Null).collect(),
-            options: FinderOptions::default(),
-            head: false,
+            ..Invocation::environment(attribute.name.clone(), (0..count).map(|_| Value::Null))
         };
         finders.iter().any(|finder| match finder {
             Finder::Outside(finder) => finder.serves(&invocation),

@@ -418,3 +418,23 @@ fn secrets_in_bundles_are_sealed_to_us() {
     let reason = reason(&server, "plant");
     assert!(reason.contains(others.id()) && reason.contains("which is not here"), "{reason}");
 }
+
+/// Each tenant's policies are checked with its own variables; what is odd in one is told of that one.
+#[test]
+fn what_is_odd_in_the_policies_of_a_tenant_is_told_of_that_tenant() {
+    let odd = "policy \"p\" permit subject == allice;";
+    let directory = Directory::new();
+    directory.write("policies/acme/policy.sapl", odd);
+    directory.write("policies/plant/policy.sapl", odd);
+    directory.write("policies/plant/pdp.json", r#"{"variables": {"allice": "alice"}}"#);
+    let server = TestServer::start_in(directory, &settings("policies.source = 'directories'")).unwrap();
+    assert_eq!(server.metric("durward_policy_warnings"), 1.0);
+    assert_eq!(state(&server, "acme")["policy_warnings"]["list"][0]["code"], "unknown-variable");
+    assert!(state(&server, "plant")["policy_warnings"].is_null());
+    server.directory.write("policies/acme/policy.sapl", PERMITS);
+    server.eventually("it is mended", |server| server.metric("durward_policy_warnings") == 0.0);
+    server.directory.write("policies/plant/pdp.json", "{}");
+    server.eventually("a variable is missed", |server| server.metric("durward_policy_warnings") == 1.0);
+    fs::remove_dir_all(server.directory.path("policies/plant")).unwrap();
+    server.eventually("it is forgotten", |server| server.metric("durward_policy_warnings") == 0.0);
+}
