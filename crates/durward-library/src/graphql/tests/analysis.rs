@@ -188,7 +188,10 @@ fn the_place_of_what_is_wrong_in_a_query_is_told() {
         ("fragment on on T { a }", "Invalid syntax with offending token 'on' at line 1 column 10"),
         ("fragment F { a }", "Invalid syntax with offending token '{' at line 1 column 12"),
         ("select { a }", "Invalid syntax with offending token 'select' at line 1 column 1"),
-        ("{ a(b: \"\\x\") }", "Invalid syntax with ANTLR error 'token recognition error at: '\"\\x'' at line 1 column 8"),
+        (
+            "{ a(b: \"\\x\") }",
+            "Invalid syntax with ANTLR error 'token recognition error at: '\"\\x'' at line 1 column 8",
+        ),
         ("{ a(b: \"\\uD83D\") }", "Invalid syntax with offending token '\"\\uD83D\"' at line 1 column 8"),
         ("{ é }", "Invalid syntax with ANTLR error 'token recognition error at: 'é'' at line 1 column 3"),
         (
