@@ -12,7 +12,7 @@ use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::json;
 use durward_ir::value::{Object, Value};
 
-use crate::crypto::{Curve, Digest, PublicKey, RsaPadding, ecdsa_fixed, rsa};
+use crate::crypto::{Curve, Digest, PublicKey, RsaPadding, ecdsa_fixed, ed25519, rsa};
 use crate::encoding::read_base64_url;
 use crate::jvm::{is_blank, length, trim};
 use crate::time::text_of_second;
@@ -197,7 +197,8 @@ impl<'t> Token<'t> {
             (Some(Algorithm::Ecdsa(wanted, digest)), PublicKey::Ec { curve, .. }) if *curve == wanted => {
                 ecdsa_fixed(digest, key, message, signature)
             }
-            (Some(Algorithm::Rsa(..) | Algorithm::Ecdsa(..)) | None, _) => Ok(false),
+            (Some(Algorithm::EdDsa), PublicKey::Ed25519(key)) => ed25519(key, message, signature),
+            (Some(Algorithm::Rsa(..) | Algorithm::Ecdsa(..) | Algorithm::EdDsa) | None, _) => Ok(false),
         };
         answer.unwrap_or(false)
     }
@@ -207,9 +208,11 @@ impl<'t> Token<'t> {
 enum Algorithm {
     Rsa(RsaPadding, Digest),
     Ecdsa(Curve, Digest),
+    /// With the curve of the key.
+    EdDsa,
 }
 
-/// The algorithms of RFC 7518, section 3.1, that work with public keys.
+/// The algorithms of RFC 7518, section 3.1, and RFC 8037 that work with public keys.
 fn algorithm(name: &str) -> Option<Algorithm> {
     Some(match name {
         "RS256" => Algorithm::Rsa(RsaPadding::Pkcs1, Digest::Sha256),
@@ -221,6 +224,7 @@ fn algorithm(name: &str) -> Option<Algorithm> {
         "ES256" => Algorithm::Ecdsa(Curve::P256, Digest::Sha256),
         "ES384" => Algorithm::Ecdsa(Curve::P384, Digest::Sha384),
         "ES512" => Algorithm::Ecdsa(Curve::P521, Digest::Sha512),
+        "EdDSA" => Algorithm::EdDsa,
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Number;
 use durward_ir::value::Value;
 
-use crate::jvm::{ceiling, double, floor, number};
+use crate::jvm::{ceiling, double, floor, log10, number};
 use crate::table::{row, unchecked};
 
 #[rustfmt::skip]
@@ -30,7 +30,7 @@ pub(crate) const FUNCTIONS: &[LibraryFunction] = &[
     row("math.e", &[], |_| double(std::f64::consts::E), "The base of natural logarithms."),
     row("math.log", &[Number], |a| unary(a, |x| Ok(positive(x)?.ln())),
         "The natural logarithm; an error at zero and below."),
-    row("math.log10", &[Number], |a| unary(a, |x| Ok(positive(x)?.log10())),
+    row("math.log10", &[Number], |a| unary(a, |x| Ok(log10(positive(x)?))),
         "The logarithm to base 10; an error at zero and below."),
     row("math.logb", &[Number, Number], |a| binary(a, logarithm),
         "The logarithm to this base; an error at zero and below, and for the base 1."),

@@ -1,6 +1,4 @@
 //! The library `units`: numbers with a unit behind them, such as `10K` and `1.5 GiB`.
-//!
-//! Exponents go up to 1000.
 
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
@@ -32,7 +30,7 @@ fn parse(arguments: &[Value], multiplier: impl Fn(&str) -> Option<i64>) -> Evalu
     let wrong =
         || Fault::processing(format!("`{text}` is not a number with a unit such as `10K` or `1.5 GiB`"));
     let (digits, rest) = number_and_rest(text).ok_or_else(wrong)?;
-    let number = Decimal::parse(&jvm::ascii_digits(digits)).map_err(|_| wrong())?;
+    let number = decimal(&jvm::ascii_digits(digits)).ok_or_else(wrong)?;
     // The engine skips any white space, and then looks for the unit behind blanks and control characters alone.
     let name = jvm::trim(rest);
     if name == "m" && multiplier("m").is_none() {
@@ -41,6 +39,16 @@ fn parse(arguments: &[Value], multiplier: impl Fn(&str) -> Option<i64>) -> Evalu
     let multiplier = multiplier(name)
         .ok_or_else(|| Fault::processing(format!("`{name}` in `{text}` is not a known unit")))?;
     Ok(jvm::number(Decimal::new(number.unscaled() * multiplier, number.scale())))
+}
+
+/// A number whose exponent may be as large as Java's scales.
+fn decimal(text: &str) -> Option<Decimal> {
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let number = Decimal::parse(digits).ok()?;
+    let exponent: i32 = exponent.parse().ok()?;
+    // Multiplying by a unit adds three at most.
+    let scale = number.scale().checked_sub(exponent).filter(|scale| *scale < i32::MAX - 3)?;
+    Some(Decimal::new(number.unscaled(), scale))
 }
 
 /// Sign, digits, a point with or without digits, and an exponent if it has digits: `1E` is one exa.

@@ -2,14 +2,19 @@
 
 use std::fmt;
 
+use num_bigint::BigUint;
+
 use crate::jvm;
 
 /// An address, maybe with the length of its network's prefix. With one, and without any bit behind it, it stands for the
-/// whole block.
+/// whole block. Each of its numbers may be a range (`10.0-3.0.*`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) family: Family,
+    /// The lower end of each number.
     pub(super) bits: u128,
+    /// The upper end of each number.
+    pub(super) upper: u128,
     pub(super) prefix: Option<u32>,
     /// The zone of a link-local address (`fe80::1%eth0`).
     pub(super) zone: Option<String>,
@@ -30,6 +35,20 @@ impl Family {
         }
     }
 
+    /// How many bits each of the numbers between points or colons has.
+    const fn number_bits(self) -> u32 {
+        match self {
+            Family::V4 => 8,
+            Family::V6 => 16,
+        }
+    }
+
+    /// The numbers of an address, the first one first.
+    fn numbers(self, bits: u128) -> impl Iterator<Item = u128> {
+        let (all, each) = (self.bits(), self.number_bits());
+        (1..=all / each).map(move |at| bits >> (all - each * at) & ((1 << each) - 1))
+    }
+
     /// The bits behind a prefix.
     pub(super) const fn host_mask(self, prefix: u32) -> u128 {
         match 1_u128.checked_shl(self.bits().saturating_sub(prefix)) {
@@ -39,63 +58,117 @@ impl Family {
     }
 }
 
+/// Why a text is no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// It is not written like one.
+    NotAnAddress,
+    /// A range that is no range of each number (`1-` is 0.0.0.1 to 255.255.255.255): the Java engine fails.
+    NotARange,
+}
+
+type Read<T> = Result<T, Unreadable>;
+
+const NOT_AN_ADDRESS: Unreadable = Unreadable::NotAnAddress;
+
 impl Address {
-    /// Reads an address or a block: `10.0.0.0/8`, `10.1/255.0.0.0`, `0x7f.1`, `2001:db8::/32`, `::ffff:10.0.0.1`.
-    pub(super) fn read(text: &str) -> Option<Address> {
+    /// Reads an address or a block: `10.0.0.0/8`, `10.1/255.0.0.0`, `0x7f.1`, `2001:db8::/32`, `::ffff:10.0.0.1`; with
+    /// ranges and wildcards for any number, as `1-5`, `-5`, `1_` (10 to 19) and `*`. Nothing at all is the loopback
+    /// address, and nothing with the length of a prefix of IPv6 is that prefix of ones.
+    pub(super) fn read(text: &str) -> Read<Address> {
         let text = jvm::trim(text);
         let (address, network) = match text.split_once('/') {
             Some((address, network)) => (address, Some(network)),
             None => (text, None),
         };
-        let (family, bits, zone) = if address.contains(':') {
+        match (address, network) {
+            ("", Some(prefix)) => return prefix_alone(prefix).ok_or(NOT_AN_ADDRESS),
+            ("*" | "%", _) => return Err(NOT_AN_ADDRESS),
+            _ => {}
+        }
+        let (family, (bits, upper), zone) = if address.contains(':') {
             let (address, zone) = match address.split_once('%') {
                 Some((address, zone)) => (address, Some(zone)),
                 None => (address, None),
             };
             (Family::V6, v6(address)?, zone.filter(|zone| !zone.is_empty()).map(str::to_owned))
+        } else if address.is_empty() {
+            (Family::V4, (LOOPBACK, LOOPBACK), None)
+        } else if let Some(bits) = v6_without_colons(address) {
+            (Family::V6, (bits, bits), None)
         } else {
             (Family::V4, v4(address)?, None)
         };
-        let plain = Address { family, bits, prefix: None, zone };
+        let plain = Address { family, bits, upper, prefix: None, zone };
         match network {
-            None => Some(plain),
+            None => Ok(plain),
             Some(network) => plain.in_network(network),
         }
     }
 
     /// With the prefix that is written as its length or as a mask. What is left by a mask with gaps is an address alone.
-    fn in_network(self, network: &str) -> Option<Address> {
+    fn in_network(self, network: &str) -> Read<Address> {
         if network.bytes().all(|byte| byte.is_ascii_digit()) {
-            let prefix = network.parse().ok().filter(|prefix| *prefix <= self.family.bits())?;
-            return Some(Address { prefix: Some(prefix), ..self });
+            let prefix = network.parse().ok().filter(|prefix| *prefix <= self.family.bits());
+            return prefix.map(|prefix| Address { prefix: Some(prefix), ..self }).ok_or(NOT_AN_ADDRESS);
         }
-        let mask = match self.family {
-            Family::V4 => v4(network).filter(|_| network.contains('.'))?,
+        let (mask, upper) = match self.family {
+            Family::V4 if !network.contains('.') => return Err(NOT_AN_ADDRESS),
+            Family::V4 => v4(network)?,
             Family::V6 => v6(network)?,
         };
+        if mask != upper {
+            return Err(NOT_AN_ADDRESS);
+        }
         let prefix = (0..=self.family.bits())
             .find(|prefix| mask == self.family.host_mask(0) & !self.family.host_mask(*prefix));
-        match prefix {
-            Some(_) => Some(Address { prefix, ..self }),
-            None => Some(Address { bits: self.bits & mask, ..self }),
-        }
+        Ok(match prefix {
+            Some(_) => Address { prefix, ..self },
+            None => Address { bits: self.bits & mask, upper: self.upper & mask, ..self },
+        })
     }
 
     /// The block of the address's prefix, or the address alone.
     pub(super) fn block(&self) -> Block {
         let host = self.prefix.map_or(0, |prefix| self.family.host_mask(prefix));
-        let lower = self.bits & !host;
-        Block { family: self.family, lower, upper: lower | host, zone: self.zone.clone() }
+        Block {
+            family: self.family,
+            lower: self.bits & !host,
+            upper: self.upper | host,
+            zone: self.zone.clone(),
+        }
     }
 
     /// What the address stands for: a block if it has no bit behind its prefix.
     pub(super) fn extent(&self) -> Block {
         let block = self.block();
-        if block.lower == self.bits { block } else { Block { lower: self.bits, upper: self.bits, ..block } }
+        let host = self.prefix.map_or(0, |prefix| self.family.host_mask(prefix));
+        if (self.bits | self.upper) & host == 0 {
+            block
+        } else {
+            Block { lower: self.bits, upper: self.upper, ..block }
+        }
     }
 }
 
-/// All addresses from one to another.
+const LOOPBACK: u128 = 0x7f00_0001;
+
+/// `/64`: as many ones, and the block behind them. Up to 32 it could be of either family.
+fn prefix_alone(prefix: &str) -> Option<Address> {
+    let is_length = prefix.bytes().all(|byte| byte.is_ascii_digit());
+    let prefix = prefix.parse().ok().filter(|prefix| is_length && (33..=128).contains(prefix))?;
+    let bits = !Family::V6.host_mask(prefix);
+    Some(Address { family: Family::V6, bits, upper: bits, prefix: Some(prefix), zone: None })
+}
+
+/// 32 hexadecimal digits.
+fn v6_without_colons(text: &str) -> Option<u128> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    let is_hex = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_hex.then(|| u128::from_str_radix(digits, 16).ok())?
+}
+
+/// All addresses each number of which lies between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) family: Family,
@@ -107,14 +180,45 @@ pub(super) struct Block {
 impl Block {
     /// Whether all of the other is in this one. Zones do not count.
     pub(super) fn contains(&self, other: &Block) -> bool {
-        self.family == other.family && self.lower <= other.lower && other.upper <= self.upper
+        self.family == other.family
+            && self
+                .ranges()
+                .zip(other.ranges())
+                .all(|((lower, upper), (least, most))| lower <= least && most <= upper)
+    }
+
+    /// Whether both share an address.
+    pub(super) fn intersects(&self, other: &Block) -> bool {
+        self.ranges()
+            .zip(other.ranges())
+            .all(|((lower, upper), (least, most))| lower <= most && least <= upper)
+    }
+
+    /// The ends of each number.
+    fn ranges(&self) -> impl Iterator<Item = (u128, u128)> {
+        self.family.numbers(self.lower).zip(self.family.numbers(self.upper))
+    }
+
+    /// The addresses in their order; there may be very many.
+    pub(super) fn addresses(&self) -> Vec<u128> {
+        let each = self.family.number_bits();
+        self.ranges().fold(vec![0], |starts, (lower, upper)| {
+            starts
+                .into_iter()
+                .flat_map(|start: u128| (lower..=upper).map(move |number| start << each | number))
+                .collect()
+        })
     }
 
     /// The same addresses in this family: those of IPv4 are mapped into IPv6 (`::ffff:10.0.0.1`), and back.
     pub(super) fn in_family(self, family: Family) -> Option<Block> {
         const MAPPED: u128 = 0xffff << 32;
         let (lower, upper) = match (self.family, family) {
-            (Family::V4, Family::V6) => (self.lower | MAPPED, self.upper | MAPPED),
+            (Family::V4, Family::V6) => {
+                let groups = Family::V6.numbers(self.lower).zip(Family::V6.numbers(self.upper));
+                let mut groups = groups.map(|(lower, upper)| is_range_of_each(lower, upper, 8));
+                groups.all(|is_one| is_one).then_some((self.lower | MAPPED, self.upper | MAPPED))?
+            }
             (Family::V6, Family::V4) => {
                 let mapped = self.lower >> 32 == MAPPED >> 32 && self.upper >> 32 == MAPPED >> 32;
                 mapped.then_some((self.lower & 0xffff_ffff, self.upper & 0xffff_ffff))?
@@ -124,9 +228,9 @@ impl Block {
         Some(Block { family, lower, upper, zone: self.zone })
     }
 
-    /// One less than how many addresses there are.
-    pub(super) const fn span(&self) -> u128 {
-        self.upper - self.lower
+    /// How many addresses there are, which may be 2^128.
+    pub(super) fn count(&self) -> BigUint {
+        self.ranges().map(|(lower, upper)| BigUint::from(upper - lower + 1)).product()
     }
 
     /// An address of the same family and zone, as written.
@@ -215,25 +319,55 @@ fn longest_zeros(group: impl Fn(u32) -> u128) -> Option<(u32, u32)> {
 
 /// One to four numbers between points, each decimal, octal, hexadecimal or binary; the last fills what is left, as
 /// `inet_aton` has it.
-fn v4(text: &str) -> Option<u128> {
+fn v4(text: &str) -> Read<(u128, u128)> {
     let mut parts: Vec<&str> = text.split('.').collect();
     if parts.len() > 4 {
-        return None;
+        return Err(NOT_AN_ADDRESS);
     }
-    let last = number(parts.pop()?)?;
-    let free_bits = 32 - 8 * u32::try_from(parts.len()).ok()?;
-    if last >> free_bits > 0 {
-        return None;
-    }
-    let mut bits = 0_u128;
+    let last = parts.pop().unwrap_or_default();
+    let free_bits = 32 - 8 * u32::try_from(parts.len()).map_err(|_| NOT_AN_ADDRESS)?;
+    let (mut lower, mut upper) = (0, 0);
     for part in parts {
-        let octet = number(part).filter(|octet| *octet <= 0xff)?;
-        bits = bits << 8 | u128::from(octet);
+        let (least, most) = range(part, 0xff, 10, number).ok_or(NOT_AN_ADDRESS)?;
+        (lower, upper) = (lower << 8 | least, upper << 8 | most);
     }
-    Some(bits << free_bits | u128::from(last))
+    let (least, most) = range(last, (1 << free_bits) - 1, 10, number).ok_or(NOT_AN_ADDRESS)?;
+    if !is_range_of_each(least, most, 8) {
+        return Err(Unreadable::NotARange);
+    }
+    Ok((lower << free_bits | least, upper << free_bits | most))
 }
 
-fn number(text: &str) -> Option<u64> {
+/// Whether all from one to another are what ranges of each number of so many bits give: behind the first number that
+/// differs, all must go from nothing to the largest.
+const fn is_range_of_each(lower: u128, upper: u128, each: u32) -> bool {
+    let different = u128::BITS - (lower ^ upper).leading_zeros();
+    let behind = (1 << (different.saturating_sub(1) / each * each)) - 1;
+    lower & behind == 0 && upper & behind == behind
+}
+
+/// The ends of a number: the number itself, `*`, two with a hyphen between them, either of which may be missing, or one
+/// whose last digits are any (`1_`).
+fn range(text: &str, most: u128, radix: u128, number: impl Fn(&str) -> Option<u128>) -> Option<(u128, u128)> {
+    let (lower, upper) = if matches!(text, "*" | "%") {
+        (0, most)
+    } else if let Some((lower, upper)) = text.split_once('-') {
+        let lower = if lower.is_empty() { 0 } else { number(lower)? };
+        let upper = if upper.is_empty() { most } else { number(upper)? };
+        (lower.min(upper), lower.max(upper))
+    } else if let Some(known) = text.strip_suffix('_') {
+        let known = known.trim_end_matches('_');
+        let any = u32::try_from(text.len() - known.len()).ok().filter(|any| *any <= 10)?;
+        let lower = if known.is_empty() { 0 } else { number(known)? } * radix.pow(any);
+        (lower, (lower + radix.pow(any) - 1).min(most))
+    } else {
+        let number = number(text)?;
+        (number, number)
+    };
+    (lower <= most && upper <= most).then_some((lower, upper))
+}
+
+fn number(text: &str) -> Option<u128> {
     let prefixed = |letters: [&str; 2]| letters.iter().find_map(|letter| text.strip_prefix(letter));
     let (digits, radix) = if let Some(digits) = prefixed(["0x", "0X"]) {
         (digits, 16)
@@ -245,45 +379,68 @@ fn number(text: &str) -> Option<u64> {
         (text, 10)
     };
     let plain = digits.chars().all(|digit| digit.is_digit(radix));
-    u64::from_str_radix(digits, radix).ok().filter(|_| plain)
+    u64::from_str_radix(digits, radix).ok().filter(|_| plain).map(u128::from)
 }
 
-/// Eight groups of hexadecimal digits; `::` stands for as many zeros as are missing, and an IPv4 address for the last
-/// two groups.
-fn v6(text: &str) -> Option<u128> {
+/// Eight groups of hexadecimal digits; `::` stands for as many zeros as are missing, an IPv4 address for the last two
+/// groups, and `*` at the end for all that are missing.
+fn v6(text: &str) -> Read<(u128, u128)> {
     let Some((before, after)) = text.split_once("::") else {
-        let groups = groups(text)?;
-        return (groups.len() == 8).then(|| joined(&groups));
+        let mut groups = groups(text)?;
+        if text.ends_with(":*") && groups.len() < 8 {
+            groups.resize(8, (0, 0xffff));
+        }
+        return if groups.len() == 8 { Ok(joined(&groups)) } else { Err(NOT_AN_ADDRESS) };
     };
     // An IPv4 address stands at the end only.
-    let before = (!before.contains('.')).then(|| some_groups(before))??;
-    let after = some_groups(after)?;
-    let missing = 8_usize.checked_sub(before.len() + after.len()).filter(|missing| *missing > 0)?;
-    let zeros = std::iter::repeat_n(0, missing);
-    Some(joined(&before.into_iter().chain(zeros).chain(after).collect::<Vec<_>>()))
+    if before.contains('.') {
+        return Err(NOT_AN_ADDRESS);
+    }
+    let (mut groups, after) = (some_groups(before)?, some_groups(after)?);
+    let known = groups.len() + after.len();
+    if known >= 8 {
+        return Err(NOT_AN_ADDRESS);
+    }
+    groups.resize(8 - after.len(), (0, 0));
+    groups.extend(after);
+    Ok(joined(&groups))
 }
 
-fn joined(groups: &[u128]) -> u128 {
-    groups.iter().fold(0, |bits, group| bits << 16 | group)
+fn joined(groups: &[(u128, u128)]) -> (u128, u128) {
+    groups.iter().fold((0, 0), |(lower, upper), (least, most)| (lower << 16 | least, upper << 16 | most))
 }
 
-fn some_groups(text: &str) -> Option<Vec<u128>> {
-    if text.is_empty() { Some(Vec::new()) } else { groups(text) }
+fn some_groups(text: &str) -> Read<Vec<(u128, u128)>> {
+    if text.is_empty() { Ok(Vec::new()) } else { groups(text) }
 }
 
-fn groups(text: &str) -> Option<Vec<u128>> {
+fn groups(text: &str) -> Read<Vec<(u128, u128)>> {
     let mut groups = Vec::new();
     let mut parts = text.split(':').peekable();
     while let Some(part) = parts.next() {
         if part.contains('.') {
-            let bits = v4(part).filter(|_| !part.contains(['x', 'X', 'b', 'B']))?;
-            groups.extend([bits >> 16, bits & 0xffff]);
-            return parts.peek().is_none().then_some(groups);
+            if part.contains(['x', 'X', 'b', 'B']) || parts.peek().is_some() {
+                return Err(NOT_AN_ADDRESS);
+            }
+            let (lower, upper) = v4(part)?;
+            for at in [16, 0] {
+                let (least, most) = (lower >> at & 0xffff, upper >> at & 0xffff);
+                if !is_range_of_each(least, most, 8) {
+                    return Err(Unreadable::NotARange);
+                }
+                groups.push((least, most));
+            }
+            return Ok(groups);
         }
-        if groups.len() == 8 || part.is_empty() || !part.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return None;
+        if groups.len() == 8 {
+            return Err(NOT_AN_ADDRESS);
         }
-        groups.push(u128::from_str_radix(part, 16).ok().filter(|group| *group <= 0xffff)?);
+        groups.push(range(part, 0xffff, 16, group).ok_or(NOT_AN_ADDRESS)?);
     }
-    Some(groups)
+    Ok(groups)
+}
+
+fn group(text: &str) -> Option<u128> {
+    let is_hex = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u128::from_str_radix(text, 16).ok().filter(|group| is_hex && *group <= 0xffff)
 }

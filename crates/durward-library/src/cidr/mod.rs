@@ -1,7 +1,7 @@
 //! The library `cidr`: IP addresses and the networks they are in.
 //!
 //! Addresses are read as the `IPAddress` library of the Java engine reads them, with the numbers of `inet_aton`
-//! (`0177.1` is 127.0.0.1), but addresses and blocks only.
+//! (`0177.1` is 127.0.0.1), with ranges and wildcards (`10.0-3.0.*`).
 
 mod address;
 #[cfg(test)]
@@ -11,24 +11,32 @@ use durward_ir::Value;
 use durward_ir::datatype::Decimal;
 use durward_ir::fault::{Evaluated, Fault};
 use durward_ir::library::{LibraryFunction, Parameter};
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint};
 use sha2::{Digest, Sha256};
 
 use crate::argument::{array, number, text};
 use crate::jvm;
 use crate::table::row;
-use address::{Address, Block, Family, Written};
+use address::{Address, Block, Family, Unreadable, Written};
 
 /// The most addresses `cidr.expand` gives, as in SAPL.
-const EXPANDED_MAX: u128 = 65_535;
+const EXPANDED_MAX: u32 = 65_535;
 
-/// The most addresses `cidr.merge` takes, and the most pairs `cidr.containsMatches` compares: both take time for every
-/// pair. SAPL has no limit here.
-const PAIRS_MAX: usize = 4_000_000;
+/// The most pairs `cidr.containsMatches` compares, as in SAPL.
+const PAIRS_MAX: usize = 1_000_000;
+
+/// The most elements of either array of `cidr.containsMatches`, as in SAPL.
+const MATCHED_MAX: usize = 10_000;
+
+/// The most matches `cidr.containsMatches` gives, as in SAPL.
+const MATCHES_MAX: usize = 65_535;
+
+/// The most addresses `cidr.merge` takes, as in SAPL.
+const MERGED_MAX: usize = 1000;
 
 fn address(arguments: &[Value], at: usize, what: &str) -> Evaluated<Address> {
     let text = text(arguments, at)?;
-    Address::read(text).ok_or_else(|| Fault::processing(format!("Invalid {what}: {text}.")))
+    Address::read(text).map_err(|_| Fault::processing(format!("Invalid {what}: {text}.")))
 }
 
 fn boolean(value: bool) -> Evaluated<Value> {
@@ -50,37 +58,50 @@ fn intersects(arguments: &[Value]) -> Evaluated<Value> {
     let b = b.in_family(a.family).ok_or_else(|| {
         Fault::processing("IPv4 cannot be intersected with IPv6, but for mapped addresses.")
     })?;
-    boolean(a.lower <= b.upper && b.lower <= a.upper)
+    boolean(a.intersects(&b))
 }
 
 fn is_valid(arguments: &[Value]) -> Evaluated<Value> {
-    boolean(Address::read(text(arguments, 0)?).is_some())
+    let text = text(arguments, 0)?;
+    match Address::read(text) {
+        Ok(_) => boolean(true),
+        Err(Unreadable::NotAnAddress) => boolean(false),
+        Err(Unreadable::NotARange) => {
+            Err(Fault::processing(format!("{text} is no range of each number of an address.")))
+        }
+    }
 }
 
-fn addresses(values: &[Value]) -> Evaluated<Vec<Address>> {
+fn addresses(values: &[Value], most: usize) -> Evaluated<Vec<Address>> {
     let read = |value: &Value| {
         let Value::Text(text) = value else {
             return Err(Fault::processing("Array must contain only strings."));
         };
-        Address::read(text).ok_or_else(|| Fault::processing(format!("Invalid address: {text}.")))
+        Address::read(text).map_err(|_| Fault::processing(format!("Invalid address: {text}.")))
     };
+    if values.len() > most {
+        let message = format!("Address array size {} exceeds the maximum of {most}.", values.len());
+        return Err(Fault::processing(message));
+    }
     values.iter().map(read).collect()
 }
 
-fn check_pairs(a: usize, b: usize) -> Evaluated<()> {
-    if a.saturating_mul(b) > PAIRS_MAX {
-        return Err(Fault::processing(format!("more than {PAIRS_MAX} pairs of addresses to compare")));
-    }
-    Ok(())
-}
-
 fn contains_matches(arguments: &[Value]) -> Evaluated<Value> {
-    let (blocks, tested) = (addresses(array(arguments, 0)?)?, addresses(array(arguments, 1)?)?);
-    check_pairs(blocks.len(), tested.len())?;
+    let (blocks, tested) = (array(arguments, 0)?, array(arguments, 1)?);
+    let pairs = blocks.len().saturating_mul(tested.len());
+    if pairs > PAIRS_MAX {
+        let message = format!("CIDR comparison count {pairs} exceeds the maximum of {PAIRS_MAX}.");
+        return Err(Fault::processing(message));
+    }
+    let (blocks, tested) = (addresses(blocks, MATCHED_MAX)?, addresses(tested, MATCHED_MAX)?);
     let tested: Vec<Block> = tested.iter().map(Address::extent).collect();
     let mut matches = Vec::new();
     for (i, block) in blocks.iter().map(Address::block).enumerate() {
         for (j, _) in tested.iter().enumerate().filter(|(_, tested)| block.contains(tested)) {
+            if matches.len() == MATCHES_MAX {
+                let message = format!("CIDR match output exceeds the maximum of {MATCHES_MAX} tuples.");
+                return Err(Fault::processing(message));
+            }
             matches.push(Value::array([index(i), index(j)]));
         }
     }
@@ -91,23 +112,18 @@ fn index(at: usize) -> Value {
     jvm::whole(i64::try_from(at).unwrap_or(i64::MAX))
 }
 
-/// How many addresses a block has, which may be 2^128.
-fn count(block: &Block) -> BigUint {
-    BigUint::from(block.span()) + 1_u32
-}
-
 fn expand(arguments: &[Value]) -> Evaluated<Value> {
     let block = address(arguments, 0, "CIDR")?.block();
-    if block.span() >= EXPANDED_MAX {
-        let message = format!("CIDR contains {} addresses, maximum is {EXPANDED_MAX}.", count(&block));
+    let count = block.count();
+    if count > BigUint::from(EXPANDED_MAX) {
+        let message = format!("CIDR contains {count} addresses, maximum is {EXPANDED_MAX}.");
         return Err(Fault::processing(message));
     }
-    Ok(Value::array((block.lower..=block.upper).map(|bits| Value::Text(block.write(bits).into()))))
+    Ok(Value::array(block.addresses().into_iter().map(|bits| Value::Text(block.write(bits).into()))))
 }
 
 fn merge(arguments: &[Value]) -> Evaluated<Value> {
-    let given = addresses(array(arguments, 0)?)?;
-    check_pairs(given.len(), given.len())?;
+    let given = addresses(array(arguments, 0)?, MERGED_MAX)?;
     let (v4, v6): (Vec<_>, Vec<_>) =
         given.iter().map(Address::block).partition(|block| block.family == Family::V4);
     let mut merged = Vec::new();
@@ -127,7 +143,7 @@ fn merge_family(blocks: &[Block], merged: &mut Vec<Value>) -> Evaluated<()> {
             kept.push(block);
         }
     }
-    kept.sort_by_key(|block| (block.span(), block.lower));
+    kept.sort_by_key(|block| (block.count(), block.lower));
     let mut kept = kept.into_iter();
     let Some(first) = kept.next() else { return Ok(()) };
     let (mut lower, mut upper) = (first.lower, first.upper);
@@ -213,10 +229,10 @@ fn is_any(address: &Address, v4: Blocks, v6: Blocks) -> bool {
         Family::V4 => v4,
         Family::V6 => v6,
     };
-    let extent = address.extent();
+    let (family, extent) = (address.family, address.extent());
     blocks.iter().any(|(lower, prefix)| {
-        let upper = lower | address.family.host_mask(*prefix);
-        *lower <= extent.lower && extent.upper <= upper
+        let upper = lower | family.host_mask(*prefix);
+        Block { family, lower: *lower, upper, zone: None }.contains(&extent)
     })
 }
 
@@ -326,19 +342,19 @@ fn get_broadcast_address(arguments: &[Value]) -> Evaluated<Value> {
 }
 
 fn get_address_count(arguments: &[Value]) -> Evaluated<Value> {
-    written(count(&address(arguments, 0, "CIDR")?.block()).to_string())
+    written(address(arguments, 0, "CIDR")?.block().count().to_string())
 }
 
 fn get_usable_host_count(arguments: &[Value]) -> Evaluated<Value> {
     let address = address(arguments, 0, "CIDR")?;
     let block = address.block();
-    written(match (address.family, address.prefix) {
-        (Family::V6, _) => block.span().to_string(),
-        (Family::V4, Some(31..)) => "0".to_owned(),
-        // One address without a prefix has two too few.
-        (Family::V4, None) => "-1".to_owned(),
-        (Family::V4, Some(_)) => (block.span() - 1).to_string(),
-    })
+    let without = match (address.family, address.prefix) {
+        (Family::V6, _) => 1_u32,
+        (Family::V4, Some(31..)) => return written("0"),
+        (Family::V4, _) => 2,
+    };
+    // One address without a prefix has two too few.
+    written((BigInt::from(block.count()) - without).to_string())
 }
 
 fn get_first_usable_address(arguments: &[Value]) -> Evaluated<Value> {
@@ -370,7 +386,7 @@ fn get_common_prefix_length(arguments: &[Value]) -> Evaluated<Value> {
     if a.family != b.family {
         return Ok(jvm::whole(0));
     }
-    let different = u128::BITS - (a.bits ^ b.bits).leading_zeros();
+    let different = u128::BITS - u128::leading_zeros(a.bits ^ b.bits);
     Ok(jvm::whole(a.family.bits() - different))
 }
 
@@ -381,7 +397,7 @@ fn can_subdivide(arguments: &[Value]) -> Evaluated<Value> {
         return Err(Fault::processing(format!("CIDR missing prefix length: {text}.")));
     };
     let target = prefix(number(arguments, 1)?, address.family)?;
-    boolean(target > current && address.block().lower == address.bits)
+    boolean(target > current && address.block().lower == address.extent().lower)
 }
 
 const TEXT: &[Parameter] = &[Parameter::Text];

@@ -5,12 +5,14 @@
 
 mod address;
 mod hash;
+mod logarithm;
 mod number;
 mod text;
 mod wrapping;
 
 pub(crate) use address::ipv6;
 pub(crate) use hash::{hash_code, hash_set_order, hash_table_order};
+pub(crate) use logarithm::log10;
 pub(crate) use number::{ceiling, double, exact_int, floor, int, long, number, whole};
 pub(crate) use text::{
     ascii_digits, compare, cut, digit, equals_ignore_case, is_blank, length, strip, strip_end, strip_start,

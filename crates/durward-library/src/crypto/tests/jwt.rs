@@ -29,9 +29,10 @@ fn forged(header: &str, payload: &str) -> String {
 
 #[test]
 fn tokens_signed_by_a_trusted_key_are_valid() {
-    for name in
-        ["rs256", "rs384", "rs512", "ps256", "ps384", "ps512", "es256", "es384", "es512", "forever", "later"]
-    {
+    for name in [
+        "rs256", "rs384", "rs512", "ps256", "ps384", "ps512", "es256", "es384", "es512", "eddsa", "forever",
+        "later",
+    ] {
         assert_eq!(validity(token(name)), Validity::Valid, "{name}");
     }
 }
@@ -68,7 +69,6 @@ fn what_no_trusted_key_signed_is_untrusted() {
         ("key", &other_key),
         ("unknown algorithm", &unknown),
         ("secret", token("hs256")),
-        ("EdDSA", token("eddsa")),
         ("curve", token("es256-on-p384")),
     ] {
         let inspection = inspected(token, ISSUED_MS, &Rules::default());
@@ -92,7 +92,7 @@ fn what_no_trusted_key_signed_is_untrusted() {
 fn no_token_is_signed_with_a_public_key_as_a_secret() {
     let forged = forged(r#"{"kid":"rsa2048","alg":"HS256"}"#, r#"{"sub":"admin"}"#);
     assert_eq!(validity(&forged), Validity::Untrusted);
-    for wrong in ["", "secret", "c2VjcmV0", &bare("secp256k1"), key("p256")] {
+    for wrong in ["", "secret", "c2VjcmV0", key("p256")] {
         assert!(TrustedKey::read(wrong).unwrap_err().message.starts_with("not a public key: "), "{wrong}");
     }
 }

@@ -27,7 +27,7 @@ fn parts_are_extracted() {
         ("extractSubjectDn", "old", r#""OU=b+CN=old""#),
         ("extractIssuerDn", "exchange", r#""CN=exchange""#),
         ("extractCommonName", "named", r#""*.example.org""#),
-        ("extractCommonName", "plain", r#""Zoë \\<zoe@x\\>""#),
+        ("extractCommonName", "plain", r#""Zoë <zoe@x>""#),
         ("extractSerialNumber", "named", r#""255""#),
         ("extractSerialNumber", "nameless", r#""730750818665451459101842416358141509827966271487""#),
         ("extractSerialNumber", "old", r#""-5""#),
@@ -61,23 +61,22 @@ fn algorithms_have_the_names_of_java() {
 }
 
 #[test]
-fn certificates_are_taken_in_pem_with_any_white_space_and_in_base64_without() {
+fn certificates_are_taken_in_pem_and_in_base64() {
     let pem = certificate("plain");
     let expected = call("x509.extractSubjectDn", &[pem]);
     let base64: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
-    let with_more = format!("{pem}\n{}", certificate("plain"));
-    for taken in [pem.replace('\n', " \r\n"), format!(" {pem} "), base64.clone()] {
+    let chain = format!("{pem}\n{}", certificate("named"));
+    for taken in [pem.replace('\n', "\r\n"), format!("subject=x\n{pem} "), base64.clone(), chain] {
         assert_eq!(call("x509.extractSubjectDn", &[&taken]), expected, "{taken}");
     }
-    // Padding in the middle: one certificate at a time.
     for refused in [
         "invalid certificate",
         "",
         &pem.replace('A', "!"),
         pem.get(..pem.len() / 2).unwrap(),
         &pem.replace("-----BEGIN CERTIFICATE-----", "").replace("-----END CERTIFICATE-----", ""),
-        certificate("koblitz"),
-        &with_more,
+        &pem.replace('\n', " \r\n"),
+        &format!(" {pem}"),
         key("p256"),
     ] {
         let message = call("x509.extractSubjectDn", &[refused]).expect_err(refused);
@@ -93,7 +92,11 @@ fn fingerprints_are_those_of_openssl() {
     let expected = crate::digest::hex(&<sha2::Sha256 as sha2::Digest>::digest(&der));
     assert_eq!(call("x509.extractFingerprint", &[pem, "SHA-256"]), Ok(format!("\"{expected}\"")));
     for (algorithm, digits) in [
+        ("MD2", 32),
         ("MD5", 32),
+        ("SHA256", 64),
+        ("2.16.840.1.101.3.4.2.1", 64),
+        ("OID.1.3.14.3.2.26", 40),
         ("sha-1", 40),
         ("SHA", 40),
         ("SHA-224", 56),
@@ -108,7 +111,7 @@ fn fingerprints_are_those_of_openssl() {
             "{algorithm}"
         );
     }
-    for unknown in ["ELDER-SIGN-HASH", "SHA256", ""] {
+    for unknown in ["ELDER-SIGN-HASH", "SHA 256", "SHA3", ""] {
         let message = format!("Hash algorithm not supported: {unknown}.");
         assert_eq!(call("x509.extractFingerprint", &[pem, unknown]), Err(message));
     }
@@ -129,7 +132,7 @@ fn alternative_names_are_listed() {
             r#"{"type":"iPAddress","value":"192.0.2.8"},{"type":"rfc822Name","value":"ann@example.org"},"#,
             r#"{"type":"uniformResourceIdentifier","value":"https://example.org/x"},"#,
             r#"{"type":"registeredID","value":"1.2.3.4"},{"type":"directoryName","value":"CN=d,O=Dir,C=DE"},"#,
-            r##"{"type":"otherName","value":"#a00d06022a03a0070c056f74686572"}]"##
+            r#"{"type":"otherName","value":"MA0GAioDoAcMBW90aGVy"}]"#
         )
     );
     assert_eq!(call("x509.extractSubjectAltNames", &[certificate("plain")]), Ok("[]".to_owned()));
@@ -144,7 +147,7 @@ fn names_and_addresses_are_looked_for() {
         ("a.b.example.net", false),
         ("example.net", false),
         ("*.example.net", true),
-        ("www.example.org", true),
+        ("www.example.org", false),
         ("miskatonic-university.edu", false),
         ("", false),
     ] {
@@ -158,7 +161,12 @@ fn names_and_addresses_are_looked_for() {
         ("192.0.2.7", true),
         ("192.0.2.8", true),
         ("2001:db8:0:0:0:0:0:1", true),
-        ("2001:db8::1", false),
+        ("2001:db8::1", true),
+        ("2001:DB8:0000:0:0:0:0.0.0.1", true),
+        ("::ffff:192.0.2.7", true),
+        ("192.0.2.07", false),
+        ("192.0.2", false),
+        ("", false),
         ("10.0.0.1", false),
     ] {
         assert_eq!(
