@@ -18,9 +18,11 @@ impl Expression {
                 let is_order = rest.iter().any(|(operator, _)| matches!(operator, Operator::Order(_)));
                 let mut operands =
                     std::iter::once(first.as_ref()).chain(rest.iter().map(|(_, operand)| operand));
-                operands.find_map(|operand| match operand {
-                    Expression::Literal(text) if is_order && number_of(text).is_nan() => Some(text.as_str()),
-                    other => other.text_in_order(),
+                operands.find_map(|operand| {
+                    if let Expression::Literal(text) = operand {
+                        return (is_order && number_of(text).is_nan()).then_some(text.as_str());
+                    }
+                    operand.text_in_order()
                 })
             }
             Expression::Negated(inner) => inner.text_in_order(),
