@@ -51,7 +51,9 @@ fn matching(arguments: &[Value], wanted: Wanted) -> Evaluated<Value> {
 fn matching_topics(filter: &str, topics: &[Value], wanted: Wanted) -> Evaluated<Value> {
     if topics.len() > TOPICS_MAX {
         let count = topics.len();
-        return Err(Fault::processing(format!("MQTT topic count {count} exceeds the limit of {TOPICS_MAX}.")));
+        return Err(Fault::processing(format!(
+            "MQTT topic count {count} exceeds the limit of {TOPICS_MAX}."
+        )));
     }
     let mut bytes = 0;
     let mut texts = Vec::with_capacity(topics.len());
@@ -177,8 +179,23 @@ mod tests {
 
     #[test]
     fn malformed_topics_and_filters_are_errors() {
-        for filter in ["", "a+", "a/#/b", "##", "a/b#", "$share/", "$share/g", "$share/g/", "$share//a", "$share/+/a", "a\\u0000"] {
-            check(&[(&format!("\"{filter}\""), r#""a""#, "well-formed"), (r#""a""#, &format!("\"{filter}\""), "well-formed")]);
+        for filter in [
+            "",
+            "a+",
+            "a/#/b",
+            "##",
+            "a/b#",
+            "$share/",
+            "$share/g",
+            "$share/g/",
+            "$share//a",
+            "$share/+/a",
+            "a\\u0000",
+        ] {
+            check(&[
+                (&format!("\"{filter}\""), r#""a""#, "well-formed"),
+                (r#""a""#, &format!("\"{filter}\""), "well-formed"),
+            ]);
         }
         let long = format!("\"{}\"", "a".repeat(65_536));
         check(&[

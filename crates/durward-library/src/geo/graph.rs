@@ -46,7 +46,8 @@ impl Graph {
         let Noding { mut nodes, edges } = noding;
         let mut directed = Vec::with_capacity(edges.len() * 2);
         for edge in &edges {
-            let (Some([first, second]), Some([before, last])) = (edge.coords.first_chunk(), edge.coords.last_chunk())
+            let (Some([first, second]), Some([before, last])) =
+                (edge.coords.first_chunk(), edge.coords.last_chunk())
             else {
                 return Err(Refused::Invalid);
             };
@@ -134,7 +135,7 @@ pub(super) fn label_star(
     for of in 0..2 {
         propagate(star, of, directed)?;
     }
-    for of in 0..2 {
+    for (of, area) in areas.into_iter().enumerate() {
         let is_folded = star.iter().any(|at| {
             let sides = &directed[*at].label[of];
             sides.beside.is_none() && sides.on == Some(Location::Boundary)
@@ -147,7 +148,7 @@ pub(super) fn label_star(
             let location = match located {
                 Some(location) => location,
                 None if is_folded => Location::Exterior,
-                None => areas[of].locate_in_areas(coord, work)?,
+                None => area.locate_in_areas(coord, work)?,
             };
             located = Some(location);
             directed[*at].label[of].fill(Some(location));
@@ -289,9 +290,8 @@ fn on_line(place: Coord, line: &[Coord], work: &mut Work) -> Result<Location, Re
     if is_end && !is_closed(line) {
         return Ok(Location::Boundary);
     }
-    let lies_on = |pair: (&Coord, &Coord)| {
-        in_box(*pair.0, *pair.1, place) && side(*pair.0, *pair.1, place) == 0
-    };
+    let lies_on =
+        |pair: (&Coord, &Coord)| in_box(*pair.0, *pair.1, place) && side(*pair.0, *pair.1, place) == 0;
     let is_on = line.iter().zip(line.iter().skip(1)).any(lies_on);
     Ok(if is_on { Location::Interior } else { Location::Exterior })
 }

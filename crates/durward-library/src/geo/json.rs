@@ -191,12 +191,11 @@ fn members_of(geometry: &Geometry) -> Result<ObjectBuilder, Refused> {
             ("coordinates", sequence(line)?.unwrap_or_else(|| Value::array([])))
         }
         Geometry::Polygon(polygon) => ("coordinates", rings(polygon)?),
-        Geometry::MultiPoint(points) => {
-            ("coordinates", list(points, |point| point.map_or_else(|| Ok(None), |coord| written(coord).map(Some)))?)
-        }
-        Geometry::MultiLine(lines) => {
-            ("coordinates", list(lines, |line| sequence(line))?)
-        }
+        Geometry::MultiPoint(points) => (
+            "coordinates",
+            list(points, |point| point.map_or_else(|| Ok(None), |coord| written(coord).map(Some)))?,
+        ),
+        Geometry::MultiLine(lines) => ("coordinates", list(lines, |line| sequence(line))?),
         Geometry::MultiPolygon(polygons) => {
             ("coordinates", list(polygons, |polygon| rings(polygon).map(Some))?)
         }
@@ -211,10 +210,7 @@ fn members_of(geometry: &Geometry) -> Result<ObjectBuilder, Refused> {
 
 /// A list of what is written one by one. The engine writes a gap for what has no places: a list of one gap is an empty
 /// list, and of more it is no JSON.
-fn list<T>(
-    elements: &[T],
-    written: impl Fn(&T) -> Result<Option<Value>, Refused>,
-) -> Result<Value, Refused> {
+fn list<T>(elements: &[T], written: impl Fn(&T) -> Result<Option<Value>, Refused>) -> Result<Value, Refused> {
     let written: Vec<Option<Value>> = elements.iter().map(written).collect::<Result<_, _>>()?;
     if written.iter().all(Option::is_some) || written.len() == 1 {
         return Ok(Value::array(written.into_iter().flatten()));
@@ -247,7 +243,7 @@ fn ordinate(x: f64) -> Result<Value, Refused> {
     let mut rounded = x;
     if x.abs() >= 1e-3 && x < 1e7 {
         rounded = (x * SCALE + 0.5).floor() / SCALE;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "what Java does")]
+        #[expect(clippy::cast_possible_truncation, reason = "what Java does")]
         let whole = rounded as i64;
         #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "what Java does")]
         if whole as f64 == rounded {

@@ -123,7 +123,9 @@ fn of_one_kind(members: Vec<Geometry>) -> Geometry {
 
 fn kml_coords(element: &Element) -> Result<Vec<Coord>, Refused> {
     let text = &element.all("coordinates").next().ok_or(Refused::Invalid)?.text;
-    text.split_ascii_whitespace().map(|tuple| coord(tuple.split(',').filter(|part| !part.is_empty()))).collect()
+    text.split_ascii_whitespace()
+        .map(|tuple| coord(tuple.split(',').filter(|part| !part.is_empty())))
+        .collect()
 }
 
 fn coord<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Coord, Refused> {
@@ -201,8 +203,10 @@ fn gml_geometry(element: &Element, language: Language) -> Result<Option<Geometry
             })?)
         }
         "MultiGeometry" => Geometry::Collection(members(element, language, Some)?),
-        "Curve" | "Surface" | "OrientableCurve" | "OrientableSurface" | "CompositeCurve" | "CompositeSurface"
-        | "PolyhedralSurface" | "Solid" | "MultiSolid" | "Ring" => return Err(Refused::Invalid),
+        "Curve" | "Surface" | "OrientableCurve" | "OrientableSurface" | "CompositeCurve"
+        | "CompositeSurface" | "PolyhedralSurface" | "Solid" | "MultiSolid" | "Ring" => {
+            return Err(Refused::Invalid);
+        }
         _ => return Ok(None),
     }))
 }

@@ -123,7 +123,8 @@ impl Centroid {
         if self.length_sum > 0.0 {
             return Some(Coord::new(self.length_at.0 / self.length_sum, self.length_at.1 / self.length_sum));
         }
-        (self.points > 0.0).then(|| Coord::new(self.points_at.0 / self.points, self.points_at.1 / self.points))
+        (self.points > 0.0)
+            .then(|| Coord::new(self.points_at.0 / self.points, self.points_at.1 / self.points))
     }
 }
 
@@ -134,10 +135,12 @@ impl Centroid {
 pub(super) fn boundary(geometry: &Geometry) -> Result<Geometry, Refused> {
     match geometry {
         Geometry::Point(_) | Geometry::MultiPoint(_) => Ok(Geometry::Collection(Vec::new())),
-        Geometry::Line(line) | Geometry::Ring(line) => Ok(Geometry::MultiPoint(match (line.first(), line.last()) {
-            (Some(first), Some(last)) if !is_closed(line) => vec![Some(*first), Some(*last)],
-            (_, _) => Vec::new(),
-        })),
+        Geometry::Line(line) | Geometry::Ring(line) => {
+            Ok(Geometry::MultiPoint(match (line.first(), line.last()) {
+                (Some(first), Some(last)) if !is_closed(line) => vec![Some(*first), Some(*last)],
+                (_, _) => Vec::new(),
+            }))
+        }
         Geometry::MultiLine(lines) => Ok(line_boundary(lines)),
         Geometry::Polygon(polygon) if polygon.shell.is_empty() => Ok(Geometry::MultiLine(Vec::new())),
         Geometry::Polygon(polygon) if polygon.holes.is_empty() => Ok(Geometry::Ring(polygon.shell.clone())),

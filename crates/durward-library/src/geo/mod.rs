@@ -327,8 +327,8 @@ fn markup_to_geojson(arguments: &[Value], language: markup::Language) -> Evaluat
     let text = text(arguments, 0)?;
     check_input(text)?;
     let name = language.name();
-    let mut found = markup::read(text, language)
-        .map_err(|_| Fault::processing(format!("Failed to parse {name}.")))?;
+    let mut found =
+        markup::read(text, language).map_err(|_| Fault::processing(format!("Failed to parse {name}.")))?;
     match (found.len(), found.pop()) {
         (1, Some(shape)) => made(&shape),
         (_, None) => Err(Fault::processing(format!("No geometries in {name}."))),

@@ -115,8 +115,9 @@ pub(super) fn chains(
         geometry.each_simple(&mut |simple| chains.add(of, &simple));
     }
     // Rings of valid areas do not meet themselves: JTS does not look, nor do we.
-    let are_rings = geometries
-        .map(|geometry| matches!(geometry, Geometry::Ring(_) | Geometry::Polygon(_) | Geometry::MultiPolygon(_)));
+    let are_rings = geometries.map(|geometry| {
+        matches!(geometry, Geometry::Ring(_) | Geometry::Polygon(_) | Geometry::MultiPolygon(_))
+    });
     let all = chains.chains.iter().enumerate().flat_map(|(at, chain)| segments(at, &chain.coords)).collect();
     each_pair(all, work, |p, q| chains.cut_pair(p, q, are_rings))?;
     chains.chains.iter_mut().for_each(Chain::sort_cuts);
@@ -146,9 +147,9 @@ fn check(edges: &[Edge], work: &mut Work) -> Result<(), Refused> {
     let all = edges.iter().enumerate().flat_map(|(at, edge)| segments(at, &edge.coords)).collect();
     each_pair(all, work, |p, q| {
         let is_node = |segment: &Segment, place: Coord| {
-            edges.get(segment.chain).is_some_and(|edge| {
-                edge.coords.first() == Some(&place) || edge.coords.last() == Some(&place)
-            })
+            edges
+                .get(segment.chain)
+                .is_some_and(|edge| edge.coords.first() == Some(&place) || edge.coords.last() == Some(&place))
         };
         let is_neighbour = p.chain == q.chain && q.at == p.at + 1;
         let is_fine = match meet(p.ends, q.ends) {
@@ -209,8 +210,7 @@ impl Chains {
         let beside = if is_counterclockwise(&coords) { [right, left] } else { [left, right] };
         let unknown = Sides { on: None, beside: Some([None, None]) };
         let mut label = [unknown, unknown];
-        *sides_of(&mut label, of) =
-            Sides { on: Some(Location::Boundary), beside: Some(beside.map(Some)) };
+        *sides_of(&mut label, of) = Sides { on: Some(Location::Boundary), beside: Some(beside.map(Some)) };
         self.mark(of, first, Location::Boundary);
         self.chains.push(Chain { coords, label, of, cuts: Vec::new(), is_met: false });
     }
@@ -284,7 +284,9 @@ pub(super) fn is_counterclockwise(ring: &[Coord]) -> bool {
         return false;
     }
     let climbs = ring.iter().zip(ring.iter().skip(1)).enumerate().filter(|(_, (from, to))| to.y > from.y);
-    let Some((at, (below, top))) = climbs.max_by(|(_, a), (_, b)| a.1.y.total_cmp(&b.1.y)) else { return false };
+    let Some((at, (below, top))) = climbs.max_by(|(_, a), (_, b)| a.1.y.total_cmp(&b.1.y)) else {
+        return false;
+    };
     let mut onward = open.iter().cycle().skip(at + 1).take(count + 1);
     let mut leaves = top;
     let down = loop {
@@ -390,14 +392,17 @@ impl Edge {
                 continue;
             }
             let least = left.min(right).max(0);
-            let located = |depth: i32| Some(if depth > least { Location::Interior } else { Location::Exterior });
+            let located =
+                |depth: i32| Some(if depth > least { Location::Interior } else { Location::Exterior });
             sides.beside = Some([located(left), located(right)]);
         }
     }
 
     /// Whether it is a side of an area that goes out and back.
     fn is_collapsed(&self) -> bool {
-        self.label.iter().any(|sides| sides.beside.is_some()) && self.coords.len() == 3 && is_closed(&self.coords)
+        self.label.iter().any(|sides| sides.beside.is_some())
+            && self.coords.len() == 3
+            && is_closed(&self.coords)
     }
 
     fn into_line(mut self) -> Edge {

@@ -3,7 +3,10 @@
 //!
 //! Rings, lines and points come out in the order in which JTS, the library of the Java engine, gives them, and begin at
 //! the same places. JTS tries inputs that it cannot cut cleanly again with places moved together; here they are refused.
-#![expect(clippy::indexing_slicing, reason = "edges, nodes and rings are numbered by the graph that holds them")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "edges, nodes and rings are numbered by the graph that holds them"
+)]
 
 use super::Refused;
 use super::geometry::{Coord, Envelope, Geometry, Polygon, Shape};
@@ -47,13 +50,9 @@ impl Operation {
 ///
 /// # Errors
 /// One is a collection of mixed members where the engine takes none, an area crosses itself, or it takes too long.
-pub(super) fn overlay(
-    a: &Shape,
-    b: &Shape,
-    operation: Operation,
-    work: &mut Work,
-) -> Result<Shape, Refused> {
-    let empty = || Ok(Shape { geometry: nothing(operation.dimension(&a.geometry, &b.geometry)), srid: a.srid });
+pub(super) fn overlay(a: &Shape, b: &Shape, operation: Operation, work: &mut Work) -> Result<Shape, Refused> {
+    let empty =
+        || Ok(Shape { geometry: nothing(operation.dimension(&a.geometry, &b.geometry)), srid: a.srid });
     match (a.geometry.is_empty(), b.geometry.is_empty(), operation) {
         (true, true, _) | (true, _, Operation::Intersection | Operation::Difference) => return empty(),
         (_, true, Operation::Intersection) => return empty(),
@@ -516,7 +515,8 @@ fn shell_around(
         let coords = &rings[*shell].coords;
         work.spend(coords.len())?;
         // A place of the hole that is none of the shell tells.
-        let inside = hole.iter().map(|place| in_ring(*place, coords)).find(|place| *place != Location::Boundary);
+        let inside =
+            hole.iter().map(|place| in_ring(*place, coords)).find(|place| *place != Location::Boundary);
         work.spend(coords.len())?;
         let is_inside = inside.unwrap_or(Location::Boundary) != Location::Exterior;
         if is_inside && smallest.is_none_or(|(_, known)| known.covers(around)) {

@@ -60,7 +60,9 @@ impl Matrix {
     /// What holds where segments cross within both.
     fn raise_crossing(&mut self, dim_a: i8, dim_b: i8, is_interior: bool) {
         let known: &[(usize, usize, i8)] = match (dim_a, dim_b, is_interior) {
-            (2, 2, _) => &[(I, I, 2), (I, B, 1), (I, E, 2), (B, I, 1), (B, B, 0), (B, E, 1), (E, I, 2), (E, B, 1)],
+            (2, 2, _) => {
+                &[(I, I, 2), (I, B, 1), (I, E, 2), (B, I, 1), (B, B, 0), (B, E, 1), (E, I, 2), (E, B, 1)]
+            }
             (2, 1, false) => &[(B, I, 0)],
             (2, 1, true) => &[(B, I, 0), (I, I, 1), (E, I, 1)],
             (1, 2, false) => &[(I, B, 0)],
@@ -90,7 +92,8 @@ fn relate(a: &Geometry, b: &Geometry, work: &mut Work) -> Result<Matrix, Refused
     let mut matrix = Matrix([[-1; 3]; 3]);
     matrix.set_least(E, E, 2);
     let mut chains = chains([a, b], Crossings::Note, work)?;
-    let is_boundary = |coord: &Coord| (0..2).any(|of| chains.location(of, *coord) == Some(Location::Boundary));
+    let is_boundary =
+        |coord: &Coord| (0..2).any(|of| chains.location(of, *coord) == Some(Location::Boundary));
     if !chains.crossings.is_empty() {
         let is_interior = chains.crossings.iter().any(|coord| !is_boundary(coord));
         matrix.raise_crossing(a.dimension(), b.dimension(), is_interior);
@@ -181,7 +184,8 @@ fn bundle(star: &[Directed]) -> Vec<Directed> {
     star.chunk_by(|a, b| direction_order(a, b).is_eq())
         .filter_map(|same| {
             let ends = same.first()?.ends;
-            let is_area = same.iter().any(|directed| directed.label.iter().any(|sides| sides.beside.is_some()));
+            let is_area =
+                same.iter().any(|directed| directed.label.iter().any(|sides| sides.beside.is_some()));
             let label = [0, 1].map(|of| bundled_sides(same, of, is_area));
             Some(Directed { label, ends })
         })
@@ -199,7 +203,7 @@ fn bundled_sides(same: &[Directed], of: usize, is_area: bool) -> Sides {
     };
     let beside = |side: usize| {
         let known = || same.iter().filter_map(move |directed| directed.label[of].beside?[side]);
-        known().find(|location| *location == Location::Interior).or_else(|| known().last())
+        known().find(|location| *location == Location::Interior).or_else(|| known().next())
     };
     Sides { on, beside: is_area.then(|| [beside(0), beside(1)]) }
 }
@@ -305,7 +309,8 @@ fn at_sight(
 fn is_rectangle(geometry: &Geometry, around: &Envelope) -> bool {
     let Geometry::Polygon(Polygon { shell, holes }) = geometry else { return false };
     let is_corner = |place: &Coord| {
-        (place.x == around.low.x || place.x == around.high.x) && (place.y == around.low.y || place.y == around.high.y)
+        (place.x == around.low.x || place.x == around.high.x)
+            && (place.y == around.low.y || place.y == around.high.y)
     };
     let turns = |(from, to): (&Coord, &Coord)| (from.x == to.x) != (from.y == to.y);
     holes.is_empty()
@@ -317,7 +322,10 @@ fn is_rectangle(geometry: &Geometry, around: &Envelope) -> bool {
 /// Whether a geometry lies in the sides of a rectangle that covers it.
 fn is_in_sides(geometry: &Geometry, around: &Envelope) -> bool {
     let is_on = |place: &Coord| {
-        place.x == around.low.x || place.x == around.high.x || place.y == around.low.y || place.y == around.high.y
+        place.x == around.low.x
+            || place.x == around.high.x
+            || place.y == around.low.y
+            || place.y == around.high.y
     };
     let is_along = |(from, to): (&Coord, &Coord)| {
         let vertical = from.x == to.x && (from.x == around.low.x || from.x == around.high.x);
@@ -348,7 +356,8 @@ fn meets_rectangle(around: &Envelope, geometry: &Geometry, work: &mut Work) -> R
     };
     let meets_line = |line: &[Coord]| {
         let is_inside = |place: &Coord| around.covers(&Envelope::of([place]));
-        line.iter().any(is_inside) || line.iter().zip(line.iter().skip(1)).any(|(from, to)| meets_side(from, to))
+        line.iter().any(is_inside)
+            || line.iter().zip(line.iter().skip(1)).any(|(from, to)| meets_side(from, to))
     };
     let mut found = Ok(false);
     geometry.each_simple(&mut |simple| {

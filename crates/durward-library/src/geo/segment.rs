@@ -71,7 +71,9 @@ pub(super) fn meet(p: [Coord; 2], q: [Coord; 2]) -> Meeting {
     }
     match (sides_q, sides_p) {
         ([0, 0], [0, 0]) => along(p, q),
-        ([0, _], _) | ([_, 0], _) | (_, [0, _]) | (_, [_, 0]) => Meeting::Touch(touch(p, q, sides_q, sides_p)),
+        ([0, _], _) | ([_, 0], _) | (_, [0, _]) | (_, [_, 0]) => {
+            Meeting::Touch(touch(p, q, sides_q, sides_p))
+        }
         _ => Meeting::Cross(with_height(crossing(p, q), p, q)),
     }
 }

@@ -38,7 +38,8 @@ const UNUSUAL: &[&str] = &[
 #[test]
 fn unusual_geometries_are_answered_by_every_function() {
     let values: Vec<Value> = UNUSUAL.iter().map(|text| json(text)).collect();
-    let numbers: Vec<Value> = ["0", "1", "-1", "1e-9", "1e308", "-1e308"].iter().map(|text| json(text)).collect();
+    let numbers: Vec<Value> =
+        ["0", "1", "-1", "1e-9", "1e308", "-1e308"].iter().map(|text| json(text)).collect();
     for function in super::FUNCTIONS {
         for a in &values {
             for b in &values {
@@ -110,11 +111,11 @@ fn the_engine_s_limits_hold() {
 /// GeographicLib for Java and for Rust differ in the last digits.
 #[test]
 fn geodesic_distances_are_those_of_the_engine() {
-    for (from, to, meters) in [
-        ("[0,0]", "[0.001,0.001]", 156.903_471_926_917_43),
-        ("[2,-1.3]", "[5,2]", 494_613.765_151_030_15),
-    ] {
-        let arguments = format!(r#"[{{"type":"Point","coordinates":{from}}},{{"type":"Point","coordinates":{to}}}]"#);
+    for (from, to, meters) in
+        [("[0,0]", "[0.001,0.001]", 156.903_471_926_917_43), ("[2,-1.3]", "[5,2]", 494_613.765_151_030_15)]
+    {
+        let arguments =
+            format!(r#"[{{"type":"Point","coordinates":{from}}},{{"type":"Point","coordinates":{to}}}]"#);
         let found = call("geo.geodesicDistance", &arguments).unwrap();
         let found = found.as_number().map_or(0.0, |number| number.to_f64());
         assert!((found - meters).abs() < meters * 1e-14, "{found}, not {meters}");

@@ -67,9 +67,7 @@ fn turned(geometry: Geometry) -> Geometry {
             Geometry::MultiPoint(places.into_iter().map(|place| place.map(turn)).collect())
         }
         Geometry::MultiLine(lines) => Geometry::MultiLine(lines.into_iter().map(line).collect()),
-        Geometry::MultiPolygon(polygons) => {
-            Geometry::MultiPolygon(polygons.into_iter().map(area).collect())
-        }
+        Geometry::MultiPolygon(polygons) => Geometry::MultiPolygon(polygons.into_iter().map(area).collect()),
         Geometry::Collection(members) => Geometry::Collection(members.into_iter().map(turned).collect()),
     }
 }

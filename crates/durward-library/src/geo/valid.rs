@@ -100,7 +100,8 @@ fn meets_badly(lines: &[&[Coord]], p: &Segment, q: &Segment) -> bool {
     let line = |segment: &Segment| lines.get(segment.chain).copied().unwrap_or_default();
     let is_end = |segment: &Segment| {
         let (line, last) = (line(segment), line(segment).len().saturating_sub(2));
-        (segment.at == 0 && line.first() == Some(&place)) || (segment.at == last && line.last() == Some(&place))
+        (segment.at == 0 && line.first() == Some(&place))
+            || (segment.at == last && line.last() == Some(&place))
     };
     // The end of a closed line is within it.
     !is_end(p) || !is_end(q) || (!is_own && (is_closed(line(p)) || is_closed(line(q))))
@@ -160,11 +161,10 @@ impl Area {
         let all = rings.iter().enumerate().flat_map(|(at, ring)| segments(at, ring)).collect();
         let mut meets_well = true;
         each_pair(all, work, |p, q| {
-            if let Some(place) = bad_or_touch(rings, p, q, &mut meets_well) {
-                if of.get(p.chain) == of.get(q.chain) {
-                    let bits = [(place.x + 0.0).to_bits(), (place.y + 0.0).to_bits()];
-                    touches.extend([(p.chain, bits), (q.chain, bits)]);
-                }
+            let touch = bad_or_touch(rings, p, q, &mut meets_well);
+            if let Some(place) = touch.filter(|_| of.get(p.chain) == of.get(q.chain)) {
+                let bits = [(place.x + 0.0).to_bits(), (place.y + 0.0).to_bits()];
+                touches.extend([(p.chain, bits), (q.chain, bits)]);
             }
             Ok(())
         })?;
@@ -261,7 +261,10 @@ fn angle_between(center: Coord, from: Coord, at: Coord, to: Coord) -> Option<boo
 }
 
 /// Where a ring is that does not cross another: by the first place of it that does not lie on that.
-fn locate_ring(ring: &[Coord], mut locate: impl FnMut(Coord) -> Result<Location, Refused>) -> Result<Location, Refused> {
+fn locate_ring(
+    ring: &[Coord],
+    mut locate: impl FnMut(Coord) -> Result<Location, Refused>,
+) -> Result<Location, Refused> {
     for place in ring {
         match locate(*place)? {
             Location::Boundary => {}

@@ -55,7 +55,8 @@ impl<'a> Reader<'a> {
     /// The next word or sign, without taking it.
     fn peek(&mut self) -> Result<&'a str, Refused> {
         self.rest = self.rest.trim_start_matches(|character| character <= ' ');
-        let is_word = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '+' | '.');
+        let is_word =
+            |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '+' | '.');
         let word = self.rest.find(|character| !is_word(character)).unwrap_or(self.rest.len());
         let length = match word {
             0 => self.rest.chars().next().map_or(0, char::len_utf8),
@@ -103,9 +104,7 @@ impl<'a> Reader<'a> {
             "LINEARRING" => Geometry::Ring(checked_ring(self.coords(more)?)?),
             "POLYGON" => Geometry::Polygon(self.polygon(more)?),
             "MULTIPOINT" => Geometry::MultiPoint(self.points(more)?),
-            "MULTILINESTRING" => {
-                Geometry::MultiLine(self.list(|reader| checked_line(reader.coords(more)?))?)
-            }
+            "MULTILINESTRING" => Geometry::MultiLine(self.list(|reader| checked_line(reader.coords(more)?))?),
             "MULTIPOLYGON" => Geometry::MultiPolygon(self.list(|reader| reader.polygon(more))?),
             "GEOMETRYCOLLECTION" => Geometry::Collection(self.list(|reader| reader.geometry(depth + 1))?),
             _ => return Err(Refused::Invalid),
