@@ -8,11 +8,11 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::Refused;
-use super::geometry::{Coord, Geometry, Polygon, Simple, hypot, without_repeated};
+use super::geometry::{Coord, Geometry, Polygon, Simple, hypot, is_closed, without_repeated};
 use super::limits::Work;
 use super::noding::is_counterclockwise;
-use super::overlay::{Operation, combine, nothing};
-use super::segment::side;
+use super::overlay::{Operation, build, combine, nothing};
+use super::segment::{Meeting, meet, side};
 use super::union::union_of_members;
 
 /// The angle of one edge of a circle.
@@ -43,7 +43,22 @@ pub(super) fn buffer(geometry: &Geometry, width: f64, work: &mut Work) -> Result
         return Ok(nothing(2));
     }
     let united = union_of_members(&Geometry::MultiPolygon(pieces.areas), work)?;
-    Ok(begun_at(united, &pieces.starts))
+    if width == 0.0 {
+        return in_order(&united, work);
+    }
+    Ok(begun_at(united, &pieces.starts, width.abs()))
+}
+
+/// Areas with rings that touch brought into order, by uniting them with nothing; what has no area is dropped.
+fn in_order(areas: &Geometry, work: &mut Work) -> Result<Geometry, Refused> {
+    let united = combine(areas, &Geometry::MultiPoint(Vec::new()), Operation::Union, work)?;
+    let mut polygons = Vec::new();
+    united.each_simple(&mut |simple| {
+        if let Simple::Polygon(polygon) = simple {
+            polygons.push(polygon.clone());
+        }
+    });
+    Ok(build(Vec::new(), Vec::new(), polygons).unwrap_or_else(|| nothing(2)))
 }
 
 impl Pieces {
@@ -84,6 +99,15 @@ impl Pieces {
             return;
         }
         let back: Vec<Coord> = line.iter().rev().copied().collect();
+        if is_closed(line) && line.len() > 3 {
+            for ring in [line, back.as_slice()] {
+                self.add_ring(ring, width);
+                if let [first, second, .., before, _] = ring {
+                    self.starts.push(corner_of(*before, *first, *second, width));
+                }
+            }
+            return;
+        }
         self.add_side(line, width);
         self.add_side(&back, width);
         for (end, path) in [(*last, line), (*first, back.as_slice())] {
@@ -95,8 +119,10 @@ impl Pieces {
                 self.push(ring);
             }
         }
-        if let [from, to, ..] = line {
-            self.starts.push(offset(*to, *from, *to, width));
+        match line {
+            [from, corner, to, ..] => self.starts.push(corner_of(*from, *corner, *to, width)),
+            [from, to] => self.starts.push(offset(*to, *from, *to, width)),
+            _ => {}
         }
     }
 
@@ -142,8 +168,11 @@ impl Pieces {
             }
             rim.add_ring(&ring, width.abs());
             if let [first, second, .., before, _] = ring.as_slice() {
-                let (from, to) = if is_turned { (first, second) } else { (before, first) };
-                rim.starts.push(offset(*first, *from, *to, width));
+                let corner = corner_of(*before, *first, *second, width.abs());
+                let is_fan = side(*before, *first, *second) < 0;
+                // The engine keeps the direction of the input.
+                let turned = offset(*first, *first, *second, width.abs());
+                rim.starts.push(if is_fan && is_turned != (width < 0.0) { turned } else { corner });
             }
         }
         if width >= 0.0 {
@@ -152,6 +181,7 @@ impl Pieces {
             self.starts.append(&mut rim.starts);
             return Ok(());
         }
+        self.starts.append(&mut rim.starts);
         let rim_area = union_of_members(&Geometry::MultiPolygon(rim.areas), work)?;
         let rest = combine(&Geometry::Polygon(polygon.clone()), &rim_area, Operation::Difference, work)?;
         rest.each_simple(&mut |simple| {
@@ -181,6 +211,16 @@ fn offset(place: Coord, from: Coord, to: Coord, width: f64) -> Coord {
     Coord::new(place.x - uy, place.y + ux)
 }
 
+/// Where the left sides of two segments meet in front of a corner, or where the first ends behind it.
+fn corner_of(before: Coord, at: Coord, after: Coord, width: f64) -> Coord {
+    let first = [offset(before, before, at, width), offset(at, before, at, width)];
+    let second = [offset(at, at, after, width), offset(after, at, after, width)];
+    match meet(first, second) {
+        Meeting::Cross(place) if side(before, at, after) > 0 => place,
+        _ => first[1],
+    }
+}
+
 /// Places of an arc, without its end.
 fn fan(center: Coord, start: f64, turn: f64, width: f64) -> impl Iterator<Item = Coord> {
     let count = (turn.abs() / STEP + 0.5).floor();
@@ -189,14 +229,21 @@ fn fan(center: Coord, start: f64, turn: f64, width: f64) -> impl Iterator<Item =
     let count = count as u32;
     (0..count).map(move |at| {
         let angle = start + f64::from(at) * step;
-        Coord::new(center.x + width * angle.cos(), center.y + width * angle.sin())
+        Coord::new(center.x + width * snapped(angle.cos()), center.y + width * snapped(angle.sin()))
     })
 }
 
+/// A sine or cosine that would be 0 but for rounding is.
+fn snapped(ratio: f64) -> f64 {
+    if ratio.abs() < 5e-16 { 0.0 } else { ratio }
+}
+
 /// With shells that begin where the engine's do, the easternmost first.
-fn begun_at(geometry: Geometry, starts: &[Coord]) -> Geometry {
+fn begun_at(geometry: Geometry, starts: &[Coord], width: f64) -> Geometry {
     let begin = |mut polygon: Polygon| {
-        let start = starts.iter().find_map(|start| polygon.shell.iter().position(|place| place == start));
+        let is_near = |start: &Coord, place: &Coord| start.distance(*place) <= width * 1e-9;
+        let position = |start: &Coord| polygon.shell.iter().position(|place| is_near(start, place));
+        let start = starts.iter().find_map(position);
         if let Some(start) = start {
             polygon.shell.pop();
             polygon.shell.rotate_left(start);

@@ -135,7 +135,7 @@ pub(super) fn label_star(
     for of in 0..2 {
         propagate(star, of, directed)?;
     }
-    for of in 0..2 {
+    for (of, area) in areas.into_iter().enumerate() {
         let is_folded = star.iter().any(|at| {
             let sides = &directed[*at].label[of];
             sides.beside.is_none() && sides.on == Some(Location::Boundary)
@@ -148,7 +148,7 @@ pub(super) fn label_star(
             let location = match located {
                 Some(location) => location,
                 None if is_folded => Location::Exterior,
-                None => areas[of].locate_in_areas(coord, work)?,
+                None => area.locate_in_areas(coord, work)?,
             };
             located = Some(location);
             directed[*at].label[of].fill(Some(location));

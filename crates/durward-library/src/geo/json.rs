@@ -243,7 +243,7 @@ fn ordinate(x: f64) -> Result<Value, Refused> {
     let mut rounded = x;
     if x.abs() >= 1e-3 && x < 1e7 {
         rounded = (x * SCALE + 0.5).floor() / SCALE;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "what Java does")]
+        #[expect(clippy::cast_possible_truncation, reason = "what Java does")]
         let whole = rounded as i64;
         #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "what Java does")]
         if whole as f64 == rounded {

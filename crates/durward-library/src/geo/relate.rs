@@ -203,7 +203,7 @@ fn bundled_sides(same: &[Directed], of: usize, is_area: bool) -> Sides {
     };
     let beside = |side: usize| {
         let known = || same.iter().filter_map(move |directed| directed.label[of].beside?[side]);
-        known().find(|location| *location == Location::Interior).or_else(|| known().last())
+        known().find(|location| *location == Location::Interior).or_else(|| known().next())
     };
     Sides { on, beside: is_area.then(|| [beside(0), beside(1)]) }
 }

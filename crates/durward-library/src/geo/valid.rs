@@ -161,11 +161,10 @@ impl Area {
         let all = rings.iter().enumerate().flat_map(|(at, ring)| segments(at, ring)).collect();
         let mut meets_well = true;
         each_pair(all, work, |p, q| {
-            if let Some(place) = bad_or_touch(rings, p, q, &mut meets_well) {
-                if of.get(p.chain) == of.get(q.chain) {
-                    let bits = [(place.x + 0.0).to_bits(), (place.y + 0.0).to_bits()];
-                    touches.extend([(p.chain, bits), (q.chain, bits)]);
-                }
+            let touch = bad_or_touch(rings, p, q, &mut meets_well);
+            if let Some(place) = touch.filter(|_| of.get(p.chain) == of.get(q.chain)) {
+                let bits = [(place.x + 0.0).to_bits(), (place.y + 0.0).to_bits()];
+                touches.extend([(p.chain, bits), (q.chain, bits)]);
             }
             Ok(())
         })?;
