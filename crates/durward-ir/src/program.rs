@@ -179,6 +179,8 @@ pub struct Voters {
     pub constants: u32,
     /// Whether no child depends on what is asked, those included that were left out because they never apply.
     pub are_all_constant: bool,
+    /// Whether a child may apply and have nothing to say all the same; the builder sees to it.
+    pub may_abstain: bool,
     /// Where the first vote counts, for each child: the effects of those behind it and of the default. Of no other
     /// algorithm.
     pub behind: Box<[Effects]>,

@@ -145,6 +145,14 @@ impl Tally {
         }
     }
 
+    /// Whether an error stays one, whoever votes or abstains after it.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self.voting.mode {
+            Mode::Priority(_) => self.is_final(),
+            Mode::First | Mode::Unanimous | Mode::UnanimousStrict | Mode::Unique => self.has_failed(),
+        }
+    }
+
     /// A child that applies has nothing to say; it could have had these effects. With priority that takes back an error
     /// which could not have had the strong effect.
     pub(crate) fn abstain(&mut self, effects: Effects) {

@@ -1,8 +1,7 @@
 //! SAPL's combining algorithms: asks the children of a set for their votes, in the order in which these count.
 //!
-//! While no vote fails it is enough to count what applies, and an index may leave out whatever does not. Where one fails,
-//! all is counted again, ballot by ballot: then it matters what the others could have decided, and which sets apply and
-//! abstain.
+//! While no vote fails it is enough to count what applies, and an index may leave out whatever does not. Where one fails and
+//! it matters what the others could have decided, or which sets apply and abstain, all is counted again, ballot by ballot.
 
 use super::{Evaluator, Known, ListPolicies, Shortlist, Trace};
 use crate::combine::{Algorithm, Ballot, Effects, Flow, Mode, Standing, Tally, Verdict, Vote, Voting};
@@ -19,16 +18,19 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
             return self.counted(id, set, voting);
         }
         let (open, applicable) = (self.question.open(), self.applicable_count());
+        // Nobody asks a root, or a set that abstains after errors, which effects it could have had.
+        let is_asked = set.kind != SetKind::Root && voting.propagates();
+        let is_counted = is_asked || set.voters.may_abstain;
         let mut tally = Tally::new(voting);
         self.shortlist.children(id, set, self.question, self.list(), |child, known| {
             let vote = match self.program.node(child) {
                 Node::Rule(rule) => self.rule(child, rule, known),
                 Node::Set(_) => self.vote(child, known),
             };
-            tally.add(vote);
-            if tally.has_failed() { Flow::Stop } else { Flow::Continue }
+            let flow = tally.add(vote);
+            if is_counted && tally.has_failed() { Flow::Stop } else { flow }
         });
-        if tally.has_failed() && !is_settled(set, voting, &tally) {
+        if is_counted && tally.has_failed() && (is_asked || !tally.is_settled()) {
             self.question.forget_since(open);
             self.forget_applicable_since(applicable);
             return self.counted(id, set, voting);
@@ -139,17 +141,6 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
             None => !matches!(self.program.expr(condition), Expr::Failed(_)),
         }
     }
-}
-
-/// Whether nothing else can come of a failure than has come already: nobody asks a root, or a set that abstains after
-/// errors, which effects it could have had.
-fn is_settled(set: &Set, voting: Voting, tally: &Tally) -> bool {
-    let is_asked = set.kind != SetKind::Root && voting.propagates();
-    let is_decisive = match voting.mode {
-        Mode::Priority(_) => tally.is_final(),
-        Mode::First | Mode::Unanimous | Mode::UnanimousStrict | Mode::Unique => true,
-    };
-    is_decisive && !is_asked
 }
 
 #[cold]

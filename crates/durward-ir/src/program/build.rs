@@ -15,7 +15,7 @@ use super::shared::Shared;
 use super::table::Tables;
 use super::{Atom, Dead, Expr, ExprId, Match, Node, NodeId, Program, Set, Slots, Structured, Written};
 use crate::attribute::AttributeName;
-use crate::combine::Effects;
+use crate::combine::{Algorithm, Effects};
 use crate::function::Function;
 use crate::function::pattern::{Pattern, PatternError};
 use crate::value::{DataType, Operand, Value};
@@ -153,6 +153,7 @@ impl Builder {
             Node::Set(set) => {
                 set.duties.shrink_to_fit();
                 set.children.shrink_to_fit();
+                set.voters.may_abstain = self.may_abstain(set);
             }
         }
         self.nodes.push(node);
@@ -212,6 +213,16 @@ impl Builder {
             false => None,
         };
         self.expr(Expr::Match(Box::new(Match { function, literal, bag, is_equality, atom, pattern })))
+    }
+
+    /// Whether a child of a set of SAPL may apply and have nothing to say: a set does, and so does a policy of which only
+    /// conditions over attribute finders do not hold.
+    fn may_abstain(&self, set: &Set) -> bool {
+        let may_abstain = |child: &NodeId| match self.nodes.get(child.0 as usize) {
+            Some(Node::Rule(rule)) => rule.gate.is_some(),
+            Some(Node::Set(_)) | None => true,
+        };
+        matches!(set.algorithm, Algorithm::Voting(_)) && set.children.iter().any(may_abstain)
     }
 
     /// The effects that an element might have, if there is such an element.
