@@ -31,6 +31,7 @@ pub(super) struct Row {
 }
 
 /// What a file holds.
+#[derive(Debug)]
 pub(super) enum Measured {
     Rows(Vec<Row>),
     Other(Other),

@@ -123,6 +123,7 @@ fn words(parts: &[String], varying: &[bool]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::row::Measured;
     use serde_json::json;
 
     fn rows(of: &[(&str, &str, u64)]) -> Vec<Row> {
@@ -134,7 +135,10 @@ mod tests {
             })
         };
         let rows: Vec<_> = of.iter().enumerate().map(row).collect();
-        super::super::row::read(&json!(rows).to_string()).unwrap()
+        match super::super::row::read(&json!(rows).to_string()) {
+            Ok(Measured::Rows(rows)) => rows,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn labels(rows: &[Row]) -> Vec<(String, Vec<String>)> {
