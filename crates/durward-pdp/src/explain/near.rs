@@ -7,7 +7,6 @@ use durward_ir::AttributeName;
 use durward_ir::library::kind_of;
 use durward_ir::near::{distance_within, nearest};
 use durward_ir::path::{Element, Path, value_at};
-use durward_ir::value::Value;
 use durward_sapl::Subscription;
 use durward_xacml::request::Request;
 
@@ -94,21 +93,15 @@ fn in_subscription(subscription: &Subscription, path: &Path) -> Option<String> {
     let (before, key) = (keys.get(..missing - 1)?, keys.get(missing - 1)?);
     let parent = value_at(root, before);
     let parent_name = Path::new(path.element(), before.iter().cloned());
-    match &*parent {
-        Value::Object(object) => {
-            if let Some(other) = object.keys().find(|other| other.eq_ignore_ascii_case(key)) {
-                return Some(format!("`{other}` is there: names are case sensitive"));
-            }
-            let near = nearest(key, object.keys().take(ATTRIBUTES_MAX).map(|other| other.as_str()));
-            near.map(|near| format!("`{near}` is there")).or_else(|| elsewhere(subscription, path))
-        }
-        Value::Undefined => None,
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "no other value has keys, and arrays those of their elements"
-        )]
-        other => Some(format!("`{parent_name}` is {}", kind_of(other))),
+    let Some(object) = parent.as_object() else {
+        // What has no keys is told; of what is missing itself there is nothing to tell.
+        return (!parent.is_undefined()).then(|| format!("`{parent_name}` is {}", kind_of(&parent)));
+    };
+    if let Some(other) = object.keys().find(|other| other.eq_ignore_ascii_case(key)) {
+        return Some(format!("`{other}` is there: names are case sensitive"));
     }
+    let near = nearest(key, object.keys().take(ATTRIBUTES_MAX).map(|other| other.as_str()));
+    near.map(|near| format!("`{near}` is there")).or_else(|| elsewhere(subscription, path))
 }
 
 /// The same key in another part of the subscription.
