@@ -157,7 +157,10 @@ impl Builder {
         let mut facts = Facts::default();
         let mut failed = None;
         structured.parts(&mut |id, is_same_scope| {
-            if failed.is_none() && matches!(self.get(id), Some(Expr::Failed(_))) {
+            // Conditions on the path of a filter fail where the path leads past them.
+            let is_on_path =
+                matches!(&structured, Structured::Edit { base, filter, .. } if id != *base && id != *filter);
+            if failed.is_none() && !is_on_path && matches!(self.get(id), Some(Expr::Failed(_))) {
                 failed = Some(id);
             }
             let part = self.facts(id);

@@ -30,6 +30,9 @@ fn outcomes_without_an_element_to_stand_for_are_refused() {
         "0.sapl:1:29: `@` and `#` mean nothing in the transform itself",
     );
     assert_eq!(problems(&["policy \"p\" permit transform subject :: @"]), "");
+    // Undefined, where something beside it depends on the subscription.
+    assert_eq!(problems(&["policy \"p\" permit transform subject |- filter.replace(@)"]), "");
+    assert_eq!(problems(&["policy \"p\" permit obligation @ obligation subject"]), "");
 }
 
 #[test]

@@ -259,3 +259,24 @@ fn whole_numbers_are_recognized_however_they_are_written() {
         assert_eq!(decimal(text).is_integer(), is_whole, "{text}");
     }
 }
+
+/// As the engine keeps 0, 1 and 10: `Value.of` gives the same value for all that equal them.
+#[test]
+fn zero_one_and_ten_lose_their_digits_and_no_others() {
+    for (text, kept) in [
+        ("0.00", "0"),
+        ("0e500", "0"),
+        ("-0.0", "0"),
+        ("1.0", "1"),
+        ("10e-1", "1"),
+        ("1.000000000000000000000000000000", "1"),
+        ("10.0", "10"),
+        ("1e1", "10"),
+        ("-1.0", "-1.0"),
+        ("2.0", "2.0"),
+        ("1e2", "1E+2"),
+        ("1.0000000000000000000000000000001", "1.0000000000000000000000000000001"),
+    ] {
+        assert_eq!(decimal(text).interned().to_string(), kept, "{text}");
+    }
+}

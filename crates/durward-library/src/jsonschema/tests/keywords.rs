@@ -340,3 +340,56 @@ fn undefined_never_complies() {
     assert_eq!(result.to_json(), r#"{"valid":false,"errors":[]}"#);
     call_with("jsonschema.validate", &[Value::array([Value::Undefined]), schema]).unwrap_err();
 }
+
+/// Where functions of policies hold values against a schema, a reference that leads nowhere is an error only for values that
+/// get there; everything else that makes no sense is one for all.
+#[test]
+fn a_reference_that_leads_nowhere_matters_where_it_is_looked_at() {
+    let schema = json(r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/missing"}}}"##);
+    let complies = |value: &str| call_with("jsonschema.isCompliant", &[json(value), schema.clone()]);
+    assert_eq!(complies(r#"{"b":1}"#), Ok(Value::Boolean(true)));
+    assert_eq!(complies("5"), Ok(Value::Boolean(false)));
+    assert!(complies(r#"{"a":1}"#).is_err());
+    let schema = json(r#"{"properties":{"a":{"minimum":"x"}}}"#);
+    assert!(call_with("jsonschema.isCompliant", &[json("5"), schema]).is_err());
+}
+
+/// Up to Draft 7; from 2019-09 on a format is a note.
+#[test]
+fn old_drafts_hold_texts_to_formats() {
+    let of = |draft: &str, format: &str, text: &str| {
+        let schema = format!(r#"{{"$schema":"http://json-schema.org/{draft}/schema#","format":"{format}"}}"#);
+        complies(&schema, &format!("\"{text}\""))
+    };
+    for draft in ["draft-04", "draft-06", "draft-07"] {
+        assert!(of(draft, "date", "2024-02-29") && !of(draft, "date", "2023-02-29"), "{draft}");
+    }
+    assert!(of("draft/2020-12", "date", "never"));
+    for (format, good, bad) in [
+        ("time", "23:59:60Z", "22:59:60Z"),
+        ("date-time", "2021-01-01T00:00:00.5+01:00", "2021-01-01"),
+        ("ipv4", "10.0.0.1", "10.0.0.256"),
+        ("ipv6", "::1", "::g"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "123e4567"),
+        ("email", "a.b@example.org", "a b@example.org"),
+        ("uri", "https://example.org/a?b", "no uri"),
+        ("json-pointer", "/a~1b", "a"),
+        ("duration", "P1DT2H", "P"),
+        ("hostname", "a.example", "-a"),
+        ("phone", "+4912345678", "12"),
+    ] {
+        assert!(of("draft-07", format, good), "{format} {good}");
+        assert!(!of("draft-07", format, bad), "{format} {bad}");
+    }
+}
+
+/// Draft 4: limits are excluded by a boolean, names are `id`, and there are no boolean schemas.
+#[test]
+fn draft_4_is_read() {
+    let schema = r##"{"$schema":"http://json-schema.org/draft-04/schema#","maximum":5,"exclusiveMaximum":true,"const":7}"##;
+    assert!(complies(schema, "4") && !complies(schema, "5"));
+    let named = r##"{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"$ref":"#x"}},"definitions":{"q":{"id":"#x","type":"string"}}}"##;
+    assert!(complies(named, r#"{"a":"x"}"#) && !complies(named, r#"{"a":1}"#));
+    let boolean = r##"{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":true}}"##;
+    assert_eq!(refusal(boolean), "Draft 4 has no schemas `true` and `false`");
+}

@@ -20,13 +20,13 @@ fn what_is_no_schema_is_refused_with_a_reason() {
         (r#"{"minimum":"1"}"#, "`minimum` in a schema must be a number"),
         (r#"{"patternProperties":1}"#, "`patternProperties` in a schema must be an object"),
         (
-            r#"{"$schema":"http://json-schema.org/draft-04/schema#"}"#,
-            "`$schema` is `http://json-schema.org/draft-04/schema#`, which is not known: use \
+            r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#,
+            "`$schema` is `http://json-schema.org/draft-03/schema#`, which is not known: use \
              `https://json-schema.org/draft/2020-12/schema`",
         ),
         (
-            r##"{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveRef":"#"}"##,
-            "`$recursiveRef` is not supported: use `$dynamicRef` of 2020-12",
+            r##"{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveRef":"#a"}"##,
+            "`$recursiveRef` in a schema must be `#`",
         ),
     ] {
         assert_eq!(refusal(schema), expected, "{schema}");
