@@ -91,7 +91,7 @@ impl Address {
                 Some((address, zone)) => (address, Some(zone)),
                 None => (address, None),
             };
-            (Family::V6, v6(address)?, zone.filter(|zone| !zone.is_empty()).map(str::to_owned))
+            (Family::V6, v6(address)?, zone.map(str::trim).filter(|zone| !zone.is_empty()).map(str::to_owned))
         } else if address.is_empty() {
             (Family::V4, (LOOPBACK, LOOPBACK), None)
         } else if let Some(bits) = v6_without_colons(address) {

@@ -1,15 +1,15 @@
 //! The decimal logarithm, rounded right: that of the platform is off by one in the last digit for some numbers, and Java's
 //! hardly ever is.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{self, SQRT_2};
 
 /// A number as the sum of two doubles, the second of which is below the last digit of the first.
 #[derive(Clone, Copy)]
 struct Double2(f64, f64);
 
 /// log10(e) and log10(2) with 106 bits.
-const LOG10_E: Double2 = Double2(0.434_294_481_903_251_8, 1.098_319_650_216_765_1e-17);
-const LOG10_2: Double2 = Double2(0.301_029_995_663_981_2, -2.803_728_127_785_170_4e-18);
+const LOG10_E: Double2 = Double2(consts::LOG10_E, 1.098_319_650_216_765e-17);
+const LOG10_2: Double2 = Double2(consts::LOG10_2, -2.803_728_127_785_170_4e-18);
 
 /// So many terms of the series below are beyond 106 bits.
 const TERMS: u32 = 22;
@@ -95,7 +95,6 @@ mod tests {
         assert_eq!(log10(f64::INFINITY), f64::INFINITY);
     }
 
-    #[expect(clippy::unreadable_literal, reason = "as Java writes them")]
     const CASES: &[(f64, f64)] = &[
         (249.40374618462192, 2.396902972539038),
         (488110.0, 5.6885177052191755),

@@ -33,12 +33,51 @@ pub(super) fn read(text: &str) -> Evaluated<Value> {
     // The parser always ends the last line, but not always well.
     let last_line = text.rsplit(['\n', '\r']).next().filter(|line| !line.is_empty());
     let text = last_line.map_or(Cow::Borrowed(text), |_| Cow::Owned(format!("{text}\n")));
-    let mut reader = Reader { source: Source::new(&text), last_line, open: Vec::new(), value: None };
-    for event in Parser::new_from_str(&text) {
-        let (event, span) = event.map_err(|error| refused(&error))?;
-        reader.read(event, span)?;
+    let mut text = text;
+    let mut replaced = 0;
+    loop {
+        match read_once(&text, last_line)? {
+            Ok(value) => return Ok(value),
+            Err(error) => {
+                let named = name_alone(&text, &error).filter(|_| replaced < REPLACED_MAX);
+                text = Cow::Owned(named.ok_or_else(|| refused(&error))?);
+                replaced += 1;
+            }
+        }
     }
-    reader.value.ok_or_else(|| unreadable("YAML", "there is no document"))
+}
+
+/// The value, or why the parser does not go on.
+fn read_once(text: &str, last_line: Option<&str>) -> Evaluated<Result<Value, ScanError>> {
+    let mut reader = Reader { source: Source::new(text), last_line, open: Vec::new(), value: None };
+    for event in Parser::new_from_str(text) {
+        match event {
+            Ok((event, span)) => reader.read(event, span)?,
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    reader.value.map(Ok).ok_or_else(|| unreadable("YAML", "there is no document"))
+}
+
+/// The most aliases of one document that are names of no anchor: each of them makes the document be read again.
+const REPLACED_MAX: usize = 64;
+
+/// The document with its alias of no anchor, at which the parser stops, as a text in quotation marks: to Jackson an alias
+/// is its name, whether there is such an anchor or not.
+fn name_alone(text: &str, error: &ScanError) -> Option<String> {
+    if !error.info().contains("unknown anchor") {
+        return None;
+    }
+    let (at, _) = text.char_indices().nth(error.marker().index())?;
+    let (before, alias) = text.split_at_checked(at)?;
+    let name = alias.strip_prefix('*')?;
+    let length = name.find([' ', '\t', '\n', '\r', ',', '[', ']', '{', '}']).unwrap_or(name.len());
+    let (name, behind) = name.split_at_checked(length)?;
+    let is_name = !name.is_empty() && !name.contains(['.', '/', '*', '&', '"', '\\']);
+    let is_key = behind.trim_start_matches([' ', '\t']).starts_with(':');
+    let has_properties =
+        before.split_whitespace().next_back().is_some_and(|word| word.starts_with(['!', '&']));
+    (is_name && !is_key && !has_properties).then(|| format!("{before}\"{name}\"{behind}"))
 }
 
 /// What YAML allows in documents, as the reader of the Java engine sees it.
@@ -86,7 +125,13 @@ impl Reader<'_> {
                 self.put(Value::Text(name.into()));
                 Ok(())
             }
-            Event::Scalar(text, style, _, tag) => self.scalar(&text, style, tag.as_deref(), span),
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_key = matches!(self.open.last(), Some(Open::Object(_, None)));
+                if is_key && text.is_empty() && style == ScalarStyle::Plain && anchor == 0 && tag.is_none() {
+                    self.missing_key(span)?;
+                }
+                self.scalar(&text, style, tag.as_deref(), span)
+            }
             Event::SequenceStart(..) => self.begin(Open::Array(Vec::new()), span),
             Event::MappingStart(..) => self.begin(Open::Object(ObjectBuilder::new(), None), span),
             Event::SequenceEnd | Event::MappingEnd => {
@@ -112,6 +157,12 @@ impl Reader<'_> {
         let value = scalar::value(text, style == ScalarStyle::Plain, tag);
         self.put(value.map_err(|reason| wrong(span, reason))?);
         Ok(())
+    }
+
+    /// A key may be missing behind a `?` only.
+    fn missing_key(&mut self, span: Span) -> Evaluated<()> {
+        let before = self.source.pass(span.start.index()).trim_end();
+        if before.ends_with('?') { Ok(()) } else { Err(wrong(span, "a key is missing")) }
     }
 
     /// A block of lines, which the parser takes wherever they begin. If the last line of the document is one of them, the

@@ -17,6 +17,9 @@ fn results() -> Vec<Row<'static>> {
         read("|+\n\n", r#""\n""#),
         // An alias is its name: Jackson resolves none in trees.
         read("a: &n [1]\nb: *n\n", r#"{"a":[1],"b":"n"}"#),
+        read("a: *n\nb: [*m, *é] # *c\nc: |\n  *x\n", r#"{"a":"n","b":["m","é"],"c":"*x\n"}"#),
+        read("?\n: 1", r#"{"":1}"#),
+        read("'': 1", r#"{"":1}"#),
         read("<<: {a: 1}\nb: 2", r#"{"<<":{"a":1},"b":2}"#),
         read("a: 1\na: 2\n", r#"{"a":2}"#),
         read("1: x\ntrue: y\n? z\n: w", r#"{"1":"x","true":"y","z":"w"}"#),
@@ -66,6 +69,11 @@ fn what_is_no_single_document_is_an_error() {
         wrong("a: 'x"),
         wrong("!!binary aGk="),
         wrong("-.inf"),
+        wrong(": 1"),
+        wrong("{a: 1, : 2}"),
+        wrong("*x : 1"),
+        wrong("a: *x.y"),
+        wrong("a: &y *x"),
         ("yaml.valToYaml", vec![Value::Undefined], "Failed to convert value to YAML: "),
     ]);
 }
