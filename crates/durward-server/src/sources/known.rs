@@ -55,7 +55,7 @@ mod tests {
         let toml = "[sources.attributes.\"hr.department\"]\nurl = 'https://hr/{entity}?on={0}'\n\
                     [sources.attributes.\"house.open\"]\nurl = 'https://house/open'";
         let settings = Settings::from_toml(toml, "t").unwrap().sources;
-        let clock: Clock = Arc::new(SystemTime::now);
+        let clock: Clock = Arc::new(|| SystemTime::UNIX_EPOCH);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let sources = Sources::new(&settings, runtime.handle(), &clock).unwrap();
         let finders = sources.all_finders();
