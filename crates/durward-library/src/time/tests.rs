@@ -140,7 +140,7 @@ fn results() -> Vec<Row<'static>> {
         ("time.durationFromISO", values!["P1Y"], Ok("31556951999")),
         ("time.durationFromISO", values!["-P1M3D"], Ok("-2888946000")),
         ("time.durationFromISO", values!["-PT0.1234S"], Ok("-123")),
-        ("time.durationOfSeconds", values![decimal("20.5")], Ok("20000")),
+        ("time.durationOfSeconds", values![decimal("20.5")], Ok("20500")),
         ("time.durationOfMinutes", values![1], Ok("60000")),
         ("time.durationOfHours", values![-24], Ok("-86400000")),
         ("time.durationOfDays", values![365], Ok("31536000000")),

@@ -10,7 +10,10 @@ impl<'t> Parser<'t> {
     pub(super) fn system_definition(&mut self) -> Parsed<SystemDefinition<'t>> {
         let first = self.token;
         let is_described = self.description()?;
-        if is_described && (!self.begins_definition() || self.token.kind != Kind::Name) {
+        const WORDS: [&str; 8] =
+            ["schema", "scalar", "type", "interface", "union", "enum", "input", "directive"];
+        if is_described && !WORDS.iter().any(|word| self.is_word(word)) {
+            // graphql-java reads on before it decides, and blames where it started.
             return self.wrong_at(first, super::OFFENDING);
         }
         let is_extension = !is_described && self.take_word("extend")?;
