@@ -78,8 +78,11 @@ const PATTERNS: [(&str, &str, &str); 19] = [
     ("utc-millisec", "", r"^[0-9]+(\.?[0-9]+)?\z"),
 ];
 
+/// A format, what is said of texts that are not of it, and whether a text is.
+type Named = (&'static str, &'static str, fn(&str) -> bool);
+
 /// The others.
-const CHECKS: [(&str, &str, fn(&str) -> bool); 4] = [
+const CHECKS: [Named; 4] = [
     ("date", " must be a valid RFC 3339 full-date", is_date),
     ("time", " must be a valid RFC 3339 time", is_time),
     ("date-time", " must be a valid RFC 3339 date-time", is_date_time),

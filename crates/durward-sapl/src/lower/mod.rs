@@ -304,7 +304,7 @@ impl<'t> Lowering<'t, '_, '_> {
         let effect = effect(policy.effect);
         let mut duties = self.duties(policy, effect, DutyKind::Obligation, &policy.obligations);
         duties.extend(self.duties(policy, effect, DutyKind::Advice, &policy.advice));
-        let transform = policy.transform.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let transform = policy.transform.as_slice();
         let transform = self.outcomes("transform", transform).first().copied();
         let Body { body, gate } = self.body(&conditions, before.is_first);
         let is_false = self.is_false(&body);

@@ -1,9 +1,4 @@
 //! UTF-16: whatever a reader of XML says of a document, it says of the same document in UTF-16 (XML 1.0, 4.3.3).
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test says what it expects, and fails where it is not so"
-)]
 
 use durward_xacml::encoding::Utf16;
 use durward_xacml::policy::{Limits, RootKind, read_policy, root_kind};
