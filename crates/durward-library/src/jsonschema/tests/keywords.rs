@@ -347,8 +347,8 @@ fn undefined_never_complies() {
 fn a_reference_that_leads_nowhere_matters_where_it_is_looked_at() {
     let schema = json(r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/missing"}}}"##);
     let complies = |value: &str| call_with("jsonschema.isCompliant", &[json(value), schema.clone()]);
-    assert_eq!(complies(r#"{"b":1}"#), Ok(Value::Boolean(true)));
-    assert_eq!(complies("5"), Ok(Value::Boolean(false)));
+    let answer = |value: &str| complies(value).unwrap().to_json();
+    assert_eq!([answer(r#"{"b":1}"#), answer("5")], ["true", "false"]);
     assert!(complies(r#"{"a":1}"#).is_err());
     let schema = json(r#"{"properties":{"a":{"minimum":"x"}}}"#);
     assert!(call_with("jsonschema.isCompliant", &[json("5"), schema]).is_err());
