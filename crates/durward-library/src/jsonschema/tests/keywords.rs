@@ -175,7 +175,7 @@ fn violations_have_the_words_the_places_and_the_order_of_the_java_engine() {
             r#"{"properties":{"a/b":{"enum":["x",1.5,null,{"k":"v"}]}}}"#,
             r#"{"a/b":"y"}"#,
             &[
-                r#"/a~1b enum /properties/a~1b/enum: does not have a value in the enumeration ["x", 1.5, null, {"k":"v"}]"#,
+                r#"/a~1b enum /properties/a~1b/enum: does not have a value in the enumeration ["x", 1.5, , {"k":"v"}]"#,
             ],
         ),
         (r#"{"const":"x"}"#, "1", &[" const /const: must be the constant value 'x'"]),
@@ -347,8 +347,8 @@ fn undefined_never_complies() {
 fn a_reference_that_leads_nowhere_matters_where_it_is_looked_at() {
     let schema = json(r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/missing"}}}"##);
     let complies = |value: &str| call_with("jsonschema.isCompliant", &[json(value), schema.clone()]);
-    assert_eq!(complies(r#"{"b":1}"#), Ok(Value::Boolean(true)));
-    assert_eq!(complies("5"), Ok(Value::Boolean(false)));
+    let answer = |value: &str| complies(value).unwrap().to_json();
+    assert_eq!([answer(r#"{"b":1}"#), answer("5")], ["true", "false"]);
     assert!(complies(r#"{"a":1}"#).is_err());
     let schema = json(r#"{"properties":{"a":{"minimum":"x"}}}"#);
     assert!(call_with("jsonschema.isCompliant", &[json("5"), schema]).is_err());
