@@ -74,7 +74,7 @@ mod tests {
 
     fn pdp(documents: &[(&str, &str)]) -> Pdp {
         let builder = Pdp::builder().changing();
-        documents.iter().fold(builder, |builder, (name, text)| builder.policy(*name, *text)).build().unwrap()
+        documents.iter().fold(builder, |builder, (name, text)| builder.policy(name, *text)).build().unwrap()
     }
 
     fn told(pdp: &Pdp) -> [bool; 2] {

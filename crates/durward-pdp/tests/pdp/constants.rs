@@ -78,7 +78,7 @@ fn failing_calls(function: &Function) -> Vec<String> {
             .iter()
             .flat_map(|(operands, texts)| {
                 choices.iter().map(move |(operand, text)| {
-                    ([operands.as_slice(), &[operand.clone()]].concat(), format!("{texts}{text}"))
+                    ([operands.as_slice(), std::slice::from_ref(operand)].concat(), format!("{texts}{text}"))
                 })
             })
             .collect();

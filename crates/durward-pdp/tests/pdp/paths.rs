@@ -214,7 +214,7 @@ fn access_permitted_matches_in_targets() {
         designator_3("category", URI)
     );
     let alone = policy("p", "3.0 deny-overrides", "", &rule("Permit", &condition(&is_asked)));
-    assert_eq!(outcome(&[alone.clone()], &request_3("//a")), "NotApplicable");
+    assert_eq!(outcome(std::slice::from_ref(&alone), &request_3("//a")), "NotApplicable");
     let either = format!(r#"<Apply FunctionId="{XACML}1.0:function:or">{is_asked}{applied}</Apply>"#);
     let both = policy("p", "3.0 deny-overrides", "", &rule("Permit", &condition(&either)));
     assert_eq!(outcome(&[both], &request_3("//a")), "Permit");

@@ -21,9 +21,12 @@ fn filled(part: impl Fn(usize) -> String) -> String {
     text
 }
 
+/// One of many alike parts of a text, by its number.
+type Part = fn(usize) -> String;
+
 #[test]
 fn what_a_check_takes_grows_as_the_text_does() {
-    let parts: [(&str, fn(usize) -> String); 8] = [
+    let parts: [(&str, Part); 8] = [
         ("unknown variables", |number| format!("v{number}==1;")),
         ("variables", |number| format!("var v{number}=1;")),
         ("variables of variables", |number| format!("var v{number}=v{}+w;", number.saturating_sub(1))),

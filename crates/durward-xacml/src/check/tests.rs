@@ -297,7 +297,8 @@ fn a_document_is_recommended_only_what_its_version_has() {
         ("1.0:function:regexp-string-match", "1.0:function:string-regexp-match"),
         ("2.0:function:url-string-concatenate", "2.0:function:uri-string-concatenate"),
     ];
-    let calls: String = functions.map(|(function, _)| apply(function, &[duration.clone()])).concat();
+    let calls: String =
+        functions.map(|(function, _)| apply(function, std::slice::from_ref(&duration))).concat();
     let of = |namespace: &str, version: &str, condition: &str| {
         let text = format!(
             r#"<Policy xmlns="{XACML}{namespace}" PolicyId="p" {version}

@@ -141,14 +141,14 @@ fn run_here(arguments: &Arguments) -> Outcome {
             lines::compare(&mut lines::Here::new(&pdp, &finders, arguments.format, false), requests, recorded)
         }
         (None, _) => match question(arguments)? {
-            Question::Subscription(Ok(subscription)) if arguments.watch => {
+            Question::Subscription(subscription) if arguments.watch => {
                 tell(&pdp, Asked::Subscription);
                 watch::watch(pdp, watched, &subscription, &finders, arguments)
             }
-            Question::Subscription(Ok(subscription)) => {
+            Question::Subscription(subscription) => {
                 answer_subscription(&pdp, &subscription, &finders, arguments)
             }
-            Question::Subscription(Err(problem)) => {
+            Question::Unreadable(problem) => {
                 to_stdout(&(Decision::plain(sapl::Outcome::Indeterminate).to_json() + "\n"))?;
                 complain(problem);
                 Ok(ExitCode::from(arguments.error_code()))
@@ -166,19 +166,24 @@ fn run_here(arguments: &Arguments) -> Outcome {
 enum Question {
     /// The text of a request of XACML.
     Request(Vec<u8>),
-    /// A subscription, or what is wrong with it.
-    Subscription(Result<Subscription, String>),
+    /// A subscription.
+    Subscription(Box<Subscription>),
+    /// What is wrong with the text of a subscription.
+    Unreadable(String),
 }
 
 fn question(arguments: &Arguments) -> Result<Question, Failure> {
     if let Some(subscription) = arguments.subscription.read()? {
-        return Ok(Question::Subscription(Ok(subscription)));
+        return Ok(Question::Subscription(Box::new(subscription)));
     }
     let path = arguments.path();
     let text = read(path)?;
     Ok(if subscription::is_one(&text) {
         let subscription = Subscription::from_json(&text);
-        Question::Subscription(subscription.map_err(|error| format!("{}: {error}", name_of(path))))
+        match subscription {
+            Ok(subscription) => Question::Subscription(Box::new(subscription)),
+            Err(error) => Question::Unreadable(format!("{}: {error}", name_of(path))),
+        }
     } else {
         Question::Request(text)
     })

@@ -94,13 +94,14 @@ fn renumbered(decision: &str, number: fn(&Decimal) -> Decimal) -> String {
 
 fn map_numbers(value: &Value, number: fn(&Decimal) -> Decimal) -> Value {
     let map = |value: &Value| map_numbers(value, number);
-    match value {
-        Value::Number(found) => Value::Number(number(found)),
-        Value::Array(items) => Value::Array(items.iter().map(map).collect()),
-        Value::Object(members) => {
-            Value::Object(Arc::new(members.iter().map(|(key, member)| (key.clone(), map(member))).collect()))
-        }
-        other => other.clone(),
+    if let Value::Number(found) = value {
+        Value::Number(number(found))
+    } else if let Value::Array(items) = value {
+        Value::Array(items.iter().map(map).collect())
+    } else if let Value::Object(members) = value {
+        Value::Object(Arc::new(members.iter().map(|(key, member)| (key.clone(), map(member))).collect()))
+    } else {
+        value.clone()
     }
 }
 
