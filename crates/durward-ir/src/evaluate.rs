@@ -210,7 +210,9 @@ impl<'a, S: Shortlist, T: Trace> Evaluator<'a, S, T> {
             return match vote.verdict {
                 Verdict::Indeterminate(_) => vote,
                 Verdict::Permit | Verdict::Deny | Verdict::Suspend | Verdict::NotApplicable => {
-                    let fault = Fault::processing("the paths over the content take too many steps");
+                    let fault = Fault::processing(
+                        "the request takes too many steps over its content, or too many decisions within",
+                    );
                     Vote::indeterminate(Effects::DENY_OR_PERMIT, fault)
                 }
             };

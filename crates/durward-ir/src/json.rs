@@ -43,18 +43,22 @@ impl std::error::Error for JsonError {}
 /// The text is not UTF-8 or not JSON, nests deeper than [`JSON_DEPTH_MAX`], holds more than [`JSON_VALUES_MAX`] values,
 /// a number that [`Decimal::parse`] refuses, or half a surrogate pair (`"\ud800"`), which no text can hold.
 pub fn read(text: impl AsRef<[u8]>) -> Result<Value, JsonError> {
-    let text = text.as_ref();
-    let mut reader = Reader { jiter: Jiter::new(text), left: JSON_VALUES_MAX };
-    reader.document().map_err(|failure| failure.at_place(text))
+    read_with(text.as_ref(), Fractions::Exact)
 }
 
-/// As [`read`], in a text with the comments that SAPL's configuration files may have: `// ..` and `# ..` to the end of the
-/// line, `/* .. */`.
+/// Reads one value as SAPL reads its configuration: there may be comments, `// ..` and `# ..` to the end of the line and
+/// `/* .. */`, and numbers with a fraction or an exponent are those that a double can hold, written as Java writes them
+/// (`2.00` is `2.0`, `1e7` is `1.0E+7`).
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_commented(text: &str) -> Result<Value, JsonError> {
-    read(blank_comments(text).as_bytes())
+/// As [`read`]; and a number beyond doubles.
+pub fn read_configuration(text: &str) -> Result<Value, JsonError> {
+    read_with(blank_comments(text).as_bytes(), Fractions::Doubles)
+}
+
+fn read_with(text: &[u8], fractions: Fractions) -> Result<Value, JsonError> {
+    let mut reader = Reader { jiter: Jiter::new(text), left: JSON_VALUES_MAX, fractions };
+    reader.document().map_err(|failure| failure.at_place(text))
 }
 
 /// What goes wrong, and at which byte.
@@ -119,6 +123,16 @@ struct Reader<'t> {
     jiter: Jiter<'t>,
     /// How many values may still come.
     left: usize,
+    fractions: Fractions,
+}
+
+/// What becomes of numbers with a fraction or an exponent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fractions {
+    /// They keep their digits.
+    Exact,
+    /// They are rounded to doubles.
+    Doubles,
 }
 
 impl Reader<'_> {
@@ -154,7 +168,11 @@ impl Reader<'_> {
             if first.is_num() { failure } else { Failure { reason: "a value is expected".into(), ..failure } }
         })?;
         let digits = str::from_utf8(digits).unwrap_or_default();
-        let number = Decimal::parse(digits).map_err(|reason| Failure { index, reason: reason.into() })?;
+        let mut number = Decimal::parse(digits).map_err(|reason| Failure { index, reason: reason.into() })?;
+        if self.fractions == Fractions::Doubles && digits.contains(['.', 'e', 'E']) {
+            let beyond = || Failure { index, reason: "the number is beyond doubles".into() };
+            number = digits.parse().ok().and_then(Decimal::from_f64).ok_or_else(beyond)?;
+        }
         Ok(Value::number(number))
     }
 

@@ -133,16 +133,20 @@ impl Value {
         }
     }
 
-    /// A text in Unicode normalization form C, and every other value as it is: what [`Value::parse`] would have made of a
-    /// text that came as a value already.
+    /// The value with its text in Unicode normalization form C: what [`Value::parse`] would have made of a text that came as
+    /// a value already.
     #[must_use]
     pub fn in_normal_form(self) -> Value {
-        if let Value::Text(text) = &self
-            && let std::borrow::Cow::Owned(normal) = datatype::normalize(text)
-        {
-            return Value::Text(normal.into());
+        let has_letters =
+            matches!(&self, Value::Text(_) | Value::AnyUri(_) | Value::Rfc822Name(_) | Value::X500Name(_));
+        if !has_letters {
+            return self;
         }
-        self
+        let normal = match datatype::normalize(&self.lexical()) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(normal) => Value::parse(self.data_type(), &normal).ok(),
+        };
+        normal.unwrap_or(self)
     }
 
     /// Reads a value from its text. White space around it is removed, except in `string`, where it counts. The

@@ -9,6 +9,8 @@ use durward_ir::library::LibraryFunction;
 use durward_ir::library::Parameter::Number;
 use durward_ir::value::Value;
 
+use num_bigint::BigInt;
+
 use crate::jvm::{ceiling, double, floor, log10, number};
 use crate::table::{row, unchecked};
 
@@ -68,9 +70,27 @@ fn binary(arguments: &[Value], compute: impl Fn(f64, f64) -> Evaluated<f64>) -> 
     double(compute(a.to_f64(), b.to_f64())?)
 }
 
+/// The power of a whole number to a small whole exponent, rounded once, as Java's is; `powf` may be off by one in the last
+/// place where the power lies between two doubles.
+fn whole_power(base: f64, exponent: f64) -> Option<f64> {
+    const BASE_MAX: f64 = 9_007_199_254_740_992.0;
+    let is_small = base.fract() == 0.0 && base.abs() <= BASE_MAX && (2.0..=64.0).contains(&exponent);
+    if !is_small || exponent.fract() != 0.0 || base == 0.0 {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a whole number within the bounds above"
+    )]
+    let (base, exponent) = (base as i64, exponent as u32);
+    // Reading digits rounds once, to the nearest.
+    BigInt::from(base).pow(exponent).to_string().parse().ok()
+}
+
 fn pow(base: f64, exponent: f64) -> Evaluated<f64> {
     // Java's power of an infinite exponent is no number for the bases 1 and -1, IEEE 754's is 1.
-    let power = base.powf(exponent);
+    let power = whole_power(base, exponent).unwrap_or_else(|| base.powf(exponent));
     if power.is_nan() || (base.abs() == 1.0 && exponent.is_infinite()) {
         return Err(Fault::processing(
             "the power is not a number, as of a negative base with a fraction above it",

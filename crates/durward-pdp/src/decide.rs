@@ -210,19 +210,29 @@ impl<'p> Asking<'p> {
         self.contents.get_or_init(Contents::default)
     }
 
+    /// Looks whether there may be one more decision within this one. Where there may not, the whole decision is
+    /// Indeterminate: nobody buys a Permit with a request that asks for many.
+    ///
+    /// # Errors
+    /// Too many of them, or too deep.
+    pub(crate) fn check_nested(&self) -> Result<(), Box<Fault>> {
+        if self.nested_left.get() > 0 && self.nested_depth.get() < NESTED_DEPTH_MAX {
+            return Ok(());
+        }
+        self.has_spent_steps.set(true);
+        Err(Fault::processing(format!(
+            "`access-permitted` asks for more than {NESTED_DECISIONS_MAX} decisions, or more than {NESTED_DEPTH_MAX} deep"
+        )))
+    }
+
     /// A decision asked for from within a decision.
     ///
     /// # Errors
     /// Too many of them, or too deep.
     pub(crate) fn nested(&self, request: &Request) -> Result<Vote, Box<Fault>> {
-        let (left, depth) = (self.nested_left.get(), self.nested_depth.get());
-        if left == 0 || depth == NESTED_DEPTH_MAX {
-            return Err(Fault::processing(format!(
-                "`access-permitted` asks for more than {NESTED_DECISIONS_MAX} decisions, or more than \
-                 {NESTED_DEPTH_MAX} deep"
-            )));
-        }
-        self.nested_left.set(left - 1);
+        self.check_nested()?;
+        let depth = self.nested_depth.get();
+        self.nested_left.set(self.nested_left.get().saturating_sub(1));
         self.nested_depth.set(depth + 1);
         let decided = self.vote_by_index(request, ListPolicies::No);
         self.nested_depth.set(depth);
@@ -412,6 +422,11 @@ impl<'p> Asking<'p> {
         let name = self.snapshot.program.slots.name(slot);
         let own = self.pdp.sources.iter().map(|source| &**source);
         let own = own.filter(|source| self.beside.is_none() || !source.is_announcement());
+        let is_announced =
+            || self.pdp.sources.iter().any(|source| source.is_announcement() && source.provides(name));
+        if self.beside.is_some_and(|beside| !beside.provides(name) && is_announced()) {
+            return Err(failed(name, SourceError::new("nobody was given who could be asked")));
+        }
         let sources = self.beside.into_iter().chain(own);
         for source in sources.filter(|source| source.provides(name)) {
             let mut values = source.values(name, request).map_err(|error| failed(name, error))?;

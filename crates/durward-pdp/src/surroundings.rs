@@ -41,6 +41,8 @@ impl Surroundings for RequestSurroundings<'_> {
     /// XACML 3.0, A.3.16: the whole of the policies is asked about this request with one category replaced. A nested
     /// decision that is not Permit, for whatever reason, is no permission.
     fn access_permitted(&self, category: &str, attributes: &str) -> Evaluated<bool> {
+        // Before anything is read or copied for it.
+        self.asking.check_nested()?;
         let replacement = Categories::from_xml_attributes(category, attributes).map_err(|error| {
             Fault::syntax(format!("the second argument of `access-permitted` cannot be read: {error}"))
         })?;

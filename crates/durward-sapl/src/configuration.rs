@@ -112,7 +112,7 @@ impl Reading {
 
     fn configuration(&mut self, text: &str) -> Configuration {
         let mut configuration = Configuration::default();
-        let object = match json::read_commented(text) {
+        let object = match json::read_configuration(text) {
             Ok(Value::Object(object)) => object,
             Ok(other) => {
                 self.problem(format!("a configuration is an object, not {}", kind_of(&other)), None);

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::policy::quote;
+
 /// In which order the two bytes of a unit stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf16 {
@@ -94,7 +96,8 @@ impl Utf16 {
             }
             _ => {
                 let before = text.get(..start).unwrap_or_default();
-                let message = format!("the document says that it is written in `{name}`, and is in {self}");
+                let name = quote(&name);
+                let message = format!("the document says that it is written in {name}, and is in {self}");
                 Err(Utf16Error::after(before, &message))
             }
         }

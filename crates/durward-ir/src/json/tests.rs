@@ -106,13 +106,13 @@ fn limits_are_kept() {
 #[test]
 fn comments_are_skipped_where_they_are_allowed() {
     let text = "// first\n{ \"a\": 1, # second\n /* third\n */ \"b//\\\"#\": \"/* no */\" }";
-    assert_eq!(read_commented(text).unwrap().to_json(), r##"{"a":1,"b//\"#":"/* no */"}"##);
+    assert_eq!(read_configuration(text).unwrap().to_json(), r##"{"a":1,"b//\"#":"/* no */"}"##);
     assert!(read(text).is_err());
-    let error = read_commented("/* é\n */ ?").unwrap_err();
+    let error = read_configuration("/* é\n */ ?").unwrap_err();
     assert_eq!((error.line, error.column), (2, 5));
-    assert!(read_commented("1 /* open").is_ok());
-    assert!(read_commented("\"open # not a comment").is_err());
-    assert!(read_commented("1 / 2").is_err());
+    assert!(read_configuration("1 /* open").is_ok());
+    assert!(read_configuration("\"open # not a comment").is_err());
+    assert!(read_configuration("1 / 2").is_err());
 }
 
 /// Reproducible pseudo-random numbers.
@@ -230,4 +230,30 @@ fn large_objects_find_every_key() {
         assert!(object.get("key").is_none() && object.get("").is_none());
         assert!(object.keys().map(ToString::to_string).eq(keys(count).map(|(key, _)| key)));
     }
+}
+
+/// Recorded from SAPL 4.2, which reads `pdp.json` through doubles.
+#[test]
+fn numbers_of_a_configuration_are_doubles_where_they_have_a_fraction_or_an_exponent() {
+    for (written, read) in [
+        ("2.00", "2.0"),
+        ("0.1234567890123456789", "0.12345678901234568"),
+        ("1e2", "100.0"),
+        ("1e0", "1"),
+        ("5e0", "5.0"),
+        ("1.5e1", "15.0"),
+        ("10.0", "10"),
+        ("-0.0", "0"),
+        ("0.0001", "0.00010"),
+        ("1e7", "1.0E+7"),
+        ("12345678901234567890.5", "1.2345678901234567E+19"),
+        ("9007199254740993.0", "9007199254740992"),
+        ("9007199254740993", "9007199254740993"),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
+        ("1e-400", "0"),
+        ("5e-324", "4.9E-324"),
+    ] {
+        assert_eq!(read_configuration(written).unwrap().to_json(), read, "{written}");
+    }
+    assert!(read_configuration("1e400").is_err());
 }

@@ -68,6 +68,16 @@ pub(super) struct Catalog {
     others: HashMap<SmolStr, Value>,
 }
 
+/// Whether a reference can lead to a schema from outside with this `$id`. As in the engine, one without a scheme cannot be
+/// reached (a relative reference has no base there to be resolved against), nor one of Java's class path.
+fn can_be_referred_to(id: &str) -> bool {
+    id.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|it| it.is_ascii_alphanumeric() || "+-.".contains(it))
+            && !scheme.eq_ignore_ascii_case("classpath")
+    })
+}
+
 impl Catalog {
     pub(super) fn new(others: &Value) -> Catalog {
         let mut by_id = HashMap::new();
@@ -75,6 +85,7 @@ impl Catalog {
             for other in others.iter() {
                 if let Value::Object(object) = other
                     && let Some(Value::Text(id)) = object.get("$id")
+                    && can_be_referred_to(id)
                 {
                     by_id.insert(id.clone(), other.clone());
                 }

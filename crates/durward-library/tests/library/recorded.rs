@@ -62,7 +62,10 @@ fn calls_give_what_the_java_engine_gave() {
         }
         let graph = r#"{"a":["b"],"b":["c"],"c":[]}"#;
         let Value::Array(arguments) = read(&arguments.replace("graph", graph)) else { continue };
-        let result = call(name, &arguments);
+        // To the engine equal constants are one, the first.
+        let as_written =
+            |value: Value| arguments.iter().find(|it| it.equals(&value)).cloned().unwrap_or(value);
+        let result = call(name, &arguments).map(as_written);
         let row = row.to_json();
         match result {
             Ok(value) => assert!(

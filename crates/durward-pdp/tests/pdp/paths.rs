@@ -220,6 +220,43 @@ fn access_permitted_matches_in_targets() {
     assert_eq!(outcome(&[both], &request_3("//a")), "Permit");
 }
 
+/// Whoever asks makes the bag as long as they like: a question beyond the budget must not withdraw a Deny.
+#[test]
+fn nobody_buys_a_permit_with_many_decisions_within_one() {
+    let of_resource = |id: &str| {
+        format!(
+            r#"<AttributeDesignator Category="{RESOURCE}" AttributeId="{id}" DataType="{STRING}" MustBePresent="false"/>"#
+        )
+    };
+    let any_permitted = format!(
+        r#"<Apply FunctionId="{XACML}3.0:function:any-of"><Function FunctionId="{XACML}3.0:function:access-permitted"/><AttributeValue DataType="{URI}">{RESOURCE}</AttributeValue>{}</Apply>"#,
+        of_resource("related")
+    );
+    let is_bad = format!(
+        r#"<Apply FunctionId="{XACML}3.0:function:any-of"><Function FunctionId="{XACML}1.0:function:string-equal"/><AttributeValue DataType="{STRING}">bad</AttributeValue>{}</Apply>"#,
+        of_resource("x")
+    );
+    let rules = [("related", any_permitted), ("bad", is_bad)]
+        .map(|(id, is)| rule("Deny", &condition(&is)).replacen("RuleId=\"", &format!("RuleId=\"{id}-"), 1));
+    let pdp = crate::write::pdp(&[policy("p", "3.0 permit-unless-deny", "", &rules.concat())]);
+    let bad = format!(
+        r#"<Attribute AttributeId="x" IncludeInResult="false"><AttributeValue DataType="{STRING}">bad</AttributeValue></Attribute>"#
+    );
+    let about = |bad_ones: usize, more: &[&str]| {
+        let values: Vec<&str> =
+            std::iter::repeat_n(bad.as_str(), bad_ones).chain(more.iter().copied()).collect();
+        let json = serde_json::json!({"Request": {"Resource": {"Attribute": [
+            {"AttributeId": "related", "DataType": "string", "Value": values}
+        ]}}});
+        let request = Request::from_json(json.to_string().as_bytes()).unwrap();
+        pdp.decide(&request).results[0].decision.as_str()
+    };
+    assert_eq!([about(0, &[]), about(3, &[]), about(3, &[""])], ["Permit", "Permit", "Deny"]);
+    assert_eq!(about(31, &[""]), "Deny");
+    assert_eq!(about(32, &[""]), "Indeterminate");
+    assert_eq!(about(1_000, &[""]), "Indeterminate");
+}
+
 #[test]
 fn a_count_is_no_match() {
     let errors =

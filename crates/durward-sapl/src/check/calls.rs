@@ -14,6 +14,10 @@ use crate::syntax::tree::{AttributeCall, Expr, ExprKind, FilterCall, FunctionCal
 /// What may stand in the options of an attribute.
 const OPTIONS: [&str; 5] = ["initialTimeOutMs", "pollIntervalMs", "backoffMs", "retries", "fresh"];
 
+/// The engine has finders of this name; here they are written as settings.
+const TRACCAR: &str =
+    "`traccar` is not built in: name its services in `[sources.attributes]` (docs/sapl-attributes.md)";
+
 impl<'t> Check<'t> {
     pub(super) fn call(&mut self, call: &'t FunctionCall) -> Kinds {
         let function = self.function(&call.name, call.arguments.len(), false);
@@ -169,7 +173,10 @@ impl<'t> Check<'t> {
         };
         let message = format!("nothing has values for the attribute {}, so it is undefined", quote(full));
         match (is_certain, near) {
-            (true, near) => self.report.warn("unknown-attribute", call.span, message, near),
+            (true, near) => {
+                let help = near.or_else(|| (library == "traccar").then(|| TRACCAR.to_owned()));
+                self.report.warn("unknown-attribute", call.span, message, help);
+            }
             (false, _) => {
                 let message = format!("the attribute {} is none that durward has by itself", quote(full));
                 let help = "it is undefined unless the server's settings name a source for it: give them with `--config`";

@@ -50,7 +50,18 @@ impl<'t> Lowering<'t, '_, '_> {
         if std::ptr::eq(function, &UNKNOWN) {
             arguments.insert(0, self.builder.constant(Value::Text(full)));
         }
-        self.builder.structured(Structured::Call(Library(function), arguments.into()))
+        let result = self.builder.structured(Structured::Call(Library(function), arguments.clone().into()));
+        self.as_written(result, &arguments)
+    }
+
+    /// A number that is known already, and equal to an argument, has the digits of the argument: `math.ceil(1e308)` is
+    /// `1E+308`. To the engine equal constants of all documents are one, the first; here that holds for arguments and
+    /// their result only, since documents do not depend on one another.
+    fn as_written(&self, result: ExprId, arguments: &[ExprId]) -> ExprId {
+        let number = |id: ExprId| self.builder.value_of(id).filter(|value| matches!(value, Value::Number(_)));
+        let Some(value) = number(result) else { return result };
+        let is_equal = |id: &ExprId| number(*id).is_some_and(|argument| argument.equals(value));
+        arguments.iter().copied().find(is_equal).unwrap_or(result)
     }
 
     /// The full name. Names of functions and attributes consist of letters and digits, and begin with a letter.

@@ -25,7 +25,7 @@ fn algorithms_and_variables_are_read_comments_and_all() {
     let configuration = Configuration::read("pdp.json", text).unwrap();
     let voting = Voting { mode: Mode::Unique, default: None, errors: ErrorHandling::Abstain };
     assert_eq!(configuration.voting, voting);
-    assert_eq!(configuration.variable("x").unwrap().to_json(), "1.50");
+    assert_eq!(configuration.variable("x").unwrap().to_json(), "1.5");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use durward_pdp::Request;
 use durward_pdp::xacml::request::identifiers::{ACTION_ID, RESOURCE_ID, SUBJECT_ID};
 use durward_pdp::xacml::request::{Place, RequestError, RequestErrorKind, Version};
-use durward_pdp::xacml::response::Status;
+use durward_pdp::xacml::response::{ResultOf, Status};
 use durward_pdp::{Decision, Response};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
@@ -62,6 +62,17 @@ impl Dialect {
         }
     }
 
+    /// Where it is asked, for the decision log.
+    pub(crate) fn route(self) -> &'static str {
+        match self {
+            Dialect::Rest => "/pdp",
+            Dialect::Authzforce => "/domains/{domain}/pdp",
+            Dialect::Wso2(Wso2::Pdp) => "/api/identity/entitlement/decision/pdp",
+            Dialect::Wso2(Wso2::Attributes) => "/api/identity/entitlement/decision/by-attrib",
+            Dialect::Wso2(Wso2::Truth) => "/api/identity/entitlement/decision/by-attrib-boolean",
+        }
+    }
+
     /// A refusal as its clients know them.
     pub(crate) fn refusal(self, problem: Problem, form: Form) -> Answer {
         // What is about the connection, or about the server, is everybody's.
@@ -79,6 +90,8 @@ impl Dialect {
                 };
                 problem.into_answer_with(media_type, text)
             }
+            // Whoever waits for `true` or `false` takes an object for true.
+            Dialect::Wso2(Wso2::Truth) => problem.into_answer(form),
             Dialect::Wso2(_) if is_of_request => {
                 let message = format!("Request Parse Exception. {}", problem.told());
                 match form {
@@ -115,9 +128,10 @@ impl Dialect {
                 Some(text_answer("application/xml", response.to_xml(Version::V3)))
             }
             Dialect::Wso2(Wso2::Truth) => {
-                let mut decisions = response.results.iter().map(|result| result.decision);
-                let is_permitted =
-                    decisions.len() > 0 && decisions.all(|decision| decision == Decision::Permit);
+                // Obligations cannot be told, and who does not know them must not permit (7.18).
+                let is_permit =
+                    |result: &ResultOf| result.decision == Decision::Permit && result.obligations.is_empty();
+                let is_permitted = !response.results.is_empty() && response.results.iter().all(is_permit);
                 Some(text_answer("application/json", if is_permitted { "true" } else { "false" }))
             }
         }

@@ -28,9 +28,6 @@ use crate::state::Shared;
 use crate::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::wire::{Form, read_request, write_response};
 
-/// What is written of it in the decision log.
-const ROUTE: &str = "/pdp";
-
 const XACML_XML: &str = "xacml+xml";
 
 /// What a body says it is.
@@ -160,6 +157,7 @@ async fn decide_named(call: &Call<'_>, pdp: &Pdp, mut named: Named, to: To) -> R
     let mut decided = Decided::by(call, pdp, request).await?;
     guarded(call, || {
         named.settle(&mut decided.request, &mut decided.response);
+        decided.record_tokens();
         Ok(told(call, pdp, decided, to))
     })
 }
@@ -174,12 +172,13 @@ fn told(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) -> Answer {
     let own = to.dialect.written(&decided.response);
     let answer = own.unwrap_or_else(|| written(&decided.request, &decided.response, to.offer));
     if call.shared.records {
-        record(call, pdp, decided, to.length);
+        record(call, pdp, decided, to);
     }
     answer
 }
 
-fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, bytes: usize) {
+fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, to: To) {
+    let route = to.dialect.route();
     let shared = call.shared;
     let Decided { request, response, mut records, duration } = decided;
     let parts = response.results.len();
@@ -195,22 +194,23 @@ fn record(call: &Call<'_>, pdp: &Pdp, decided: Decided, bytes: usize) {
                 record.failures = vec![Failure::outside(message)];
             }
             Decision::Indeterminate => {}
+            Decision::Deny if attributes::token_reason(&result).is_some() => {}
             Decision::Permit | Decision::Deny | Decision::NotApplicable => record.failures.clear(),
         }
-        trace(shared.decision_log.as_ref(), (Surface::Xacml, ROUTE, &call.id), None, &record);
+        trace(shared.decision_log.as_ref(), (Surface::Xacml, route, &call.id), None, &record);
         let Some(log) = &shared.decision_log else { continue };
         let request = request.take().map(Box::new);
         log.record(Entry {
             time: (shared.clock)(),
             surface: Surface::Xacml,
-            route: ROUTE,
+            route,
             request_id: call.id.as_str().into(),
             client: Some(call.client),
             tenant: shared.settings.auth.default_tenant.as_str().into(),
             caller: None,
             duration: Some(duration),
             record: Arc::new(record),
-            bytes: if request.is_some() { bytes } else { 0 },
+            bytes: if request.is_some() { to.length } else { 0 },
             told: Told::Result { request, result: Box::new(result), part: (number + 1, parts) },
         });
     }
@@ -261,6 +261,16 @@ impl Decided {
         };
         let response = sources.decide(decide).await?;
         Ok((response, records))
+    }
+
+    /// What was decided for a subject whose token is not taken, no policy decided.
+    fn record_tokens(&mut self) {
+        for (result, record) in self.response.results.iter().zip(&mut self.records) {
+            if let Some(reason) = attributes::token_reason(result) {
+                let failures = vec![Failure::outside(reason)];
+                *record = Record { snapshot: record.snapshot, failures, ..Record::default() };
+            }
+        }
     }
 
     /// Indeterminate, because the request cannot be read.

@@ -10,7 +10,7 @@ use durward_session::identity::user::HashCosts;
 use durward_session::{AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigError, LdapUserSettings, NatsStoreSettings};
+use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
 
 /// What is promised about sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -240,7 +240,7 @@ impl IdentitySettings {
         weak
     }
 
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, oauth: &OauthSettings) -> Result<(), ConfigError> {
         let wrong = |name: &str, message: &str| {
             Err(ConfigError::of_setting(&format!("identity.{name}"), message.to_owned()))
         };
@@ -251,6 +251,8 @@ impl IdentitySettings {
                            directory with `[[identity.ldap]]`";
             return match (self.mode == IdentitySettings::default().mode, &self.nats) {
                 (true, None) => Ok(()),
+                // Revoked tokens of clients travel by it as well.
+                (true, Some(_)) if oauth.is_on() => Ok(()),
                 (false, _) => wrong("mode", without),
                 (true, Some(_)) => wrong("nats", without),
             };

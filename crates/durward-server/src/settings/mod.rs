@@ -97,7 +97,7 @@ impl Settings {
         self.sapl.check()?;
         self.rsocket.check()?;
         self.auth.check()?;
-        self.identity.check()?;
+        self.identity.check(&self.oauth)?;
         self.openam.check()?;
         self.oauth.check()?;
         self.check_callers()?;

@@ -103,10 +103,16 @@ mod tests {
     #[test]
     fn mistakes_are_told_in_the_words_of_the_file() {
         for (text, message) in [
-            ("server.workers = 'two'", "t:1:18: `two` stands where a whole number from 0 is expected"),
-            ("server.workers = -1", "t:1:18: `-1` stands where a whole number from 0 is expected"),
-            ("server = 7", "t:1:10: `7` stands where a table is expected"),
-            ("policies.watch = 'yes'", "t:1:18: `yes` stands where `true` or `false` is expected"),
+            (
+                "server.workers = 'two'",
+                "t:1:18: the string \"two\" stands where a whole number from 0 on is expected",
+            ),
+            (
+                "server.workers = -1",
+                "t:1:18: the number `-1` stands where a whole number from 0 on is expected",
+            ),
+            ("server = 7", "t:1:10: the number `7` stands where a table is expected"),
+            ("policies.watch = 'yes'", "t:1:18: the string \"yes\" stands where a boolean is expected"),
             (
                 "policies.source = 'remote-bundels'",
                 "t:1:19: `remote-bundels` is none of `directory`, `directories`, `bundle`, \
@@ -115,7 +121,7 @@ mod tests {
             ("[[attributes]]\nvalues = []", "t:1:1: the setting `id` is missing here"),
             (
                 "[[attributes]]\nid = 'a'\nvalues = 'b'",
-                "t:3:10: `b` stands where a list, `[...]` is expected",
+                "t:3:10: the string \"b\" stands where an array is expected",
             ),
         ] {
             assert_eq!(Settings::from_toml(text, "t").unwrap_err().to_string(), message, "{text}");

@@ -246,6 +246,12 @@ impl Named {
     }
 }
 
+/// What a result says of the token that its subject was named by, where it was not taken.
+pub(crate) fn token_reason(result: &ResultOf) -> Option<&'static str> {
+    let message = result.status.message.as_deref()?;
+    [DENIED, UNKNOWN].into_iter().find(|reason| *reason == message)
+}
+
 fn settled(result: ResultOf) -> ResultOf {
     let marks = result.attributes.attributes().filter(|attribute| attribute.id == REFUSED);
     let marks: Vec<&str> = marks.flat_map(AttributeView::values).filter_map(Value::as_text).collect();

@@ -125,6 +125,9 @@ fn departments() -> Service {
             "/people/dan" => (500, "{}"),
             "/people/eve" => (200, "<html>"),
             "/people/fay" => (200, r#"{"departments": [{"name": "b"}]}"#),
+            // As of a service that dies behind the head of its answer.
+            "/people/hal" => (200, ""),
+            "/people/ida" => (200, " \n"),
             _ => (404, "{}"),
         };
         (status, body.to_owned(), Duration::ZERO)
@@ -158,7 +161,7 @@ fn a_source_that_fails_is_never_an_empty_bag() {
     let optional =
         permits(&[("department", STRING, "b")]).replace("MustBePresent=\"true\"", "MustBePresent=\"false\"");
     let server = start(Directory::new(), &optional, &department(&service, ""));
-    for who in ["dan", "eve", "fay", "gus"] {
+    for who in ["dan", "eve", "fay", "gus", "hal", "ida"] {
         let (decision, code, message) = decide(&server, who);
         assert_eq!(
             (decision.as_str(), code.as_str()),
@@ -177,6 +180,21 @@ fn a_source_that_fails_is_never_an_empty_bag() {
     assert_eq!((decision.as_str(), code.as_str()), ("Indeterminate", "missing-attribute"), "{message}");
     let two = decided(&ask(&server, &[(SUBJECT_ID, "ann"), (SUBJECT_ID, "bob")]));
     assert_eq!((two.0.as_str(), two.1.as_str()), ("Indeterminate", "processing-error"));
+}
+
+/// A designator without an issuer means the values of all (7.3.5): none of them may hide another's.
+#[test]
+fn values_of_all_issuers_are_one_bag() {
+    let [one, other] = [r#"{"departments": "a"}"#, r#"{"departments": ["b"]}"#]
+        .map(|body| Service::start(move |_, _| (200, body.to_owned(), Duration::ZERO)));
+    let settings = department(&one, "issuer = 'one'") + &department(&other, "issuer = 'other'");
+    let server = start(Directory::new(), &permits(&[("department", STRING, "b")]), &settings);
+    assert_eq!(decide(&server, "ann").0, "Permit");
+    assert_eq!((one.asked().len(), other.asked().len()), (1, 1));
+    let failing = Service::start(|_, _| (500, String::new(), Duration::ZERO));
+    let settings = department(&failing, "issuer = 'one'") + &department(&other, "issuer = 'other'");
+    let server = start(Directory::new(), &permits(&[("department", STRING, "b")]), &settings);
+    assert_eq!(decide(&server, "ann").0, "Indeterminate");
 }
 
 #[test]

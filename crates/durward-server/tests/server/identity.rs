@@ -178,7 +178,7 @@ fn what_cannot_be_read_is_a_problem_with_a_way_out() {
     for (body, message) in [
         (
             "{\"user\":7,\"password\":\"x\"}",
-            "`7` stands where a text in quotes is expected (line 1, column 9)",
+            "the number `7` stands where a string is expected (line 1, column 9)",
         ),
         ("{\"user\":\"anna\",\"pasword\":\"x\"}", "unknown member `pasword`; did you mean `password`?"),
         ("{\"user\":\"anna\"}", "the member `password` is missing here"),

@@ -115,6 +115,13 @@ impl Inner {
             if !dn::is_below(&found.dn, &base) {
                 return Err("the directory answers with an entry that was not asked for".to_owned());
             }
+            // Such as `member;range=0-1499` of Active Directory: taken for none, or for all, it would mean another thing.
+            let is_part = |name: &str| {
+                name.split_once(';').is_some_and(|(whole, _)| whole.eq_ignore_ascii_case(&attribute))
+            };
+            if let Some(part) = found.attrs.keys().chain(found.bin_attrs.keys()).find(|name| is_part(name)) {
+                return Err(format!("the directory gives `{attribute}` in parts or with options: `{part}`"));
+            }
             if found.bin_attrs.keys().any(|name| name.eq_ignore_ascii_case(&attribute)) {
                 return Err(format!("the attribute `{attribute}` holds what is no text"));
             }

@@ -8,6 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) enum Liar {
     /// This one, and any password is right.
     Entry { dn: &'static str, uid: &'static str },
+    /// The first values of an attribute, as Active Directory gives what has many.
+    Range,
     /// A message that says it has two GiB, and begins.
     EndlessMessage,
     /// Small entries for ever.
@@ -29,8 +31,12 @@ fn message(id: u8, operation: &[u8]) -> Vec<u8> {
 }
 
 fn entry(id: u8, dn: &str, uid: &str) -> Vec<u8> {
-    let values = tlv(0x31, &tlv(0x04, uid.as_bytes()));
-    let attribute = tlv(0x30, &[tlv(0x04, b"uid"), values].concat());
+    entry_with(id, dn, b"uid", uid)
+}
+
+fn entry_with(id: u8, dn: &str, name: &[u8], value: &str) -> Vec<u8> {
+    let values = tlv(0x31, &tlv(0x04, value.as_bytes()));
+    let attribute = tlv(0x30, &[tlv(0x04, name), values].concat());
     let content = [tlv(0x04, dn.as_bytes()), tlv(0x30, &attribute)].concat();
     message(id, &tlv(0x64, &content))
 }
@@ -59,7 +65,14 @@ impl Liar {
         let Ok(1..) = stream.read(&mut question).await else { return };
         let id = question[4];
         let _ = match self {
-            Liar::Entry { .. } if question[5] == 0x60 => stream.write_all(&done(id, 0x61)).await,
+            Liar::Entry { .. } | Liar::Range if question[5] == 0x60 => {
+                stream.write_all(&done(id, 0x61)).await
+            }
+            Liar::Range => {
+                let dn = "uid=anna,ou=people,dc=example,dc=org";
+                let _ = stream.write_all(&entry_with(id, dn, b"uid;range=0-1499", "anna")).await;
+                stream.write_all(&done(id, 0x65)).await
+            }
             Liar::Entry { dn, uid } => {
                 let _ = stream.write_all(&entry(id, dn, uid)).await;
                 stream.write_all(&done(id, 0x65)).await

@@ -451,6 +451,7 @@ async fn a_lookup_does_not_believe_a_directory_that_lies() {
     let long = Duration::from_secs(60);
     let elsewhere = Liar::Entry { dn: "uid=anna,ou=evil,dc=example,dc=org", uid: "anna" };
     assert!(ask(elsewhere, long).await.unwrap_err().to_string().contains("not asked for"));
+    assert!(ask(Liar::Range, long).await.unwrap_err().to_string().contains("in parts"));
     for wrong in [Liar::EndlessMessage, Liar::EndlessEntries, Liar::Nonsense] {
         assert!(ask(wrong, long).await.is_err());
     }

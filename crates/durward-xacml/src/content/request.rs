@@ -182,6 +182,7 @@ impl Contents {
     ) -> Evaluated<bool> {
         let (first, second) = (self.find(request, first)?, self.find(request, second)?);
         let (Some(first), Some(second)) = (first, second) else { return Ok(false) };
+        self.charge(first.nodes.len())?;
         // Nodes of different categories are never the same.
         Ok(Rc::ptr_eq(&first.content, &second.content) && holds(&first.content, &first.nodes, &second.nodes))
     }
@@ -251,6 +252,7 @@ impl Contents {
         let mut compiled = self.compiled.borrow_mut();
         let known = compiled.get(&path.path).is_some_and(|known| known.namespaces == path.namespaces);
         if !known {
+            self.charge(path.path.len())?;
             let new = Compiled::new(path).map_err(|error| Fault::syntax(fault(&error)))?;
             compiled.insert(path.path.clone(), new);
         }
@@ -270,6 +272,16 @@ impl Contents {
             known.selected.push((content.clone(), nodes.clone()));
         }
         Ok(nodes)
+    }
+
+    /// Takes steps for what is not evaluating a path.
+    fn charge(&self, steps: usize) -> Evaluated<()> {
+        let left = self.steps.get().checked_sub(u64::try_from(steps).unwrap_or(u64::MAX));
+        self.steps.set(left.unwrap_or(0));
+        left.map(drop).ok_or_else(|| {
+            self.is_spent.set(true);
+            Fault::processing("the paths over the content take too many steps")
+        })
     }
 
     /// Evaluates a path within what is left of the message's steps.

@@ -393,3 +393,20 @@ fn draft_4_is_read() {
     let boolean = r##"{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":true}}"##;
     assert_eq!(refusal(boolean), "Draft 4 has no schemas `true` and `false`");
 }
+
+/// As in the engine: what has no scheme cannot be referred to from another schema.
+#[test]
+fn schemas_from_outside_are_found_by_absolute_names() {
+    let asked = |reference: &str, id: &str| {
+        let schema = json(&format!(r#"{{"$ref":"{reference}"}}"#));
+        let others = json(&format!(r#"[{{"$id":"{id}","type":"number"}}]"#));
+        let answer = call_with("jsonschema.isCompliantWithExternalSchemas", &[json("5"), schema, others]);
+        answer.map(|value| value.to_json()).ok()
+    };
+    for name in ["https://a.example/other", "urn:x:other"] {
+        assert_eq!(asked(name, name).as_deref(), Some("true"), "{name}");
+    }
+    for name in ["other", "/other", "other.json", "classpath:other"] {
+        assert_eq!(asked(name, name), None, "{name}");
+    }
+}

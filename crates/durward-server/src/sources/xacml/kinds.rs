@@ -79,8 +79,13 @@ impl Kind {
             }
             Kind::Ldap(source) => {
                 let filter = source.filter.filled(|input, out| {
-                    out.push_str(&escaped(&input.text(request)?));
-                    Ok::<(), SourceError>(())
+                    let text = input.text(request)?;
+                    // Before `*` it would mean everybody.
+                    if text.is_empty() {
+                        return Err(SourceError::new("an empty value cannot stand in a filter"));
+                    }
+                    out.push_str(&escaped(&text));
+                    Ok(())
                 });
                 [filter?].into()
             }
@@ -247,6 +252,10 @@ impl HttpSource {
         let method = self.method.clone();
         let request = HttpRequest::custom(method, address, settings, body, &context, self.answer_bytes_max)?;
         let answer = self.client.ask(request.authorized(self.credentials.as_ref())).await?;
+        // A service that dies after the head of its answer must not take away what would deny.
+        if answer.is_undefined() {
+            return Err("the answer is empty".to_owned());
+        }
         Ok(at(answer, &self.pointer))
     }
 }

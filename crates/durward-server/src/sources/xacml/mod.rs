@@ -122,7 +122,7 @@ impl AttributeSources {
         let ask = || kind.clone().ask(question.clone(), name.data_type);
         let answer = self.flights.answer(&self.runtime, key, *times, ask).await;
         if let Err(reason) = &answer {
-            tracing::debug!(attribute = %name.id, %reason, "an attribute could not be had");
+            tracing::debug!(attribute = %name.id, ?reason, "an attribute could not be had");
         }
         answer
     }
@@ -197,13 +197,16 @@ impl AttributeSource for Round<'_> {
 
     fn values(&self, name: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError> {
         let numbered = self.sources.sources.iter().enumerate();
+        let mut all = Vec::new();
+        // Values of all issuers are one bag (7.3.5). All are asked at once, in one round.
+        let mut failed = None;
         for (number, source) in numbered.filter(|(_, source)| source.provides(name)) {
-            let values = self.answer((number, source.kind.question(request)?))?;
-            if !values.is_empty() {
-                return Ok(values.to_vec());
+            match source.kind.question(request).and_then(|question| self.answer((number, question))) {
+                Ok(values) => all.extend_from_slice(&values),
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Ok(Vec::new())
+        failed.map_or(Ok(all), Err)
     }
 }
 

@@ -6,6 +6,12 @@ use durward_pdp::IndexKind;
 use durward_testkit::cases::{Case, read};
 use durward_testkit::data;
 
+/// Rows that are answered otherwise, and why. May only shrink: one that is answered as recorded fails the run.
+const SKIPPED: [(&str, &str); 2] = [
+    ("fn-521-1576#0", "half a surrogate pair: an error here, as no text can hold it"),
+    ("fn-521-4740#0", "half a surrogate pair: an error here, as no text can hold it"),
+];
+
 fn check(file: &str) {
     let Some(folder) = data::folder("sapl/random") else { return };
     let cases = read(&folder.join(file)).unwrap();
@@ -15,6 +21,18 @@ fn check(file: &str) {
             cases.chunks(cases.len().div_ceil(2)).map(|part| scope.spawn(|| differences(part))).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
+    let is_skipped = |line: &str| SKIPPED.iter().any(|(row, _)| line.starts_with(&format!("{row}:")));
+    let (skipped, differences): (Vec<String>, Vec<String>) =
+        differences.into_iter().partition(|line| is_skipped(line));
+    let there = |row: &str| {
+        cases.iter().any(|case| row.strip_prefix(&case.id).is_some_and(|rest| rest.starts_with('#')))
+    };
+    let rows = SKIPPED.iter().filter(|(row, _)| there(row)).count();
+    assert_eq!(
+        skipped.len(),
+        rows * IndexKind::ALL.len(),
+        "{file}: take off the list what passes: {skipped:?}"
+    );
     let shown = differences.len().min(30);
     assert!(
         differences.is_empty(),
