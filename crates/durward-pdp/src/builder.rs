@@ -98,8 +98,8 @@ impl PdpBuilder {
         self
     }
 
-    /// Looks for what is odd in documents of SAPL when they are put in force: [`Pdp::warnings`]. That takes a few hundredths
-    /// of the time for loading, and changes no decision.
+    /// Looks for what is odd in documents of SAPL when they are put in force: [`Pdp::warnings`]. That makes
+    /// loading longer, and changes no decision.
     #[must_use]
     pub fn checking(mut self, settings: Arc<check::Settings>) -> PdpBuilder {
         self.recipe.checking = Some(settings);

@@ -2,8 +2,10 @@
 //! of them.
 //!
 //! The engine computes with JTS and GeoTools. Here are the same predicates and constructions over doubles: places that
-//! JTS computes with its formulas come out with its digits, and rings begin where its rings begin. Nothing is cached,
-//! and every call has a limit of what it may compare.
+//! JTS computes with its formulas come out with its digits, and rings begin where its rings begin; `buffer` is the exception
+//! (docs/sapl.md has all differences). That is why this is our own code: the order of vertices decides whether two texts
+//! are equal in a policy, and a library that orders them otherwise would decide otherwise. Nothing is cached, and every
+//! call has a limit of what it may compare.
 
 mod buffer;
 mod distance;

@@ -304,11 +304,10 @@ fn a_full_disk_is_counted_and_stops_nobody() {
     assert_eq!(server.metric("durward_decision_log_lines_total{result=\"written\"}"), 0.0);
 }
 
-/// Nobody takes lines from the pipe, and somebody floods: the queue is bounded, what does not fit is counted, and all are
-/// answered.
+/// Somebody floods a log whose queue is small: what does not fit is counted, and all are answered.
 #[cfg(unix)]
 #[test]
-fn a_flood_that_nobody_reads_is_dropped_and_counted() {
+fn lines_that_do_not_fit_the_queue_are_dropped_and_counted() {
     let mut counted = Counted { server: start("decision_log.queue_bytes_max = 3000"), seen: 0 };
     let mut client = Client::open(&counted.server, None);
     let ids: Vec<(String, &str)> = (0..200).map(|id| (format!("id{id}"), "bob")).collect();
