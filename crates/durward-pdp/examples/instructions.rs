@@ -1,11 +1,11 @@
 //! What `cargo xtask instructions` counts: `instructions CASE ROUNDS` puts the policies of a case in force and decides all
 //! its questions so many times, within [`rounds`], and says how many questions that is.
 //!
-//! Built for itself so that it links nothing but what decides: the scenarios are the files of durward-lab.
+//! Built for itself so that it links nothing but what decides: the scenarios are the files of durward-bench.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line tool talks to its terminal")]
 
-#[path = "../../durward-lab/src/scenario/mod.rs"]
+#[path = "../../durward-bench/src/scenario/mod.rs"]
 #[allow(dead_code, unreachable_pub, unused_imports, reason = "more is there than is counted")]
 mod scenario;
 

@@ -1,7 +1,7 @@
 //! The scenarios that decision points are measured with, asked their own questions and others with something missing, too
 //! much or of another kind.
 
-use durward_lab::scenario::Scenario;
+use durward_bench::scenario::Scenario;
 use durward_pdp::sapl::Subscription;
 use durward_pdp::{Pdp, PdpBuilder};
 use serde_json::{Value as Json, json};

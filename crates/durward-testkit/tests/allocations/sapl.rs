@@ -1,6 +1,6 @@
 //! Subscriptions of SAPL: all scenarios that decision points are measured with, and what real policies are made of.
 
-use durward_lab::scenario::Scenario;
+use durward_bench::scenario::Scenario;
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{IndexKind, Pdp, PdpBuilder};
 

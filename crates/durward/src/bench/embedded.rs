@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::embedded::{
+use durward_bench::embedded::{
     BenchError, Form, Measurement, Mode, Plan, RequestText, Subject, Until, index_work,
 };
-use durward_lab::scenario::{Scenario, ScenarioName};
+use durward_bench::scenario::{Scenario, ScenarioName};
 use durward_pdp::{IndexKind, IndexSettings, PolicyText};
 
 use super::generate::in_xacml;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_lab::scenario::{Scenario, ScenarioName, XacmlScenario};
+use durward_bench::scenario::{Scenario, ScenarioName, XacmlScenario};
 
 use super::{LanguageName, counted};
 use crate::failure::{Failure, Outcome, without_number};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use durward_lab::report::{Report, ReportError};
+use durward_bench::report::{Report, ReportError};
 
 use crate::failure::{Failure, Outcome, without_number};
 use crate::to_stdout;

@@ -1,7 +1,7 @@
 //! Measurements as JSON: what `durward bench report` reads.
 
-use durward_lab::Machine;
-use durward_lab::embedded::Measurement;
+use durward_bench::Machine;
+use durward_bench::embedded::Measurement;
 use durward_pdp::IndexKind;
 use serde_json::{Value as Json, json};
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::embedded::Form;
-use durward_lab::server::{Measurement, Plan, ServerBenchError, Transport, measure};
+use durward_bench::embedded::Form;
+use durward_bench::server::{Measurement, Plan, ServerBenchError, Transport, measure};
 use durward_pdp::sapl::Subscription;
 use serde_json::json;
 

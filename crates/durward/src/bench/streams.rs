@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::streams::{Attribute, Measurement, measure_departments};
+use durward_bench::streams::{Attribute, Measurement, measure_departments};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};

@@ -1,6 +1,6 @@
 //! Measurements as a table.
 
-use durward_lab::embedded::{Measurement, UNCERTAINTY_MAX};
+use durward_bench::embedded::{Measurement, UNCERTAINTY_MAX};
 use durward_pdp::IndexKind;
 
 use super::embedded::{ModeName, Session};

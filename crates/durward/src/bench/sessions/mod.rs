@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use durward_lab::sessions::{
+use durward_bench::sessions::{
     Bare, Flood, Load, Logouts, Measured, Memory, SessionBenchError, Validation, flood, login, logouts,
     memory, mix, validate, validation_body,
 };

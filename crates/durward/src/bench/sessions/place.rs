@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use durward_lab::sessions::{Person, Site, wait_ready};
+use durward_bench::sessions::{Person, Site, wait_ready};
 use durward_session::identity::session::User;
 use durward_session::identity::user::{Account, Directory, HashCosts, Password, StoredPassword};
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};

@@ -1,6 +1,6 @@
 //! What was measured, as JSON.
 
-use durward_lab::sessions::{Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{Flood, Logouts, Measured, Memory, Validation, Waits};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Arguments, Report, With};

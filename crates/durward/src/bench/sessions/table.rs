@@ -1,6 +1,6 @@
 //! What was measured, as tables.
 
-use durward_lab::sessions::{Act, Flood, Logouts, Measured, Memory, Validation, Waits};
+use durward_bench::sessions::{Act, Flood, Logouts, Measured, Memory, Validation, Waits};
 
 use super::place::Hash;
 use super::{Arguments, Report, With};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use durward_lab::sessions::{
+use durward_bench::sessions::{
     Act, Bare, Load, Person, SessionBenchError, Site, flood, login, logouts, memory, mix, validate,
     validation_body, wait_ready,
 };

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use durward_lab::scenario::Scenario;
+use durward_bench::scenario::Scenario;
 use durward_pdp::index::Index;
 use durward_pdp::ir::combine::{Algorithm, Effects};
 use durward_pdp::ir::program::{Builder, Place, Program, Set, SetKind, Voters};

@@ -5,7 +5,7 @@
 //! and what an empty reading shows is reported beside it ([`Measurement::clock_ns`]).
 //!
 //! ```
-//! use durward_lab::embedded::{Form, Mode, Plan, RequestText, Subject, Until};
+//! use durward_bench::embedded::{Form, Mode, Plan, RequestText, Subject, Until};
 //! use durward_pdp::Pdp;
 //! use std::time::Duration;
 //!
@@ -20,7 +20,7 @@
 //! let subject = Subject::build(&|| Pdp::builder().policy("p.xml", policy))?;
 //! let measured = subject.measure(&requests, &plan)?;
 //! assert!(measured.decisions_per_s.median > 0.0);
-//! # Ok::<(), durward_lab::embedded::BenchError>(())
+//! # Ok::<(), durward_bench::embedded::BenchError>(())
 //! ```
 
 mod build;

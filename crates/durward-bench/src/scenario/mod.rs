@@ -10,11 +10,11 @@
 //! synth, scatter and levels can be had as XACML, too ([`XacmlScenario`]).
 //!
 //! ```
-//! use durward_lab::scenario::Scenario;
+//! use durward_bench::scenario::Scenario;
 //!
 //! let hospital = Scenario::named("hospital-5")?;
 //! assert_eq!((hospital.policies.len(), hospital.subscriptions.len()), (170, 500));
-//! # Ok::<(), durward_lab::scenario::UnknownScenario>(())
+//! # Ok::<(), durward_bench::scenario::UnknownScenario>(())
 //! ```
 
 mod gdrive;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use durward_lab::scenario::{Scenario, ScenarioName, XacmlScenario};
+use durward_bench::scenario::{Scenario, ScenarioName, XacmlScenario};
 use durward_pdp::sapl::Subscription;
 use durward_pdp::{Decision, IndexKind, Pdp, Request};
 

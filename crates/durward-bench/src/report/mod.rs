@@ -2,7 +2,7 @@
 //! page that explains them.
 //!
 //! ```
-//! use durward_lab::report::{Report, ReportError};
+//! use durward_bench::report::{Report, ReportError};
 //!
 //! let nothing = Report::read(&[("empty.json".to_owned(), "[]".to_owned())]);
 //! assert_eq!(nothing.unwrap_err().to_string(), "there are no measurements to report");

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use durward_lab::scenario::Scenario;
+use durward_bench::scenario::Scenario;
 use durward_pdp::Pdp;
 use durward_pdp::sapl::Subscription;
 use serde_json::Value as Json;
