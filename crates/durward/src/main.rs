@@ -11,6 +11,7 @@ mod failure;
 mod fmt;
 mod generate;
 mod hierarchy;
+mod lab;
 #[cfg(test)]
 mod manual;
 mod policies;
@@ -59,6 +60,7 @@ enum Command {
     Serve(serve::Arguments),
     Demo(demo::Arguments),
     Bench(bench::Arguments),
+    Lab(lab::Arguments),
     Bundle(bundle::Arguments),
     Users(users::Arguments),
     Audit(audit::Arguments),
@@ -91,6 +93,7 @@ fn run(command: Command) -> Outcome {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Users(arguments) => users::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),

@@ -1,0 +1,476 @@
+//! What a run of the lab measured. `durward lab run` writes a record as one JSON file; fits, plans, reports and comparisons
+//! read it. Every percentile is kept as its whole histogram, so that records of several generators merge exactly.
+//!
+//! ```
+//! use durward_lab::record::{Latency, Load, Point, StepResult};
+//!
+//! let mut since_due = Latency::default();
+//! since_due.record(1_500_000);
+//! let step = StepResult { name: "login".into(), answered: 1, since_due, ..StepResult::default() };
+//! let point = Point { load: Load::Users(1), measured_s: 0.5, steps: vec![step], ..Point::default() };
+//! assert_eq!(point.throughput(), 2.0);
+//! ```
+
+mod latency;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use latency::{LATENCY_NS_MAX, Latency};
+
+/// The version of the format that this lab writes, and the only one that it reads.
+pub const FORMAT: u32 = 1;
+
+/// Everything that one run measured, and on what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What was run.
+    pub about: About,
+    /// The machines that made the load: the one that ran the command first, then the agents'.
+    pub machines: Vec<MachineInfo>,
+    /// What the generator can do at most, measured against a server that does nothing; `None` where that was not measured.
+    #[serde(default)]
+    pub generator_limit: Option<GeneratorLimit>,
+    /// In the order in which they were measured.
+    pub points: Vec<Point>,
+    /// Why the run ended before its time, in words: a signal, a target that died. `None` where it ran to its end.
+    #[serde(default)]
+    pub cut_short: Option<String>,
+    /// Thresholds of the scenario and whether the run kept them.
+    #[serde(default)]
+    pub thresholds: Vec<ThresholdResult>,
+    /// What else a reader has to know: limits that could not be set, figures that could not be read.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// What was run: enough to run it again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// The scenario's name.
+    pub name: String,
+    /// The version of durward that made the load.
+    pub version: String,
+    /// The command line, word by word.
+    pub command: Vec<String>,
+    /// The scenario file as it was read. Secrets are not in it: scenarios name files or environment variables for them.
+    pub scenario: String,
+    /// When it began, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// What every random choice followed from.
+    pub seed: u64,
+    /// What was measured.
+    pub targets: Vec<TargetInfo>,
+}
+
+/// One target, which may consist of several nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetInfo {
+    /// As the scenario calls it.
+    pub name: String,
+    /// Addresses, or the command that started its nodes.
+    pub started_as: String,
+    /// What it says of its version; empty where it says nothing.
+    #[serde(default)]
+    pub version: String,
+    /// Limits that were asked for and are in force, such as `cpus = 0.4 (cgroup v1, cpu.cfs_quota_us)`.
+    #[serde(default)]
+    pub limits: Vec<String>,
+    /// Limits that were asked for and are not in force, with the reason.
+    #[serde(default)]
+    pub limits_missing: Vec<String>,
+}
+
+/// A machine, as far as it tells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineInfo {
+    /// The agent's name; `local` for the machine that ran the command.
+    pub name: String,
+    /// The processor's name.
+    pub processor: Option<String>,
+    /// How many threads can run at once.
+    pub cores: usize,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The operating system, its kernel and the architecture.
+    pub system: String,
+    /// How far this machine's clock is ahead of the first one's, in microseconds.
+    #[serde(default)]
+    pub clock_ahead_us: i64,
+}
+
+/// What the generator reached against a server that does nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorLimit {
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// How much of its cores it had then, from 0 to 1.
+    pub busy: f64,
+    /// How many threads made the load.
+    pub threads: usize,
+}
+
+/// One measurement: one configuration under one load, once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// What is the same for all points of one curve: `sticky, 5 % logout`. Empty where there is one curve.
+    #[serde(default)]
+    pub configuration: String,
+    /// How many nodes of the target had load.
+    pub nodes: usize,
+    /// What was asked of them.
+    pub load: Load,
+    /// The number, from 0, of this measurement among those of the same configuration and load.
+    #[serde(default)]
+    pub replicate: u32,
+    /// When measuring began, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// How long was measured, in seconds: without warm-up, without waiting for the last answers.
+    pub measured_s: f64,
+    /// How long the warm-up was, in seconds.
+    #[serde(default)]
+    pub warm_up_s: f64,
+    /// What became of the requests, by step.
+    pub steps: Vec<StepResult>,
+    /// The same by node, with what the node used.
+    #[serde(default)]
+    pub by_node: Vec<NodeResult>,
+    /// How the generator was while it measured.
+    #[serde(default)]
+    pub generator: GeneratorUse,
+    /// Second by second.
+    #[serde(default)]
+    pub seconds: Vec<Second>,
+    /// Why this point is not to be believed, or only with care. Points with a mark that [`Mark::is_left_out`] are not fitted.
+    #[serde(default)]
+    pub marks: Vec<Mark>,
+}
+
+/// What is asked of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// So many users, each of whom waits for an answer before the next request.
+    Users(u64),
+    /// So many arrivals a second, whether or not answers come.
+    Arrivals(f64),
+}
+
+impl Default for Load {
+    fn default() -> Load {
+        Load::Users(1)
+    }
+}
+
+/// What became of the requests of one step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// The step's name.
+    pub name: String,
+    /// Requests with an answer that is right.
+    pub answered: u64,
+    /// Requests without one, by cause: `status 503`, `timeout`, `refused`, `closed`, `wrong answer`.
+    #[serde(default)]
+    pub failed: BTreeMap<String, u64>,
+    /// Requests that were due and never sent, since the measurement ended or there was no room.
+    #[serde(default)]
+    pub not_sent: u64,
+    /// How long right answers took since the request was due.
+    pub since_due: Latency,
+    /// How long right answers took since the request was sent: what a stall holds back is missing here.
+    #[serde(default)]
+    pub since_sent: Latency,
+    /// How long failed requests took since they were due.
+    #[serde(default)]
+    pub failed_since_due: Latency,
+}
+
+/// What one node did and used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeResult {
+    /// Its address.
+    pub name: String,
+    /// Requests with an answer that is right.
+    pub answered: u64,
+    /// Requests without one.
+    pub failed: u64,
+    /// How long right answers took since the request was due.
+    #[serde(default)]
+    pub since_due: Latency,
+    /// What it used of its machine while it was measured; `None` where that cannot be seen.
+    #[serde(default)]
+    pub used: Option<Used>,
+}
+
+/// What a node used between the borders of a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Used {
+    /// Where the figures come from: `cgroup v2`, `cgroup v1`, `/proc`.
+    pub source: String,
+    /// Seconds of processor time.
+    pub cpu_s: f64,
+    /// How many cores it may use: its limit, or those of the machine.
+    pub cores: f64,
+    /// Seconds in which its quota held it back, and in how many of how many periods.
+    #[serde(default)]
+    pub throttled_s: f64,
+    /// Periods in which its quota held it back.
+    #[serde(default)]
+    pub throttled_periods: u64,
+    /// Periods there were.
+    #[serde(default)]
+    pub periods: u64,
+    /// Memory at the end, in bytes.
+    pub memory_bytes: u64,
+    /// The most memory there was, in bytes.
+    #[serde(default)]
+    pub memory_peak_bytes: u64,
+    /// Its limit of memory, in bytes; `None` where there is none of its own.
+    #[serde(default)]
+    pub memory_max_bytes: Option<u64>,
+    /// Figures of less use, by name with the unit last: `io_read_bytes`, `net_out_bytes`, `context_switches`, `threads`,
+    /// `sockets`, `pressure_cpu_some_us`, `energy_j`, `oom_kills`.
+    #[serde(default)]
+    pub more: BTreeMap<String, f64>,
+    /// What was seen every second or more often.
+    #[serde(default)]
+    pub samples: Vec<UsedSample>,
+}
+
+/// What a node used at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UsedSample {
+    /// Seconds since measuring began.
+    pub at_s: f64,
+    /// Cores used since the sample before.
+    pub cpus: f64,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// The share of periods, since the sample before, in which the quota held it back: 0 to 1.
+    #[serde(default)]
+    pub throttled: f64,
+}
+
+/// How the generator was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorUse {
+    /// How much of the cores of its threads it had, from 0 to 1.
+    pub busy: f64,
+    /// Seconds of processor time.
+    pub cpu_s: f64,
+    /// How late requests were sent that could have been sent: timers and the generator's own queue, no wait for the target.
+    #[serde(default)]
+    pub lateness: Latency,
+    /// Connections that were open.
+    #[serde(default)]
+    pub connections: u64,
+    /// The most requests that were due and not sent at one moment.
+    #[serde(default)]
+    pub backlog_max: u64,
+}
+
+/// One second of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Its begin, in seconds since measuring began; below 0 while warming up.
+    pub at_s: f64,
+    /// Right answers.
+    pub answered: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// Half of the right answers took no longer since they were due, in nanoseconds.
+    pub p50_ns: u64,
+    /// Of 100 right answers, 99 took no longer since they were due, in nanoseconds.
+    pub p99_ns: u64,
+}
+
+/// Why a point is not to be believed, or only with care.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "mark", content = "because")]
+pub enum Mark {
+    /// The generator was at its own limit, or late.
+    GeneratorLimit(String),
+    /// Something else on the machine took its cores.
+    Neighbour(String),
+    /// The measurement ended before its time.
+    CutShort(String),
+    /// The target never became steady before measuring began.
+    NotSteady(String),
+    /// More than one request in a hundred failed.
+    Errors(String),
+}
+
+impl Mark {
+    /// Whether points with this mark are left out of fits.
+    pub fn is_left_out(&self) -> bool {
+        match self {
+            Mark::GeneratorLimit(_) | Mark::Neighbour(_) | Mark::CutShort(_) | Mark::Errors(_) => true,
+            Mark::NotSteady(_) => false,
+        }
+    }
+}
+
+/// In words, with the reason.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mark::GeneratorLimit(because) => write!(f, "the generator was the limit: {because}"),
+            Mark::Neighbour(because) => write!(f, "something else used the machine: {because}"),
+            Mark::CutShort(because) => write!(f, "cut short: {because}"),
+            Mark::NotSteady(because) => write!(f, "not steady: {because}"),
+            Mark::Errors(because) => write!(f, "too many errors: {because}"),
+        }
+    }
+}
+
+/// A threshold and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThresholdResult {
+    /// As the scenario says it: `p99 < 50ms`.
+    pub threshold: String,
+    /// What was measured, in the same unit, as text.
+    pub measured: String,
+    /// Whether the run kept it.
+    pub is_kept: bool,
+}
+
+/// Why a record cannot be read.
+#[derive(Debug)]
+pub enum RecordError {
+    /// It is no JSON of a record.
+    Json(serde_json::Error),
+    /// It has another version of the format than [`FORMAT`].
+    Format(u32),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Json(error) => write!(f, "not a record of `durward lab run`: {error}"),
+            RecordError::Format(other) => {
+                write!(f, "a record of format {other}; this durward reads format {FORMAT}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            RecordError::Json(error) => Some(error),
+            RecordError::Format(_) => None,
+        }
+    }
+}
+
+impl Record {
+    /// Reads the JSON text of a record.
+    ///
+    /// # Errors
+    /// Text that is no record, or one of another format.
+    pub fn read(text: &str) -> Result<Record, RecordError> {
+        let record: Record = serde_json::from_str(text).map_err(RecordError::Json)?;
+        if record.format == FORMAT { Ok(record) } else { Err(RecordError::Format(record.format)) }
+    }
+
+    /// Its JSON text, which [`Record::read`] reads.
+    ///
+    /// # Errors
+    /// Numbers that JSON cannot say, such as those that are infinite.
+    pub fn to_json(&self) -> Result<String, RecordError> {
+        serde_json::to_string(self).map_err(RecordError::Json)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
+impl Point {
+    /// Requests with a right answer, of all steps.
+    pub fn answered(&self) -> u64 {
+        self.steps.iter().map(|step| step.answered).sum()
+    }
+
+    /// Requests that failed or were never sent, of all steps.
+    pub fn failed(&self) -> u64 {
+        self.steps.iter().map(|step| step.failed.values().sum::<u64>() + step.not_sent).sum()
+    }
+
+    /// Right answers a second (X); 0 of a measurement that took no time.
+    pub fn throughput(&self) -> f64 {
+        if self.measured_s > 0.0 { self.answered() as f64 / self.measured_s } else { 0.0 }
+    }
+
+    /// The share of requests that failed, from 0 to 1.
+    pub fn error_share(&self) -> f64 {
+        let all = self.answered() + self.failed();
+        if all == 0 { 0.0 } else { self.failed() as f64 / all as f64 }
+    }
+
+    /// How long right answers of all steps took since they were due.
+    pub fn since_due(&self) -> Latency {
+        Latency::merged(self.steps.iter().map(|step| &step.since_due))
+    }
+
+    /// How many requests were under way on average, by Little's law: X times the mean R, R from sending.
+    pub fn concurrency(&self) -> f64 {
+        let sent = Latency::merged(self.steps.iter().map(|step| &step.since_sent));
+        self.throughput() * sent.mean_ns() / 1e9
+    }
+
+    /// Whether fits use this point.
+    pub fn is_fitted(&self) -> bool {
+        !self.marks.iter().any(Mark::is_left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point() -> Point {
+        let mut step = StepResult { name: "validate".into(), answered: 3, ..StepResult::default() };
+        for wait in [1_000_000, 2_000_000, 3_000_000] {
+            step.since_due.record(wait);
+            step.since_sent.record(wait);
+        }
+        step.failed.insert("timeout".into(), 1);
+        Point { measured_s: 1.5, steps: vec![step], nodes: 1, ..Point::default() }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let marks = vec![Mark::NotSteady("the rate still rose".into())];
+        let record = Record {
+            format: FORMAT,
+            points: vec![Point { marks, load: Load::Arrivals(2.5), ..point() }],
+            ..Record::default()
+        };
+        assert_eq!(Record::read(&record.to_json().unwrap()).unwrap(), record);
+    }
+
+    #[test]
+    fn other_formats_are_refused() {
+        let record = Record { format: FORMAT + 1, ..Record::default() };
+        let error = Record::read(&record.to_json().unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "a record of format 2; this durward reads format 1");
+        assert!(Record::read("{}").unwrap_err().to_string().starts_with("not a record"));
+    }
+
+    #[test]
+    fn a_point_tells_its_rate_errors_and_concurrency() {
+        let point = point();
+        assert_eq!((point.throughput(), point.error_share()), (2.0, 0.25));
+        // 2 a second, 2 ms each.
+        assert!((point.concurrency() - 0.004).abs() < 1e-5, "{}", point.concurrency());
+    }
+
+    #[test]
+    fn marks_decide_what_is_fitted() {
+        let with = |mark| Point { marks: vec![mark], ..point() }.is_fitted();
+        assert!(point().is_fitted() && with(Mark::NotSteady(String::new())));
+        assert!(!with(Mark::GeneratorLimit(String::new())) && !with(Mark::Neighbour(String::new())));
+    }
+}

@@ -1,0 +1,52 @@
+//! `durward lab`: how far a server scales, why, and what it costs.
+
+mod agent;
+mod compare;
+mod fit;
+mod init;
+mod plan;
+mod report;
+mod rerun;
+mod run;
+mod simulate;
+mod study;
+
+use crate::failure::Outcome;
+
+/// Measure how far a server scales, why, and what it costs
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Fit(fit::Arguments),
+    Run(run::Arguments),
+    Init(init::Arguments),
+    Rerun(rerun::Arguments),
+    Agent(agent::Arguments),
+    Report(report::Arguments),
+    Compare(compare::Arguments),
+    Plan(plan::Arguments),
+    Simulate(simulate::Arguments),
+    Study(study::Arguments),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.what {
+        What::Fit(arguments) => fit::run(arguments),
+        What::Run(arguments) => run::run(arguments),
+        What::Init(arguments) => init::run(arguments),
+        What::Rerun(arguments) => rerun::run(arguments),
+        What::Agent(arguments) => agent::run(arguments),
+        What::Report(arguments) => report::run(arguments),
+        What::Compare(arguments) => compare::run(arguments),
+        What::Plan(arguments) => plan::run(arguments),
+        What::Simulate(arguments) => simulate::run(arguments),
+        What::Study(arguments) => study::run(arguments),
+    }
+}
