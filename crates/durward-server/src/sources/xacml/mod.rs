@@ -19,7 +19,6 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use durward_pdp::xacml::response::Status;
 use durward_pdp::{AttributeName, AttributeSource, Request, Response, SourceError, Value};
 use durward_session::Seldom;
 use durward_session::ldap::LdapLookup;
@@ -97,27 +96,27 @@ impl AttributeSources {
         Ok(Some(AttributeSources { sources, flights, runtime: handle, _thread: thread }))
     }
 
-    /// Decides, with what sources know. `decide` does what is short.
+    /// Decides, with what sources know. `decide` does what is short; the last answer counts, unless [`ROUNDS_MAX`] ended it.
     ///
     /// # Errors
     /// Those of `decide`.
     pub(crate) async fn decide<E>(
         &self,
         mut decide: impl FnMut(&dyn AttributeSource) -> Result<Response, E>,
-    ) -> Result<Response, E> {
+    ) -> Result<Rounds, E> {
         let round = Round { sources: self, notes: Mutex::default() };
         for _ in 0..ROUNDS_MAX {
             let response = decide(&round)?;
             let open = std::mem::take(&mut round.notes().open);
             if open.is_empty() {
-                return Ok(response);
+                return Ok(Rounds::Enough(response));
             }
             let answers = join_all(open.iter().map(|key| self.answer(key))).await;
             round.notes().answers.extend(open.into_iter().zip(answers));
         }
         let message =
             format!("attribute sources made further attributes matter more than {ROUNDS_MAX} times");
-        Ok(Response::indeterminate(Status::processing_error(message)))
+        Ok(Rounds::TooMany(message))
     }
 
     async fn answer(&self, key: &Key) -> Answer {
@@ -136,6 +135,14 @@ impl AttributeSources {
         }
         answer
     }
+}
+
+/// What came of deciding again and again.
+pub(crate) enum Rounds {
+    /// The answer of the last round, which lacked nothing.
+    Enough(Response),
+    /// None, for this reason.
+    TooMany(String),
 }
 
 /// What decision points are told of sources: that there are some.
