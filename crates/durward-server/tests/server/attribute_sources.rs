@@ -183,6 +183,49 @@ fn callers_are_not_told_why_a_source_fails_and_the_decision_log_is() {
     }
 }
 
+/// Each answer makes one more attribute matter, and the log says that this is why it ended.
+#[test]
+fn the_limit_of_rounds_is_the_reason_that_is_told_and_written() {
+    let service = Service::start(|_, _| (200, "\"b\"".to_owned(), Duration::ZERO));
+    let ids: Vec<String> = (0..20).map(|number| format!("a{number}")).collect();
+    let one = |id: &String| {
+        format!(
+            "[[attributes]]\ncategory = 'subject'\nid = '{id}'\nhttp.url = 'http://{}/{id}'\n",
+            service.address
+        )
+    };
+    let settings: String = ids.iter().map(one).collect();
+    // `and` stops at the first that is false, as it is until the attribute is known.
+    let function = |name: &str| format!("urn:oasis:names:tc:xacml:1.0:function:{name}");
+    let test = |id: &String| {
+        format!(
+            r#"<Apply FunctionId="urn:oasis:names:tc:xacml:3.0:function:any-of"><Function FunctionId="{}"/><AttributeValue
+            DataType="{STRING}">b</AttributeValue><AttributeDesignator AttributeId="{id}" DataType="{STRING}"
+            Category="urn:oasis:names:tc:xacml:1.0:subject-category:access-subject" MustBePresent="false"/></Apply>"#,
+            function("string-equal")
+        )
+    };
+    let tests: String = ids.iter().map(test).collect();
+    let policy = permits(&[]).replace("<Target><AnyOf><AllOf></AllOf></AnyOf></Target>", "").replace(
+        "</Rule>",
+        &format!(r#"<Condition><Apply FunctionId="{}">{tests}</Apply></Condition></Rule>"#, function("and")),
+    );
+    let log = "[decision_log]\nto = 'file'\nredact = 'none'\n";
+    let server = start(Directory::new(), &policy, &(settings + log));
+    let expected = "attribute sources made further attributes matter more than 16 times";
+    let (decision, code, message) = decide(&server, "ann");
+    assert_eq!(
+        (decision.as_str(), code.as_str(), message.as_str()),
+        ("Indeterminate", "processing-error", expected)
+    );
+    let path = server.directory.path("decisions.jsonl");
+    server.eventually("the line is written", |_| std::fs::read_to_string(&path).unwrap().ends_with('\n'));
+    let line: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(line["reasons"], serde_json::json!([{ "message": expected }]), "{line}");
+    assert_eq!(line["snapshot"], 1);
+    assert_eq!(service.asked().len(), 16);
+}
+
 #[test]
 fn a_source_that_fails_is_never_an_empty_bag() {
     let service = departments();
