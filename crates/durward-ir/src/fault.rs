@@ -1,5 +1,6 @@
 //! Why an evaluation has no answer: the error value that makes a decision Indeterminate.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::attribute::AttributeName;
@@ -21,8 +22,11 @@ pub enum FaultCode {
 pub struct Fault {
     /// The standard status code.
     pub code: FaultCode,
-    /// What went wrong, in the policy author's words.
+    /// What went wrong, in the policy author's words. It may be part of an answer.
     pub message: String,
+    /// What lies behind it, in the operator's words (addresses, directories, answers of services): for logs, records and
+    /// explanations, never part of an answer.
+    pub cause: Option<String>,
     /// The attributes that were looked for and not found; filled only for [`FaultCode::MissingAttribute`].
     pub missing: Vec<AttributeName>,
 }
@@ -33,25 +37,43 @@ pub type Evaluated<T> = Result<T, Box<Fault>>;
 impl Fault {
     /// A [`FaultCode::ProcessingError`] with this message.
     pub fn processing(message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault { code: FaultCode::ProcessingError, message: message.into(), missing: Vec::new() })
+        Box::new(Fault {
+            code: FaultCode::ProcessingError,
+            message: message.into(),
+            cause: None,
+            missing: Vec::new(),
+        })
     }
 
     /// A [`FaultCode::SyntaxError`] with this message.
     pub fn syntax(message: impl Into<String>) -> Box<Fault> {
-        Box::new(Fault { code: FaultCode::SyntaxError, message: message.into(), missing: Vec::new() })
+        Box::new(Fault {
+            code: FaultCode::SyntaxError,
+            message: message.into(),
+            cause: None,
+            missing: Vec::new(),
+        })
     }
 
     /// A selector that must find something, and finds nothing. No attribute is named as missing: a path is none
     /// (XACML 3.0, 5.58 asks for an `AttributeId`; 5.57 lets the detail be left out).
     pub fn selects_nothing(path: &str) -> Box<Fault> {
         let message = format!("the path `{path}` selects nothing");
-        Box::new(Fault { code: FaultCode::MissingAttribute, message, missing: Vec::new() })
+        Box::new(Fault { code: FaultCode::MissingAttribute, message, cause: None, missing: Vec::new() })
     }
 
     /// A [`FaultCode::MissingAttribute`] for this attribute.
     pub fn missing(attribute: AttributeName) -> Box<Fault> {
         let message = format!("attribute `{}` is missing", attribute.id);
-        Box::new(Fault { code: FaultCode::MissingAttribute, message, missing: vec![attribute] })
+        Box::new(Fault { code: FaultCode::MissingAttribute, message, cause: None, missing: vec![attribute] })
+    }
+
+    /// The message with the cause behind it: for operators and authors, not for whoever asks for decisions.
+    pub fn whole_message(&self) -> Cow<'_, str> {
+        match &self.cause {
+            None => Cow::Borrowed(&self.message),
+            Some(cause) => Cow::Owned(format!("{}: {cause}", self.message)),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod attribute;
 pub mod combine;
 pub mod datatype;
+pub mod direction;
 pub mod evaluate;
 pub mod fault;
 pub mod finding;

@@ -21,6 +21,7 @@ mod crypto;
 mod csv;
 mod digest;
 mod document;
+mod double;
 mod encoding;
 mod filter;
 #[cfg(test)]

@@ -160,17 +160,18 @@ impl Pdp {
     }
 }
 
+/// Whoever asks is told which attribute could not be had. Why is the operator's affair: it may name addresses, entries of
+/// a directory, answers of services.
 #[cold]
 fn failed(name: &AttributeName, error: SourceError) -> Box<Fault> {
-    let message = format!("the attribute source for `{}` failed: {error}", name.id);
-    match error.missing {
-        None => Fault::processing(message),
-        Some(missing) => {
-            let mut fault = Fault::missing(*missing);
-            fault.message = message;
-            fault
-        }
-    }
+    let SourceError { message, missing } = error;
+    let mut fault = match missing {
+        None => Fault::processing(String::new()),
+        Some(missing) => Fault::missing(*missing),
+    };
+    fault.message = format!("the attribute source for `{}` failed", name.id);
+    fault.cause = Some(message);
+    fault
 }
 
 impl<'p> Asking<'p> {
@@ -313,7 +314,7 @@ impl<'p> Asking<'p> {
             Ok(decided) => decided,
             Err(fault) => {
                 let result = ResultOf::with_status(Decision::Indeterminate, Status::from(&*fault));
-                return (result, Record::failed(snapshot, fault.message));
+                return (result, Record::failed(snapshot, fault.whole_message()));
             }
         };
         let policies = applicable.iter().filter_map(|id| self.policy_identifier(*id)).collect();
@@ -331,7 +332,8 @@ impl<'p> Asking<'p> {
             record.failures = watched.failures;
             record.failures_more = watched.failures_more;
             if record.failures.is_empty() || is_spent {
-                let message = vote.fault.as_ref().map(|fault| fault.message.clone()).unwrap_or_default();
+                let message =
+                    vote.fault.as_ref().map(|fault| fault.whole_message().into_owned()).unwrap_or_default();
                 record.failures = vec![Failure::outside(message)];
             }
         }

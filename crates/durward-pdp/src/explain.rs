@@ -140,7 +140,7 @@ impl Asking<'_> {
         let recorder = Recorder::new(&self.snapshot.program, Given::Request(request));
         match self.vote(request, &Everything, &recorder, ListPolicies::No) {
             Ok((vote, _)) => recorder.finish(&vote),
-            Err(fault) => Explained::failed(fault.message),
+            Err(fault) => Explained::failed(fault.whole_message().into_owned()),
         }
     }
 }
@@ -260,7 +260,7 @@ impl Trace for Recorder<'_> {
         let is_open = self.open.borrow().last().is_some_and(|open| open.id == *self.program.node(id).id());
         let reason = match (outcome, self.program.node(id).target()) {
             (Ok(false), Some(target)) => reason::why_false(&self.case(question), target),
-            (Err(fault), _) => format!("its target failed: {}", fault.message),
+            (Err(fault), _) => format!("its target failed: {}", fault.whole_message()),
             (Ok(_), _) => return,
         };
         if is_open {
@@ -275,7 +275,7 @@ impl Trace for Recorder<'_> {
             (Ok(false), Some(condition)) => {
                 format!("its condition is false: {}", reason::why_false(&self.case(question), condition))
             }
-            (Err(fault), _) => format!("its condition failed: {}", fault.message),
+            (Err(fault), _) => format!("its condition failed: {}", fault.whole_message()),
             (Ok(_), None) => return,
         };
         self.give_reason(reason);
@@ -382,7 +382,7 @@ impl<'a> Recorder<'a> {
 }
 
 fn fault_message(vote: &Vote) -> String {
-    vote.fault.as_ref().map(|fault| fault.message.clone()).unwrap_or_default()
+    vote.fault.as_ref().map(|fault| fault.whole_message().into_owned()).unwrap_or_default()
 }
 
 fn outcome(verdict: Verdict) -> String {

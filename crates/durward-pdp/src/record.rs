@@ -226,7 +226,8 @@ impl<'p> Watch<'p> {
 
     /// An element failed: for what one below it did, or by itself.
     fn fail(&self, seen: &mut Seen, id: NodeId, before: usize, vote: &Vote) {
-        let message = cut(vote.fault.as_ref().map_or("evaluation failed", |fault| &fault.message));
+        let whole = vote.fault.as_ref().map(|fault| fault.whole_message());
+        let message = cut(whole.as_deref().unwrap_or("evaluation failed"));
         let below = seen.failures.get(before..).unwrap_or_default();
         let passes_on = match vote.fault {
             Some(_) => below.iter().any(|failure| failure.message == message),
@@ -244,7 +245,7 @@ impl<'p> Watch<'p> {
 
     /// The evaluation failed as a whole.
     pub(crate) fn fail_outside(&self, vote: &Vote) {
-        let message = vote.fault.as_ref().map_or_else(String::new, |fault| fault.message.clone());
+        let message = vote.fault.as_ref().map(|fault| fault.whole_message().into_owned()).unwrap_or_default();
         self.seen.borrow_mut().failures = vec![Failure::outside(message)];
     }
 

@@ -376,25 +376,25 @@ impl Register {
         let mut counts = self.counts;
         let leaving = |edit: &Edit| self.entry(edit.at.ok()?)?.became.as_ref()?.node;
         let gone: Vec<NodeId> = edits.iter().filter_map(leaving).collect();
-        let mut arrivals: Vec<(usize, NodeId)> = Vec::with_capacity(edits.len());
+        let mut arrivals: Vec<(usize, Class, NodeId)> = Vec::with_capacity(edits.len());
         for (edit, became) in edits.iter().zip(became) {
             if let Some(entry) = edit.at.ok().and_then(|at| self.entry(at)) {
                 counts.remove(entry);
             }
             if let Some(Became { node: Some(node), class, .. }) = became {
                 let (Ok(at) | Err(at)) = edit.at;
-                arrivals.push((self.place_of(at, *class, &root.children)?, *node));
+                arrivals.push((self.place_of(at, *class, &root.children)?, *class, *node));
                 let effects = builder.effects(*node)?;
                 for (count, effect) in counts.effects.iter_mut().zip(EFFECTS) {
                     *count += usize::from(effects.contains(effect));
                 }
             }
         }
-        // Of the same place those of documents that come first are first.
-        arrivals.sort_by_key(|(place, _)| *place);
+        // One class ends where the next begins. Of the same class those of documents that come first are first.
+        arrivals.sort_by_key(|(place, class, _)| (*place, *class));
         let mut children = Vec::with_capacity(root.children.len() + arrivals.len());
         let mut done = 0;
-        for (place, node) in arrivals {
+        for (place, _, node) in arrivals {
             children.extend_from_slice(root.children.get(done..place)?);
             children.push(node);
             done = place;

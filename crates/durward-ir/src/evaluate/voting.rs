@@ -138,7 +138,8 @@ impl<S: Shortlist, T: Trace> Evaluator<'_, S, T> {
     pub(super) fn is_undecided(&self, rule: &Rule, condition: ExprId) -> bool {
         match rule.gate {
             Some(gate) => self.truth(gate).is_err(),
-            None => !matches!(self.program.expr(condition), Expr::Failed(_)),
+            // Beside a target it does not fail whatever is asked: where the target does not hold, neither do all conditions.
+            None => rule.target.is_some() || !matches!(self.program.expr(condition), Expr::Failed(_)),
         }
     }
 }

@@ -9,7 +9,6 @@
 
 mod buffer;
 mod distance;
-mod double;
 mod ellipsoid;
 mod geometry;
 mod graph;

@@ -2,9 +2,9 @@
 //! relative to a ring.
 
 use super::Refused;
-use super::double::Double;
 use super::geometry::Coord;
 use super::limits::Work;
+use crate::double::Double;
 
 /// 1 when the place is left of the line from `a` to `b`, -1 right of it, 0 on it. Exact.
 pub(super) fn side(a: Coord, b: Coord, place: Coord) -> i8 {

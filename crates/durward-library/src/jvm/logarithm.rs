@@ -2,44 +2,22 @@
 //! hardly ever is.
 
 use std::f64::consts::{self, SQRT_2};
+use std::sync::LazyLock;
 
-/// A number as the sum of two doubles, the second of which is below the last digit of the first.
-#[derive(Clone, Copy)]
-struct Double2(f64, f64);
+use crate::double::Double;
 
 /// log10(e) and log10(2) with 106 bits.
-const LOG10_E: Double2 = Double2(consts::LOG10_E, 1.098_319_650_216_765e-17);
-const LOG10_2: Double2 = Double2(consts::LOG10_2, -2.803_728_127_785_170_4e-18);
+const LOG10_E: Double = Double::of(consts::LOG10_E, 1.098_319_650_216_765e-17);
+const LOG10_2: Double = Double::of(consts::LOG10_2, -2.803_728_127_785_170_4e-18);
 
-/// So many terms of the series below are beyond 106 bits.
-const TERMS: u32 = 22;
-
-impl Double2 {
-    /// The exact sum of two doubles, the first of which is the larger.
-    fn of(a: f64, b: f64) -> Double2 {
-        let sum = a + b;
-        Double2(sum, b - (sum - a))
-    }
-
-    fn plus(self, other: Double2) -> Double2 {
-        let sum = self.0 + other.0;
-        let part = sum - self.0;
-        let error = (self.0 - (sum - part)) + (other.0 - part);
-        Double2::of(sum, error + self.1 + other.1)
-    }
-
-    fn times(self, other: Double2) -> Double2 {
-        let product = self.0 * other.0;
-        let error = self.0.mul_add(other.0, -product);
-        Double2::of(product, error + self.0 * other.1 + self.1 * other.0)
-    }
-
-    fn over(self, other: Double2) -> Double2 {
-        let quotient = self.0 / other.0;
-        let Double2(high, low) = other.times(Double2(-quotient, 0.0)).plus(self);
-        Double2::of(quotient, (high + low) / other.0)
-    }
-}
+/// The series below, 1/(2n + 1), the last term first. What comes after so many terms is beyond 106 bits.
+static TERMS: LazyLock<[Double; 22]> = LazyLock::new(|| {
+    let mut odd = 45.0;
+    [(); 22].map(|()| {
+        odd -= 2.0;
+        Double::from(1.0) / Double::from(odd)
+    })
+});
 
 /// `Math.log10` of a number above zero.
 pub(crate) fn log10(x: f64) -> f64 {
@@ -47,16 +25,12 @@ pub(crate) fn log10(x: f64) -> f64 {
         return x;
     }
     let (fraction, exponent) = split(x);
-    // ln(m) = 2 artanh((m - 1) / (m + 1)), and the series of artanh. Both differences are exact.
-    let z = Double2(fraction - 1.0, 0.0).over(Double2::of(fraction.max(1.0), fraction.min(1.0)));
-    let square = z.times(z);
-    let mut sum = Double2(0.0, 0.0);
-    for term in (0..TERMS).rev() {
-        sum = sum.times(square).plus(Double2(1.0, 0.0).over(Double2(f64::from(2 * term + 1), 0.0)));
-    }
-    let natural = sum.times(z).times(Double2(2.0, 0.0));
-    let Double2(high, low) = LOG10_2.times(Double2(f64::from(exponent), 0.0)).plus(natural.times(LOG10_E));
-    high + low
+    // ln(m) = 2 artanh((m - 1) / (m + 1)), and the series of artanh. Difference and sum are exact.
+    let z = Double::difference(fraction, 1.0) / Double::sum(fraction, 1.0);
+    let square = z * z;
+    let sum = TERMS.iter().fold(Double::from(0.0), |sum, term| sum * square + *term);
+    let natural = sum * z * Double::from(2.0);
+    (LOG10_2 * Double::from(f64::from(exponent)) + natural * LOG10_E).value()
 }
 
 /// The number as one between the halves of 2 and 1 of the square root, times a power of two.

@@ -92,7 +92,7 @@ impl Explainer<'_> {
             (Ok(false), Some(_)) => ("false", reason::why_false(&case, condition.expr)),
             (Err(fault), attributes) => {
                 let attributes = attributes.map(|attributes| format!("; {attributes}"));
-                ("error", format!("{}{}", fault.message, attributes.unwrap_or_default()))
+                ("error", format!("{}{}", fault.whole_message(), attributes.unwrap_or_default()))
             }
         };
         ExplainedCondition {

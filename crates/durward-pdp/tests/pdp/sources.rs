@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use durward_pdp::record::Recording;
 use durward_pdp::{AttributeName, AttributeSource, Decision, Pdp, Request, SourceError, Value};
 
 use crate::write::{apply, condition, decide, is, policy, rule, target};
@@ -60,13 +61,35 @@ fn a_source_that_knows_nothing_leaves_the_bag_empty() {
     assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
 
+/// Why it fails may name addresses and entries of a directory: operators are told, whoever asks is not.
 #[test]
-fn a_source_that_fails_permits_nothing() {
-    let failed = Err(SourceError::new("directory is down"));
-    let (pdp, _) = with_directory(&permit(&is("role", "doctor")), failed);
-    let result = pdp.decide(&Request::builder().build()).results.remove(0);
-    assert_eq!(result.decision, Decision::Indeterminate);
-    assert!(result.status.message.as_deref().unwrap().contains("directory is down"));
+fn a_source_that_fails_permits_nothing_and_only_operators_are_told_why() {
+    let request = Request::builder().build();
+    for (failed, code) in [
+        (SourceError::new("ldap://10.0.0.7: no entry `cn=x,ou=secret`"), "processing-error"),
+        (SourceError::missing(role(), "ldap://10.0.0.7 needs it"), "missing-attribute"),
+    ] {
+        let (pdp, _) = with_directory(&permit(&is("role", "doctor")), Err(failed.clone()));
+        let result = pdp.decide(&request).results.remove(0);
+        assert_eq!(result.decision, Decision::Indeterminate);
+        assert!(result.status.code.value.ends_with(code), "{:?}", result.status);
+        assert_eq!(result.status.message.as_deref(), Some("the attribute source for `role` failed"));
+        let whole = format!("the attribute source for `role` failed: {}", failed.message);
+        let (response, records) = pdp.decide_recorded(&request, Recording::default());
+        assert_eq!(response.results[0].status.message, result.status.message);
+        assert_eq!(records[0].failures[0].message, whole);
+        let explained = pdp.explain(&request).to_string();
+        assert!(explained.contains(&whole), "{explained}");
+    }
+}
+
+fn role() -> AttributeName {
+    AttributeName {
+        category: "urn:oasis:names:tc:xacml:1.0:subject-category:access-subject".into(),
+        id: "role".into(),
+        data_type: durward_pdp::DataType::Text,
+        issuer: None,
+    }
 }
 
 /// Notes what it is asked, and says it cannot say.

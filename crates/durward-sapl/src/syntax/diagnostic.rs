@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use durward_ir::direction::bears_on_direction;
+
 use super::limits::DIAGNOSTICS_MAX;
 use super::{LineIndex, Span};
 
@@ -104,17 +106,11 @@ fn excerpt(span: Span, text: &str, lines: &LineIndex) -> (String, String) {
 fn harmless(character: char) -> char {
     if character.is_control() {
         ' '
-    } else if turns_direction(character) || matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}') {
+    } else if bears_on_direction(character) {
         char::REPLACEMENT_CHARACTER
     } else {
         character
     }
-}
-
-/// Whether a character turns the direction of writing, so that a text reads differently from what it says ("trojan
-/// source").
-pub(super) fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The diagnostics of one text, as they are found.

@@ -1,8 +1,7 @@
 //! Escapes in texts: read and written.
 
+use durward_ir::direction::turns_direction;
 use smol_str::{SmolStr, SmolStrBuilder};
-
-use super::diagnostic::turns_direction;
 
 /// A piece of a text that is no escape though it starts like one.
 pub(super) struct BadEscape {

@@ -1,8 +1,10 @@
 //! From characters to words. Whatever is no word is reported and becomes [`TokenKind::Invalid`], so that reading goes
 //! on behind it.
 
+use durward_ir::direction::turns_direction;
+
 use super::Span;
-use super::diagnostic::{Problems, quote, turns_direction};
+use super::diagnostic::{Problems, quote};
 use super::limits::{DOCUMENT_BYTES_MAX, NUMBER_CHARACTERS_MAX, NUMBER_SCALE_MAX};
 use super::token::{Token, TokenKind, sign};
 

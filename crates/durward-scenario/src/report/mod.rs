@@ -4,6 +4,7 @@ mod html;
 mod sonar;
 mod text;
 
+use durward_pdp::ir::direction::bears_on_direction;
 pub use html::{Page, pages};
 pub use sonar::sonar;
 pub use text::{coverage, scenarios};
@@ -20,15 +21,12 @@ pub(crate) fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
-            hidden if hidden.is_control() || turns_direction(hidden) => out.push(char::REPLACEMENT_CHARACTER),
+            hidden if hidden.is_control() || bears_on_direction(hidden) => {
+                out.push(char::REPLACEMENT_CHARACTER)
+            }
             '\u{FFFE}' | '\u{FFFF}' => out.push(char::REPLACEMENT_CHARACTER),
             shown => out.push(shown),
         }
     }
     out
-}
-
-/// Whether a character would make a text read differently from what it says.
-pub(crate) fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use durward_pdp::ir::direction::bears_on_direction;
 use durward_pdp::sapl::syntax::Span;
 
-use super::turns_direction;
 use crate::coverage::{Branch, Coverage, Covered, ElementKind};
 use crate::suite::{Count, FileReport, Finding, Outcome, Report, ScenarioReport};
 
@@ -153,7 +153,7 @@ pub(super) fn never(condition: &Branch) -> &'static str {
 fn harmless(text: &str) -> String {
     let shown = |character: char| match character {
         hidden if hidden.is_control() => ' ',
-        turning if turns_direction(turning) => char::REPLACEMENT_CHARACTER,
+        turning if bears_on_direction(turning) => char::REPLACEMENT_CHARACTER,
         other => other,
     };
     text.chars().map(shown).collect()

@@ -1,5 +1,6 @@
 //! One line of the decision log, with what must not be written left out.
 
+use durward_pdp::ir::direction::bears_on_direction;
 use durward_pdp::record::{Failure, Record};
 use durward_pdp::xacml::response::{PolicyIdentifier, PolicyKind};
 use durward_pdp::{Decision as Xacml, ResultOf};
@@ -219,8 +220,8 @@ fn shortened(id: &str) -> &str {
 /// within texts.
 fn quiet(line: String) -> String {
     let is_loud = |letter: char| {
-        matches!(letter, '\u{7f}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        bears_on_direction(letter)
+            || matches!(letter, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
     };
     if !line.contains(is_loud) {
         return line;

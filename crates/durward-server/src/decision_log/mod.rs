@@ -6,6 +6,7 @@
 
 mod account;
 mod attributes;
+mod held;
 mod line;
 mod mask;
 mod writer;
@@ -31,9 +32,6 @@ use writer::Writer;
 
 /// Why a multi-subscription without subscriptions is answered INDETERMINATE.
 pub(crate) const NOTHING_ASKED: &str = "the multi-subscription has no subscriptions";
-
-/// What an entry costs beside what its caller sent.
-const ENTRY_BYTES: usize = 512;
 
 /// The way by which somebody was told a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +73,7 @@ pub(crate) struct Entry {
     pub(crate) duration: Option<Duration>,
     pub(crate) record: Arc<Record>,
     pub(crate) told: Told,
-    /// What the entry holds in memory of what its caller sent, about.
+    /// How long the text is that its caller sent, and that the entry holds: what it is made of counts beside that.
     pub(crate) bytes: usize,
 }
 
@@ -108,7 +106,8 @@ pub(crate) enum Asked {
 }
 
 enum Message {
-    Entry(Box<Entry>),
+    /// With what was counted for it.
+    Entry(Box<Entry>, usize),
     /// Everything before this is to be on its way to the disk before the answer.
     Flush(SyncSender<()>),
 }
@@ -160,10 +159,10 @@ impl DecisionLog {
 
     /// Hands an entry to the writing thread, or drops it.
     pub(crate) fn record(&self, entry: Entry) {
-        let bytes = entry.bytes + ENTRY_BYTES;
+        let bytes = entry.held(self.queue_bytes_max);
         let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         let has_room = queued.saturating_add(bytes) <= self.queue_bytes_max;
-        if !has_room || self.sender.send(Message::Entry(Box::new(entry))).is_err() {
+        if !has_room || self.sender.send(Message::Entry(Box::new(entry), bytes)).is_err() {
             self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             self.metrics.log_lines("dropped", 1);
         }
@@ -200,8 +199,7 @@ impl Desk {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Entry(entry) => {
-                let bytes = entry.bytes + ENTRY_BYTES;
+            Message::Entry(entry, bytes) => {
                 let done = self.writer.write(&self.style.line(&entry));
                 self.count(done);
                 self.queued.fetch_sub(bytes, Ordering::Relaxed);

@@ -23,7 +23,7 @@ use super::negotiate::{MediaType, Offer, choose};
 use super::problem::{Problem, form_of_problems};
 use super::{Answer, Call, body::receive, text_of};
 use crate::decision_log::{Entry, Surface, Told, trace};
-use crate::sources::xacml::AttributeSources;
+use crate::sources::xacml::{AttributeSources, Rounds};
 use crate::state::Shared;
 use crate::subject::attributes::{self, NO_SESSIONS, Named, WithTokens};
 use crate::wire::{Form, read_request, write_response};
@@ -259,8 +259,15 @@ impl Decided {
                 Ok(response)
             })
         };
-        let response = sources.decide(decide).await?;
-        Ok((response, records))
+        Ok(match sources.decide(decide).await? {
+            Rounds::Enough(response) => (response, records),
+            // What the last round lacked is not why it ended.
+            Rounds::TooMany(message) => {
+                let snapshot = records.first().map_or_else(|| pdp.snapshot().id, |record| record.snapshot);
+                let records = vec![Record::failed(snapshot, &message)];
+                (Response::indeterminate(Status::processing_error(message)), records)
+            }
+        })
     }
 
     /// What was decided for a subject whose token is not taken, no policy decided.

@@ -20,7 +20,7 @@ pub struct DecisionLogSettings {
     /// Whether every line lists the policies that applied, also where the request did not ask for them.
     /// Default: false; it costs about as much as a decision.
     pub policies: bool,
-    /// Most bytes of requests that wait to be written. Default: 4 MiB. What does not fit is dropped and counted:
+    /// Most bytes that entries take in memory while they wait to be written. Default: 8 MiB. What does not fit is dropped and counted:
     /// the log never delays a decision.
     pub queue_bytes_max: usize,
 }
@@ -77,7 +77,7 @@ impl Default for DecisionLogSettings {
             redact: Redaction::Values,
             redact_attributes: Vec::new(),
             policies: false,
-            queue_bytes_max: 4 * 1024 * 1024,
+            queue_bytes_max: 8 * 1024 * 1024,
         }
     }
 }

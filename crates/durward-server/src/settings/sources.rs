@@ -27,6 +27,8 @@ pub struct SourceSettings {
     pub requests_max: usize,
     /// Most event streams and WebSockets open at once; further ones are errors. Default: 1000.
     pub streams_max: usize,
+    /// Most bytes of answers that `cache_s` of `[[attributes]]` remembers, with the questions; 0 remembers none. Default: 16 MiB.
+    pub cache_bytes_max: usize,
     /// A JSON file of attributes that are published rather than asked for; it is read again when it changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PathBuf>,
@@ -161,6 +163,7 @@ impl Default for SourceSettings {
             answer_bytes_max: 16 << 20,
             requests_max: 256,
             streams_max: 1_000,
+            cache_bytes_max: 16 << 20,
             published: None,
             published_poll_ms: 1_000,
             attributes: BTreeMap::new(),

@@ -114,6 +114,7 @@ fn parts(settings: &AttributeSourceSettings) -> Result<Parts, String> {
         return Err(format!("has a `poll_ms` below {POLL_MS_MIN}"));
     }
     let body = settings.body.as_deref().map(Template::read);
+    body.as_ref().map_or(Ok(()), Template::check_json)?;
     let headers = settings.headers.iter().map(|(name, value)| (name.as_str(), Value::Text(value.into())));
     let mut request = vec![("headers", Value::object(headers))];
     if let Some(secret) = &settings.secret {
@@ -274,6 +275,11 @@ mod tests {
             ("hr.department", "url = 'ftp://hr/{entity}'", "without a fixed service"),
             ("hr.department", "url = 'https://hr/'\nmethod = 'HEAD'", "the method `HEAD`"),
             ("hr.department", "url = 'https://hr/'\nbody = '{}'", "has a body"),
+            (
+                "hr.department",
+                "url = 'https://hr/'\nmethod = 'POST'\nbody = '{\"a\": \"{entity}\"}'",
+                "`body` that is no JSON",
+            ),
             ("hr.department", "url = 'https://hr/'\npointer = 'a'", "`pointer`"),
             ("hr.department", "url = 'https://hr/'\npoll_ms = 0", "`poll_ms`"),
         ] {

@@ -1,6 +1,7 @@
 //! Addresses and bodies with places for the entity and the arguments of an attribute.
 
 use durward_pdp::Value;
+use durward_pdp::ir::json;
 use durward_pdp::stream::Invocation;
 
 use super::http::{scalar, segment_encoded};
@@ -50,6 +51,15 @@ impl<P> Template<P> {
         Template(parts)
     }
 
+    /// The same with each place, in order, as `change` has it.
+    pub(super) fn map<Q>(self, mut change: impl FnMut(P) -> Q) -> Template<Q> {
+        let part = |part| match part {
+            Part::Text(text) => Part::Text(text),
+            Part::Place(place) => Part::Place(change(place)),
+        };
+        Template(self.0.into_iter().map(part).collect())
+    }
+
     /// The places, in order.
     pub(super) fn places(&self) -> impl Iterator<Item = &P> {
         self.0.iter().filter_map(|part| match part {
@@ -84,6 +94,25 @@ impl<P> Template<P> {
             }
         }
         Ok(out)
+    }
+}
+
+impl<P> Template<P> {
+    /// Looks whether this is JSON with a whole value in each place, be it a text or a number.
+    ///
+    /// # Errors
+    /// It is none; says where, with `"x"` or `7` in the places.
+    pub(super) fn check_json(&self) -> Result<(), String> {
+        for example in ["\"x\"", "7"] {
+            let text = self.texts().collect::<Vec<_>>().join(example);
+            let wrong = |error| {
+                format!(
+                    "has a `body` that is no JSON with a value such as {example} in each place: {error}; each place is a whole value, without quotation marks"
+                )
+            };
+            json::read(&text).map_err(wrong)?;
+        }
+        Ok(())
     }
 }
 
@@ -190,6 +219,26 @@ mod tests {
         }
         let invocation = Invocation::entity(Value::Null, "x.y", []);
         assert!(Template::read("https://hr/{entity}").address(&invocation).is_err());
+    }
+
+    #[test]
+    fn a_body_that_is_no_json_is_told_from_one_that_is() {
+        for good in [r#"{"a": {entity}, "b": [{0}, {1}], "c": {}}"#, "{entity}", r#"["{99}"]"#, "[]"] {
+            assert_eq!(Template::read(good).check_json(), Ok(()), "{good}");
+        }
+        for (bad, place) in [
+            (r#"{"a": "{entity}"}"#, "line 1"),
+            (r#"{"a": {entity}"#, "line 1"),
+            ("{\"a\":\n {entity} {0}}", "line 2"),
+            (r#"{"a": {entitiy}}"#, "line 1"),
+            // Beside digits, a number is another number.
+            (r#"{"a": 1{entity}}"#, "line 1"),
+            ("{ {entity}: 1}", "line 1"),
+            ("", "line 1"),
+        ] {
+            let message = Template::read(bad).check_json().unwrap_err();
+            assert!(message.contains("`body`") && message.contains(place), "{bad}: {message}");
+        }
     }
 
     #[test]

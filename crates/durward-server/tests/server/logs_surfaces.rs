@@ -79,10 +79,9 @@ impl Counted {
             assert!(line["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
             assert_eq!(line["reasons"].is_array(), *decision == "Indeterminate", "{line}");
         }
-        assert_eq!(
-            self.server.metric("durward_decision_log_lines_total{result=\"written\"}"),
-            expected as f64
-        );
+        // Counted a moment after they stand in the file.
+        let written = "durward_decision_log_lines_total{result=\"written\"}";
+        self.server.eventually("the lines are counted", |server| server.metric(written) == expected as f64);
         lines
     }
 }
@@ -251,7 +250,8 @@ fn nothing_that_a_caller_sends_gets_out_of_its_line() {
         seen: 0,
     };
     let server = &counted.server;
-    let hostile = "a\\n{\\\"decision\\\":\\\"Permit\\\"}\\r\\u001b[2J\\u0085\\u2028\\u009b\\u202e\\u0000";
+    let hostile =
+        "a\\n{\\\"decision\\\":\\\"Permit\\\"}\\r\\u001b[2J\\u0085\\u2028\\u009b\\u202e\\u061c\\u0000";
     let one = format!(
         r#"{{"subject":{{"name":"{hostile}","{hostile}":1,"ssn":"078-05-1120","card":{{"of":[{{"ssn":"078-05-1120"}}]}}}},
             "action":"{hostile}","resource":"r","secrets":{{"key":"open sesame"}}}}"#
@@ -265,8 +265,9 @@ fn nothing_that_a_caller_sends_gets_out_of_its_line() {
     server.eventually("the lines are written", |_| counted.text().lines().count() == 4);
     let text = counted.text();
     assert!(!text.contains("078-05") && !text.contains("sesame") && !text.contains("s3cr3t"), "{text}");
-    let is_loud =
-        |letter: char| letter != '\n' && (letter.is_control() || ('\u{2028}'..='\u{202e}').contains(&letter));
+    let is_loud = |letter: char| {
+        letter != '\n' && (letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{61c}'))
+    };
     assert!(!text.contains(is_loud), "{text:?}");
     for line in text.lines() {
         let line: Json = serde_json::from_str(line).unwrap();
@@ -302,6 +303,21 @@ fn a_full_disk_is_counted_and_stops_nobody() {
     let failed = "durward_decision_log_lines_total{result=\"failed\"}";
     server.eventually("all lines are counted", |server| server.metric(failed) == 20.0);
     assert_eq!(server.metric("durward_decision_log_lines_total{result=\"written\"}"), 0.0);
+}
+
+/// A short text can be much in memory.
+#[test]
+fn the_queue_counts_what_a_question_takes_in_memory() {
+    let counted = Counted { server: start("decision_log.queue_bytes_max = 100000"), seen: 0 };
+    let lines = |result: &str| {
+        counted.server.metric(&format!("durward_decision_log_lines_total{{result=\"{result}\"}}"))
+    };
+    let subject = |count: usize| subscription(&format!("[{}]", vec!["0"; count].join(",")));
+    assert_eq!(ask(&counted.server, "decide-once", &subject(10)).status, 200);
+    counted.server.eventually("the line is written", |_| lines("written") == 1.0);
+    assert_eq!(ask(&counted.server, "decide-once", &subject(10_000)).status, 200);
+    counted.server.eventually("the other is dropped", |_| lines("dropped") == 1.0);
+    assert_eq!(lines("written"), 1.0);
 }
 
 /// Somebody floods a log whose queue is small: what does not fit is counted, and all are answered.

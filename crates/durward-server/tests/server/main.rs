@@ -48,4 +48,5 @@ mod support;
 mod tenants;
 #[cfg(feature = "tls")]
 mod tls;
+mod traccar;
 mod watching;

@@ -23,6 +23,7 @@ use tokio_rustls::TlsConnector;
 
 use super::address::{Address, Security};
 use super::settings::LdapSettings;
+use crate::seldom::Seldom;
 
 /// How much a server may send for one answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -44,6 +45,7 @@ pub(super) struct Connector {
     tls: TlsConnector,
     connect_within: Duration,
     answer_within: Duration,
+    too_long: Arc<Seldom>,
 }
 
 /// What is put to a server.
@@ -127,6 +129,7 @@ impl Connector {
             tls: TlsConnector::from(Arc::new(config)),
             connect_within: settings.connect_within,
             answer_within: settings.answer_within,
+            too_long: Arc::default(),
         })
     }
 
@@ -152,7 +155,7 @@ impl Connector {
                 Box::new(self.tls.connect(name, stream).await?)
             }
         };
-        Connection::over(stream).await
+        Connection::over(stream, Arc::clone(&self.too_long)).await
     }
 
     /// Puts a question, in the time that an answer may take.
@@ -174,13 +177,13 @@ impl Connector {
 }
 
 impl Connection {
-    async fn over(stream: Box<dyn Stream>) -> io::Result<Connection> {
+    async fn over(stream: Box<dyn Stream>, too_long: Arc<Seldom>) -> io::Result<Connection> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let ours = UnixStream::from_std(ours)?;
         let budget = Arc::new(AtomicUsize::new(ANSWER_BYTES_MAX));
         let mut tasks = JoinSet::new();
-        tasks.spawn(carry(stream, ours, Arc::clone(&budget)));
+        tasks.spawn(carry(stream, ours, Arc::clone(&budget), too_long));
         let settings = LdapConnSettings::new().set_std_stream(StdStream::Unix(theirs));
         // The path is not looked at: there is a socket already.
         let (driver, ldap) =
@@ -199,7 +202,7 @@ impl Connection {
 }
 
 /// Carries bytes both ways until one side ends or the server says too much.
-async fn carry(server: Box<dyn Stream>, ours: UnixStream, budget: Arc<AtomicUsize>) {
+async fn carry(server: Box<dyn Stream>, ours: UnixStream, budget: Arc<AtomicUsize>, too_long: Arc<Seldom>) {
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let (mut from_us, mut to_us) = ours.into_split();
     let there = async { tokio::io::copy(&mut from_us, &mut to_server).await.map(|_| ()) };
@@ -209,7 +212,7 @@ async fn carry(server: Box<dyn Stream>, ours: UnixStream, budget: Arc<AtomicUsiz
             let count = from_server.read(&mut buffer).await?;
             let left = budget.load(Ordering::Relaxed);
             if count == 0 || count > left {
-                if count > left {
+                if count > left && too_long.is_due() {
                     tracing::warn!(
                         "a directory sends more than {ANSWER_BYTES_MAX} bytes for one answer: hung up"
                     );

@@ -49,7 +49,7 @@ fn part(text: &str) -> Option<String> {
 }
 
 /// Cuts at a mark that has no backslash before it.
-fn split(text: &str, mark: char) -> Vec<&str> {
+pub(super) fn split(text: &str, mark: char) -> Vec<&str> {
     let mut is_escaped = false;
     text.split(|c: char| {
         let is_cut = c == mark && !is_escaped;

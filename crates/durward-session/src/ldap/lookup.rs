@@ -27,19 +27,14 @@ struct Inner {
 /// What is searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdapSearch {
-    /// Below which entry; that of the directory unless set.
+    /// Below which entry; that of the directory unless set. Values in it must have been escaped as well.
     pub base: Option<String>,
     /// How far below.
     pub scope: LdapScope,
-    /// Which entries. Values in it must have been [`escaped`].
+    /// Which entries. Values in it must have been escaped: [`LdapPlace`](super::LdapPlace).
     pub filter: String,
     /// Whose values.
     pub attribute: String,
-}
-
-/// A value as it may stand in a filter (RFC 4515).
-pub fn escaped(value: &str) -> String {
-    ldap3::ldap_escape(value).into_owned()
 }
 
 impl LdapSearch {

@@ -23,8 +23,8 @@ mod connect;
 mod dn;
 mod entry;
 mod lookup;
+mod places;
 mod pool;
-mod seldom;
 mod settings;
 
 use std::fmt;
@@ -38,15 +38,16 @@ use ldap3::{Scope, SearchEntry};
 
 use self::connect::{Connector, Question, Reply};
 use self::entry::{Wanted, filter_of_name};
-pub use self::lookup::{LdapLookup, LdapSearch, escaped};
+pub use self::lookup::{LdapLookup, LdapSearch};
+pub use self::places::{LDAP_PLACE, LdapPlace, places_of_base, places_of_filter};
 use self::pool::{For, NoAnswer, Pool};
-use self::seldom::Seldom;
 pub use self::settings::{
     ATTRIBUTES_MAX, CONNECTIONS_MAX, LdapGroups, LdapMember, LdapMembership, LdapReferrals, LdapScope,
     LdapSecurity, LdapSettings, SERVERS_MAX,
 };
 use crate::directory::{Answering, DirectoryFault, UserDirectory};
 use crate::secret::read_secret;
+use crate::seldom::Seldom;
 
 /// How many referrals of one answer are followed.
 const REFERRALS_MAX: usize = 4;

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use super::address::Address;
 use super::connect::{Connection, Connector, Fault, Question, Reply};
+use crate::seldom::Seldom;
 
 /// A connection that lay unused for so long is not trusted to be there still.
 const UNUSED_MAX: Duration = Duration::from_secs(30);
@@ -41,6 +42,7 @@ pub(super) enum NoAnswer {
 struct Server {
     address: Address,
     rests_until: Mutex<Option<Instant>>,
+    failures: Seldom,
 }
 
 /// A connection that is not used at the moment.
@@ -108,7 +110,7 @@ impl Pool {
         patience: Duration,
         rest: Duration,
     ) -> Pool {
-        let server = |address| Server { address, rests_until: Mutex::default() };
+        let server = |address| Server { address, rests_until: Mutex::default(), failures: Seldom::default() };
         Pool {
             connector,
             servers: addresses.into_iter().map(server).collect(),
@@ -161,7 +163,10 @@ impl Pool {
                 }
                 Err(Fault::Settings(message)) => return Err(NoAnswer::Failed(message)),
                 Err(Fault::Server(message)) => {
-                    tracing::warn!(server = %it.address, "the directory's server failed: {message}");
+                    // A directory that is down is asked by each request and each login.
+                    if it.failures.is_due() {
+                        tracing::warn!(server = %it.address, "the directory's server failed: {message}");
+                    }
                     *it.rests_until.lock().unwrap_or_else(PoisonError::into_inner) =
                         Some(Instant::now() + self.rest);
                     faults.push(format!("{}: {message}", it.address));

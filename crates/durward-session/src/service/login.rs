@@ -15,6 +15,7 @@ use super::turns::{Gone, Guess, Held};
 use crate::counters::Counter;
 use crate::directory::DirectoryFault;
 use crate::outcome::{Granted, Login, Refused};
+use crate::seldom::Seldom;
 use crate::settings::SecondStepPolicy;
 
 /// What a login is to give.
@@ -272,7 +273,10 @@ impl Service {
                 Err(Refused::Busy { retry_after })
             }
             DirectoryFault::Failed(error) => {
-                tracing::error!(%error, realm = user.realm(), "the user directory cannot be asked");
+                // The audit record has each of them.
+                if self.0.unanswered.get(user.realm()).is_none_or(Seldom::is_due) {
+                    tracing::error!(%error, realm = user.realm(), "the user directory cannot be asked");
+                }
                 let event = AuditEvent::new(Kind::LoginFailed).detail(&format!("directory: {error}"));
                 self.record_turned_away(address, event.of(user)).await;
                 Err(Refused::Directory(error))

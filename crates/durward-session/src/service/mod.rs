@@ -35,6 +35,7 @@ use crate::directory::{DirectoryFault, UserDirectory};
 use crate::driver::Question;
 use crate::listeners::{Listeners, SessionNews};
 use crate::outcome::{Failed, Granted, Who};
+use crate::seldom::Seldom;
 use crate::settings::ServiceSettings;
 
 /// How often it is looked whether there is a key yet.
@@ -56,6 +57,8 @@ struct Inner {
     asks: AtomicU64,
     /// Under which realm failures of a realm's users are counted, where that is not its own.
     counted_in: HashMap<Box<str>, Box<str>>,
+    /// By realm: that its directory does not answer.
+    unanswered: HashMap<Box<str>, Seldom>,
     /// The users that others may change.
     stores: Vec<Arc<dyn UserStore>>,
     /// Whether sessions whose users were changed while the node did not run have been ended. Until then each validation looks.
@@ -91,10 +94,22 @@ impl Service {
         let turns = Turns::new(settings.throttle, settings.held_max, clock);
         let stores = follow::stores_of(parts.realms.values());
         let counted_in = names::counted_in(&parts.realms);
+        let unanswered = parts.realms.keys().map(|realm| (realm.clone(), Seldom::default())).collect();
         let (asks, due, beginning) = (AtomicU64::new(0), Mutex::default(), RwLock::new(()));
         let is_swept = AtomicBool::new(stores.is_empty());
         let runtime = parts.runtime.clone();
-        let inner = Inner { parts, challenges, turns, asks, counted_in, stores, is_swept, due, beginning };
+        let inner = Inner {
+            parts,
+            challenges,
+            turns,
+            asks,
+            counted_in,
+            unanswered,
+            stores,
+            is_swept,
+            due,
+            beginning,
+        };
         let service = Service(Arc::new(inner));
         // It ends with the runtime, or with the last of those who have the service.
         runtime.spawn(follow::keep(Arc::downgrade(&service.0)));

@@ -6,6 +6,8 @@ mod liar;
 
 #[path = "../support/certificates.rs"]
 mod certificates;
+#[path = "../support/lines.rs"]
+mod lines;
 #[path = "../support/slapd.rs"]
 #[allow(dead_code, reason = "other tests use other parts of it")]
 mod slapd;
@@ -17,8 +19,8 @@ use durward_identity::Moment;
 use durward_identity::session::User;
 use durward_identity::user::{Account, Checked, Password, Why};
 use durward_session::ldap::{
-    LdapDirectory, LdapGroups, LdapLookup, LdapMember, LdapMembership, LdapReferrals, LdapScope, LdapSearch,
-    LdapSecurity, LdapSettings, escaped,
+    LdapDirectory, LdapGroups, LdapLookup, LdapMember, LdapMembership, LdapPlace, LdapReferrals, LdapScope,
+    LdapSearch, LdapSecurity, LdapSettings,
 };
 use durward_session::{DirectoryFault, UserDirectory};
 
@@ -411,6 +413,65 @@ fn search(filter: &str, attribute: &str) -> LdapSearch {
     LdapSearch { base: None, scope, filter: filter.to_owned(), attribute: attribute.to_owned() }
 }
 
+/// Whatever somebody is called, a name made with it is that of their entry or of none, and a filter means theirs or none.
+#[tokio::test]
+async fn a_value_within_a_name_finds_no_other_entry() {
+    let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
+    let lookup = lookup(settings(&slapd));
+    let below = async |name: &str| {
+        let base = Some(format!("uid={},{BASE}", LdapPlace::Dn.escaped(name)));
+        lookup.values(LdapSearch { base, ..search("(objectClass=person)", "uid") }).await
+    };
+    let member = async |name: &str| {
+        let name = LdapPlace::DnInFilter.escaped(name);
+        lookup
+            .values(LdapSearch {
+                base: Some(GROUPS.to_owned()),
+                ..search(&format!("(member=uid={name},{BASE})"), "cn")
+            })
+            .await
+    };
+    let odd = "a*b(c)\\d, e";
+    assert_eq!(below("anna").await.unwrap(), ["anna"]);
+    assert_eq!(below(odd).await.unwrap(), [odd]);
+    assert_eq!(member("anna").await.unwrap(), ["doctors"]);
+    for hostile in [
+        "anna,ou=people",
+        "anna+cn=Anna A",
+        "anna\\",
+        "#616e6e61",
+        "\"anna\"",
+        "anna\0",
+        "*",
+        "anna)(uid=*",
+        "an;na",
+        "<anna>",
+    ] {
+        let message = below(hostile).await.unwrap_err().to_string();
+        assert!(message.contains("there is no entry"), "{hostile:?}: {message}");
+        assert_eq!(member(hostile).await.unwrap(), [""; 0], "{hostile:?}");
+    }
+}
+
+/// Each request asks again; the log tells it once in a minute, for each server.
+#[tokio::test]
+async fn a_directory_that_is_down_is_one_line_for_each_server_and_not_for_each_question() {
+    let log = lines::Lines::default();
+    let _guard = tracing::subscriber::set_default(log.subscriber());
+    let gone = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let servers = [gone(), gone()].map(|address| format!("ldap://{address}"));
+    let plain =
+        LdapSettings { security: LdapSecurity::DangerPlainText, ..LdapSettings::new(servers.to_vec(), BASE) };
+    let lookup = lookup(plain);
+    for _ in 0..5 {
+        lookup.values(search("(uid=anna)", "cn")).await.unwrap_err();
+    }
+    for server in servers {
+        let lines = log.with(server.trim_start_matches("ldap://"));
+        assert_eq!(lines.len(), 1, "{lines:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_lookup_gives_all_values_of_all_entries_that_fit() {
     let Some(slapd) = Slapd::start(Far::Nowhere).await else { return };
@@ -420,12 +481,12 @@ async fn a_lookup_gives_all_values_of_all_entries_that_fit() {
         values.sort();
         values
     };
-    let anna = format!("(uid={})", escaped("anna"));
+    let anna = format!("(uid={})", LdapPlace::Filter.escaped("anna"));
     assert_eq!(values(search(&anna, "MAIL")).await, ["anna@example.org", "shared@example.org"]);
     assert_eq!(values(search("(mail=shared@example.org)", "uid")).await, ["anna", "berta"]);
     assert!(values(search(&anna, "telephoneNumber")).await.is_empty());
     let odd = "a*b(c)\\d, e";
-    assert_eq!(values(search(&format!("(uid={})", escaped(odd)), "uid")).await, [odd]);
+    assert_eq!(values(search(&format!("(uid={})", LdapPlace::Filter.escaped(odd)), "uid")).await, [odd]);
     let below = LdapSearch { base: Some(GROUPS.to_owned()), ..search("(cn=doctors)", "cn") };
     assert_eq!(values(below).await, ["doctors"]);
     let nowhere = LdapSearch { base: Some("ou=none,dc=example,dc=org".to_owned()), ..search(&anna, "uid") };

@@ -1,15 +1,20 @@
 //! Who gets a session and who does not.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::login::PoolSettings;
-use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, SessionSettings};
+use durward_identity::session::{Level, LimitPolicy, Properties, Purpose, SessionSettings, UsedCode, User};
+use durward_identity::user::{Account, Checked, Password};
+use durward_identity::{IdentityError, Moment};
 use durward_session::{
-    Counter, Failed, Login, LoginRequest, Refused, SecondStepPolicy, ServiceSettings, Wanted,
+    Answering, Builder, Counter, DirectoryFault, Failed, Login, LoginRequest, Refused, SecondStepPolicy,
+    ServiceSettings, UserDirectory, Wanted,
 };
 
-use crate::support::{HOME, World, granted, patient, strict, user};
+use crate::lines::Lines;
+use crate::support::{HOME, Turned, World, granted, patient, strict, user};
 
 #[tokio::test]
 async fn a_password_gives_a_session_that_every_clone_validates() {
@@ -248,4 +253,38 @@ async fn a_code_is_not_used_up_where_there_is_no_room_for_a_session() {
     assert_eq!(answer.await, Err(Refused::UserFull));
     world.service.logout(&first.token, None).await.unwrap();
     granted(log_in().await);
+}
+
+/// Users in a directory that is down.
+struct Down;
+
+impl UserDirectory for Down {
+    fn check<'a>(&'a self, _: Moment, _: &'a User, _: Password<'a>) -> Answering<'a, Checked> {
+        Box::pin(async { Err(DirectoryFault::Failed(IdentityError::new("nobody answers in this test"))) })
+    }
+
+    fn account<'a>(&'a self, _: &'a User) -> Answering<'a, Option<Account>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn check_code<'a>(&'a self, _: Moment, _: &'a User, _: &'a str) -> Answering<'a, Option<UsedCode>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
+/// Whoever sends logins does not write the operators' log full.
+#[tokio::test]
+async fn a_directory_that_is_down_is_one_line_and_not_one_for_each_login() {
+    let lines = Lines::default();
+    tracing::subscriber::set_global_default(lines.subscriber()).unwrap();
+    let builder = Builder::new(patient(), Turned::default().clock());
+    let (service, _running) = builder.realm("/dark", Arc::new(Down)).unwrap().start().unwrap();
+    assert!(service.ready().await);
+    for name in ["anna", "berta", "carla"] {
+        let refused = service.login(LoginRequest::new("/dark", name, "secret", HOME)).await;
+        assert!(matches!(refused, Err(Refused::Directory(_))), "{refused:?}");
+    }
+    let lines = lines.with("nobody answers in this test");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("/dark"), "{lines:?}");
 }

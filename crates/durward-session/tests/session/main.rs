@@ -6,6 +6,8 @@ mod audit;
 mod codes;
 mod crowds;
 mod journal;
+#[path = "../support/lines.rs"]
+mod lines;
 mod login;
 mod names;
 mod sessions;

@@ -54,7 +54,7 @@ pub struct Contest {
 const ROUNDS_MAX: usize = 64;
 
 /// What an answer says where a source failed.
-pub(super) const SOURCE_FAILURE: &str = "the source is closed";
+pub(super) const SOURCE_FAILURE: &str = "the attribute source for `sourced` failed";
 
 impl Contest {
     /// Puts the policies in force plainly, and once for every index; once more with other settings, where there are any.

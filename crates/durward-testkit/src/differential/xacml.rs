@@ -2,7 +2,6 @@
 
 use durward_pdp::{AttributeName, AttributeSource, Request, SourceError, Value};
 
-use super::contest::SOURCE_FAILURE;
 use super::random::Random;
 use super::text::Text;
 
@@ -60,7 +59,7 @@ impl AttributeSource for Source {
     fn values(&self, _: &AttributeName, request: &Request) -> Result<Vec<Value>, SourceError> {
         match request.categories.value_count() % 10 {
             0..3 => Ok(Vec::new()),
-            3 => Err(SourceError::new(SOURCE_FAILURE)),
+            3 => Err(SourceError::new("the source is closed")),
             count => Ok((0..count - 3).map(|number| Value::text(format!("v{number}"))).collect()),
         }
     }

@@ -1,9 +1,9 @@
 //! What a change is, and what it leaves alone.
 
 use durward_pdp::sapl::{Outcome, Subscription};
-use durward_pdp::{Algorithm, Decision, IndexKind, Pdp, Request};
+use durward_pdp::{Algorithm, Decision, IndexKind, Pdp, PdpBuilder, Request};
 
-use super::{ALWAYS, put, remove};
+use super::{ALWAYS, builder, put, remove};
 use crate::write::{is, policy, policy_set, rule};
 
 fn reads(role: &str, effect: &str) -> String {
@@ -151,6 +151,27 @@ fn a_new_document_stands_where_its_name_belongs() {
     assert_eq!(decision(&pdp, "doctor"), Decision::Permit);
     pdp.change(&[remove("a.xml"), put("e.xml", &saying("e", "doctor", "Permit"))]).unwrap();
     assert_eq!(decision(&pdp, "doctor"), Decision::Deny);
+}
+
+/// Policies that depend on nothing vote before those that depend on the subscription, also where both come at once and stand
+/// where the one kind ends and the other begins.
+#[test]
+fn constants_that_come_at_once_with_others_vote_first() {
+    let nobody = ("c.sapl", "policy \"c\" permit subject == \"nobody\"; obligation \"c\"");
+    let asked = ("a.sapl", "policy \"a\" permit subject == \"ada\"; obligation \"a\"");
+    let constant = ("b.sapl", "policy \"b\" permit obligation \"b\"");
+    let configuration = ("pdp.json", "{}");
+    let of = |documents: &[(&str, &str)]| {
+        let builder = builder(IndexKind::Auto, Algorithm::DenyOverrides).changing_within(ALWAYS);
+        let add = |builder: PdpBuilder, (name, text): &(&str, &str)| builder.policy(*name, *text);
+        documents.iter().fold(builder, add).build().unwrap()
+    };
+    let ada = Subscription::from_json(br#"{"subject": "ada", "action": "read", "resource": 1}"#).unwrap();
+    let pdp = of(&[configuration, nobody]);
+    pdp.change(&[put(asked.0, asked.1), put(constant.0, constant.1)]).unwrap();
+    let expected = of(&[asked, constant, nobody, configuration]).decide_once(&ada).to_json();
+    assert_eq!(expected, r#"{"decision":"PERMIT","obligations":["b","a"]}"#);
+    assert_eq!(pdp.decide_once(&ada).to_json(), expected);
 }
 
 /// What a reference leads to is a part of who refers to it, and no document to start from.

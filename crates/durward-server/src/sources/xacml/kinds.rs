@@ -6,7 +6,10 @@ use std::sync::Arc;
 use durward_pdp::ir::{DataType, json};
 use durward_pdp::stream::Context;
 use durward_pdp::{Request, SourceError, Value};
-use durward_session::ldap::{LdapLookup, LdapScope, LdapSearch, escaped};
+use durward_session::identity::IdentityError;
+use durward_session::ldap::{
+    LDAP_PLACE, LdapLookup, LdapPlace, LdapScope, LdapSearch, places_of_base, places_of_filter,
+};
 use durward_session::read_secret;
 use hyper::Method;
 use hyper::header::HeaderValue;
@@ -56,8 +59,12 @@ pub(super) struct HttpSource {
 pub(super) struct LdapSource {
     directory: LdapLookup,
     search: LdapSearch,
-    filter: Template<Input>,
+    base: Option<LdapTemplate>,
+    filter: LdapTemplate,
 }
+
+/// Places with what their values are put into.
+type LdapTemplate = Template<(Input, LdapPlace)>;
 
 pub(super) struct JwtSource {
     issuer: Arc<Tokens>,
@@ -78,16 +85,19 @@ impl Kind {
                 std::iter::once(address(&source.address, request)?).chain(body).collect()
             }
             Kind::Ldap(source) => {
-                let filter = source.filter.filled(|input, out| {
-                    let text = input.text(request)?;
-                    // Before `*` it would mean everybody.
-                    if text.is_empty() {
-                        return Err(SourceError::new("an empty value cannot stand in a filter"));
-                    }
-                    out.push_str(&escaped(&text));
-                    Ok(())
-                });
-                [filter?].into()
+                let filled = |template: &LdapTemplate| {
+                    template.filled(|(input, place), out| {
+                        let text = input.text(request)?;
+                        // Before `*` it would mean everybody.
+                        if text.is_empty() {
+                            return Err(SourceError::new("an empty value cannot stand in a search"));
+                        }
+                        out.push_str(&place.escaped(&text));
+                        Ok(())
+                    })
+                };
+                let base = source.base.as_ref().map(filled).transpose()?;
+                std::iter::once(filled(&source.filter)?).chain(base).collect()
             }
             Kind::Jwt(source) => [source.token.text(request)?].into(),
         };
@@ -112,7 +122,7 @@ impl Kind {
         match self {
             Kind::Http(source) => values_of(source.ask(&first, texts.next()).await?, data_type),
             Kind::Ldap(source) => {
-                let search = LdapSearch { filter: first, ..source.search.clone() };
+                let search = LdapSearch { filter: first, base: texts.next(), ..source.search.clone() };
                 let found = source.directory.values(search).await.map_err(|error| error.to_string())?;
                 found.iter().map(|text| parsed(text, data_type)).collect()
             }
@@ -136,7 +146,7 @@ impl Kind {
             client: Arc::clone(&parts.client),
             method,
             address,
-            body: settings.body.as_deref().map(|body| Template::of(body, Input::read)),
+            body: body(settings),
             settings: Value::object([("headers", Value::object(headers))]),
             credentials: credentials.transpose()?,
             pointer: settings.pointer.clone(),
@@ -147,10 +157,10 @@ impl Kind {
     /// # Errors
     /// What is wrong with a setting.
     pub(super) fn ldap(settings: &AttributeLdapSettings, parts: &Parts) -> Result<Kind, String> {
-        let (search, filter) = check_ldap(settings)?;
+        let (search, base, filter) = check_ldap(settings)?;
         let directory =
             parts.directories.get(&settings.directory).ok_or_else(|| unknown_directory(settings))?;
-        Ok(Kind::Ldap(Arc::new(LdapSource { directory: directory.clone(), search, filter })))
+        Ok(Kind::Ldap(Arc::new(LdapSource { directory: directory.clone(), search, base, filter })))
     }
 
     /// # Errors
@@ -180,24 +190,52 @@ fn check_http(settings: &AttributeHttpSettings) -> Result<(Method, Template<Inpu
         );
     }
     check_pointer("pointer", &settings.pointer)?;
+    body(settings).map_or(Ok(()), |body| body.check_json())?;
     Ok((method, address))
+}
+
+fn body(settings: &AttributeHttpSettings) -> Option<Template<Input>> {
+    settings.body.as_deref().map(|body| Template::of(body, Input::read))
 }
 
 /// # Errors
 /// As [`check_http`].
-fn check_ldap(settings: &AttributeLdapSettings) -> Result<(LdapSearch, Template<Input>), String> {
-    let filter = strict("filter", &settings.filter)?;
+fn check_ldap(
+    settings: &AttributeLdapSettings,
+) -> Result<(LdapSearch, Option<LdapTemplate>, LdapTemplate), String> {
+    let base = settings.base.as_deref().map(|base| ldap_template("base", base, places_of_base));
+    let base = base.transpose()?;
+    let filter = ldap_template("filter", &settings.filter, places_of_filter)?;
+    let example = |template: &LdapTemplate| template.texts().collect::<Vec<_>>().join("x");
     let search = LdapSearch {
-        base: settings.base.clone(),
+        base: base.as_ref().map(example),
         scope: match settings.scope {
             LdapDepth::Subtree => LdapScope::Subtree,
             LdapDepth::OneLevel => LdapScope::OneLevel,
         },
-        filter: filter.texts().collect::<Vec<_>>().join("x"),
+        filter: example(&filter),
         attribute: settings.attribute.clone(),
     };
     search.check().map_err(|error| format!("cannot be searched for: {error}"))?;
-    Ok((search, filter))
+    Ok((search, base, filter))
+}
+
+/// # Errors
+/// As [`check_http`].
+fn ldap_template(
+    setting: &str,
+    text: &str,
+    places: impl Fn(&str) -> Result<Vec<LdapPlace>, IdentityError>,
+) -> Result<LdapTemplate, String> {
+    if text.contains(LDAP_PLACE) {
+        return Err(format!("has a character in `{setting}` that cannot be asked for"));
+    }
+    let template = strict(setting, text)?;
+    let marked = template.texts().collect::<Vec<_>>().join(&LDAP_PLACE.to_string());
+    let places = places(&marked).map_err(|error| format!("cannot be searched for: {error}"))?;
+    let mut places = places.into_iter();
+    // Escaped for both, a value does no harm anywhere.
+    Ok(template.map(|input| (input, places.next().unwrap_or(LdapPlace::DnInFilter))))
 }
 
 /// # Errors

@@ -19,8 +19,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use durward_pdp::xacml::response::Status;
 use durward_pdp::{AttributeName, AttributeSource, Request, Response, SourceError, Value};
+use durward_session::Seldom;
 use durward_session::ldap::LdapLookup;
 use futures_util::future::join_all;
 use tokio::runtime::{self, Handle};
@@ -41,6 +41,9 @@ const ROUNDS_MAX: usize = 16;
 /// How many questions one request may lead to: a request for many decisions must not be an attack on a directory.
 const QUESTIONS_MAX: usize = 256;
 
+/// What operators are told when a source fails: once a minute for each source, with the reason.
+const NOT_HAD: &str = "an attribute could not be had";
+
 /// All attributes that are asked for.
 pub(crate) struct AttributeSources {
     sources: Vec<Source>,
@@ -54,6 +57,7 @@ struct Source {
     name: AttributeName,
     kind: Kind,
     times: Times,
+    failures: Seldom,
 }
 
 /// # Errors
@@ -88,44 +92,57 @@ impl AttributeSources {
             runtime.shutdown_background();
         };
         thread::Builder::new().name("attributes".into()).spawn(run).map_err(failed)?;
-        Ok(Some(AttributeSources { sources, flights: Flights::default(), runtime: handle, _thread: thread }))
+        let flights = Flights::new(settings.sources.cache_bytes_max);
+        Ok(Some(AttributeSources { sources, flights, runtime: handle, _thread: thread }))
     }
 
-    /// Decides, with what sources know. `decide` does what is short.
+    /// Decides, with what sources know. `decide` does what is short; the last answer counts, unless [`ROUNDS_MAX`] ended it.
     ///
     /// # Errors
     /// Those of `decide`.
     pub(crate) async fn decide<E>(
         &self,
         mut decide: impl FnMut(&dyn AttributeSource) -> Result<Response, E>,
-    ) -> Result<Response, E> {
+    ) -> Result<Rounds, E> {
         let round = Round { sources: self, notes: Mutex::default() };
         for _ in 0..ROUNDS_MAX {
             let response = decide(&round)?;
             let open = std::mem::take(&mut round.notes().open);
             if open.is_empty() {
-                return Ok(response);
+                return Ok(Rounds::Enough(response));
             }
             let answers = join_all(open.iter().map(|key| self.answer(key))).await;
             round.notes().answers.extend(open.into_iter().zip(answers));
         }
         let message =
             format!("attribute sources made further attributes matter more than {ROUNDS_MAX} times");
-        Ok(Response::indeterminate(Status::processing_error(message)))
+        Ok(Rounds::TooMany(message))
     }
 
     async fn answer(&self, key: &Key) -> Answer {
         let (number, question) = key;
-        let Some(Source { name, kind, times }) = self.sources.get(*number) else {
+        let Some(Source { name, kind, times, failures }) = self.sources.get(*number) else {
             return Err("there is no such source".into());
         };
         let ask = || kind.clone().ask(question.clone(), name.data_type);
         let answer = self.flights.answer(&self.runtime, key, *times, ask).await;
+        // Callers are not told the reason. Each request may meet it again.
         if let Err(reason) = &answer {
-            tracing::debug!(attribute = %name.id, ?reason, "an attribute could not be had");
+            match failures.is_due() {
+                true => tracing::warn!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
+                false => tracing::debug!(attribute = ?name.id, ?reason, "{NOT_HAD}"),
+            }
         }
         answer
     }
+}
+
+/// What came of deciding again and again.
+pub(crate) enum Rounds {
+    /// The answer of the last round, which lacked nothing.
+    Enough(Response),
+    /// None, for this reason.
+    TooMany(String),
 }
 
 /// What decision points are told of sources: that there are some.
@@ -246,11 +263,59 @@ fn source(attribute: &AttributeSettings, parts: &Parts) -> Result<Source, Config
         name: attribute.name()?,
         kind: kind.map_err(|message| attribute.wrong(message))?,
         times: Times { answer: attribute.time_max(), cache: attribute.cache_time() },
+        failures: Seldom::default(),
     })
 }
 
 impl std::fmt::Debug for AttributeSources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AttributeSources").field("sources", &self.sources.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Callers are not told; and operators are told once, not for each request.
+    #[test]
+    fn operators_are_told_why_a_source_fails() {
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let text = format!("[[attributes]]\nid = 'site'\nhttp.url = 'http://{gone}/site'\n");
+        let settings = Settings::from_toml(&text, "t").unwrap();
+        let clock: Clock = Arc::new(|| std::time::SystemTime::UNIX_EPOCH);
+        let sources = AttributeSources::start(&settings, &clock).unwrap().unwrap();
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let builder = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_ansi(false);
+        let subscriber = builder.with_writer(move || writer.clone()).finish();
+        let key: Key = (0, [format!("http://{gone}/site")].into());
+        tracing::subscriber::with_default(subscriber, || {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            (0..3).for_each(|_| drop(runtime.block_on(sources.answer(&key)).unwrap_err()));
+        });
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(
+            text.contains("site") && text.contains(NOT_HAD) && text.contains(&gone.to_string()),
+            "{text}"
+        );
     }
 }

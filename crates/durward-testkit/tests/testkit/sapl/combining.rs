@@ -73,3 +73,35 @@ fn policies_are_combined_as_recorded() {
     differences.truncate(20);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// An error in one condition is no constant while another condition can make the policy not apply: it votes after the sets
+/// that apply and abstain, which would otherwise take it back. Answers of the engine, 4.2.
+#[test]
+fn an_error_beside_a_condition_depends_on_what_is_asked() {
+    let policy = "policy \"1\" suspend\n  (1 / 0) == resource.list;\n  resource.list == \"v2\";\n";
+    let turned = "policy \"1\" suspend\n  resource.list == \"v2\";\n  (1 / 0) == resource.list;\n";
+    let alone = "policy \"1\" suspend\n  (1 / 0) == resource.list;\n";
+    let failing =
+        "set \"s3\" unanimous or suspend errors abstain\npolicy \"3-2\" permit\nadvice resource.list / 0\n";
+    let contested = "set \"s3\" unanimous or suspend errors abstain\npolicy \"3-0\" deny resource.list == \"v2\";\n\
+                     policy \"3-2\" permit\n";
+    let asked = br#"{"subject": {"_": 0}, "action": true, "resource": {"_": 0, "list": "v2"}}"#;
+    let asked = durward_pdp::sapl::Subscription::from_json(asked).unwrap();
+    let deny = ["PRIORITY_DENY", "DENY", "PROPAGATE"];
+    let permit = ["PRIORITY_PERMIT", "SUSPEND", "PROPAGATE"];
+    let abstain = ["PRIORITY_PERMIT", "SUSPEND", "ABSTAIN"];
+    for (documents, expected) in [
+        ([policy, failing], ["INDETERMINATE", "INDETERMINATE", "NOT_APPLICABLE"]),
+        ([policy, contested], ["INDETERMINATE", "INDETERMINATE", "NOT_APPLICABLE"]),
+        ([turned, failing], ["INDETERMINATE", "INDETERMINATE", "NOT_APPLICABLE"]),
+        ([alone, failing], ["DENY", "SUSPEND", "SUSPEND"]),
+    ] {
+        for (algorithm, expected) in [deny, permit, abstain].into_iter().zip(expected) {
+            for index in IndexKind::ALL {
+                let found = decide(&configuration(algorithm, "{}"), &documents, index, &asked);
+                let expected = format!("{{\"decision\":\"{expected}\"}}");
+                assert_eq!(found, Ok(expected), "{algorithm:?}, {index}: {documents:?}");
+            }
+        }
+    }
+}

@@ -1,11 +1,11 @@
 //! Numbers of twice the digits of a double, as a sum of two (Dekker, Numerische Mathematik 18, 1971): enough that where
-//! two segments cross comes out rounded once.
+//! two segments cross, and a logarithm, come out rounded once.
 
-use std::ops::{Div, Mul, Sub};
+use std::ops::{Add, Div, Mul, Sub};
 
 /// An unevaluated sum: the second is less than half a unit in the last place of the first.
 #[derive(Clone, Copy)]
-pub(super) struct Double(f64, f64);
+pub(crate) struct Double(f64, f64);
 
 /// The sum of two doubles and what rounding lost of it.
 fn two_sum(a: f64, b: f64) -> Double {
@@ -21,22 +21,45 @@ fn quick_sum(a: f64, b: f64) -> Double {
 }
 
 impl Double {
-    pub(super) fn difference(a: f64, b: f64) -> Double {
+    /// A constant whose second part is below the last digit of the first.
+    pub(crate) const fn of(high: f64, low: f64) -> Double {
+        Double(high, low)
+    }
+
+    pub(crate) fn sum(a: f64, b: f64) -> Double {
+        two_sum(a, b)
+    }
+
+    pub(crate) fn difference(a: f64, b: f64) -> Double {
         two_sum(a, -b)
     }
 
-    pub(super) fn product(a: f64, b: f64) -> Double {
+    pub(crate) fn product(a: f64, b: f64) -> Double {
         let product = a * b;
         Double(product, a.mul_add(b, -product))
     }
 
-    pub(super) fn value(self) -> f64 {
+    pub(crate) fn value(self) -> f64 {
         self.0 + self.1
     }
 
     fn times(self, factor: f64) -> Double {
         let product = Double::product(self.0, factor);
         quick_sum(product.0, product.1 + self.1 * factor)
+    }
+}
+
+impl From<f64> for Double {
+    fn from(number: f64) -> Double {
+        Double(number, 0.0)
+    }
+}
+
+impl Add for Double {
+    type Output = Double;
+
+    fn add(self, other: Double) -> Double {
+        self - Double(-other.0, -other.1)
     }
 }
 

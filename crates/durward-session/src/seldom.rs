@@ -1,4 +1,4 @@
-//! What the operator is to know, and not for each login that somebody sends.
+//! What the operator is to know, and not for each request that somebody sends.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,13 +8,14 @@ use tokio::time::Instant;
 /// How long nothing follows what was said.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Something that is said once a minute, however often there is reason to.
+/// A line of the operators' log that is written at most once a minute, however often there is reason to. One for each thing
+/// that can go wrong by itself: a server, a source.
 #[derive(Debug, Default)]
-pub(super) struct Seldom(Mutex<Option<Instant>>);
+pub struct Seldom(Mutex<Option<Instant>>);
 
 impl Seldom {
-    /// Whether it is to be said now.
-    pub(super) fn is_due(&self) -> bool {
+    /// Whether it is to be said now; if so, it counts as said.
+    pub fn is_due(&self) -> bool {
         self.is_due_at(Instant::now())
     }
 
