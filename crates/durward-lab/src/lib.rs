@@ -5,4 +5,5 @@
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 
+pub mod fit;
 pub mod record;
