@@ -102,7 +102,7 @@ fn standard_errors(fit: &mut Fit, problem: &Problem, free: [bool; 3], bound: [bo
 }
 
 /// Standard errors without the variance, squared and off the diagonal together, of lambda relative to itself and of sigma and kappa
-/// in units of 1/m and 1/m^2; rows of what is not free are those of a parameter that nothing depends on. `None` where the points do
+/// in units of 1/m and 1/m^2; 0 of what is not free. `None` where the points do
 /// not tell the free ones apart.
 fn covariance(problem: &Problem, law: &Law, free: [bool; 3]) -> Option<[[f64; 3]; 3]> {
     let at = problem.coefficients(law);
@@ -125,7 +125,14 @@ fn covariance(problem: &Problem, law: &Law, free: [bool; 3]) -> Option<[[f64; 3]
             *cell = 1.0;
         }
     }
-    inverse(&normal)
+    let mut found = inverse(&normal)?;
+    let [[first, ..], [_, second, _], [.., third]] = &mut found;
+    for (cell, is_free) in [first, second, third].into_iter().zip(free) {
+        if !is_free {
+            *cell = 0.0;
+        }
+    }
+    Some(found)
 }
 
 fn errors(covariance: &[[f64; 3]; 3], free: [bool; 3], scales: [f64; 3], variance: f64) -> Errors {
