@@ -34,12 +34,20 @@ fn sets() -> Vec<Set> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let folder = std::env::var_os("DURWARD_DATA").map_or(beside, PathBuf::from).join("usl");
     let Ok(files) = fs::read_dir(&folder) else {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no recorded data at {}: set DURWARD_DATA", folder.display());
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "no recorded data at {}: set DURWARD_DATA",
+            folder.display()
+        );
         println!("skipped: no data at {}; set DURWARD_DATA", folder.display());
         return Vec::new();
     };
     let mut sets = Vec::new();
-    for file in files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "json")) {
+    for file in files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+    {
         let value: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         let whole = value["points"].clone();
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
@@ -112,10 +120,16 @@ fn same_fit(what: &str, ours: &Fit, theirs: &Value, points: &[Observation]) {
     same(&format!("{what}, N*"), ours.n_star, &theirs["n_star"], 1e-3, 0.0);
     same(&format!("{what}, X*"), ours.x_star, &theirs["x_star"], 1e-3, 0.0);
     same_errors(what, &ours.standard_errors, &theirs["standard_errors"]);
-    same_errors(&format!("{what}, bounds held"), &ours.standard_errors_of_the_rest, &theirs["standard_errors_of_the_rest"]);
+    same_errors(
+        &format!("{what}, bounds held"),
+        &ours.standard_errors_of_the_rest,
+        &theirs["standard_errors_of_the_rest"],
+    );
     // Points that lie on the law leave rounding, of which the rest is made.
     let is_exact = theirs["residual_sum_of_squares"].as_f64() == Some(0.0);
-    for (key, ours) in [("n_star_se", ours.n_star_se), ("x_star_se", ours.x_star_se), ("r_squared", ours.r_squared)] {
+    for (key, ours) in
+        [("n_star_se", ours.n_star_se), ("x_star_se", ours.x_star_se), ("r_squared", ours.r_squared)]
+    {
         if !theirs[key].is_null() {
             // The file's error of X* is from differences, ours from the derivative.
             let part = if key == "x_star_se" { 3e-3 } else { 1e-3 };
@@ -173,7 +187,11 @@ fn intervals_overlap_and_shares_without_a_peak_agree() {
             let ours = said.n_star.unwrap().map(|end| end.unwrap_or(f64::INFINITY));
             let expected = ends(&theirs["n_star"]);
             assert!(ours[0] <= expected[1] * (1.0 + 1e-5) && expected[0] <= ours[1] * (1.0 + 1e-5), "{what}");
-            assert_eq!(said.method.as_deref().unwrap(), theirs["method"].as_str().unwrap().split(',').next().unwrap(), "{what}");
+            assert_eq!(
+                said.method.as_deref().unwrap(),
+                theirs["method"].as_str().unwrap().split(',').next().unwrap(),
+                "{what}"
+            );
             for (key, ours) in [("lambda", said.lambda), ("sigma", said.sigma), ("kappa", said.kappa)] {
                 if theirs[key].is_array() {
                     let (ours, expected) = (ours.unwrap(), ends(&theirs[key]));
@@ -194,8 +212,20 @@ fn the_lower_half_foretells_what_was_computed_independently() {
         let theirs = &set.value["fits"]["extrapolation"];
         if theirs["parameters"].is_object() {
             let ours = set.fits().extrapolation.unwrap();
-            same(&format!("{}, foretold", set.name), Some(ours.predicted_at_n_max), &theirs["predicted_at_n_max"], 1e-4, 0.0);
-            same(&format!("{}, off", set.name), Some(ours.error_percent), &theirs["error_percent"], 1e-2, 0.0);
+            same(
+                &format!("{}, foretold", set.name),
+                Some(ours.predicted_at_n_max),
+                &theirs["predicted_at_n_max"],
+                1e-4,
+                0.0,
+            );
+            same(
+                &format!("{}, off", set.name),
+                Some(ours.error_percent),
+                &theirs["error_percent"],
+                1e-2,
+                0.0,
+            );
         }
     }
 }
@@ -203,21 +233,47 @@ fn the_lower_half_foretells_what_was_computed_independently() {
 /// Set, what is refused, and what has to be said.
 const SAID: [(&str, &[&str], &[&str]); 19] = [
     ("raytracer", &[], &["No peak in the data", "% of resamples have one, from N = 6", "ceiling is 378"]),
-    ("raytracer/first 6 points (N <= 20)", &["no-point-past-the-knee"], &["24.5", "only 6 points", "beyond the last point"]),
-    ("specsdm91", &[], &["N = 96.5", "inside the measured range", "28 % below lambda", "peak at 112", "7 points choose nothing"]),
+    (
+        "raytracer/first 6 points (N <= 20)",
+        &["no-point-past-the-knee"],
+        &["24.5", "only 6 points", "beyond the last point"],
+    ),
+    (
+        "specsdm91",
+        &[],
+        &[
+            "N = 96.5",
+            "inside the measured range",
+            "28 % below lambda",
+            "peak at 112",
+            "7 points choose nothing",
+        ],
+    ),
     ("oracledb", &[], &["N = 3.51", "81 of 360 points have N < 1", "the points scatter: R^2 0.586"]),
     ("oracledb/N >= 1 only", &[], &["AICc takes Amdahl's law"]),
     ("few-points/citusdb, read off by hand", &["few-points"], &["Refused: 4 points"]),
     ("few-points/citusdb, read off by WebPlotDigitizer", &["few-points"], &["Refused: 4 points"]),
-    ("few-points/mysql-cluster, thousands of transactions per minute", &["few-points"], &["Refused: 3 points"]),
+    (
+        "few-points/mysql-cluster, thousands of transactions per minute",
+        &["few-points"],
+        &["Refused: 3 points"],
+    ),
     ("openam16-recorded/validate", &["few-points"], &["Refused: 4 points"]),
     ("openam16-recorded/login", &["few-points"], &["Refused: 3 points"]),
     ("synthetic/exact", &[], &["N = 7 "]),
     ("synthetic/coherent", &[], &["N = 43.9", "inside the measured range"]),
-    ("synthetic/coherent-rising", &[], &["No peak in the data", "too far above what was measured to be named"]),
+    (
+        "synthetic/coherent-rising",
+        &[],
+        &["No peak in the data", "too far above what was measured to be named"],
+    ),
     ("synthetic/amdahl", &[], &["No peak in the data", "kappa (-", "would be negative"]),
     ("synthetic/linear", &[], &["No peak in the data", "Linear as far as was measured", "kappa (-"]),
-    ("synthetic/superlinear", &["no-point-past-the-knee", "super-linear"], &["1.32 times", "sigma would be -0.022", "a peak at 49.5"]),
+    (
+        "synthetic/superlinear",
+        &["no-point-past-the-knee", "super-linear"],
+        &["1.32 times", "sigma would be -0.0216", "a peak at 49.5"],
+    ),
     ("synthetic/noisy", &[], &["N = 57.1", "to none", "of resamples have no peak"]),
     (
         "synthetic/queue-with-think-time",

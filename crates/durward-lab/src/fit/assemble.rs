@@ -24,7 +24,11 @@ impl Shape {
 pub(super) fn fit(problem: &Problem, at: Coefficients, shape: Shape) -> Fit {
     let law = problem.law(at);
     let [free_lambda, free_sigma, free_kappa] = shape.free;
-    let bound = [false, shape.is_bounded && free_sigma && law.sigma == 0.0, shape.is_bounded && free_kappa && law.kappa == 0.0];
+    let bound = [
+        false,
+        shape.is_bounded && free_sigma && law.sigma == 0.0,
+        shape.is_bounded && free_kappa && law.kappa == 0.0,
+    ];
     let degrees = problem.points.len().saturating_sub(shape.count());
     let squares = problem.sum_of_squares(at);
     let mut fit = Fit {
@@ -60,7 +64,8 @@ const ROUNDING: f64 = 1e-13;
 /// How often, plus one, the sign changes; what is 0 counts as below.
 fn sign_runs(residuals: &[f64], y: f64) -> usize {
     let above = |one: &f64| *one > ROUNDING * y;
-    let changes = residuals.iter().zip(residuals.iter().skip(1)).filter(|(one, next)| above(one) != above(next));
+    let changes =
+        residuals.iter().zip(residuals.iter().skip(1)).filter(|(one, next)| above(one) != above(next));
     changes.count() + usize::from(!residuals.is_empty())
 }
 

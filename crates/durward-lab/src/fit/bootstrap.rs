@@ -27,7 +27,13 @@ const REDRAWS_MAX: usize = 100;
 const INTERVAL: [f64; 2] = [0.025, 0.975];
 
 /// Resamples and fits anew. Nothing where there is no degree of freedom, so that residuals say nothing.
-pub(super) fn run(problem: &Problem, at: Coefficients, a: Option<f64>, r_squared: Option<f64>, options: &Options) -> Resampled {
+pub(super) fn run(
+    problem: &Problem,
+    at: Coefficients,
+    a: Option<f64>,
+    r_squared: Option<f64>,
+    options: &Options,
+) -> Resampled {
     let parameters = if a.is_some() { 2 } else { 3 };
     let points = problem.points.len();
     let mut said = Bootstrap { seed: options.seed, ..Bootstrap::default() };

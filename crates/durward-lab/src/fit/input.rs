@@ -82,7 +82,10 @@ pub fn read(text: &str, n_is: Option<By>, how: Weights) -> Result<Input, InputEr
         Some('{') => json(text, n_is)?,
         Some('[') => {
             let points: Points = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-            Input { curves: vec![curve(String::new(), points, n_is.unwrap_or_default())?], subsets: Vec::new() }
+            Input {
+                curves: vec![curve(String::new(), points, n_is.unwrap_or_default())?],
+                subsets: Vec::new(),
+            }
         }
         Some(_) => Input { curves: vec![csv(text, n_is.unwrap_or_default())?], subsets: Vec::new() },
     };
@@ -120,10 +123,12 @@ fn json(text: &str, n_is: Option<By>) -> Result<Input, InputError> {
     let file: File = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     let n_is = n_is.unwrap_or_else(|| meaning(file.n.as_deref().unwrap_or_default()));
     let named = |sets: BTreeMap<String, Set>| -> Result<Vec<Curve>, InputError> {
-        let with_points = sets.into_iter().filter_map(|(name, set)| set.points.rows().map(|points| (name, points)));
+        let with_points =
+            sets.into_iter().filter_map(|(name, set)| set.points.rows().map(|points| (name, points)));
         with_points.map(|(name, points)| curve(name, points, n_is)).collect()
     };
-    let (mut curves, subsets) = (named(file.sets.unwrap_or_default())?, named(file.subsets.unwrap_or_default())?);
+    let (mut curves, subsets) =
+        (named(file.sets.unwrap_or_default())?, named(file.subsets.unwrap_or_default())?);
     if let Some(points) = file.points {
         curves.insert(0, curve(String::new(), points, n_is)?);
         let further = curves.split_off(1);
@@ -223,7 +228,10 @@ impl<'de> Deserialize<'de> for Row {
         let row = match *numbers.as_slice() {
             [n, x] => Row::new(n, x, None),
             [n, x, spread] => Row::new(n, x, Some(spread)),
-            _ => Err(format!("a point has {} numbers; it is [N, X] or [N, X, standard deviation]", numbers.len())),
+            _ => Err(format!(
+                "a point has {} numbers; it is [N, X] or [N, X, standard deviation]",
+                numbers.len()
+            )),
         };
         row.map_err(D::Error::custom)
     }
@@ -269,7 +277,9 @@ impl<'de> Deserialize<'de> for Points {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Points, D::Error> {
         match deserializer.deserialize_any(PointsVisitor)? {
             PointsOrCount::Points(points) => Ok(points),
-            PointsOrCount::Count => Err(D::Error::custom("`points` is a number; it is a list, [[N, X], ...]")),
+            PointsOrCount::Count => {
+                Err(D::Error::custom("`points` is a number; it is a list, [[N, X], ...]"))
+            }
         }
     }
 }
@@ -282,7 +292,10 @@ fn curve(name: String, points: Points, n_is: By) -> Result<Curve, InputError> {
     }
     let with_spread = rows.iter().filter(|row| row.spread.is_some()).count();
     if with_spread != 0 && with_spread != rows.len() {
-        let problem = format!("{subject}{with_spread} of {} points have a standard deviation: all have one, or none", rows.len());
+        let problem = format!(
+            "{subject}{with_spread} of {} points have a standard deviation: all have one, or none",
+            rows.len()
+        );
         return Err(InputError::whole(problem));
     }
     Ok(Curve { name, n_is, observations: weighted(&rows), ..Curve::default() })
@@ -293,7 +306,8 @@ fn weighted(rows: &[Row]) -> Vec<Observation> {
     let variance = |row: &Row| row.spread.map_or(1.0, |spread| spread.powi(2));
     #[expect(clippy::cast_precision_loss, reason = "few points")]
     let mean = rows.iter().map(|row| 1.0 / variance(row)).sum::<f64>() / rows.len() as f64;
-    let weight = |row: &Row| Some(1.0 / variance(row) / mean).filter(|weight| weight.is_finite() && *weight > 0.0);
+    let weight =
+        |row: &Row| Some(1.0 / variance(row) / mean).filter(|weight| weight.is_finite() && *weight > 0.0);
     rows.iter().map(|row| Observation { n: row.n, x: row.x, weight: weight(row).unwrap_or(1.0) }).collect()
 }
 
@@ -321,7 +335,9 @@ fn csv(text: &str, n_is: By) -> Result<Curve, InputError> {
         let line = record.position().map_or(0, csv::Position::line);
         match &columns {
             None => columns = Some(header(&record).map_err(|problem| InputError::at(line, problem))?),
-            Some(columns) => rows.push(row(&record, columns).map_err(|problem| InputError::at(line, problem))?),
+            Some(columns) => {
+                rows.push(row(&record, columns).map_err(|problem| InputError::at(line, problem))?)
+            }
         }
         if rows.len() > POINTS_MAX {
             return Err(InputError::at(line, format!("more than {POINTS_MAX} points")));
@@ -344,7 +360,10 @@ fn header(record: &csv::StringRecord) -> Result<Columns, String> {
 
 fn row(record: &csv::StringRecord, columns: &Columns) -> Result<Row, String> {
     let number = |place: usize, name: &str| {
-        let cell = record.get(place).filter(|cell| !cell.is_empty()).ok_or_else(|| format!("`{name}` is missing"))?;
+        let cell = record
+            .get(place)
+            .filter(|cell| !cell.is_empty())
+            .ok_or_else(|| format!("`{name}` is missing"))?;
         cell.parse::<f64>().map_err(|_| format!("`{cell}` is no number"))
     };
     let spread = columns.spread.map(|place| number(place, "spread")).transpose()?;

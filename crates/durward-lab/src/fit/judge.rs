@@ -42,7 +42,11 @@ const RIVAL_WITHOUT_PEAK_MIN: f64 = 20.0;
 const X1_OFF: f64 = 0.1;
 
 /// What is refused, with the reason of each. The report has its points and fits by now.
-pub(super) fn refused(report: &Report, problem: Option<&Problem>, options: &Options) -> BTreeMap<Refusal, String> {
+pub(super) fn refused(
+    report: &Report,
+    problem: Option<&Problem>,
+    options: &Options,
+) -> BTreeMap<Refusal, String> {
     let mut reasons = BTreeMap::new();
     let mut refuse = |refusal, because: Option<String>| {
         if let Some(because) = because {
@@ -75,7 +79,10 @@ fn few_points(report: &Report) -> Option<String> {
         out => format!(", after {out} that were marked were left out"),
     };
     if points < POINTS_MIN {
-        return Some(format!("{points} points for three parameters{left_out}: below {POINTS_MIN} no peak is to be believed"));
+        let noun = if points == 1 { "point" } else { "points" };
+        return Some(format!(
+            "{points} {noun} for three parameters{left_out}: below {POINTS_MIN} no peak is to be believed"
+        ));
     }
     (different.len() < DIFFERENT_N_MIN).then(|| {
         format!("{points} points at only {} different N{left_out}: {DIFFERENT_N_MIN} are the least that show a shape", different.len())
@@ -104,7 +111,8 @@ fn generator(report: &Report, options: &Options) -> Option<String> {
 /// The greatest `X/N` against that of the least N, and where.
 fn efficiency(report: &Report) -> Option<(f64, f64)> {
     let least = report.points.first()?.n;
-    let of_least: Vec<f64> = report.points.iter().filter(|one| one.n == least).map(|one| one.x / one.n).collect();
+    let of_least: Vec<f64> =
+        report.points.iter().filter(|one| one.n == least).map(|one| one.x / one.n).collect();
     let base = of_least.iter().sum::<f64>() / count(of_least.len());
     let others = report.points.iter().filter(|one| one.n > least).map(|one| (one.x / one.n / base, one.n));
     others.filter(|(part, _)| part.is_finite()).max_by(|one, other| one.0.total_cmp(&other.0))
@@ -135,12 +143,12 @@ fn super_linear(report: &Report, problem: &Problem) -> Option<String> {
     })
 }
 
-/// What a coefficient has to be below 0 by, in standard errors, so that chance does it once in 20 (Student's t, one-sided).
+/// What a coefficient has to be below 0 by, in standard errors, so that chance does it once in a hundred (Student's t, one-sided).
 fn student(degrees: usize) -> f64 {
-    const TABLE: [f64; 10] = [6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81];
+    const TABLE: [f64; 10] = [31.8, 6.96, 4.54, 3.75, 3.36, 3.14, 3.00, 2.90, 2.82, 2.76];
     match degrees {
         0 => f64::INFINITY,
-        few => TABLE.get(few - 1).copied().unwrap_or(1.8),
+        few => TABLE.get(few - 1).copied().unwrap_or(2.7),
     }
 }
 
@@ -169,7 +177,10 @@ fn paced(report: &Report, problem: &Problem, usl: &Fit) -> Option<String> {
 
 fn beyond(report: &Report, usl: &Fit, problem: &Problem) -> Option<String> {
     let peak = usl.n_star.filter(|peak| *peak > problem.m)?;
-    let interval = report.bootstrap.n_star.map_or_else(String::new, |ends| format!(" ({})", super::words::interval(ends)));
+    let interval = report
+        .bootstrap
+        .n_star
+        .map_or_else(String::new, |ends| format!(" ({})", super::words::interval(ends)));
     Some(format!(
         "the peak at N = {}{interval} lies {} beyond the last point ({}): it is extrapolated, nothing measured has fallen",
         number(peak),
@@ -190,9 +201,13 @@ fn lambda_not_determined(problem: &Problem, usl: &Fit) -> Option<String> {
 
 fn worse(report: &Report, usl: &Fit) -> Option<String> {
     if let Some(part) = usl.r_squared.filter(|part| *part < 0.0) {
-        return Some(format!("the mean of X explains the points better than the law does (R^2 {})", number(part)));
+        return Some(format!(
+            "the mean of X explains the points better than the law does (R^2 {})",
+            number(part)
+        ));
     }
-    let choice = report.aicc.as_ref().filter(|_| report.points.len() >= CHOOSING_POINTS_MIN && usl.law.kappa > 0.0)?;
+    let choice =
+        report.aicc.as_ref().filter(|_| report.points.len() >= CHOOSING_POINTS_MIN && usl.law.kappa > 0.0)?;
     let difference = choice.differences.get("usl").copied()?;
     let without = report.bootstrap.without_peak_percent?;
     (difference >= RIVAL_AICC_MIN && without >= RIVAL_WITHOUT_PEAK_MIN).then(|| {
@@ -238,25 +253,36 @@ fn x1_off(report: &Report, usl: &Fit) -> Option<String> {
     let is_free = usl.free.iter().any(|name| name == "lambda");
     (is_free && off.abs() > X1_OFF).then(|| {
         let side = if off < 0.0 { "below" } else { "above" };
-        format!("X(1), {}, is {} {side} lambda ({})", number(measured), percent(off.abs() * 100.0), number(usl.law.lambda))
+        format!(
+            "X(1), {}, is {} {side} lambda ({})",
+            number(measured),
+            percent(off.abs() * 100.0),
+            number(usl.law.lambda)
+        )
     })
 }
 
 fn lambda_unsure(usl: &Fit) -> Option<String> {
     let error = usl.standard_errors?.lambda?;
     (error > usl.law.lambda / 2.0).then(|| {
-        format!("lambda is hardly determined ({}, standard error {}): points at small N are missing", number(usl.law.lambda), number(error))
+        format!(
+            "lambda is hardly determined ({}, standard error {}): points at small N are missing",
+            number(usl.law.lambda),
+            number(error)
+        )
     })
 }
 
 fn unbounded(report: &Report, usl: &Fit) -> Option<String> {
     let free = report.fits.usl_unconstrained.as_ref()?;
     let of = |name: &str, value: f64| {
-        (value < 0.0 && usl.on_the_bound.iter().any(|bound| bound == name)).then(|| format!("{name} ({})", number(value)))
+        (value < 0.0 && usl.on_the_bound.iter().any(|bound| bound == name))
+            .then(|| format!("{name} ({})", number(value)))
     };
     let names: Vec<String> =
         [of("sigma", free.law.sigma), of("kappa", free.law.kappa)].into_iter().flatten().collect();
-    (!names.is_empty()).then(|| format!("on its bound: without bounds {} would be negative", listed(names.into_iter())))
+    (!names.is_empty())
+        .then(|| format!("on its bound: without bounds {} would be negative", listed(names.into_iter())))
 }
 
 /// Fewer sign runs than this many standard deviations below what chance gives are worth a note (one case in 20).
@@ -269,7 +295,8 @@ fn runs(usl: &Fit) -> Option<String> {
     let product = 2.0 * above * (all - above);
     let expected = product / all + 1.0;
     let deviation = (product * (product - all) / (all * all * (all - 1.0))).sqrt();
-    let few = usl.residuals.len() >= POINTS_MIN && count(usl.sign_runs) < expected - RUNS_DEVIATIONS * deviation;
+    let few =
+        usl.residuals.len() >= POINTS_MIN && count(usl.sign_runs) < expected - RUNS_DEVIATIONS * deviation;
     few.then(|| {
         format!(
             "residuals have only {} sign runs in {}, where chance gives {}: the points have another shape than the law",
@@ -295,14 +322,20 @@ fn transformed(report: &Report, usl: &Fit) -> Option<String> {
     let other = report.fits.usl_transformed.as_ref()?;
     let (peak, here) = (other.n_star?, usl.n_star?);
     ((peak / here - 1.0).abs() > X1_OFF).then(|| {
-        format!("a transformed fit, as spreadsheets and gnuplot scripts do it, would put the peak at {}", number(peak))
+        format!(
+            "a transformed fit, as spreadsheets and gnuplot scripts do it, would put the peak at {}",
+            number(peak)
+        )
     })
 }
 
 fn below_one(report: &Report) -> Option<String> {
     let below = report.points.iter().filter(|one| one.n < 1.0).count();
     (below > 0).then(|| {
-        format!("{below} of {} points have N < 1, where the law lies above the line through lambda", report.points.len())
+        format!(
+            "{below} of {} points have N < 1, where the law lies above the line through lambda",
+            report.points.len()
+        )
     })
 }
 

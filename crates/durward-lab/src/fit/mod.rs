@@ -59,7 +59,7 @@ impl Default for Options {
             lambda: Lambda::Free,
             n_is: By::Unknown,
             seed: 42,
-            resamples: 1_000,
+            resamples: 2_000,
             resampling: Resampling::Auto,
             left_out: Vec::new(),
         }
@@ -89,4 +89,3 @@ pub enum Resampling {
     /// Whole points: for production data, whose N came as they came.
     Pairs,
 }
-

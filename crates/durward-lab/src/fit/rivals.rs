@@ -40,7 +40,8 @@ pub(super) fn transformed(observations: &[Observation]) -> Option<Fit> {
     let variance = squares / count(degrees);
     let error = |of: f64| (degrees > 0).then(|| (variance * of / determinant).sqrt());
     Some(Fit {
-        standard_errors: Some(Errors { lambda: None, sigma: error(qq), kappa: error(pp) }).filter(|_| degrees > 0),
+        standard_errors: Some(Errors { lambda: None, sigma: error(qq), kappa: error(pp) })
+            .filter(|_| degrees > 0),
         ..in_x(law, observations, degrees)
     })
 }
@@ -51,7 +52,8 @@ fn in_x(law: Law, observations: &[Observation], degrees_of_freedom: usize) -> Fi
     let squares: f64 = residuals.iter().map(|one| one * one).sum();
     let mean = observations.iter().map(|one| one.x).sum::<f64>() / count(observations.len());
     let total: f64 = observations.iter().map(|one| (one.x - mean).powi(2)).sum();
-    let changes = residuals.iter().zip(residuals.iter().skip(1)).filter(|(one, next)| (**one > 0.0) != (**next > 0.0));
+    let changes =
+        residuals.iter().zip(residuals.iter().skip(1)).filter(|(one, next)| (**one > 0.0) != (**next > 0.0));
     Fit {
         law,
         n_star: law.n_star(),
@@ -59,7 +61,8 @@ fn in_x(law: Law, observations: &[Observation], degrees_of_freedom: usize) -> Fi
         asymptote: law.asymptote(),
         free: vec!["sigma".into(), "kappa".into()],
         residual_sum_of_squares: squares,
-        residual_standard_error: (degrees_of_freedom > 0).then(|| (squares / count(degrees_of_freedom)).sqrt()),
+        residual_standard_error: (degrees_of_freedom > 0)
+            .then(|| (squares / count(degrees_of_freedom)).sqrt()),
         degrees_of_freedom,
         r_squared: (total > 0.0).then(|| 1.0 - squares / total),
         sign_runs: changes.count() + 1,
@@ -104,7 +107,8 @@ struct Bender<'p> {
 
 /// From Amdahl's law to as good as a corner.
 fn bender_parameters() -> [MPPar; 3] {
-    let sharp = MPPar { limited_low: true, limit_low: 0.0, limited_up: true, limit_up: 60_f64.ln(), ..MPPar::new() };
+    let sharp =
+        MPPar { limited_low: true, limit_low: 0.0, limited_up: true, limit_up: 60_f64.ln(), ..MPPar::new() };
     [MPPar::new(), MPPar::new(), sharp]
 }
 

@@ -36,7 +36,10 @@ impl Freedom {
 
     /// How many parameters are free.
     pub(super) fn count(&self) -> usize {
-        [self.a.is_none(), self.sigma != Range::Zero, self.kappa != Range::Zero].into_iter().filter(|free| *free).count()
+        [self.a.is_none(), self.sigma != Range::Zero, self.kappa != Range::Zero]
+            .into_iter()
+            .filter(|free| *free)
+            .count()
     }
 }
 
@@ -88,7 +91,12 @@ pub(super) fn search(problem: &Problem, freedom: Freedom, starts: &[Coefficients
     search_to(problem, freedom, starts, TOLERANCE)
 }
 
-fn search_to(problem: &Problem, freedom: Freedom, starts: &[Coefficients], tolerance: f64) -> Option<Coefficients> {
+fn search_to(
+    problem: &Problem,
+    freedom: Freedom,
+    starts: &[Coefficients],
+    tolerance: f64,
+) -> Option<Coefficients> {
     let count = freedom.count();
     if problem.points.is_empty() || problem.different_n(count) < count {
         return None;
@@ -111,7 +119,8 @@ pub(super) fn starts(problem: &Problem) -> Vec<Coefficients> {
     for beta in [0.0, 0.3, 3.0, steep] {
         for gamma in [0.0, 0.3, 3.0, steep] {
             let shape = |point: &super::problem::Scaled| point.law([1.0, beta, gamma]);
-            let both: f64 = problem.points.iter().map(|point| shape(point) * point.x * point.root.powi(2)).sum();
+            let both: f64 =
+                problem.points.iter().map(|point| shape(point) * point.x * point.root.powi(2)).sum();
             let alone: f64 = problem.points.iter().map(|point| (shape(point) * point.root).powi(2)).sum();
             let a = alone / both;
             if a.is_finite() && a > 0.0 {
@@ -167,7 +176,8 @@ impl<'p> Search<'p> {
             Range::AnySign => free(),
         };
         let a = if freedom.a.is_some() { held() } else { from(problem.a_min) };
-        let config = MPConfig { ftol: tolerance, xtol: tolerance, gtol: tolerance, max_iter: 500, ..MPConfig::new() };
+        let config =
+            MPConfig { ftol: tolerance, xtol: tolerance, gtol: tolerance, max_iter: 500, ..MPConfig::new() };
         Search { problem, freedom, parameters: [a, of(freedom.sigma), of(freedom.kappa)], config }
     }
 
@@ -194,7 +204,12 @@ impl MPFitter for Search<'_> {
         Ok(())
     }
 
-    fn jacobian(&mut self, at: &[f64], deviates: &mut [f64], columns: &mut [Option<Vec<f64>>]) -> MPResult<()> {
+    fn jacobian(
+        &mut self,
+        at: &[f64],
+        deviates: &mut [f64],
+        columns: &mut [Option<Vec<f64>>],
+    ) -> MPResult<()> {
         self.eval(at, deviates)?;
         let &[a, b, c] = at else { return Err(MPError::Eval) };
         for (row, point) in self.problem.points.iter().enumerate() {

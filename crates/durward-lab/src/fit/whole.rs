@@ -7,8 +7,8 @@ use super::bootstrap::{self, Resampled, quantile};
 use super::problem::{Coefficients, Problem};
 use super::solve::{self, Freedom, Range};
 use super::{
-    Choice, CurvePoint, Extrapolation, Fit, Fits, Influence, LEAVE_ONE_OUT_MAX, Lambda, Law, Observation, Options, Report, Zone,
-    judge, rivals, words,
+    Choice, CurvePoint, Extrapolation, Fit, Fits, Influence, LEAVE_ONE_OUT_MAX, Lambda, Law, Observation,
+    Options, Report, Zone, judge, rivals, words,
 };
 
 /// Fits the law to these, beside Amdahl's law and a straight line, and says what it means. Observations whose N or weight is not above
@@ -48,7 +48,12 @@ pub fn of(observations: &[Observation], options: &Options) -> Report {
 }
 
 fn is_usable(one: &Observation) -> bool {
-    one.n.is_finite() && one.n > 0.0 && one.x.is_finite() && one.x >= 0.0 && one.weight.is_finite() && one.weight > 0.0
+    one.n.is_finite()
+        && one.n > 0.0
+        && one.x.is_finite()
+        && one.x >= 0.0
+        && one.weight.is_finite()
+        && one.weight > 0.0
 }
 
 /// All that needs points with throughput.
@@ -81,13 +86,16 @@ fn fill(report: &mut Report, problem: &Problem, options: &Options) {
 }
 
 fn fits(problem: &Problem, points: &[Observation], a: Option<f64>, usl: Option<Coefficients>) -> Fits {
-    let shape = |a: Option<f64>, sigma, kappa, is_bounded| Shape { free: [a.is_none(), sigma, kappa], is_bounded };
+    let shape =
+        |a: Option<f64>, sigma, kappa, is_bounded| Shape { free: [a.is_none(), sigma, kappa], is_bounded };
     let starts = solve::starts(problem);
     let fit = |a: Option<f64>, sigma: Range, kappa: Range| {
         let shape = shape(a, sigma != Range::Zero, kappa != Range::Zero, sigma != Range::AnySign);
-        solve::search(problem, Freedom { a, sigma, kappa }, &starts).map(|at| assemble::fit(problem, at, shape))
+        solve::search(problem, Freedom { a, sigma, kappa }, &starts)
+            .map(|at| assemble::fit(problem, at, shape))
     };
-    let bounded = |a, at: Option<Coefficients>| at.map(|at| assemble::fit(problem, at, shape(a, true, true, true)));
+    let bounded =
+        |a, at: Option<Coefficients>| at.map(|at| assemble::fit(problem, at, shape(a, true, true, true)));
     // Amdahl's law is the law itself where that has kappa 0: not to differ in the last digit.
     let amdahl = match usl {
         Some(at @ [_, _, 0.0]) => Some(assemble::fit(problem, at, shape(a, true, false, true))),
@@ -106,7 +114,12 @@ fn fits(problem: &Problem, points: &[Observation], a: Option<f64>, usl: Option<C
 }
 
 /// From the bounded law on, for without bounds there are poles elsewhere.
-fn unconstrained(problem: &Problem, a: Option<f64>, usl: Option<Coefficients>, starts: &[Coefficients]) -> Option<Coefficients> {
+fn unconstrained(
+    problem: &Problem,
+    a: Option<f64>,
+    usl: Option<Coefficients>,
+    starts: &[Coefficients],
+) -> Option<Coefficients> {
     let freedom = Freedom { a, sigma: Range::AnySign, kappa: Range::AnySign };
     let near: Vec<Coefficients> = usl.into_iter().chain(starts.iter().copied()).collect();
     solve::search(problem, freedom, &near)
@@ -116,7 +129,8 @@ fn choice(fits: &Fits) -> Option<Choice> {
     let of = |name: &str, fit: &Option<Fit>| fit.as_ref()?.aicc.map(|aicc| (name.to_owned(), aicc));
     let all = [of("linear", &fits.linear)?, of("amdahl", &fits.amdahl)?, of("usl", &fits.usl)?];
     let (best, least) = all.iter().min_by(|one, other| one.1.total_cmp(&other.1))?.clone();
-    let differences: BTreeMap<String, f64> = all.into_iter().map(|(name, aicc)| (name, aicc - least)).collect();
+    let differences: BTreeMap<String, f64> =
+        all.into_iter().map(|(name, aicc)| (name, aicc - least)).collect();
     Some(Choice { best, differences })
 }
 
@@ -171,7 +185,12 @@ fn extrapolation(points: &[Observation], lambda: Option<f64>) -> Option<Extrapol
     .filter(|found| found.error_percent.is_finite())
 }
 
-fn leave_one_out(points: &[Observation], problem: &Problem, at: Coefficients, a: Option<f64>) -> Vec<Influence> {
+fn leave_one_out(
+    points: &[Observation],
+    problem: &Problem,
+    at: Coefficients,
+    a: Option<f64>,
+) -> Vec<Influence> {
     if points.len() < judge::POINTS_MIN - 2 {
         return Vec::new();
     }
@@ -180,10 +199,17 @@ fn leave_one_out(points: &[Observation], problem: &Problem, at: Coefficients, a:
         .iter()
         .enumerate()
         .filter_map(|(out, one)| {
-            let rest = problem.points.iter().enumerate().filter(|(other, _)| *other != out).map(|(_, point)| *point);
+            let rest =
+                problem.points.iter().enumerate().filter(|(other, _)| *other != out).map(|(_, point)| *point);
             let law = problem.law(solve::bounded_near(&problem.of_points(rest.collect()), a, at)?);
             let moves = points.iter().map(|at| (law.x(at.n) - whole.x(at.n)).abs()).fold(0.0, f64::max);
-            Some(Influence { n: one.n, x: one.x, law, n_star: law.n_star(), moves_percent: 100.0 * moves / problem.y })
+            Some(Influence {
+                n: one.n,
+                x: one.x,
+                law,
+                n_star: law.n_star(),
+                moves_percent: 100.0 * moves / problem.y,
+            })
         })
         .collect();
     found.sort_by(|one, other| other.moves_percent.total_cmp(&one.moves_percent));

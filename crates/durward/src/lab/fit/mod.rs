@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use durward_lab::fit::{self, By, Curve, Lambda, Options, Report, Residence, Resampling, Weights};
+use durward_lab::fit::{self, By, Curve, Lambda, Options, Report, Resampling, Residence, Weights};
 use serde::Serialize;
 
 use crate::failure::{DIFFERENT, Failure, Outcome, SUCCESS};
@@ -47,7 +47,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, default_value = "auto")]
     bootstrap: BootstrapName,
     /// How often to resample; 0 for no intervals
-    #[arg(long, value_name = "COUNT", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     resamples: u32,
     /// What every random choice follows from
     #[arg(long, value_name = "NUMBER", default_value_t = 42)]
@@ -90,8 +90,9 @@ struct Fitted {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let text = text_of(&arguments.data)?;
     let (n_is, weights) = (arguments.by.map(by), weights(arguments.weights));
-    let input = fit::read(&text, n_is, weights)
-        .map_err(|error| Failure::new(error.to_string()).at(&arguments.data).hint("see `durward lab fit --help`"))?;
+    let input = fit::read(&text, n_is, weights).map_err(|error| {
+        Failure::new(error.to_string()).at(&arguments.data).hint("see `durward lab fit --help`")
+    })?;
     let others = input.subsets.iter().map(|subset| subset.name.clone()).collect::<Vec<_>>();
     let chosen = chosen(input, arguments)?;
     let fitted = chosen.into_iter().map(|curve| fitted(curve, arguments)).collect::<Result<Vec<_>, _>>()?;
@@ -103,7 +104,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 fn text_of(path: &Path) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| Failure::from(error).at(Path::new("standard input")))?;
+        io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| Failure::from(error).at(Path::new("standard input")))?;
         return Ok(text);
     }
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))

@@ -76,9 +76,14 @@ fn row(name: &str, fit: &Fit) -> String {
 
 fn intervals(report: &Report) -> String {
     let Some(method) = &report.bootstrap.method else { return String::new() };
-    let ends = |ends: Option<[f64; 2]>| ends.map_or_else(String::new, |[low, high]| format!("{} to {}", number(low), number(high)));
+    let ends = |ends: Option<[f64; 2]>| {
+        ends.map_or_else(String::new, |[low, high]| format!("{} to {}", number(low), number(high)))
+    };
     let end = |end: Option<f64>| end.map_or_else(|| "none".to_owned(), number);
-    let peak = report.bootstrap.n_star.map_or_else(String::new, |[low, high]| format!("{} to {}", end(low), end(high)));
+    let peak = report
+        .bootstrap
+        .n_star
+        .map_or_else(String::new, |[low, high]| format!("{} to {}", end(low), end(high)));
     format!(
         "95 % of {} resamples ({method}, seed {}): lambda {}, sigma {}, kappa {}, N* {peak}\n",
         report.bootstrap.resamples,
@@ -103,12 +108,25 @@ fn influence(report: &Report) -> String {
 
 /// Each residual as a bar to the left or right of the law.
 fn residuals(report: &Report) -> String {
-    let Some(fit) = report.fits.usl.as_ref().filter(|fit| fit.residuals.len() <= ROWS_MAX) else { return String::new() };
+    let Some(fit) = report.fits.usl.as_ref().filter(|fit| fit.residuals.len() <= ROWS_MAX) else {
+        return String::new();
+    };
     let greatest = fit.residuals.iter().map(|one| one.abs()).fold(0.0, f64::max);
-    let mut text = format!("\n{:>10} {:>12} {:>12}  residuals of the usl, {} sign runs\n", report.n_is.noun(), "X", "fitted", fit.sign_runs);
+    let mut text = format!(
+        "\n{:>10} {:>12} {:>12}  residuals of the usl, {} sign runs\n",
+        report.n_is.noun(),
+        "X",
+        "fitted",
+        fit.sign_runs
+    );
     for (point, residual) in report.points.iter().zip(&fit.residuals) {
         let part = if greatest > 0.0 { residual.abs() / greatest } else { 0.0 };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "0 to 20")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "0 to 20"
+        )]
         let bar = "#".repeat((part * PICTURE_HALF as f64).round() as usize);
         let (left, right) = if *residual < 0.0 { (bar, String::new()) } else { (String::new(), bar) };
         let line = format!(
@@ -138,7 +156,8 @@ fn residence(of: &[Residence]) -> String {
             .steps
             .iter()
             .map(|step| {
-                let [p50, p90, p99] = [step.p50_s, step.p90_s, step.p99_s].map(|seconds| number(seconds * 1e3));
+                let [p50, p90, p99] =
+                    [step.p50_s, step.p90_s, step.p99_s].map(|seconds| number(seconds * 1e3));
                 format!("{} {p50} / {p90} / {p99}", step.name)
             })
             .collect();
