@@ -53,7 +53,7 @@ impl Ready {
                 Err(problem) => problem,
             };
             if begun.elapsed() + PAUSE >= within {
-                let problem = format!("{problem}, {} s after it was started", within.as_secs_f64());
+                let problem = format!("{problem}; it was given {:.1} s", within.as_secs_f64());
                 let log = process.map(Process::last_lines).unwrap_or_default();
                 return Err(TargetError::NotReady { what: what.to_owned(), problem, log });
             }

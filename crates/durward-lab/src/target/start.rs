@@ -162,18 +162,10 @@ impl Running {
         if self.spec.version.is_empty() {
             return Ok(());
         }
-        let part = Part {
-            command: self.spec.version.clone(),
-            env: self.spec.env.clone(),
-            within_s: VERSION_WITHIN.as_secs_f64(),
-            ..Part::default()
-        };
-        let mut words = self.words.clone();
-        // Words of one node mean nothing to a version, but its environment may use them.
-        for name in ["port", "address", "node"] {
-            words.set(name, "0");
-        }
-        let process = place.run("the command of `version`", &part, &words, &self.parent, keeper)?;
+        // Not in the environment of the nodes, which may have words of one node, or of parts that do not run yet.
+        let within_s = VERSION_WITHIN.as_secs_f64();
+        let part = Part { command: self.spec.version.clone(), within_s, ..Part::default() };
+        let process = place.run("the command of `version`", &part, &self.words, &self.parent, keeper)?;
         self.version = process.first_line();
         Ok(())
     }

@@ -16,7 +16,7 @@ pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The number behind a name in lines such as `Threads:	4`.
+/// The number behind a name in lines such as `Threads: 4`.
 pub(super) fn field(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     rest.trim().parse().ok()

@@ -41,7 +41,7 @@ fn a_program_that_is_never_ready_is_an_error_in_time() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     let text = error.to_string();
     assert!(text.contains("node 1 is not ready") && text.contains("takes no connection"), "{text}");
-    assert!(text.contains("0.5 s after it was started"), "{text}");
+    assert!(text.contains("it was given 0.5 s"), "{text}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 mod group;
 mod layout;
 mod parent;
+#[cfg(test)]
+mod tests;
 
 pub(super) use group::{Group, Version};
 pub(super) use layout::Layout;

@@ -50,10 +50,11 @@ impl Parent {
             let offered = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
             for controller in Controller::ALL {
                 let name = controller.name(Version::Two);
-                if offered.split_ascii_whitespace().any(|offer| offer == name) {
-                    if let Err(because) = parent.enable(&own, name, pid) {
-                        parent.refused.insert(controller, because);
-                    }
+                if !offered.split_ascii_whitespace().any(|offer| offer == name) {
+                    continue;
+                }
+                if let Err(because) = parent.enable(&own, name, pid) {
+                    parent.refused.insert(controller, because);
                 }
             }
         }
