@@ -37,9 +37,9 @@ pub struct Running {
     pub(super) words: Words,
     /// `None` where nothing is started here.
     pub(super) place: Option<Place>,
-    // Dropped last, in this order: controllers are taken back, then nothing is left to remove.
-    pub(super) parent: Parent,
+    // Dropped last, in this order: the keeper is in the group of this process, which is put back once it is alone there.
     pub(super) keeper: Option<Keeper>,
+    pub(super) parent: Arc<Parent>,
 }
 
 /// One node.

@@ -81,8 +81,8 @@ impl Spec {
             has_begun: false,
             words: Words::default(),
             place: None,
-            parent: Parent::default(),
             keeper: None,
+            parent: Arc::default(),
         };
         // Whatever fails, dropping `running` stops what was started until then.
         let needs_place =
@@ -111,6 +111,8 @@ struct Ports {
 impl Running {
     fn prepare(&mut self, nodes: usize) -> Result<(), TargetError> {
         let failed = |problem: String| TargetError::Start { what: "the target".to_owned(), problem };
+        // Before the keeper: a process beside this one would be in the way there.
+        self.parent = Parent::shared();
         let keeper = Keeper::start().map_err(&failed)?;
         let name = format!("durward-lab-{}-{}", process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let root = env::temp_dir().join(&name);
@@ -127,7 +129,6 @@ impl Running {
         // Relative paths would be seen from the nodes' own directories.
         let logs = fs::canonicalize(&logs).unwrap_or(logs);
         self.place = Some(Place { name, root, logs, log_begin: format!("{nodes}-") });
-        self.parent = Parent::of_this_process();
         self.keeper = Some(keeper);
         Ok(())
     }

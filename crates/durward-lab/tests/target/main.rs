@@ -1,5 +1,14 @@
 //! Targets that are started for real: this binary plays them (`child`), under limits, dying, forking, refusing to end.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these are tests, and the targets that they start"
+)]
+
 mod child;
 mod limits;
 mod nodes;

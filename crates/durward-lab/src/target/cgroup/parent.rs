@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::{fs, io, process};
 
 use super::{Controller, Layout, Version};
+
+static SHARED: Mutex<Weak<Parent>> = Mutex::new(Weak::new());
 
 /// Where groups of nodes are made. What it changed is put back when it is dropped, after the groups below it.
 #[derive(Debug, Default)]
@@ -23,8 +26,17 @@ pub(in crate::target) struct Parent {
 }
 
 impl Parent {
-    /// That of this process.
-    pub(in crate::target) fn of_this_process() -> Parent {
+    /// That of this process: one for all targets that run at the same time, since each takes back what it gave.
+    pub(in crate::target) fn shared() -> Arc<Parent> {
+        let mut known = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        known.upgrade().unwrap_or_else(|| {
+            let parent = Arc::new(Parent::of_this_process());
+            *known = Arc::downgrade(&parent);
+            parent
+        })
+    }
+
+    fn of_this_process() -> Parent {
         match Layout::read() {
             Ok(layout) => Parent::of(layout, process::id()),
             Err(error) => Parent::refusing(&format!("/proc does not tell the control groups: {error}")),
