@@ -115,7 +115,7 @@ impl Running {
         let command = self.spec.command.iter().map(quoted).collect::<Vec<_>>().join(" ");
         match &self.spec.image {
             Some(image) => format!("image {image} {command}").trim_end().to_owned(),
-            None if command.is_empty() => self.addresses.join(", "),
+            None if command.is_empty() => self.spec.addresses.join(", "),
             None => command,
         }
     }
