@@ -88,7 +88,7 @@ fn limit_flags(limits: &Limits) -> Vec<(&'static str, String)> {
 /// What was asked of the engine.
 pub(super) fn applied(program: &str, limits: &Limits) -> Applied {
     let in_force = limit_flags(limits).into_iter().map(|(flag, value)| format!("{flag} {value} ({program})"));
-    let machine = super::limits::allowed().len();
+    let machine = super::cores::allowed().len();
     let machine = u32::try_from(machine).map_or(1.0, f64::from);
     let cores = if limits.cores.is_empty() {
         machine

@@ -3,10 +3,10 @@
 use std::fs;
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::bytes::Bytes;
 use super::cgroup::{Controller, Group, Version};
+use super::cores::{allowed, of_process, online, pin, pinned_before};
 use super::error::TargetError;
 use super::spec::Limits;
 use super::text;
@@ -91,30 +91,13 @@ impl Limits {
     }
 }
 
-/// The processors of this machine that run.
-fn online() -> Vec<usize> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let of = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.parse::<usize>().ok()?..=to.parse::<usize>().ok()?)
-    };
-    let listed: Vec<usize> = text.trim().split(',').filter_map(of).flatten().collect();
-    if listed.is_empty() { allowed() } else { listed }
-}
-
-/// The processors on which this thread may run.
-pub(super) fn allowed() -> Vec<usize> {
-    affinity(None).unwrap_or_else(|| vec![0])
-}
-
-fn affinity(pid: Option<Pid>) -> Option<Vec<usize>> {
-    let set = sched_getaffinity(pid).ok()?;
-    Some((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
-}
-
 /// Puts a process, which waits before it becomes node number `node` (from 0), into its group and under its limits.
 pub(super) fn apply(limits: &Limits, group: &Group, pid: u32, node: usize) -> Applied {
     let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Applied::default() };
+    if let Some(cores) = pinned_before() {
+        // It came to life where the generator is held. Where this fails, `cores` below tells how few it has.
+        let _ = pin(Some(process), &cores);
+    }
     let mut work = Work { limits, group, process, node, applied: Applied::default() };
     let (cpus, cores, memory) = (work.quota(), work.cpuset(), work.memory());
     let (swap, pids) = (work.swap(), work.pids());
@@ -125,7 +108,7 @@ pub(super) fn apply(limits: &Limits, group: &Group, pid: u32, node: usize) -> Ap
     work.finish_other("swap", limits.swap.map(|swap| swap.to_string()), swap, Controller::Memory);
     work.finish_other("pids", limits.pids.map(|pids| pids.to_string()), pids, Controller::Pids);
     work.files();
-    let cores = affinity(Some(process)).map_or(1, |cores| cores.len());
+    let cores = of_process(Some(process)).map_or(1, |cores| cores.len());
     let cores = u32::try_from(cores).map_or(1.0, f64::from);
     work.applied.cores = if work.applied.cores > 0.0 { cores.min(work.applied.cores) } else { cores };
     work.applied
@@ -269,17 +252,10 @@ impl Work<'_> {
             .find(|count| u32::try_from(*count).is_ok_and(|count| f64::from(count) >= cpus));
         let count = count.unwrap_or(allowed.len());
         let cores: Vec<usize> = allowed.iter().cycle().skip(self.node * count).take(count).copied().collect();
-        if self.pin(&cores).is_ok() {
+        if pin(Some(self.process), &cores).is_ok() {
             let list = text::list(&cores);
             self.applied.in_force.push(format!("cores = {list} (affinity), in place of cpus = {cpus}"));
         }
-    }
-
-    fn pin(&self, cores: &[usize]) -> Result<(), String> {
-        let mut set = CpuSet::new();
-        cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
-        sched_setaffinity(Some(self.process), &set)
-            .map_err(|error| format!("affinity cannot be set: {error}"))
     }
 
     fn finish_cores(&mut self, tried: Tried) {
@@ -287,7 +263,7 @@ impl Work<'_> {
         let cores = self.limits.cores_of(self.node);
         let list = text::list(&cores);
         let tried = self.entered(tried, Controller::Cpuset).or_else(|because| {
-            self.pin(&cores)
+            pin(Some(self.process), &cores)
                 .map(|()| format!("affinity, which a process can change for itself; {because}"))
                 .map_err(|also| format!("{because}; {also}"))
         });

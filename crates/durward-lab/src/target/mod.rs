@@ -9,6 +9,7 @@
 mod bytes;
 mod cgroup;
 mod check;
+mod cores;
 mod error;
 mod figures;
 mod http;
@@ -30,6 +31,7 @@ mod watch;
 mod words;
 
 pub use bytes::Bytes;
+pub use cores::{Pinned, Slices};
 pub use error::TargetError;
 pub use neighbours::{NEIGHBOUR_SHARE_MAX, Neighbours, Others, STEAL_SHARE_MAX};
 pub use running::Running;

@@ -65,6 +65,20 @@ impl Neighbours {
 }
 
 impl Others {
+    /// All of it by name, for a point's record.
+    pub fn figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = self.more.clone();
+        for (name, value) in [
+            ("others_cpu_s", self.cpu_s),
+            ("others_share", self.share),
+            ("steal_share", self.steal_share),
+            ("busy_share", self.busy_share),
+        ] {
+            figures.insert(name.to_owned(), value);
+        }
+        figures
+    }
+
     /// The mark of a point that was measured meanwhile; `None` where nobody disturbed it.
     pub fn mark(&self) -> Option<Mark> {
         if self.steal_share > STEAL_SHARE_MAX {
@@ -205,6 +219,7 @@ mod tests {
         assert!(mark.is_left_out());
         let quiet = machine(1950, 10, 2050, 9.0, 12.0).since(&before);
         assert_eq!(quiet.mark(), None);
+        assert_eq!(others.figures()["others_share"], others.share);
         let stolen = machine(1900, 110, 2000, 9.0, 12.0).since(&before).mark().unwrap();
         assert!(stolen.to_string().contains("the hypervisor took 5.0 %"), "{stolen}");
     }

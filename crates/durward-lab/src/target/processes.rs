@@ -29,7 +29,7 @@ impl Member {
 
     /// A server that was not started here, but runs on this machine.
     pub(super) fn elsewhere(pid: u32) -> Member {
-        let cores = u32::try_from(super::limits::allowed().len()).map_or(1.0, f64::from);
+        let cores = u32::try_from(super::cores::allowed().len()).map_or(1.0, f64::from);
         Member { pid, group: Group::default(), cores, memory_max_bytes: None }
     }
 
