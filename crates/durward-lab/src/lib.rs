@@ -5,5 +5,7 @@
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 
+pub mod machine;
+pub mod process;
 pub mod record;
 pub mod target;

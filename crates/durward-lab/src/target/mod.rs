@@ -26,7 +26,7 @@ mod running;
 mod spec;
 mod start;
 mod stop;
-mod text;
+pub(crate) mod text;
 mod watch;
 mod words;
 

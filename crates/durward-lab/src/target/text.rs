@@ -11,7 +11,7 @@ pub(super) fn flat(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Bytes behind a name in lines such as `Pss:   254 kB`.
-pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
