@@ -5,8 +5,6 @@
 //! The lab may read clocks and watch its own process; nothing else in the flow does.
 
 pub mod embedded;
-mod machine;
-mod process;
 pub mod report;
 pub mod scenario;
 pub mod server;
@@ -14,5 +12,5 @@ pub mod sessions;
 mod spread;
 pub mod streams;
 
-pub use machine::Machine;
+pub use durward_lab::machine::Machine;
 pub use spread::Spread;

@@ -7,6 +7,8 @@
 
 pub mod fit;
 pub mod random;
+pub mod machine;
+pub mod process;
 pub mod record;
 pub mod run;
 pub mod scenario;

@@ -6,7 +6,7 @@ use durward_pdp::{Pdp, PdpBuilder};
 
 use super::BenchError;
 use crate::Spread;
-use crate::process::resident_bytes;
+use durward_lab::process::resident_bytes;
 
 /// Building goes on until the process has grown by this much: then the pages of the system, and what happened to be
 /// free before, no longer matter ...

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Until;
 use crate::Spread;
-use crate::process::thread_time;
+use durward_lab::process::thread_time;
 
 /// How long a round takes. Long against a clock reading and a thread switch, short enough for many rounds.
 const ROUND: Duration = Duration::from_millis(100);

@@ -19,7 +19,7 @@ use std::time::Duration;
 use durward_server::sapl::Subscription;
 
 use crate::Spread;
-use crate::process::{Usage, usage};
+use durward_lab::process::{Usage, usage};
 use load::{Connection, Generator, LanePlan, Rest, Run, Schedule};
 
 /// What to speak.

@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::process::{thread_id, time_of_thread};
+use durward_lab::process::{thread_id, time_of_thread};
 
 /// A bare server on a thread of its own; it ends when dropped.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::crowd::Script;
 use super::rounds::{ENTER_TIME_MAX, Lab};
 use super::{SessionBenchError, Site};
-use crate::process::usage;
 use crate::server::load::Schedule;
+use durward_lab::process::usage;
 
 /// Sessions that are validated at the end, to see that they live.
 const CHECKED: u64 = 1_000;

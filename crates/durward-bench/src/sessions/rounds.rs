@@ -10,8 +10,8 @@ use super::call::Caller;
 use super::crowd::{Act, Crowd, Script, Served};
 use super::{Load, SessionBenchError, Site};
 use crate::Spread;
-use crate::process::usage;
 use crate::server::load::{Generator, LanePlan, Rest, Run, Schedule, Tally};
+use durward_lab::process::usage;
 
 /// How many rounds a measurement has, beside one that does not count.
 pub(super) const ROUNDS: u32 = 5;

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use durward_pdp::stream::{BrokerSettings, Decider, Finder, Streams, Subscription};
 
-use crate::process::{resident_bytes, thread_time};
 pub use departments::{Attribute, measure_departments};
+use durward_lab::process::{resident_bytes, thread_time};
 
 /// What is to be measured.
 pub struct Plan<'a, P: Decider> {

@@ -3,6 +3,9 @@
 use std::fs;
 use std::thread;
 
+use crate::record::MachineInfo;
+use crate::target::text::kilobytes;
+
 /// A machine, as far as it tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -17,12 +20,27 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// As records have it, under a name.
+    pub fn info(self, name: &str) -> MachineInfo {
+        let Machine { processor, cores, memory_bytes, system } = self;
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let system = match (system.split_once(' '), kernel.trim()) {
+            (Some((os, architecture)), kernel) if !kernel.is_empty() => {
+                format!("{os} {kernel} {architecture}")
+            }
+            _ => system,
+        };
+        MachineInfo { name: name.to_owned(), processor, cores, memory_bytes, system, clock_ahead_us: 0 }
+    }
+
     /// This machine.
     pub fn this() -> Machine {
         Machine {
             processor: first("/proc/cpuinfo", "model name"),
             cores: thread::available_parallelism().map_or(1, usize::from),
-            memory_bytes: first("/proc/meminfo", "MemTotal").as_deref().and_then(kilobytes),
+            memory_bytes: fs::read_to_string("/proc/meminfo")
+                .ok()
+                .and_then(|text| kilobytes(&text, "MemTotal")),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         }
     }
@@ -36,11 +54,6 @@ fn first(path: &str, name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Bytes of `24564 kB`.
-fn kilobytes(text: &str) -> Option<u64> {
-    text.strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +62,11 @@ mod tests {
     fn a_machine_has_a_core_and_a_system() {
         let machine = Machine::this();
         assert!(machine.cores >= 1 && machine.system.contains(' '), "{machine:?}");
-        assert_eq!((kilobytes("2 kB"), kilobytes("2"), kilobytes("x kB")), (Some(2048), None, None));
+        let info = machine.clone().info("local");
+        assert_eq!(
+            (info.name.as_str(), info.cores, info.memory_bytes),
+            ("local", machine.cores, machine.memory_bytes)
+        );
+        assert!(info.system.split(' ').count() >= 2, "{info:?}");
     }
 }

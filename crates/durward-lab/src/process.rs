@@ -1,46 +1,49 @@
-//! What this process takes of the machine.
+//! What this process, its threads, and another process take of the machine. Nodes of a target, with all that they started, are seen by
+//! [`crate::target`].
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::target::text::kilobytes;
+
 /// The resident set in bytes; `None` where the system does not tell (it does on Linux).
-pub(crate) fn resident_bytes() -> Option<u64> {
+pub fn resident_bytes() -> Option<u64> {
     // `status` is up to some hundred kilobytes behind for each thread; `smaps_rollup` counts exactly.
-    read("/proc/self/smaps_rollup", "Rss:").or_else(|| read("/proc/self/status", "VmRSS:"))
+    read("/proc/self/smaps_rollup", "Rss").or_else(|| read("/proc/self/status", "VmRSS"))
 }
 
 /// What a process took of the machine so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
+pub struct Usage {
     /// How long its threads ran on cores.
-    pub(crate) ran: Duration,
+    pub ran: Duration,
     /// Its resident set in bytes.
-    pub(crate) resident_bytes: Option<u64>,
+    pub resident_bytes: Option<u64>,
 }
 
 /// What another process took so far; `None` where the system does not tell. Threads that have ended do not count.
-pub(crate) fn usage(process: u32) -> Option<Usage> {
+pub fn usage(process: u32) -> Option<Usage> {
     // Threads come and go meanwhile; one that has just come has not run.
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
     let ran: Duration = threads.filter_map(|thread| ran_of(&thread.path().join("schedstat"))).sum();
-    let resident_bytes = read(&format!("/proc/{process}/smaps_rollup"), "Rss:");
+    let resident_bytes = read(&format!("/proc/{process}/smaps_rollup"), "Rss");
     (ran > Duration::ZERO).then_some(Usage { ran, resident_bytes })
 }
 
 /// How long this thread has run on a core so far; `None` where the system does not tell (it does on Linux).
-pub(crate) fn thread_time() -> Option<Duration> {
+pub fn thread_time() -> Option<Duration> {
     ran_of(Path::new("/proc/thread-self/schedstat"))
 }
 
 /// The number by which the system knows this thread; `None` where it does not tell.
-pub(crate) fn thread_id() -> Option<u32> {
+pub fn thread_id() -> Option<u32> {
     let path = fs::read_link("/proc/thread-self").ok()?;
     path.file_name()?.to_str()?.parse().ok()
 }
 
 /// How long a thread of this process has run on a core so far; `None` where the system does not tell.
-pub(crate) fn time_of_thread(thread: u32) -> Option<Duration> {
+pub fn time_of_thread(thread: u32) -> Option<Duration> {
     ran_of(Path::new(&format!("/proc/self/task/{thread}/schedstat")))
 }
 
@@ -52,10 +55,7 @@ fn ran_of(path: &Path) -> Option<Duration> {
 }
 
 fn read(path: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
+    kilobytes(&fs::read_to_string(path).ok()?, name)
 }
 
 #[cfg(test)]
