@@ -6,4 +6,9 @@
 //! All parts meet in a [`record::Record`]: what a run measured.
 
 pub mod fit;
+pub mod random;
 pub mod record;
+pub mod run;
+
+pub mod scenario;
+pub mod target;
