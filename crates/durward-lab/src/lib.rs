@@ -9,7 +9,6 @@ pub mod fit;
 pub mod random;
 pub mod record;
 pub mod run;
-
 pub mod scenario;
 pub mod simulate;
 pub mod target;

@@ -6,6 +6,9 @@
 //! what is refused and what is said.
 
 mod curves;
+mod matrix;
+mod problem;
+mod solve;
 mod law;
 mod refuse;
 mod report;
