@@ -6,6 +6,8 @@
 //! All parts meet in a [`record::Record`]: what a run measured.
 
 pub mod fit;
+mod load;
+pub mod plan;
 pub mod random;
 pub mod record;
 pub mod run;

@@ -55,12 +55,12 @@ pub(crate) fn two_choices(load: f64) -> f64 {
 /// The mean time with two servers of which the shorter queue is joined, in service times: from the stationary distribution of the
 /// chain of both queues, by iteration.
 pub(crate) fn join_shortest_of_two(load: f64) -> f64 {
-    const MOST: usize = 60;
+    const MOST: usize = 40;
     let (arrive, serve) = (2.0 * load, 1.0);
     let mut now = vec![vec![0.0; MOST + 1]; MOST + 1];
     now[0][0] = 1.0;
     let step = 1.0 / (arrive + 2.0 * serve);
-    for _ in 0..60_000 {
+    for _ in 0..12_000 {
         let mut next = vec![vec![0.0; MOST + 1]; MOST + 1];
         for one in 0..=MOST {
             for other in 0..=MOST {

@@ -4,8 +4,9 @@ use super::exact::{join_shortest_of_two, mg1, mmc, repairman, repairmen, two_cho
 use super::{agrees, mean_ms, replicated, simulate};
 
 fn open(nodes: &str, rate: f64, service: &str) -> String {
+    let (seconds, warm_up) = (64_000.0 / rate, 4_000.0 / rate);
     format!(
-        "seconds = 800\nwarm_up_s = 50\nnodes = {nodes}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {service} }}]"
+        "seconds = {seconds}\nwarm_up_s = {warm_up}\nnodes = {nodes}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {service} }}]"
     )
 }
 
@@ -53,13 +54,13 @@ fn sharing_does_not_mind_the_distribution() {
 /// Arrivals that are spread at random are as many queues of their own.
 #[test]
 fn random_balancing_is_many_single_servers() {
-    let text = open("{ count = 20 }", 1_400.0, "{ exponential_ms = 10 }").replace("800", "100");
+    let text = open("{ count = 20 }", 1_400.0, "{ exponential_ms = 10 }");
     agrees(&text, mean_ms, mmc(1, 0.07, 10.0));
 }
 
 fn closed(users: u32, cores: u32, think: &str) -> String {
     format!(
-        "seconds = 2000\nwarm_up_s = 100\nnodes = {{ count = 1, cores = {cores} }}\nload = {{ users = {users}, think_s = 0.5, think = '{think}' }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 20 }} }}]"
+        "seconds = 1000\nwarm_up_s = 50\nnodes = {{ count = 1, cores = {cores} }}\nload = {{ users = {users}, think_s = 0.5, think = '{think}' }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 20 }} }}]"
     )
 }
 
@@ -84,14 +85,14 @@ fn users_who_think_for_a_constant_time() {
 #[test]
 fn users_known_by_their_number() {
     let (rate, time) = repairmen(2_000, 40_000.0, 60.0, 3);
-    let text = "seconds = 3000\nwarm_up_s = 300\nnodes = { count = 1, cores = 3 }\nload = { users = 2000, think_s = 40 }\nsteps = [{ name = 'ask', service = { exponential_ms = 60 } }]";
+    let text = "seconds = 1500\nwarm_up_s = 200\nnodes = { count = 1, cores = 3 }\nload = { users = 2000, think_s = 40 }\nsteps = [{ name = 'ask', service = { exponential_ms = 60 } }]";
     agrees(text, |outcome| outcome.throughput(), rate * 1e3);
     agrees(text, mean_ms, time);
 }
 
 fn farm(nodes: u32, load: f64, balance: &str) -> String {
     let rate = 100.0 * load * f64::from(nodes);
-    let seconds = (8_000 / nodes).max(8);
+    let seconds = (3_000 / nodes).max(5);
     format!(
         "seconds = {seconds}\nwarm_up_s = 3\nbalance = '{balance}'\nnodes = {{ count = {nodes} }}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 10 }} }}]"
     )

@@ -39,7 +39,7 @@ fn the_simulation_is_the_recursion_bit_for_bit() {
     for (nodes, cores, balance) in [(1, 1, "random"), (7, 1, "random"), (3, 4, "random"), (5, 2, "round_robin")] {
         let rate = 90.0 * f64::from(nodes * cores);
         let text = format!(
-            "seed = 9\nseconds = 300\nwarm_up_s = 30\nbalance = '{balance}'\nnodes = {{ count = {nodes}, cores = {cores} }}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 10 }} }}]"
+            "seed = 9\nseconds = 100\nwarm_up_s = 10\nbalance = '{balance}'\nnodes = {{ count = {nodes}, cores = {cores} }}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 10 }} }}]"
         );
         let deployment = Deployment::read(&text).unwrap();
         let outcome = run(&deployment).unwrap();
@@ -96,10 +96,10 @@ fn quotas_and_sharing_are_those_of_small_steps() {
         (2, None, "sharing", 5_170, 9_000.0),
         (4, Some(1.3), "sharing", 9_170, 11_000.0),
     ] {
-        let (mean, most) = in_small_steps(f64::from(cores), quota, discipline == "sharing", every_us, service_us, 12_000_000);
+        let (mean, most) = in_small_steps(f64::from(cores), quota, discipline == "sharing", every_us, service_us, 6_000_000);
         let quota = quota.map_or(String::new(), |quota| format!("quota = {quota}, "));
         let text = format!(
-            "seconds = 120\nwarm_up_s = 0\nnodes = {{ count = 1, cores = {cores}, {quota}discipline = '{discipline}' }}\nload = {{ rate = {}, arrivals = 'constant' }}\nsteps = [{{ name = 'ask', service = {{ constant_ms = {} }} }}]",
+            "seconds = 60\nwarm_up_s = 0\nnodes = {{ count = 1, cores = {cores}, {quota}discipline = '{discipline}' }}\nload = {{ rate = {}, arrivals = 'constant' }}\nsteps = [{{ name = 'ask', service = {{ constant_ms = {} }} }}]",
             1e6 / every_us as f64,
             service_us / 1e3
         );
