@@ -8,6 +8,7 @@
 mod assemble;
 mod bootstrap;
 mod curves;
+mod input;
 mod judge;
 mod law;
 mod matrix;
@@ -21,6 +22,7 @@ mod whole;
 mod words;
 
 pub use curves::{Curve, Residence, StepResidence, by, curves, observations};
+pub use input::{Input, InputError, POINTS_MAX, Weights, read};
 pub use law::Law;
 pub use refuse::Refusal;
 pub use report::{

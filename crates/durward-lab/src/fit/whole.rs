@@ -56,7 +56,7 @@ fn fill(report: &mut Report, problem: &Problem, options: &Options) {
     let lambda = match options.lambda {
         Lambda::Free => None,
         Lambda::Fixed(lambda) => Some(lambda),
-        // Without a measurement at 1 it is free: whoever asks has been told (`Input::check`).
+        // Without a measurement at 1 lambda is free.
         Lambda::X1 => rivals::x1(&report.points),
     };
     let a = lambda.map(|lambda| problem.a(lambda));
