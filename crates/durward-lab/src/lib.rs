@@ -4,7 +4,7 @@
 //! servers over the network only and knows no other crate of durward, so any HTTP server is a target like another.
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
-mod load;
+pub mod load;
 pub mod random;
 pub mod record;
 pub mod run;
