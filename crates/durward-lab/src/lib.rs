@@ -6,7 +6,7 @@
 //! All parts meet in a [`record::Record`]: what a run measured.
 
 pub mod fit;
-mod load;
+pub mod load;
 pub mod plan;
 pub mod random;
 pub mod record;

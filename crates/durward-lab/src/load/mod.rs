@@ -13,6 +13,7 @@ mod clock;
 mod http;
 mod null;
 mod plan;
+mod probe;
 mod stream;
 mod tally;
 mod tls;
@@ -27,6 +28,7 @@ use std::time::Duration;
 pub(crate) use address::Node;
 pub(crate) use null::NullServer;
 pub(crate) use plan::Plan;
+pub use probe::{Probe, probe};
 pub(crate) use tally::SecondTally;
 
 use crate::record::{GeneratorUse, NodeResult, Second, StepResult};

@@ -85,7 +85,7 @@ fn users_who_think_for_a_constant_time() {
 #[test]
 fn users_known_by_their_number() {
     let (rate, time) = repairmen(2_000, 40_000.0, 60.0, 3);
-    let text = "seconds = 1500\nwarm_up_s = 200\nnodes = { count = 1, cores = 3 }\nload = { users = 2000, think_s = 40 }\nsteps = [{ name = 'ask', service = { exponential_ms = 60 } }]";
+    let text = "seconds = 2000\nwarm_up_s = 800\nnodes = { count = 1, cores = 3 }\nload = { users = 2000, think_s = 40 }\nsteps = [{ name = 'ask', service = { exponential_ms = 60 } }]";
     agrees(text, |outcome| outcome.throughput(), rate * 1e3);
     agrees(text, mean_ms, time);
 }
