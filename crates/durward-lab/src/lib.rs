@@ -6,10 +6,13 @@
 //! All parts meet in a [`record::Record`]: what a run measured.
 
 pub mod fit;
+pub mod load;
+pub mod plan;
 pub mod random;
 pub mod machine;
 pub mod process;
 pub mod record;
 pub mod run;
 pub mod scenario;
+pub mod simulate;
 pub mod target;

@@ -29,6 +29,8 @@ pub struct Load {
     pub cool_down: Time,
     /// How often each point is measured, in shuffled order.
     pub repeat: u32,
+    /// Whether the target is started anew before each point, not only for each number of nodes.
+    pub restart: bool,
     /// A request without a whole answer after so long failed.
     pub timeout: Time,
     /// After a request without an answer, a user of `users` waits so long, so that a server that refuses is not stormed.
@@ -56,6 +58,7 @@ impl Default for Load {
             measure: Time(std::time::Duration::from_secs(20)),
             cool_down: Time::default(),
             repeat: 1,
+            restart: false,
             timeout: Time(std::time::Duration::from_secs(30)),
             error_pause: Time(std::time::Duration::from_millis(100)),
             balance: Balance::default(),

@@ -10,6 +10,7 @@ mod rerun;
 mod run;
 mod simulate;
 mod study;
+mod watch;
 
 use crate::failure::Outcome;
 

@@ -1,12 +1,34 @@
 //! `durward lab rerun`.
 
+use std::fs;
+use std::path::PathBuf;
+
+use durward_lab::record::Record;
+
+use super::run::{How, run_text};
 use crate::failure::{Failure, Outcome};
 
-/// Run again what a record or report came from
+/// Run again what a record came from: the same scenario, the same seed
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {}
+pub(super) struct Arguments {
+    /// The record: `record.json` of an earlier run
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// Where the files are that the scenario names; without it the current directory
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
 
 /// Runs the command.
-pub(super) fn run(_: &Arguments) -> Outcome {
-    Err(Failure::new("not built yet"))
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let path = &arguments.record;
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let record = Record::read(&text).map_err(|error| Failure::new(error.to_string()).at(path))?;
+    if record.about.scenario.is_empty() {
+        return Err(Failure::new("holds no scenario to run again").at(path));
+    }
+    let name = format!("{}-again", record.about.name.replace(|letter: char| !letter.is_alphanumeric(), "-"));
+    run_text(&record.about.scenario, &arguments.folder, &name, &arguments.how).map_err(|failure| failure.at(path))
 }

@@ -1,12 +1,169 @@
 //! `durward lab run`.
 
-use crate::failure::{Failure, Outcome};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use durward_lab::record::Record;
+use durward_lab::run::{Options, RunError};
+use durward_lab::scenario::Scenario;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::watch::{Lines, table};
+use crate::failure::{DIFFERENT, Failure, Outcome, without_number};
+use crate::to_stdout;
+
+const EXAMPLES: &str = "\
+Examples:
+  durward lab init http://127.0.0.1:8080/ && durward lab run lab.toml
+  durward lab run openam-logout.toml --out results/openam
+  durward lab run shop.toml --i-may-load shop.test.example --json > shop.json
+
+The scenario says what is asked of which target, by whom, how often. The record of what was measured is written to
+DIR/record.json. Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept
+or the run ended before its time.";
+
+/// The name of the record in its directory.
+const RECORD: &str = "record.json";
+/// What the record of an earlier run is renamed to.
+const BEFORE: &str = "record.before.json";
 
 /// Run a scenario: make load, watch the target, write a record and a report
 #[derive(Debug, clap::Args)]
-pub(super) struct Arguments {}
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// The scenario
+    #[arg(value_name = "SCENARIO.toml")]
+    scenario: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How a scenario is run.
+#[derive(Debug, clap::Args)]
+pub(super) struct How {
+    /// Where the record is written; without it a directory named after the scenario, with `-lab` behind it
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the record as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    #[arg(long, value_name = "HOST")]
+    i_may_load: Vec<String>,
+    /// Do not measure first what the generator can do at most
+    #[arg(long)]
+    skip_generator_limit: bool,
+    /// Say nothing while it runs
+    #[arg(long, short)]
+    quiet: bool,
+}
 
 /// Runs the command.
-pub(super) fn run(_: &Arguments) -> Outcome {
-    Err(Failure::new("not built yet"))
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let path = &arguments.scenario;
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    run_text(&text, &folder, &stem, &arguments.how).map_err(|failure| failure.at(path))
+}
+
+/// Runs a scenario whose files are in this folder.
+pub(super) fn run_text(text: &str, folder: &Path, name: &str, how: &How) -> Outcome {
+    let scenario = Scenario::read(text).map_err(|error| Failure::new(error.to_string()))?.in_folder(folder);
+    let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-lab")));
+    // An hour of measuring must not end at a directory that cannot be written.
+    let record_path = prepare(&out)?;
+    let options = Options {
+        command: std::env::args().collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        may_load: how.i_may_load.clone(),
+        generator_limit: if how.skip_generator_limit { Duration::ZERO } else { Options::default().generator_limit },
+        now_unix_ms,
+        stop: stop_at_signal()?,
+    };
+    let record = durward_lab::run::run(&scenario, &options, &mut Lines::new(&scenario, how.quiet)).map_err(failure)?;
+    let json = record.to_json().map_err(|error| Failure::new(error.to_string()))?;
+    let written = write(&record_path, &json);
+    if how.json || written.is_err() {
+        // A disk that is full must not cost what was measured.
+        to_stdout(&format!("{json}\n"))?;
+    }
+    written?;
+    if !how.json {
+        to_stdout(&table(&record))?;
+        to_stdout(&format!("\nrecord: {}\n", record_path.display()))?;
+    }
+    Ok(if is_good(&record) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+fn is_good(record: &Record) -> bool {
+    record.cut_short.is_none() && record.thresholds.iter().all(|threshold| threshold.is_kept)
+}
+
+fn failure(error: RunError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        RunError::Address { .. } => failure.hint("is the name right, and can this machine resolve it?"),
+        RunError::NotLocal { .. } => failure.hint("load on servers of others is an attack: ask them first"),
+        RunError::Scenario(_) | RunError::Target(_) | RunError::Machine(_) => failure,
+    }
+}
+
+/// Makes the directory, and keeps an earlier record under another name. The path of the record.
+fn prepare(out: &Path) -> Result<PathBuf, Failure> {
+    let cannot = |error: &std::io::Error| {
+        Failure::new(format!("cannot write to {}: {}", out.display(), without_number(&error.to_string())))
+    };
+    fs::create_dir_all(out).map_err(|error| cannot(&error))?;
+    let path = out.join(RECORD);
+    if path.exists() {
+        fs::rename(&path, out.join(BEFORE)).map_err(|error| cannot(&error))?;
+    }
+    let trial = out.join("record.part");
+    fs::write(&trial, b"").and_then(|()| fs::remove_file(&trial)).map_err(|error| cannot(&error))?;
+    Ok(path)
+}
+
+/// Writes all or nothing.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let part = path.with_extension("part");
+    let written = fs::write(&part, text).and_then(|()| fs::rename(&part, path));
+    written.map_err(|error| {
+        // Half a record is of no use.
+        let _ = fs::remove_file(&part);
+        let why = without_number(&error.to_string());
+        Failure::new(format!("cannot write {}: {why}", path.display())).hint("the record is on standard output")
+    })
+}
+
+fn now_unix_ms() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "the binary hands the clock to what it builds")]
+    let now = std::time::SystemTime::now();
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
+}
+
+/// Becomes true at the first Ctrl-C or SIGTERM; the second ends the process.
+fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+    };
+    std::thread::Builder::new().name("lab-signal".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            for _ in 0..2 {
+                tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+                if stopped.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+            }
+        });
+    })?;
+    Ok(stop)
 }

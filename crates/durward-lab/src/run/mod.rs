@@ -1,15 +1,20 @@
 //! A run: every point of a scenario, measured one after the other, and the record of it.
 
+mod marks;
+mod sweep;
+mod thresholds;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use crate::record::{Load, Point, Second};
-use crate::scenario::ScenarioError;
+use crate::record::{Load, Point, Record, Second};
+use crate::scenario::{Scenario, ScenarioError};
 use crate::target::TargetError;
 
 /// What a run is told beside its scenario.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The command line, for the record.
     pub command: Vec<String>,
@@ -17,10 +22,25 @@ pub struct Options {
     pub version: String,
     /// Hosts that are not this machine and may be loaded all the same.
     pub may_load: Vec<String>,
-    /// Skips measuring what the generator can do at most.
-    pub skip_generator_limit: bool,
+    /// For how long is measured what the generator can do at most; zero skips it.
+    pub generator_limit: Duration,
+    /// The time, in milliseconds since 1970: the clock of whoever calls.
+    pub now_unix_ms: fn() -> u64,
     /// Set by whoever wants the run to end: what was measured by then is kept, and marked.
     pub stop: Arc<AtomicBool>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            command: Vec::new(),
+            version: String::new(),
+            may_load: Vec::new(),
+            generator_limit: Duration::from_secs(2),
+            now_unix_ms: || 0,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
 }
 
 /// Where a run is.
@@ -56,6 +76,18 @@ pub trait Watcher {
     fn end(&mut self, place: &Place, point: &Point) {
         let _ = (place, point);
     }
+}
+
+/// Runs a scenario: for each number of nodes the target is started, and each curve, load and replicate is measured, in an
+/// order that follows from the seed. Blocks until all is measured or [`Options::stop`] is set.
+///
+/// A target that dies, and a stop, end the run: the record holds what was measured until then, and says so.
+///
+/// # Errors
+/// What makes that nothing can be measured: a scenario whose files are missing, an address that is not allowed or cannot be
+/// resolved, a target that does not start.
+pub fn run(scenario: &Scenario, options: &Options, watcher: &mut dyn Watcher) -> Result<Record, RunError> {
+    sweep::Sweep::new(scenario, options)?.run(watcher)
 }
 
 /// Watches nothing.

@@ -1,0 +1,90 @@
+//! Whether an answer is right, and what is captured from it.
+
+use serde_json::Value;
+
+use super::cause::Cause;
+use super::http::Reader;
+use super::plan::{Check, Expected, Extract, Fill, text_of};
+use crate::scenario::{DataOrder, Table};
+
+/// Statuses that are right where a step says nothing.
+const RIGHT: std::ops::RangeInclusive<u16> = 200..=399;
+
+/// What is captured from a right answer, by the number of the capture.
+pub(super) type Captured = Vec<(usize, Box<str>)>;
+
+/// Holds an answer to what is expected of it.
+///
+/// # Errors
+/// Why it is not right.
+pub(super) fn judge(
+    check: &Check,
+    answer: &Reader,
+    fill: &Fill<'_>,
+    tables: &[(Table, DataOrder)],
+) -> Result<Captured, Cause> {
+    let is_right = if check.statuses.is_empty() { RIGHT.contains(&answer.status) } else { check.statuses.contains(&answer.status) };
+    if !is_right {
+        return Err(Cause::Status(answer.status));
+    }
+    if check.json.is_empty() && check.contains.is_empty() && check.captures.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reads_json = !check.json.is_empty() || check.captures.iter().any(|(_, _, extract)| matches!(extract, Extract::Json(_)));
+    let json = if reads_json { serde_json::from_slice(&answer.body).unwrap_or(Value::Null) } else { Value::Null };
+    for (pointer, expected) in &check.json {
+        if !is_equal(json.pointer(pointer), expected, fill, tables) {
+            return Err(Cause::WrongAnswer(format!("JSON {}", if pointer.is_empty() { "/" } else { pointer })));
+        }
+    }
+    for pieces in &check.contains {
+        if !contains(&answer.body, &text_of(pieces, fill, tables)) {
+            return Err(Cause::WrongAnswer("text is missing".to_owned()));
+        }
+    }
+    check.captures.iter().map(|(number, name, extract)| {
+        let found = find(extract, answer, &json).filter(|found| !found.is_empty());
+        let found = found.ok_or_else(|| Cause::WrongAnswer(format!("nothing to capture as {name}")))?;
+        Ok((*number, found.into_boxed_str()))
+    }).collect()
+}
+
+fn is_equal(found: Option<&Value>, expected: &Expected, fill: &Fill<'_>, tables: &[(Table, DataOrder)]) -> bool {
+    match (found, expected) {
+        (None, _) => false,
+        (Some(Value::Number(found)), Expected::Value(Value::Number(expected))) => found.as_f64() == expected.as_f64(),
+        (Some(found), Expected::Value(expected)) => found == expected,
+        (Some(found), Expected::Text(pieces)) => {
+            found.as_str().is_some_and(|found| found.as_bytes() == text_of(pieces, fill, tables))
+        }
+    }
+}
+
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    text.is_empty() || body.windows(text.len()).any(|window| window == text)
+}
+
+fn find(extract: &Extract, answer: &Reader, json: &Value) -> Option<String> {
+    match extract {
+        Extract::Json(pointer) => match json.pointer(pointer)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        },
+        Extract::Header(number, regex) => {
+            let value = answer.headers.get(*number)?.as_deref()?;
+            match regex {
+                None => Some(value.to_owned()),
+                Some(regex) => group(regex, value.as_bytes()),
+            }
+        }
+        Extract::Body(regex) => group(regex, &answer.body),
+    }
+}
+
+/// The first group, or all that matches where there is none.
+fn group(regex: &regex::bytes::Regex, bytes: &[u8]) -> Option<String> {
+    let found = regex.captures(bytes)?;
+    let group = found.get(1).or_else(|| found.get(0))?;
+    Some(String::from_utf8_lossy(group.as_bytes()).into_owned())
+}

@@ -1,0 +1,118 @@
+//! Time of a load: nanoseconds since it began, the borders of what is measured, and sleep that ends when it should.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mio::{Events, Poll, Token};
+
+/// The token of the timer among those of connections.
+pub(super) const TIMER: Token = Token(0);
+
+/// No moment yet.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// Shared by all threads of a load.
+#[derive(Debug)]
+pub(super) struct Clock {
+    begun: Instant,
+    from: AtomicU64,
+    to: AtomicU64,
+    /// When requests under way are given up.
+    abandon: AtomicU64,
+}
+
+impl Clock {
+    /// Begins now. The borders are set later.
+    pub(super) fn begin() -> Clock {
+        let never = || AtomicU64::new(NEVER);
+        Clock { begun: Instant::now(), from: never(), to: never(), abandon: never() }
+    }
+
+    /// Nanoseconds since the load began.
+    pub(super) fn now(&self) -> u64 {
+        super::plan::ns(self.begun.elapsed())
+    }
+
+    /// Between which moments requests must be due to count.
+    pub(super) fn borders(&self) -> (u64, u64) {
+        (self.from.load(Ordering::Relaxed), self.to.load(Ordering::Relaxed))
+    }
+
+    /// Says when measuring begins and ends. Both must lie in the future, so that all threads heed them alike.
+    pub(super) fn measure(&self, from: u64, to: u64) {
+        self.to.store(to, Ordering::Relaxed);
+        self.from.store(from, Ordering::Relaxed);
+    }
+
+    /// Ends measuring and asking at this moment, if it would not have ended earlier, and gives up what is under way later.
+    pub(super) fn stop(&self, at: u64, abandon: u64) {
+        self.to.fetch_min(at, Ordering::Relaxed);
+        self.abandon.store(abandon, Ordering::Relaxed);
+    }
+
+    /// When requests under way are given up.
+    pub(super) fn abandon(&self) -> u64 {
+        self.abandon.load(Ordering::Relaxed)
+    }
+}
+
+/// Processor time of this thread so far, in seconds.
+pub(super) fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    #[expect(clippy::cast_precision_loss, reason = "a run does not take 2^53 s")]
+    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    seconds
+}
+
+/// Waits for sockets until a moment. `epoll` knows milliseconds only; the rest is a timer's of the system.
+#[derive(Debug)]
+pub(super) struct Sleep {
+    #[cfg(target_os = "linux")]
+    timer: rustix::fd::OwnedFd,
+}
+
+impl Sleep {
+    /// A timer that wakes this poll.
+    #[cfg(target_os = "linux")]
+    pub(super) fn new(poll: &Poll) -> io::Result<Sleep> {
+        use rustix::fd::AsRawFd;
+        use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        poll.registry().register(&mut mio::unix::SourceFd(&timer.as_raw_fd()), TIMER, mio::Interest::READABLE)?;
+        Ok(Sleep { timer })
+    }
+
+    /// Systems whose poll is exact by itself.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn new(_: &Poll) -> io::Result<Sleep> {
+        Ok(Sleep {})
+    }
+
+    /// Waits until sockets have something, or for this time.
+    #[cfg(target_os = "linux")]
+    pub(super) fn poll(&self, poll: &mut Poll, events: &mut Events, time: Duration) -> io::Result<()> {
+        use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+        /// Below this, arming a timer takes as long as the wait.
+        const TOO_SHORT: Duration = Duration::from_micros(5);
+        /// From this on, the poll wakes this much early and the rest is waited for apart.
+        const EXACT: Duration = Duration::from_millis(2);
+        if time < TOO_SHORT {
+            return poll.poll(events, Some(Duration::ZERO));
+        }
+        if time > EXACT {
+            let whole = u64::try_from(time.as_millis()).unwrap_or(1000).saturating_sub(1);
+            return poll.poll(events, Some(Duration::from_millis(whole)));
+        }
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: zero, it_value: value })?;
+        poll.poll(events, Some(EXACT))
+    }
+
+    /// Waits until sockets have something, or for this time.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn poll(&self, poll: &mut Poll, events: &mut Events, time: Duration) -> io::Result<()> {
+        poll.poll(events, Some(time))
+    }
+}

@@ -1,0 +1,95 @@
+//! A connection's bytes: plain, or through TLS.
+
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+/// How TLS is spoken to a node.
+#[derive(Clone, Debug)]
+pub(super) struct TlsTo {
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) name: ServerName<'static>,
+}
+
+/// A socket that does not block.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Stream {
+    /// Begins to connect.
+    pub(super) fn connect(address: SocketAddr, tls: Option<&TlsTo>) -> io::Result<Stream> {
+        let socket = TcpStream::connect(address)?;
+        match tls {
+            None => Ok(Stream::Plain(socket)),
+            Some(tls) => {
+                let connection = ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(io::Error::other)?;
+                Ok(Stream::Tls(Box::new(StreamOwned::new(connection, socket))))
+            }
+        }
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self, Stream::Tls(_))
+    }
+
+    fn socket(&mut self) -> &mut TcpStream {
+        match self {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(stream) => &mut stream.sock,
+        }
+    }
+
+    pub(super) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self.socket(), token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// Whether the connection is there; an error where it never will be.
+    pub(super) fn is_connected(&mut self) -> io::Result<bool> {
+        let socket = self.socket();
+        if let Some(error) = socket.take_error()? {
+            return Err(error);
+        }
+        if socket.peer_addr().is_err() {
+            return Ok(false);
+        }
+        // Small requests must not wait for acknowledgements of earlier ones.
+        socket.set_nodelay(true)?;
+        Ok(true)
+    }
+
+    pub(super) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.read(into),
+            Stream::Tls(stream) => stream.read(into),
+        }
+    }
+
+    pub(super) fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Plain(socket) => socket.write(from),
+            Stream::Tls(stream) => {
+                let written = stream.write(from)?;
+                match stream.flush() {
+                    Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+                    Ok(()) | Err(_) => Ok(written),
+                }
+            }
+        }
+    }
+
+    /// Writes what TLS still holds.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Stream::Plain(_) => Ok(()),
+            Stream::Tls(stream) => stream.flush(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What became of the requests of one thread, and how tallies of several threads become the results of a point.
+
+use std::collections::BTreeMap;
+
+use super::cause::Cause;
+use crate::record::{Latency, NodeResult, Second, StepResult};
+
+/// What became of the requests of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) steps: Vec<StepTally>,
+    pub(super) nodes: Vec<NodeTally>,
+    pub(super) lateness: Latency,
+    pub(super) backlog_max: u64,
+    pub(super) connections: u64,
+    /// Processor time between the borders of the measurement, in seconds.
+    pub(super) cpu_s: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct StepTally {
+    pub(super) answered: u64,
+    pub(super) failed: BTreeMap<Cause, u64>,
+    pub(super) not_sent: u64,
+    pub(super) since_due: Latency,
+    pub(super) since_sent: Latency,
+    pub(super) failed_since_due: Latency,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct NodeTally {
+    pub(super) answered: u64,
+    pub(super) failed: u64,
+    pub(super) since_due: Latency,
+}
+
+/// What one thread saw in one second.
+#[derive(Debug, Default)]
+pub(crate) struct SecondTally {
+    /// Its number since the load began, from 0.
+    pub(crate) number: u64,
+    pub(crate) answered: u64,
+    pub(crate) failed: u64,
+    pub(crate) since_due: Latency,
+}
+
+impl Tally {
+    pub(super) fn new(steps: usize, nodes: usize) -> Tally {
+        Tally {
+            steps: (0..steps).map(|_| StepTally::default()).collect(),
+            nodes: (0..nodes).map(|_| NodeTally::default()).collect(),
+            ..Tally::default()
+        }
+    }
+
+    /// Adds what another thread saw.
+    pub(super) fn add(&mut self, other: &Tally) {
+        for (step, other) in self.steps.iter_mut().zip(&other.steps) {
+            step.answered += other.answered;
+            step.not_sent += other.not_sent;
+            for (cause, count) in &other.failed {
+                *step.failed.entry(cause.clone()).or_default() += count;
+            }
+            step.since_due.add(&other.since_due);
+            step.since_sent.add(&other.since_sent);
+            step.failed_since_due.add(&other.failed_since_due);
+        }
+        for (node, other) in self.nodes.iter_mut().zip(&other.nodes) {
+            node.answered += other.answered;
+            node.failed += other.failed;
+            node.since_due.add(&other.since_due);
+        }
+        self.lateness.add(&other.lateness);
+        self.backlog_max += other.backlog_max;
+        self.connections += other.connections;
+        self.cpu_s += other.cpu_s;
+    }
+
+    /// By step, for the record.
+    pub(super) fn step_results(&self, names: &[String]) -> Vec<StepResult> {
+        let result = |(step, name): (&StepTally, &String)| StepResult {
+            name: name.clone(),
+            answered: step.answered,
+            failed: step.failed.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
+            not_sent: step.not_sent,
+            since_due: step.since_due.clone(),
+            since_sent: step.since_sent.clone(),
+            failed_since_due: step.failed_since_due.clone(),
+        };
+        self.steps.iter().zip(names).map(result).collect()
+    }
+
+    /// By node, for the record.
+    pub(super) fn node_results(&self, names: &[String]) -> Vec<NodeResult> {
+        let result = |(node, name): (&NodeTally, &String)| NodeResult {
+            name: name.clone(),
+            answered: node.answered,
+            failed: node.failed,
+            since_due: node.since_due.clone(),
+            used: None,
+        };
+        self.nodes.iter().zip(names).map(result).collect()
+    }
+}
+
+impl SecondTally {
+    /// Adds what another thread saw in the same second.
+    pub(crate) fn add(&mut self, other: &SecondTally) {
+        self.answered += other.answered;
+        self.failed += other.failed;
+        self.since_due.add(&other.since_due);
+    }
+
+    /// For the record; `at_s` is its begin.
+    pub(crate) fn second(&self, at_s: f64) -> Second {
+        Second {
+            at_s,
+            answered: self.answered,
+            failed: self.failed,
+            p50_ns: self.since_due.percentile_ns(50.0),
+            p99_ns: self.since_due.percentile_ns(99.0),
+        }
+    }
+}

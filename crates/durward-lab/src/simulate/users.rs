@@ -1,0 +1,301 @@
+//! Who asks: arrivals, users with a state of their own, and users who are known by their number only.
+//!
+//! Users whose thinking has no memory need no clock each: of `n` of them who think for `z` on average, the next one asks after an exponential
+//! time of mean `z / n`, and it is any of them. That is exact, and as quick for eleven million as for eleven. Only how many think is kept,
+//! by the node they stay with and by whether they have a session. Users who think for a constant time have a clock each, up to
+//! [`super::USERS_EACH_MAX`] of them; the superposition of more is as good as without memory (Palm and Khintchine), and taken to be so.
+
+use super::deployment::{Arrivals, Balance, Deployment, Event, Kind, Think, USERS_EACH_MAX};
+use crate::random::Random;
+
+/// Who asks.
+#[derive(Debug)]
+pub(super) enum Users {
+    Arrivals(Stream),
+    Pool(Pool),
+    Each(Each),
+}
+
+/// Arrivals that are independent of answers.
+#[derive(Debug)]
+pub(super) struct Stream {
+    every_ns: f64,
+    is_constant: bool,
+    /// When the next one is due, in nanoseconds and parts of them, so that rounding does not add up.
+    next: f64,
+}
+
+impl Stream {
+    fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
+        let mut stream = Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0 };
+        stream.step(random);
+        stream
+    }
+
+    pub(super) fn next_at(&self) -> u64 {
+        self.next as u64
+    }
+
+    pub(super) fn step(&mut self, random: &mut Random) {
+        self.next += if self.is_constant { self.every_ns } else { random.exponential(self.every_ns) };
+    }
+}
+
+/// Users who are known by their number: how many think.
+#[derive(Debug)]
+pub(super) struct Pool {
+    think_ns: f64,
+    /// Without a session, and with one, by node where users stay with one.
+    thinking: [Counts; 2],
+    next: u64,
+    /// Whether `next` was drawn for the number of those who think now.
+    is_drawn: bool,
+}
+
+impl Pool {
+    pub(super) fn next_at(&mut self, now: u64, random: &mut Random) -> u64 {
+        if !self.is_drawn {
+            self.is_drawn = true;
+            let count = self.count();
+            self.next = if count == 0 {
+                u64::MAX
+            } else {
+                now + (random.exponential(self.think_ns / count as f64) + 0.5) as u64
+            };
+        }
+        self.next
+    }
+
+    fn count(&self) -> u64 {
+        self.thinking.iter().map(|counts| counts.total).sum()
+    }
+
+    /// One of those who think asks: the node they stay with, and whether they have a session.
+    pub(super) fn take(&mut self, random: &mut Random) -> Option<(u32, bool)> {
+        let [without, with] = &mut self.thinking;
+        let at = random.below(usize::try_from(without.total + with.total).ok()?) as u64;
+        self.is_drawn = false;
+        if at < without.total {
+            without.take(at).map(|home| (home, false))
+        } else {
+            with.take(at - without.total).map(|home| (home, true))
+        }
+    }
+
+    /// One thinks.
+    pub(super) fn put(&mut self, home: u32, session: bool, count: u64) {
+        self.is_drawn = false;
+        let [without, with] = &mut self.thinking;
+        if session { with.add(home, count) } else { without.add(home, count) }
+    }
+
+    /// All who stay with a node: how many have no session, and how many have one. They are no longer there.
+    pub(super) fn leave(&mut self, home: u32) -> [u64; 2] {
+        self.is_drawn = false;
+        self.thinking.each_mut().map(|counts| counts.clear(home))
+    }
+
+    /// A share of all sessions ends.
+    pub(super) fn lose_sessions(&mut self, share: f64) {
+        let [without, with] = &mut self.thinking;
+        let lost = (with.total as f64 * share + 0.5) as u64;
+        let lost = lost.min(with.get(0));
+        with.subtract(0, lost);
+        without.add(0, lost);
+    }
+}
+
+/// Counts by number that sum up quickly (Fenwick 1994).
+#[derive(Debug)]
+struct Counts {
+    tree: Vec<u64>,
+    total: u64,
+}
+
+#[expect(clippy::indexing_slicing, reason = "INVARIANT: `at` runs from 1 to below the length of `tree`; homes are below it")]
+impl Counts {
+    fn new(length: usize) -> Counts {
+        Counts { tree: vec![0; length + 1], total: 0 }
+    }
+
+    fn add(&mut self, home: u32, count: u64) {
+        self.total += count;
+        let mut at = home as usize + 1;
+        while at < self.tree.len() {
+            self.tree[at] += count;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn subtract(&mut self, home: u32, count: u64) {
+        self.total -= count;
+        let mut at = home as usize + 1;
+        while at < self.tree.len() {
+            self.tree[at] -= count;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn get(&self, home: u32) -> u64 {
+        let up_to = |mut at: usize| {
+            let mut sum = 0;
+            while at > 0 {
+                sum += self.tree[at];
+                at &= at - 1;
+            }
+            sum
+        };
+        up_to(home as usize + 1) - up_to(home as usize)
+    }
+
+    fn clear(&mut self, home: u32) -> u64 {
+        let count = self.get(home);
+        self.subtract(home, count);
+        count
+    }
+
+    /// Takes number `rank` of all, in the order of homes: whose home that is.
+    fn take(&mut self, rank: u64) -> Option<u32> {
+        if rank >= self.total {
+            return None;
+        }
+        let (mut at, mut left) = (0usize, rank);
+        let mut step = self.tree.len().next_power_of_two();
+        while step > 0 {
+            if at + step < self.tree.len() && self.tree[at + step] <= left {
+                at += step;
+                left -= self.tree[at];
+            }
+            step /= 2;
+        }
+        self.subtract(at as u32, 1);
+        Some(at as u32)
+    }
+}
+
+/// A user with a state of their own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct User {
+    /// The node they stay with, or where their session began.
+    pub(super) home: u32,
+    pub(super) session: bool,
+    pub(super) is_thinking: bool,
+    /// Of several plans to wake them, only the last one counts.
+    pub(super) version: u32,
+    /// When their next request is due, of users with a pace.
+    pub(super) due: u64,
+}
+
+/// Users with a state of their own.
+#[derive(Debug)]
+pub(super) struct Each {
+    pub(super) all: Vec<User>,
+    pub(super) think: Think,
+    pub(super) think_ns: f64,
+}
+
+impl Each {
+    /// How long somebody thinks whose request was due then and was answered now: when they ask again, and when that is due.
+    pub(super) fn next(&self, due: u64, now: u64, random: &mut Random) -> (u64, u64) {
+        match self.think {
+            Think::Exponential => {
+                let at = now + (random.exponential(self.think_ns) + 0.5) as u64;
+                (at, at)
+            }
+            Think::Constant => (now + self.think_ns as u64, now + self.think_ns as u64),
+            Think::Pace => {
+                let next = due + self.think_ns as u64;
+                (next.max(now), next)
+            }
+        }
+    }
+}
+
+impl Users {
+    pub(super) fn new(deployment: &Deployment, random: &mut Random) -> Users {
+        let load = &deployment.load;
+        let Some(users) = load.users else {
+            return Users::Arrivals(Stream::new(load.rate.unwrap_or(1.0), load.arrivals, random));
+        };
+        let session = load.sessions_at_start || !has_login(deployment);
+        let nodes = deployment.nodes.count;
+        if is_pool(deployment) {
+            let homes = if deployment.balance == Balance::Sticky { nodes } else { 1 };
+            let new = || Counts::new(homes as usize);
+            let mut pool =
+                Pool { think_ns: load.think_s * 1e9, thinking: [new(), new()], next: 0, is_drawn: false };
+            let (each, more) = (users / u64::from(homes), users % u64::from(homes));
+            (0..homes).for_each(|home| pool.put(home, session, each + u64::from(u64::from(home) < more)));
+            return Users::Pool(pool);
+        }
+        let user = |at: u64| User {
+            home: (at % u64::from(nodes)) as u32,
+            session,
+            is_thinking: true,
+            version: 0,
+            due: 0,
+        };
+        let all = (0..users).map(user).collect();
+        Users::Each(Each { all, think: load.think, think_ns: load.think_s * 1e9 })
+    }
+}
+
+/// Whether users without a session have to log in.
+pub(super) fn has_login(deployment: &Deployment) -> bool {
+    deployment.steps.iter().any(|step| step.kind == Kind::Login && step.weight > 0.0)
+}
+
+/// Whether users are known by their number only.
+pub(super) fn is_pool(deployment: &Deployment) -> bool {
+    let come = deployment.events.iter().map(|event| match event {
+        Event::Flood { users, .. } => *users,
+        Event::Fail { .. } => 0,
+    });
+    let most = come.fold(deployment.load.users.unwrap_or(0), u64::saturating_add);
+    let is_without_memory = deployment.load.think == Think::Exponential && deployment.load.think_s > 0.0;
+    deployment.load.users.is_some() && (most > USERS_EACH_MAX || (is_without_memory && most > 1_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_a_plain_list() {
+        let mut random = Random::new(4);
+        let (mut counts, mut plain) = (Counts::new(13), [0u64; 13]);
+        for _ in 0..5_000 {
+            let home = random.below(13);
+            match random.below(4) {
+                0 => {
+                    counts.add(home as u32, 3);
+                    plain[home] += 3;
+                }
+                1 => assert_eq!(counts.clear(home as u32), std::mem::take(&mut plain[home])),
+                _ => {
+                    let total: u64 = plain.iter().sum();
+                    let rank = random.below(total as usize + 1) as u64;
+                    let mut before = 0;
+                    let found = plain.iter().position(|count| {
+                        before += count;
+                        rank < before
+                    });
+                    assert_eq!(counts.take(rank), found.map(|at| at as u32));
+                    if let Some(at) = found {
+                        plain[at] -= 1;
+                    }
+                }
+            }
+            assert_eq!(counts.total, plain.iter().sum::<u64>());
+            assert_eq!(counts.get(home as u32), plain[home]);
+        }
+    }
+
+    #[test]
+    fn constant_arrivals_do_not_drift() {
+        let mut random = Random::new(1);
+        let mut stream = Stream::new(3.0, Arrivals::Constant, &mut random);
+        (0..2_999_999).for_each(|_| stream.step(&mut random));
+        assert!(stream.next_at().abs_diff(1_000_000_000_000_000) < 1_000, "{}", stream.next_at());
+    }
+}

@@ -1,0 +1,5 @@
+//! The lab against real sockets.
+
+mod faults;
+mod load;
+mod server;

@@ -1,0 +1,139 @@
+//! What `durward lab run` says: a line each second, and a table at the end.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use durward_lab::record::{Load, Point, Record, Second};
+use durward_lab::run::{Place, Watcher};
+use durward_lab::scenario::Scenario;
+
+/// Plain lines on standard error.
+pub(super) struct Lines {
+    is_quiet: bool,
+    measure_s: f64,
+}
+
+impl Lines {
+    pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> Lines {
+        Lines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64() }
+    }
+
+    fn say(&self, line: &str) {
+        if !self.is_quiet {
+            // Whoever closed standard error does not want to know.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+    }
+}
+
+impl Watcher for Lines {
+    fn generator_limit(&mut self) {
+        self.say("measuring what the generator can do at most");
+    }
+
+    fn begin(&mut self, place: &Place) {
+        self.say(&format!("[{}/{}] {}", place.number, place.count, what(place)));
+    }
+
+    fn second(&mut self, place: &Place, second: &Second) {
+        if second.at_s >= self.measure_s {
+            return;
+        }
+        let phase = if second.at_s < -0.001 { "warm-up " } else { "measured" };
+        self.say(&format!(
+            "[{}/{}] {phase} {:>4.0} s  {:>9}/s  p50 {:>9}  p99 {:>9}  failed {}",
+            place.number,
+            place.count,
+            second.at_s.max(0.0) + if second.at_s < -0.001 { 0.0 } else { 1.0 },
+            second.answered,
+            ms(second.p50_ns),
+            ms(second.p99_ns),
+            second.failed
+        ));
+    }
+
+    fn end(&mut self, place: &Place, point: &Point) {
+        for mark in &point.marks {
+            self.say(&format!("[{}/{}] {mark}", place.number, place.count));
+        }
+    }
+}
+
+fn what(place: &Place) -> String {
+    let nodes = if place.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", place.nodes) };
+    let comma = if place.configuration.is_empty() { "" } else { ", " };
+    format!("{}, {nodes}{comma}{}", load(place.load), place.configuration)
+}
+
+fn load(load: Load) -> String {
+    match load {
+        Load::Users(users) => format!("{users} users"),
+        Load::Arrivals(rate) => format!("{rate:.0} arrivals/s"),
+    }
+}
+
+/// Nanoseconds as milliseconds.
+fn ms(ns: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "below an hour")]
+    let ms = ns as f64 / 1e6;
+    format!("{ms:.2} ms")
+}
+
+/// The record as a table: a line each point, and what is to be known beside it.
+pub(super) fn table(record: &Record) -> String {
+    let mut out = String::new();
+    // Writing into a text does not fail.
+    let _ = writeln!(
+        out,
+        "{:<24} {:>5} {:>16} {:>10} {:>11} {:>11} {:>11} {:>11} {:>8} {:>5}",
+        "configuration", "nodes", "load", "answers/s", "p50", "p90", "p99", "max", "failed", "load%"
+    );
+    for point in &record.points {
+        let all = point.since_due();
+        let percent = |percent| ms(all.percentile_ns(percent));
+        let _ = writeln!(
+            out,
+            "{:<24} {:>5} {:>16} {:>10.1} {:>11} {:>11} {:>11} {:>11} {:>7.2}% {:>4.0}%{}",
+            point.configuration,
+            point.nodes,
+            load(point.load),
+            point.throughput(),
+            percent(50.0),
+            percent(90.0),
+            percent(99.0),
+            ms(all.max_ns()),
+            point.error_share() * 100.0,
+            point.generator.busy * 100.0,
+            if point.marks.is_empty() { "" } else { "  *" }
+        );
+    }
+    for point in &record.points {
+        for mark in &point.marks {
+            let _ = writeln!(out, "* {}, {} nodes: {mark}", load(point.load), point.nodes);
+        }
+        for step in &point.steps {
+            for (cause, count) in &step.failed {
+                let _ = writeln!(out, "  {}, {} nodes: {}: {count} times {cause}", load(point.load), point.nodes, step.name);
+            }
+        }
+    }
+    if let Some(limit) = &record.generator_limit {
+        let busy = limit.busy * 100.0;
+        let _ = writeln!(
+            out,
+            "generator alone: {:.0} requests/s with {} threads, {busy:.0} % busy",
+            limit.requests_per_s, limit.threads
+        );
+    }
+    for threshold in &record.thresholds {
+        let word = if threshold.is_kept { "kept  " } else { "BROKEN" };
+        let _ = writeln!(out, "threshold {word} {}: {}", threshold.threshold, threshold.measured);
+    }
+    if let Some(why) = &record.cut_short {
+        let _ = writeln!(out, "cut short: {why}");
+    }
+    for note in &record.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    out
+}
