@@ -6,3 +6,4 @@
 //! All parts meet in a [`record::Record`]: what a run measured.
 
 pub mod record;
+pub mod report;
