@@ -5,5 +5,10 @@
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 
+pub mod fit;
+pub mod random;
 pub mod record;
 pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod target;

@@ -1,0 +1,86 @@
+//! How far it scales: fits the Universal Scalability Law to measurements, beside Amdahl's law and a straight line, and refuses
+//! where nothing should be staked on it.
+//!
+//! [`of`] takes observations, from [`curves`] of a record or from a file (`input`), and gives a [`Report`], whose verdict is
+//! in words. The flow: [`solve`](self) finds the coefficients, `errors` how sure they are, `bootstrap` the intervals, `judge`
+//! what is refused and what is said.
+
+mod curves;
+mod matrix;
+mod problem;
+mod solve;
+mod law;
+mod refuse;
+mod report;
+mod weights;
+
+pub use curves::{Curve, Residence, StepResidence, by, curves, observations};
+pub use law::Law;
+pub use refuse::Refusal;
+pub use report::{
+    Bootstrap, By, Choice, CurvePoint, Errors, Extrapolation, Fit, Fits, Influence, LeftOut, Observation,
+    Report, Zone,
+};
+pub use weights::by_spread;
+
+/// Most points of which a report says what the law would be without them.
+pub const LEAVE_ONE_OUT_MAX: usize = 40;
+
+/// How to fit, and what is known beyond the points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Whether lambda is fitted.
+    pub lambda: Lambda,
+    /// What N counts: only the words depend on it.
+    pub n_is: By,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// How often to resample; 0 for no intervals.
+    pub resamples: usize,
+    /// How to resample.
+    pub resampling: Resampling,
+    /// Measurements that are not among the observations.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            lambda: Lambda::Free,
+            n_is: By::Unknown,
+            seed: 42,
+            resamples: 1_000,
+            resampling: Resampling::Auto,
+            left_out: Vec::new(),
+        }
+    }
+}
+
+/// Whether lambda is fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Lambda {
+    /// It is.
+    #[default]
+    Free,
+    /// It is the mean of what was measured at N = 1.
+    X1,
+    /// It is this.
+    Fixed(f64),
+}
+
+/// How to resample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resampling {
+    /// Pairs where points scatter without a plan, residuals else.
+    #[default]
+    Auto,
+    /// Residuals, centred, times `sqrt(n / (n - p))`: for experiments, whose N were chosen.
+    Residuals,
+    /// Whole points: for production data, whose N came as they came.
+    Pairs,
+}
+
+/// Fits the law to these, and says what it means.
+pub fn of(observations: &[Observation], options: &Options) -> Report {
+    Report { points: observations.to_vec(), n_is: options.n_is, ..Report::default() }
+}

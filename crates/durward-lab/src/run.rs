@@ -1,0 +1,116 @@
+//! A run: every point of a scenario, measured one after the other, and the record of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::record::{Load, Point, Second};
+use crate::scenario::ScenarioError;
+use crate::target::TargetError;
+
+/// What a run is told beside its scenario.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// The version of durward, for the record.
+    pub version: String,
+    /// Hosts that are not this machine and may be loaded all the same.
+    pub may_load: Vec<String>,
+    /// Skips measuring what the generator can do at most.
+    pub skip_generator_limit: bool,
+    /// Set by whoever wants the run to end: what was measured by then is kept, and marked.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Where a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The number of this point, from 1.
+    pub number: usize,
+    /// How many points there are.
+    pub count: usize,
+    /// What is the same for all points of one curve.
+    pub configuration: String,
+    /// How many nodes have load.
+    pub nodes: usize,
+    /// What is asked of them.
+    pub load: Load,
+    /// The number of this measurement among those of the same configuration and load.
+    pub replicate: u32,
+}
+
+/// Told of a run's progress, on the thread that runs it.
+pub trait Watcher {
+    /// The generator is measured against a server that does nothing.
+    fn generator_limit(&mut self) {}
+    /// A point begins.
+    fn begin(&mut self, place: &Place) {
+        let _ = place;
+    }
+    /// A second has passed; `at_s` is below 0 until measuring begins. What nodes used until now is beside it.
+    fn second(&mut self, place: &Place, second: &Second) {
+        let _ = (place, second);
+    }
+    /// A point was measured.
+    fn end(&mut self, place: &Place, point: &Point) {
+        let _ = (place, point);
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watcher for Unwatched {}
+
+/// Why nothing could be measured.
+#[derive(Debug)]
+pub enum RunError {
+    /// The scenario cannot be run: a file is missing, a variable is not set.
+    Scenario(ScenarioError),
+    /// The target could not be started.
+    Target(TargetError),
+    /// An address that has no meaning, or a host that cannot be resolved.
+    Address {
+        /// As it was given.
+        address: String,
+        /// Why.
+        problem: String,
+    },
+    /// An address that is not this machine, without leave.
+    NotLocal {
+        /// The host, as it must be named to allow it.
+        host: String,
+    },
+    /// The machine refused something: sockets, threads.
+    Machine(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Scenario(error) => write!(f, "{error}"),
+            RunError::Target(error) => write!(f, "{error}"),
+            RunError::Address { address, problem } => write!(f, "`{address}`: {problem}"),
+            RunError::NotLocal { host } => {
+                write!(f, "`{host}` is not this machine: load it only with leave, by `--i-may-load {host}`")
+            }
+            RunError::Machine(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<ScenarioError> for RunError {
+    fn from(error: ScenarioError) -> RunError {
+        RunError::Scenario(error)
+    }
+}
+
+impl From<TargetError> for RunError {
+    fn from(error: TargetError) -> RunError {
+        RunError::Target(error)
+    }
+}

@@ -1,0 +1,241 @@
+//! The `[load]` table: who asks, how often, for how long.
+
+use std::path::PathBuf;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::value::{OneOrMany, Time};
+
+/// Who asks, how often, for how long. One of `users` and `arrivals`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Load {
+    /// Closed: so many users, each of whom waits for an answer before the next request. Several: one point each.
+    pub users: OneOrMany<u64>,
+    /// Open: requests come by a schedule, whether or not answers did.
+    pub arrivals: Option<Arrivals>,
+    /// How long a user thinks between an answer and the next request.
+    pub think: Think,
+    /// Instead of `think`: a user's requests are due so far apart, from one to the next.
+    pub pace: Option<Time>,
+    /// Users begin, or arrivals grow to their rate, over so long. Users begin at random moments of their first pause besides.
+    pub ramp: Time,
+    /// How long is not measured after the ramp: a time, or `auto`: until rate and latency are level.
+    pub warm_up: WarmUp,
+    /// How long is measured.
+    pub measure: Time,
+    /// How long nothing is asked after each point.
+    pub cool_down: Time,
+    /// How often each point is measured, in shuffled order.
+    pub repeat: u32,
+    /// A request without a whole answer after so long failed.
+    pub timeout: Time,
+    /// After a request without an answer, a user of `users` waits so long, so that a server that refuses is not stormed.
+    pub error_pause: Time,
+    /// To which of several nodes requests go.
+    pub balance: Balance,
+    /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100). Without it
+    /// each user has one of their own where users stick to a node, else there are as many as are needed at once.
+    pub connections: Option<usize>,
+    /// Whether connections are kept for the next request.
+    pub keep_alive: bool,
+    /// How many threads make load; without it half of the machine's cores.
+    pub threads: Option<usize>,
+}
+
+impl Default for Load {
+    fn default() -> Load {
+        Load {
+            users: OneOrMany::default(),
+            arrivals: None,
+            think: Think::default(),
+            pace: None,
+            ramp: Time::default(),
+            warm_up: WarmUp::For(Time(std::time::Duration::from_secs(5))),
+            measure: Time(std::time::Duration::from_secs(20)),
+            cool_down: Time::default(),
+            repeat: 1,
+            timeout: Time(std::time::Duration::from_secs(30)),
+            error_pause: Time(std::time::Duration::from_millis(100)),
+            balance: Balance::default(),
+            connections: None,
+            keep_alive: true,
+            threads: None,
+        }
+    }
+}
+
+/// Requests that come by a schedule. One of the shapes.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Arrivals {
+    /// So many a second. Several: one point each.
+    pub rate: OneOrMany<f64>,
+    /// Rates one after the other, over and over.
+    pub steps: Vec<RateStep>,
+    /// So many at once, each `every`. Several: one point each.
+    pub burst: OneOrMany<u64>,
+    /// How far bursts are apart.
+    pub every: Option<Time>,
+    /// A file with one moment a line, in seconds: what a log says.
+    pub replay: Option<PathBuf>,
+    /// The replay goes so many times as fast.
+    pub speed: Option<f64>,
+    /// How `rate` and `steps` are spread.
+    pub distribution: Distribution,
+}
+
+/// How arrivals are spread in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Equally far apart.
+    #[default]
+    Constant,
+    /// As independent people come: exponential times between them.
+    Poisson,
+}
+
+/// A rate for a time.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Arrivals a second.
+    pub rate: f64,
+    /// For how long.
+    #[serde(rename = "for")]
+    pub time: Time,
+}
+
+/// The shape of arrivals at one point.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalShape {
+    /// So many a second.
+    Rate(f64, Distribution),
+    /// One rate after the other, over and over.
+    Steps(Vec<RateStep>, Distribution),
+    /// So many at once, and how far apart.
+    Burst(u64, Time),
+    /// A file of moments, and how many times as fast.
+    Replay(PathBuf, f64),
+}
+
+impl Arrivals {
+    /// The points that the table asks for.
+    pub fn shapes(&self) -> Vec<ArrivalShape> {
+        let rates = self.rate.0.iter().map(|rate| ArrivalShape::Rate(*rate, self.distribution));
+        let steps =
+            (!self.steps.is_empty()).then(|| ArrivalShape::Steps(self.steps.clone(), self.distribution));
+        let every = self.every.unwrap_or(Time(std::time::Duration::from_secs(1)));
+        let bursts = self.burst.0.iter().map(|size| ArrivalShape::Burst(*size, every));
+        let replay = self.replay.clone().map(|file| ArrivalShape::Replay(file, self.speed.unwrap_or(1.0)));
+        rates.chain(steps).chain(bursts).chain(replay).collect()
+    }
+}
+
+/// How long users think: `think = "1s"`, or `think = { mean = "1s", distribution = "exponential" }`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Think {
+    /// Always so long.
+    Constant(Time),
+    /// Exponentially, of this mean.
+    Exponential(Time),
+    /// Not at all.
+    #[default]
+    None,
+}
+
+impl<'de> Deserialize<'de> for Think {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Think, D::Error> {
+        deserializer.deserialize_any(ThinkVisitor)
+    }
+}
+
+struct ThinkVisitor;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThinkTable {
+    mean: Time,
+    #[serde(default)]
+    distribution: ThinkDistribution,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ThinkDistribution {
+    Constant,
+    #[default]
+    Exponential,
+}
+
+impl<'de> Visitor<'de> for ThinkVisitor {
+    type Value = Think;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a time such as \"1s\", or { mean = \"1s\", distribution = \"exponential\" }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Think, E> {
+        let time = Time::read(text).map_err(E::custom)?;
+        Ok(if time.0.is_zero() { Think::None } else { Think::Constant(time) })
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Think, A::Error> {
+        let table = ThinkTable::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+        Ok(match table.distribution {
+            ThinkDistribution::Constant => Think::Constant(table.mean),
+            ThinkDistribution::Exponential => Think::Exponential(table.mean),
+        })
+    }
+}
+
+/// How long is not measured after the ramp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// So long.
+    For(Time),
+    /// Until rate and latency are level, and a minute at most.
+    Auto,
+}
+
+impl<'de> Deserialize<'de> for WarmUp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WarmUp, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "auto" => Ok(WarmUp::Auto),
+            text => Time::read(text).map(WarmUp::For).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// To which of several nodes requests go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balance {
+    /// All requests of a user to one node; users evenly over nodes.
+    #[default]
+    Sticky,
+    /// Each request to any node, each as likely.
+    Random,
+    /// To each in turn.
+    RoundRobin,
+    /// To the one with the fewest requests under way.
+    LeastOutstanding,
+    /// To that of two at random with fewer requests under way.
+    TwoChoices,
+}
+
+impl Balance {
+    /// As scenarios write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Balance::Sticky => "sticky",
+            Balance::Random => "random",
+            Balance::RoundRobin => "round-robin",
+            Balance::LeastOutstanding => "least-outstanding",
+            Balance::TwoChoices => "two-choices",
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Texts with `${...}` in them.
+//!
+//! | | stands for |
+//! |---|---|
+//! | `${NAME}` | a capture of the same user |
+//! | `${data.TABLE.COLUMN}`, `${data.COLUMN}` | a column of a table; without the table's name where only one has such a column |
+//! | `${vary.NAME}` | what is varied |
+//! | `${env.NAME}`, `${file:PATH}` | an environment variable, a file's text without its last line break: for secrets |
+//! | `${user}`, `${request}` | the number of the user, and one that no other request has |
+//!
+//! Behind a `|` stands how the value is written: `${token|url}` (percent encoding), `|json` (inside a JSON text), `|base64`.
+//! `$${` means `${` itself.
+
+/// One part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Written as it is.
+    Text(String),
+    /// Replaced by a value.
+    Value(Reference, Filter),
+}
+
+/// What a value is taken from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reference {
+    /// What an earlier answer said.
+    Capture(String),
+    /// A column, perhaps with the name of its table.
+    Data(Option<String>, String),
+    /// What is varied from curve to curve.
+    Vary(String),
+    /// An environment variable.
+    Environment(String),
+    /// A file's text.
+    File(String),
+    /// The user's number.
+    User,
+    /// A number that no other request of the run has.
+    Request,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// As it is.
+    Plain,
+    /// With percent encoding: for paths and queries.
+    Url,
+    /// Inside a JSON text.
+    Json,
+    /// In Base64.
+    Base64,
+}
+
+/// Reads a text with `${...}`.
+///
+/// # Errors
+/// A brace that is not closed, an empty name, a filter that does not exist: in words.
+pub fn parse(text: &str) -> Result<Vec<Part>, String> {
+    let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
+    while let Some(at) = rest.find("${") {
+        let (before, from) = rest.split_at(at);
+        if let Some(escaped) = before.strip_suffix('$') {
+            plain.push_str(escaped);
+            plain.push_str("${");
+            rest = from.get(2..).unwrap_or_default();
+            continue;
+        }
+        plain.push_str(before);
+        let inner = from.get(2..).unwrap_or_default();
+        let Some((name, after)) = inner.split_once('}') else {
+            return Err(format!("`{from}` lacks its closing brace"));
+        };
+        if !plain.is_empty() {
+            parts.push(Part::Text(std::mem::take(&mut plain)));
+        }
+        parts.push(value(name)?);
+        rest = after;
+    }
+    plain.push_str(rest);
+    if !plain.is_empty() {
+        parts.push(Part::Text(plain));
+    }
+    Ok(parts)
+}
+
+fn value(text: &str) -> Result<Part, String> {
+    let (name, filter) = match text.split_once('|') {
+        None => (text.trim(), Filter::Plain),
+        Some((name, filter)) => {
+            let filter = match filter.trim() {
+                "url" => Filter::Url,
+                "json" => Filter::Json,
+                "base64" => Filter::Base64,
+                other => return Err(format!("`{other}` in `${{{text}}}` is none of url, json, base64")),
+            };
+            (name.trim(), filter)
+        }
+    };
+    let reference = if let Some(path) = name.strip_prefix("file:") {
+        Reference::File(path.to_owned())
+    } else if let Some(name) = name.strip_prefix("env.") {
+        Reference::Environment(name.to_owned())
+    } else if let Some(name) = name.strip_prefix("vary.") {
+        Reference::Vary(name.to_owned())
+    } else if let Some(name) = name.strip_prefix("data.") {
+        match name.split_once('.') {
+            Some((table, column)) => Reference::Data(Some(table.to_owned()), column.to_owned()),
+            None => Reference::Data(None, name.to_owned()),
+        }
+    } else {
+        match name {
+            "user" => Reference::User,
+            "request" => Reference::Request,
+            "" => return Err(format!("`${{{text}}}` names nothing; `$${{` means `${{` itself")),
+            name if name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-') => {
+                Reference::Capture(name.to_owned())
+            }
+            name => {
+                return Err(format!(
+                    "`${{{name}}}` is no name of a capture; see `data.`, `vary.`, `env.`, `file:`"
+                ));
+            }
+        }
+    };
+    Ok(Part::Value(reference, filter))
+}
+
+/// The text with all that does not change from request to request filled in, which `known` knows.
+///
+/// # Errors
+/// What `known` says of what it does not know, and what [`parse`] says.
+pub fn fill(
+    parts: Vec<Part>,
+    known: &mut impl FnMut(&Reference) -> Result<Option<String>, String>,
+) -> Result<Vec<Part>, String> {
+    let mut filled: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let part = match part {
+            Part::Text(text) => Part::Text(text),
+            Part::Value(reference, filter) => match known(&reference)? {
+                Some(text) => Part::Text(written(&text, filter)),
+                None => Part::Value(reference, filter),
+            },
+        };
+        match (filled.last_mut(), part) {
+            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (_, part) => filled.push(part),
+        }
+    }
+    Ok(filled)
+}
+
+/// The captures that a text refers to.
+pub(super) fn captures(parts: &[Part]) -> impl Iterator<Item = &str> {
+    parts.iter().filter_map(|part| match part {
+        Part::Value(Reference::Capture(name), _) => Some(name.as_str()),
+        Part::Value(_, _) | Part::Text(_) => None,
+    })
+}
+
+/// A value as its filter writes it.
+pub fn written(value: &str, filter: Filter) -> String {
+    let mut out = Vec::with_capacity(value.len());
+    write(&mut out, value, filter);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Appends a value as its filter writes it.
+pub fn write(out: &mut Vec<u8>, value: &str, filter: Filter) {
+    use base64::Engine;
+    match filter {
+        Filter::Plain => out.extend_from_slice(value.as_bytes()),
+        Filter::Url => value.bytes().for_each(|byte| percent(out, byte)),
+        Filter::Json => {
+            let quoted = serde_json::Value::from(value).to_string();
+            out.extend_from_slice(quoted.as_bytes().get(1..quoted.len() - 1).unwrap_or_default());
+        }
+        Filter::Base64 => {
+            let text = base64::engine::general_purpose::STANDARD.encode(value);
+            out.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+/// RFC 3986, 2.3: letters, digits and four others stay.
+fn percent(out: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        out.push(byte);
+    } else {
+        let digit = |half: u8| HEX.get(usize::from(half)).copied().unwrap_or(b'0');
+        out.extend_from_slice(&[b'%', digit(byte >> 4), digit(byte & 15)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_split_at_values() {
+        let parts = parse("/a/${token|url}?u=${data.users.name}&$${x}&${request}").unwrap();
+        let data = Reference::Data(Some("users".into()), "name".into());
+        assert_eq!(
+            parts,
+            [
+                Part::Text("/a/".into()),
+                Part::Value(Reference::Capture("token".into()), Filter::Url),
+                Part::Text("?u=".into()),
+                Part::Value(data, Filter::Plain),
+                Part::Text("&${x}&".into()),
+                Part::Value(Reference::Request, Filter::Plain),
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_texts_are_refused() {
+        for (text, said) in [
+            ("${a", "closing brace"),
+            ("${}", "names nothing"),
+            ("${a|upper}", "`upper`"),
+            ("${a b}", "no name of a capture"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn values_are_written_by_their_filter() {
+        let table = [
+            (Filter::Plain, "a\"b é/"),
+            (Filter::Url, "a%22b%20%C3%A9%2F"),
+            (Filter::Json, "a\\\"b é/"),
+            (Filter::Base64, "YSJiIMOpLw=="),
+        ];
+        for (filter, expected) in table {
+            assert_eq!(written("a\"b é/", filter), expected);
+        }
+        // Quotes at both ends must not vanish.
+        assert_eq!(written("\"", Filter::Json), "\\\"");
+        assert_eq!(written("", Filter::Json), "");
+    }
+
+    #[test]
+    fn what_is_known_is_filled_in() {
+        let mut known = |reference: &Reference| match reference {
+            Reference::Environment(name) if name == "SECRET" => Ok(Some("a b".to_owned())),
+            Reference::Environment(name) => Err(format!("`{name}` is not set")),
+            _ => Ok(None),
+        };
+        let filled = fill(parse("x${env.SECRET|url}y${user}").unwrap(), &mut known).unwrap();
+        assert_eq!(filled, [Part::Text("xa%20by".into()), Part::Value(Reference::User, Filter::Plain)]);
+        assert!(fill(parse("${env.OTHER}").unwrap(), &mut known).is_err());
+    }
+}
