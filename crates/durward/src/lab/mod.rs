@@ -13,6 +13,8 @@ mod study;
 
 use crate::failure::Outcome;
 
+pub(crate) use report::failure as report_failure;
+
 /// Measure how far a server scales, why, and what it costs
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]

@@ -52,7 +52,7 @@ pub(super) fn read(path: &Path) -> Result<Record, Failure> {
 }
 
 /// Why a report is not there.
-pub(super) fn failure(error: &ReportError) -> Failure {
+pub(crate) fn failure(error: &ReportError) -> Failure {
     match error {
         ReportError::Write(path, why) => Failure::new(format!(
             "cannot write to {}: {}",
