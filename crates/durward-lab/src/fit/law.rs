@@ -122,6 +122,5 @@ mod tests {
         assert!((law.n_half().unwrap() - expected).abs() < 1e-9);
         assert_eq!(Law { sigma: 0.0, ..law }.n_half(), None);
         assert_eq!(Law { sigma: 0.9, ..law }.n_half(), Some(1.0));
-        assert_eq!(Law { sigma: 1e-300, ..law }.n_half(), None);
     }
 }

@@ -5,16 +5,24 @@
 //! in words. The flow: [`solve`](self) finds the coefficients, `errors` how sure they are, `bootstrap` the intervals, `judge`
 //! what is refused and what is said.
 
+mod assemble;
+mod bootstrap;
 mod curves;
+mod input;
+mod judge;
+mod law;
 mod matrix;
 mod problem;
-mod solve;
-mod law;
 mod refuse;
 mod report;
+mod rivals;
+mod solve;
 mod weights;
+mod whole;
+mod words;
 
 pub use curves::{Curve, Residence, StepResidence, by, curves, observations};
+pub use input::{Input, InputError, POINTS_MAX, Weights, read};
 pub use law::Law;
 pub use refuse::Refusal;
 pub use report::{
@@ -22,6 +30,8 @@ pub use report::{
     Report, Zone,
 };
 pub use weights::by_spread;
+pub use whole::of;
+pub use words::number;
 
 /// Most points of which a report says what the law would be without them.
 pub const LEAVE_ONE_OUT_MAX: usize = 40;
@@ -80,7 +90,3 @@ pub enum Resampling {
     Pairs,
 }
 
-/// Fits the law to these, and says what it means.
-pub fn of(observations: &[Observation], options: &Options) -> Report {
-    Report { points: observations.to_vec(), n_is: options.n_is, ..Report::default() }
-}

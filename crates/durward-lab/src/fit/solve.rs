@@ -48,45 +48,47 @@ const SAME_SQUARE: f64 = 1e-28;
 
 /// The law with sigma and kappa at least 0. `None` where there are fewer points or different N than parameters.
 pub(super) fn bounded(problem: &Problem, a: Option<f64>) -> Option<Coefficients> {
-    let starts = starts(problem);
-    bounded_from(problem, a, &starts)
+    bounded_from(problem, a, &starts(problem))
 }
 
-/// The same from few starts, for resamples, which lie near a law that is known.
+/// The same from few starts and less sharply, for resamples, which lie near a law that is known and are many.
 pub(super) fn bounded_near(problem: &Problem, a: Option<f64>, near: Coefficients) -> Option<Coefficients> {
-    let mut starts = vec![near];
-    starts.extend(linearised(problem));
-    bounded_from(problem, a, &starts)
+    let starts: Vec<Coefficients> = std::iter::once(near).chain(linearised(problem)).collect();
+    let [a, b, c] = search_to(problem, Freedom::bounded(a), &starts, TOLERANCE_OF_RESAMPLES)?;
+    // What is so little is 0: the search came to the bound from inside.
+    let or_zero = |one: f64| if one < NEARLY_ZERO * a { 0.0 } else { one };
+    Some([a, or_zero(b), or_zero(c)])
 }
+
+/// Below this part of `a`, the scaled sigma or kappa of a resample is 0.
+const NEARLY_ZERO: f64 = 1e-9;
 
 fn bounded_from(problem: &Problem, a: Option<f64>, starts: &[Coefficients]) -> Option<Coefficients> {
     let whole = Freedom::bounded(a);
     let least = search(problem, whole, starts)?;
+    let near: Vec<Coefficients> = std::iter::once(least).chain(starts.iter().copied()).collect();
     // From the simplest on; each may start where the whole one ended.
     let simpler = [
         Freedom { sigma: Range::Zero, kappa: Range::Zero, ..whole },
         Freedom { kappa: Range::Zero, ..whole },
         Freedom { sigma: Range::Zero, ..whole },
     ];
-    let mut best = least;
-    let mut found = Vec::with_capacity(3);
-    for freedom in simpler {
-        let near: Vec<Coefficients> = std::iter::once(least).chain(starts.iter().copied()).collect();
-        found.extend(search(problem, freedom, &near));
-    }
+    let found: Vec<Coefficients> =
+        simpler.into_iter().filter_map(|freedom| search(problem, freedom, &near)).collect();
     let squares = |of: &Coefficients| problem.sum_of_squares(*of);
-    let lowest = found.iter().chain([&least]).map(squares).fold(f64::INFINITY, f64::min);
+    let lowest = found.iter().map(squares).fold(squares(&least), f64::min);
     #[expect(clippy::cast_precision_loss, reason = "few points")]
     let same = lowest * (1.0 + SAME_PART) + SAME_SQUARE * problem.points.len() as f64;
-    if let Some(simplest) = found.into_iter().find(|of| squares(of) <= same) {
-        best = simplest;
-    }
-    Some(best)
+    Some(found.into_iter().find(|of| squares(of) <= same).unwrap_or(least))
 }
 
 /// The least sum of squares that a search finds from all of these starts. `None` where there are fewer points or different N than
 /// parameters, or no search ends.
 pub(super) fn search(problem: &Problem, freedom: Freedom, starts: &[Coefficients]) -> Option<Coefficients> {
+    search_to(problem, freedom, starts, TOLERANCE)
+}
+
+fn search_to(problem: &Problem, freedom: Freedom, starts: &[Coefficients], tolerance: f64) -> Option<Coefficients> {
     let count = freedom.count();
     if problem.points.is_empty() || problem.different_n(count) < count {
         return None;
@@ -94,7 +96,7 @@ pub(super) fn search(problem: &Problem, freedom: Freedom, starts: &[Coefficients
     if count == 0 {
         return freedom.a.map(|a| [a, 0.0, 0.0]);
     }
-    let mut search = Search::new(problem, freedom);
+    let mut search = Search::new(problem, freedom, tolerance);
     let ends = starts.iter().filter_map(|start| search.from(*start));
     ends.map(|end| (problem.sum_of_squares(end), end))
         .filter(|(squares, _)| squares.is_finite())
@@ -140,7 +142,7 @@ fn linearised(problem: &Problem) -> Option<Coefficients> {
     Some([a.max(problem.a_min), b.max(0.0), c.max(0.0)])
 }
 
-/// What is held at most; fewer free parameters leave the rest fixed.
+/// One problem for MPFIT.
 struct Search<'p> {
     problem: &'p Problem,
     freedom: Freedom,
@@ -151,8 +153,11 @@ struct Search<'p> {
 /// MPFIT stops where nothing changes by more than this part: sums of squares, coefficients, angles.
 const TOLERANCE: f64 = 1e-14;
 
+/// The same for resamples, whose intervals have two digits.
+const TOLERANCE_OF_RESAMPLES: f64 = 1e-9;
+
 impl<'p> Search<'p> {
-    fn new(problem: &'p Problem, freedom: Freedom) -> Search<'p> {
+    fn new(problem: &'p Problem, freedom: Freedom, tolerance: f64) -> Search<'p> {
         let held = || MPPar { fixed: true, side: MPSide::User, ..MPPar::new() };
         let free = || MPPar { side: MPSide::User, ..MPPar::new() };
         let from = |limit_low| MPPar { limited_low: true, limit_low, ..free() };
@@ -162,7 +167,7 @@ impl<'p> Search<'p> {
             Range::AnySign => free(),
         };
         let a = if freedom.a.is_some() { held() } else { from(problem.a_min) };
-        let config = MPConfig { ftol: TOLERANCE, xtol: TOLERANCE, gtol: TOLERANCE, max_iter: 500, ..MPConfig::new() };
+        let config = MPConfig { ftol: tolerance, xtol: tolerance, gtol: tolerance, max_iter: 500, ..MPConfig::new() };
         Search { problem, freedom, parameters: [a, of(freedom.sigma), of(freedom.kappa)], config }
     }
 
