@@ -120,7 +120,12 @@ fn draw_lane(scene: &mut Scene, axis: &Axis, y: f64, series: &Series<'_>, row: &
         Shown::Time => {
             scene.mark(series.mark, least, series.colour);
             for end in [middle, greatest] {
-                scene.stroke(vec![Place::at(end.x, y - 5.0), Place::at(end.x, y + 5.0)], series.colour, 1.6, Dash::Solid);
+                scene.stroke(
+                    vec![Place::at(end.x, y - 5.0), Place::at(end.x, y + 5.0)],
+                    series.colour,
+                    1.6,
+                    Dash::Solid,
+                );
             }
         }
     }
@@ -131,13 +136,19 @@ fn draw_lane(scene: &mut Scene, axis: &Axis, y: f64, series: &Series<'_>, row: &
 pub(super) fn by_policies(group: &Group<'_>, family: &str, shown: Shown) -> Scene {
     let top = head_height(group);
     let (left, right, bottom) = (MARGIN + 62.0, WIDTH - MARGIN - 20.0, top + HEIGHT);
-    let mut scene = Scene::new(&format!("{}, {family}", shown.title()), shown.meaning(), WIDTH, bottom + AXIS);
+    let mut scene =
+        Scene::new(&format!("{}, {family}", shown.title()), shown.meaning(), WIDTH, bottom + AXIS);
     head(&mut scene, group, shown, family);
     let rows = || group.series.iter().flat_map(|series| series.rows.iter());
     let across = Axis::log(rows().map(|row| row.policies), left, right);
     let up = Axis::log(rows().flat_map(|row| shown.values(row)), bottom, top);
     for tick in up.ticks(shown.label()) {
-        scene.stroke(vec![Place::at(left, tick.at), Place::at(right, tick.at)], Colour::Grid, 1.0, Dash::Solid);
+        scene.stroke(
+            vec![Place::at(left, tick.at), Place::at(right, tick.at)],
+            Colour::Grid,
+            1.0,
+            Dash::Solid,
+        );
         scene.text(Place::at(left - 8.0, tick.at + 4.5), &tick.label, Anchor::End, Colour::Faint);
     }
     vertical_grid(&mut scene, &across.ticks(whole), top, bottom);
@@ -182,7 +193,12 @@ fn draw_lines(
 fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
     let mut free_from = f64::MIN;
     for tick in ticks {
-        scene.stroke(vec![Place::at(tick.at, top), Place::at(tick.at, bottom)], Colour::Grid, 1.0, Dash::Solid);
+        scene.stroke(
+            vec![Place::at(tick.at, top), Place::at(tick.at, bottom)],
+            Colour::Grid,
+            1.0,
+            Dash::Solid,
+        );
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         // Labels that would touch are left out, their lines are not.
         if tick.at - half >= free_from {

@@ -46,7 +46,9 @@ pub(super) enum Measured {
 pub(super) fn read(text: &str) -> Result<Measured, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
     if json.get("format").is_some() && json.get("points").is_some() {
-        return Record::read(text).map(|record| Measured::Record(Box::new(record))).map_err(|error: RecordError| error.to_string());
+        return Record::read(text)
+            .map(|record| Measured::Record(Box::new(record)))
+            .map_err(|error: RecordError| error.to_string());
     }
     if let Some(other) = Other::of(&json) {
         return Ok(Measured::Other(other));

@@ -74,13 +74,7 @@ fn split_by(keys: &[Key], split: usize) -> Vec<(Vec<String>, Vec<Key>)> {
     groups
 }
 
-fn series<'r>(
-    rows: &'r [Row],
-    wanted: &Key,
-    split: usize,
-    varying: &[bool; 4],
-    number: usize,
-) -> Series<'r> {
+fn series<'r>(rows: &'r [Row], wanted: &Key, split: usize, varying: &[bool; 4], number: usize) -> Series<'r> {
     let mut own: Vec<&Row> = Vec::new();
     for row in rows.iter().filter(|row| key(row) == *wanted) {
         own.retain(|earlier| earlier.scenario != row.scenario);

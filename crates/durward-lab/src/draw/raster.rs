@@ -67,7 +67,11 @@ mod tests {
     #[test]
     fn pixels_are_where_shapes_were() {
         let mut scene = Scene::new("t", "d", 20.0, 10.0);
-        scene.area([(0.0, 0.0), (18.0, 0.0), (18.0, 6.0), (0.0, 6.0)].map(|(x, y)| Place::at(x, y)).into(), Colour::Ink, 1.0);
+        scene.area(
+            [(0.0, 0.0), (18.0, 0.0), (18.0, 6.0), (0.0, 6.0)].map(|(x, y)| Place::at(x, y)).into(),
+            Colour::Ink,
+            1.0,
+        );
         let picture = Pixmap::decode_png(&png(&scene).unwrap()).unwrap();
         assert_eq!((picture.width(), picture.height()), (40, 20));
         let red = |x, y| picture.pixel(x, y).unwrap().red();

@@ -22,7 +22,12 @@ pub(super) fn add(document: &mut Document, record: &Record) {
     let about = &record.about;
     document.heading("What was run, and on what");
     let mut lines = vec![
-        format!("durward {}, begun {} (UTC), seed {}.", about.version, date(about.started_unix_ms), about.seed),
+        format!(
+            "durward {}, begun {} (UTC), seed {}.",
+            about.version,
+            date(about.started_unix_ms),
+            about.seed
+        ),
         format!("Command: {}", about.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     ];
     lines.extend(about.targets.iter().map(target));
@@ -40,7 +45,8 @@ pub(super) fn add(document: &mut Document, record: &Record) {
 
 fn target(target: &TargetInfo) -> String {
     let or = |list: &[String], none: &str| if list.is_empty() { none.to_owned() } else { list.join(", ") };
-    let version = if target.version.is_empty() { String::new() } else { format!(", version {}", target.version) };
+    let version =
+        if target.version.is_empty() { String::new() } else { format!(", version {}", target.version) };
     let missing = if target.limits_missing.is_empty() {
         String::new()
     } else {

@@ -21,7 +21,9 @@ pub(super) fn add(document: &mut Document, record: &Record, by: By, prefix: &str
 fn widest(record: &Record) -> Option<&Point> {
     let several = record.points.iter().filter(|point| point.by_node.len() > 1);
     several.max_by(|one, other| {
-        (one.by_node.len(), one.throughput()).partial_cmp(&(other.by_node.len(), other.throughput())).unwrap_or(std::cmp::Ordering::Equal)
+        (one.by_node.len(), one.throughput())
+            .partial_cmp(&(other.by_node.len(), other.throughput()))
+            .unwrap_or(std::cmp::Ordering::Equal)
     })
 }
 
@@ -32,10 +34,16 @@ fn nodes(document: &mut Document, record: &Record, prefix: &str) {
     }
     document.heading("By node");
     if let Some(widest) = widest(record) {
-        let x = AxisSpec { label: "load (users, or arrivals/s)".to_owned(), ..throughput::axis(record, By::Users) };
-        let y = AxisSpec { label: "right answers/s of one node".to_owned(), scale: Scale::Linear, format: count };
+        let x = AxisSpec {
+            label: "load (users, or arrivals/s)".to_owned(),
+            ..throughput::axis(record, By::Users)
+        };
+        let y =
+            AxisSpec { label: "right answers/s of one node".to_owned(), scale: Scale::Linear, format: count };
         let mut chart = Chart::new("Right answers by node", "What each node answered, against load.", x, y);
-        let same = |point: &&Point| point.by_node.len() == widest.by_node.len() && point.configuration == widest.configuration;
+        let same = |point: &&Point| {
+            point.by_node.len() == widest.by_node.len() && point.configuration == widest.configuration
+        };
         let points: Vec<&Point> = record.points.iter().filter(same).collect();
         for (number, node) in widest.by_node.iter().take(SERIES_MAX).enumerate() {
             let mut spots: Vec<Spot> = points
@@ -51,14 +59,35 @@ fn nodes(document: &mut Document, record: &Record, prefix: &str) {
             spots.sort_by(|one, other| one.x.total_cmp(&other.x));
             chart.series(&node.name, number, Dash::Solid, spots);
         }
-        let caption = format!("Points of {} nodes. Lines that part show a load that was not shared evenly.", widest.by_node.len());
+        let caption = format!(
+            "Points of {} nodes. Lines that part show a load that was not shared evenly.",
+            widest.by_node.len()
+        );
         document.figure(&format!("{prefix}nodes"), chart.scene(), &caption);
     }
-    let rows = record.points.iter().flat_map(|point| point.by_node.iter().map(move |node| node_row(point, node)));
+    let rows =
+        record.points.iter().flat_map(|point| point.by_node.iter().map(move |node| node_row(point, node)));
     let columns = [
-        "point", "node", "right", "share", "failed", "p50", "p99", "cores in use", "of", "held back", "memory peak", "its limit", "seen by",
+        "point",
+        "node",
+        "right",
+        "share",
+        "failed",
+        "p50",
+        "p99",
+        "cores in use",
+        "of",
+        "held back",
+        "memory peak",
+        "its limit",
+        "seen by",
     ];
-    document.table("Each node at each point: what it answered and what it used.", &columns, 2, rows.collect());
+    document.table(
+        "Each node at each point: what it answered and what it used.",
+        &columns,
+        2,
+        rows.collect(),
+    );
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
@@ -95,8 +124,15 @@ fn resources(document: &mut Document, record: &Record, prefix: &str) {
     let by_rate = |one: &&Point, other: &&Point| one.throughput().total_cmp(&other.throughput());
     let Some(point) = record.points.iter().filter(has_samples).max_by(by_rate) else { return };
     document.heading("Resources over time");
-    document.text(&format!("At the point of the greatest throughput that has samples: {}.", point_in_words(point)));
-    let time = || AxisSpec { label: "seconds since measuring began".to_owned(), scale: Scale::Linear, format: count };
+    document.text(&format!(
+        "At the point of the greatest throughput that has samples: {}.",
+        point_in_words(point)
+    ));
+    let time = || AxisSpec {
+        label: "seconds since measuring began".to_owned(),
+        scale: Scale::Linear,
+        format: count,
+    };
     let cores = AxisSpec { label: "cores in use".to_owned(), scale: Scale::Linear, format: count };
     let memory = AxisSpec { label: "memory".to_owned(), scale: Scale::Linear, format: bytes };
     let mut cpu_chart = Chart::new("Processor by node", "Cores in use over time, by node.", time(), cores);
@@ -106,14 +142,27 @@ fn resources(document: &mut Document, record: &Record, prefix: &str) {
         let colour = Colour::Series(number);
         let name = shortened(&node.name, 40);
         cpu_chart.curve(&name, colour, Dash::Solid, samples().map(|it| (it.at_s, it.cpus)).collect());
-        memory_chart.curve(&name, colour, Dash::Solid, samples().map(|it| (it.at_s, it.memory_bytes as f64)).collect());
+        memory_chart.curve(
+            &name,
+            colour,
+            Dash::Solid,
+            samples().map(|it| (it.at_s, it.memory_bytes as f64)).collect(),
+        );
     }
     if let Some(limit) = point.by_node.iter().find_map(|node| node.used.as_ref()).map(|used| used.cores) {
         let last = point.measured_s;
         cpu_chart.curve("cores it may use", Colour::Ink, Dash::Dashed, vec![(0.0, limit), (last, limit)]);
     }
-    document.figure(&format!("{prefix}processor"), cpu_chart.scene(), "A line at the dashed one means that the processor is the limit.");
-    document.figure(&format!("{prefix}memory"), memory_chart.scene(), "Memory that only grows does not come back after requests.");
+    document.figure(
+        &format!("{prefix}processor"),
+        cpu_chart.scene(),
+        "A line at the dashed one means that the processor is the limit.",
+    );
+    document.figure(
+        &format!("{prefix}memory"),
+        memory_chart.scene(),
+        "Memory that only grows does not come back after requests.",
+    );
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
@@ -122,7 +171,9 @@ fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
     for point in &record.points {
         let mut causes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         for step in &point.steps {
-            step.failed.iter().for_each(|(cause, number)| *causes.entry((&step.name, cause)).or_default() += number);
+            step.failed
+                .iter()
+                .for_each(|(cause, number)| *causes.entry((&step.name, cause)).or_default() += number);
             if step.not_sent > 0 {
                 *causes.entry((&step.name, "never sent")).or_default() += step.not_sent;
             }
@@ -138,7 +189,8 @@ fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
         document.text("No request failed.");
         return;
     }
-    let y = AxisSpec { label: "share of requests that failed".to_owned(), scale: Scale::Linear, format: percent };
+    let y =
+        AxisSpec { label: "share of requests that failed".to_owned(), scale: Scale::Linear, format: percent };
     let description = "The share of requests that failed, against load.";
     let mut chart = Chart::new("Failed requests", description, throughput::axis(record, by), y);
     for (number, group) in select::groups(record, by).iter().take(SERIES_MAX).enumerate() {
@@ -153,27 +205,68 @@ fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
             })
             .collect();
         spots.sort_by(|one, other| one.x.total_cmp(&other.x));
-        chart.series(if group.label.is_empty() { "failed" } else { &group.label }, number, Dash::Solid, spots);
+        chart.series(
+            if group.label.is_empty() { "failed" } else { &group.label },
+            number,
+            Dash::Solid,
+            spots,
+        );
     }
-    document.figure(&format!("{prefix}errors"), chart.scene(), "Failed and never sent, of all that were due.");
-    document.table("Failed requests by cause; the share is of all that were due.", &["point", "step", "cause", "requests", "share"], 3, rows);
+    document.figure(
+        &format!("{prefix}errors"),
+        chart.scene(),
+        "Failed and never sent, of all that were due.",
+    );
+    document.table(
+        "Failed requests by cause; the share is of all that were due.",
+        &["point", "step", "cause", "requests", "share"],
+        3,
+        rows,
+    );
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no second has 2^53 requests")]
 fn seconds(document: &mut Document, record: &Record, prefix: &str) {
     let Some(point) = select::best(record).filter(|point| point.seconds.len() > 1) else { return };
     document.heading("Second by second");
-    document.text(&format!("At {}; before 0 the target was warming up. Other points are in the file of seconds.", point_in_words(point)));
-    let time = || AxisSpec { label: "seconds since measuring began".to_owned(), scale: Scale::Linear, format: count };
+    document.text(&format!(
+        "At {}; before 0 the target was warming up. Other points are in the file of seconds.",
+        point_in_words(point)
+    ));
+    let time = || AxisSpec {
+        label: "seconds since measuring began".to_owned(),
+        scale: Scale::Linear,
+        format: count,
+    };
     let y = AxisSpec { label: "requests in one second".to_owned(), scale: Scale::Linear, format: count };
-    let mut rate = Chart::new("Requests, second by second", "Right answers and failures in each second.", time(), y);
-    let of = |value: fn(&crate::record::Second) -> f64| point.seconds.iter().map(|second| (second.at_s, value(second))).collect::<Vec<_>>();
+    let mut rate =
+        Chart::new("Requests, second by second", "Right answers and failures in each second.", time(), y);
+    let of = |value: fn(&crate::record::Second) -> f64| {
+        point.seconds.iter().map(|second| (second.at_s, value(second))).collect::<Vec<_>>()
+    };
     rate.curve("right", Colour::Series(0), Dash::Solid, of(|second| second.answered as f64));
     rate.curve("failed", Colour::Series(1), Dash::Dashed, of(|second| second.failed as f64));
-    document.figure(&format!("{prefix}seconds"), rate.scene(), "A line that still rises or falls after 0 says that the target was not steady.");
-    let y = AxisSpec { label: "time since the request was due".to_owned(), scale: Scale::Log, format: crate::draw::time };
-    let mut latency = Chart::new("Times, second by second", "Percentiles of the time of requests in each second.", time(), y);
+    document.figure(
+        &format!("{prefix}seconds"),
+        rate.scene(),
+        "A line that still rises or falls after 0 says that the target was not steady.",
+    );
+    let y = AxisSpec {
+        label: "time since the request was due".to_owned(),
+        scale: Scale::Log,
+        format: crate::draw::time,
+    };
+    let mut latency = Chart::new(
+        "Times, second by second",
+        "Percentiles of the time of requests in each second.",
+        time(),
+        y,
+    );
     latency.curve("p50", Colour::Series(0), Dash::Solid, of(|second| second.p50_ns as f64));
     latency.curve("p99", Colour::Series(1), Dash::Dashed, of(|second| second.p99_ns as f64));
-    document.figure(&format!("{prefix}seconds-times"), latency.scene(), "Spikes are stalls: of the target, its quota or its machine.");
+    document.figure(
+        &format!("{prefix}seconds-times"),
+        latency.scene(),
+        "Spikes are stalls: of the target, its quota or its machine.",
+    );
 }

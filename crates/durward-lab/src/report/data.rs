@@ -10,7 +10,8 @@ const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 
 /// Files of one record: the name and text of each.
 pub(super) fn files(record: &Record, fits: &[(String, fit::Report)], prefix: &str) -> Vec<(String, String)> {
-    let fits: Vec<_> = fits.iter().map(|(curve, fit)| serde_json::json!({ "curve": curve, "fit": fit })).collect();
+    let fits: Vec<_> =
+        fits.iter().map(|(curve, fit)| serde_json::json!({ "curve": curve, "fit": fit })).collect();
     let mut files = vec![
         (format!("{prefix}points.csv"), points(record)),
         (format!("{prefix}nodes.csv"), nodes(record)),
@@ -26,7 +27,8 @@ pub(super) fn files(record: &Record, fits: &[(String, fit::Report)], prefix: &st
 
 /// A cell as RFC 4180 has it. One that a spreadsheet would take for a formula begins with an apostrophe.
 fn cell(text: &str) -> String {
-    let guarded = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
+    let guarded =
+        if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
     if guarded.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", guarded.replace('"', "\"\""))
     } else {
@@ -42,7 +44,13 @@ fn key(number: usize, point: &Point) -> String {
         Load::Users(_) => "users",
         Load::Arrivals(_) => "arrivals_per_s",
     };
-    format!("{number},{},{},{kind},{},{}", cell(&point.configuration), point.nodes, load_of(point), point.replicate)
+    format!(
+        "{number},{},{},{kind},{},{}",
+        cell(&point.configuration),
+        point.nodes,
+        load_of(point),
+        point.replicate
+    )
 }
 
 fn points(record: &Record) -> String {
@@ -105,7 +113,13 @@ fn nodes(record: &Record) -> String {
                 },
             );
             let (name, times) = (cell(&node.name), percentiles(&node.since_due));
-            let _ = writeln!(text, "{},{name},{},{},{times},{used}", key(number, point), node.answered, node.failed);
+            let _ = writeln!(
+                text,
+                "{},{name},{},{},{times},{used}",
+                key(number, point),
+                node.answered,
+                node.failed
+            );
         }
     }
     text
@@ -154,9 +168,15 @@ fn samples(record: &Record) -> String {
 /// An interval log, version 1.3: one line for each point and step, with the time since requests were due, and one with the time
 /// since they were sent. Values are nanoseconds, the greatest is in milliseconds, as the format has it.
 fn histograms(record: &Record) -> String {
-    let first = record.points.iter().map(|point| point.started_unix_ms).min().unwrap_or(record.about.started_unix_ms);
-    let mut text = format!("#[Histogram log format version 1.3]\n#[StartTime: {} (seconds since epoch)]\n", first as f64 / 1e3);
-    text.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
+    let first =
+        record.points.iter().map(|point| point.started_unix_ms).min().unwrap_or(record.about.started_unix_ms);
+    let mut text = format!(
+        "#[Histogram log format version 1.3]\n#[StartTime: {} (seconds since epoch)]\n",
+        first as f64 / 1e3
+    );
+    text.push_str(
+        "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+    );
     for (number, point) in (1..).zip(&record.points) {
         for step in &point.steps {
             for (latency, since) in [(&step.since_due, "due"), (&step.since_sent, "sent")] {
@@ -183,5 +203,8 @@ fn base64(latency: &Latency) -> Option<String> {
 
 /// A tag has no comma and no space.
 fn tag(name: &str) -> String {
-    name.chars().take(80).map(|it| if it.is_ascii_alphanumeric() || "-_./".contains(it) { it } else { '_' }).collect()
+    name.chars()
+        .take(80)
+        .map(|it| if it.is_ascii_alphanumeric() || "-_./".contains(it) { it } else { '_' })
+        .collect()
 }

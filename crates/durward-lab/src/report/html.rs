@@ -62,7 +62,9 @@ fn block(block: &Block, links: Links) -> String {
                 sentences.iter().map(|text| format!("<p>{}</p>\n", escaped(text))).collect();
             format!("<div class=\"verdict\" role=\"region\" aria-label=\"Verdict\">\n{sentences}</div>\n")
         }
-        Block::Warning(text) => format!("<p class=\"warning\"><strong>Note:</strong> {}</p>\n", escaped(text)),
+        Block::Warning(text) => {
+            format!("<p class=\"warning\"><strong>Note:</strong> {}</p>\n", escaped(text))
+        }
         Block::List(items) => {
             let items: String = items.iter().map(|text| format!("<li>{}</li>\n", escaped(text))).collect();
             format!("<ul>\n{items}</ul>\n")

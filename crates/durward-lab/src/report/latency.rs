@@ -10,7 +10,8 @@ use crate::record::{Latency, Load, Point, Record, StepResult};
 /// Steps beyond have no picture, only rows of tables.
 const STEPS_DRAWN: usize = 12;
 /// Percentiles that are shown: of a hundred.
-pub(super) const PERCENTILES: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
+pub(super) const PERCENTILES: [(f64, &str); 4] =
+    [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
 /// Loads in one picture of distributions.
 const DISTRIBUTIONS: usize = 6;
 /// Places of a distribution: from half of the requests to all but so many powers of ten.
@@ -81,7 +82,12 @@ fn percentiles(record: &Record, by: By, groups: &[Group<'_>], step: &str) -> Cha
         chart.series("p99 uncorrected", 4, Dash::Dotted, spots(group, |it| &it.since_sent, 99.0));
     } else {
         for (number, group) in groups.iter().take(SERIES_MAX).enumerate() {
-            chart.series(&format!("{}: p99", group.label), number, Dash::Solid, spots(group, |it| &it.since_due, 99.0));
+            chart.series(
+                &format!("{}: p99", group.label),
+                number,
+                Dash::Solid,
+                spots(group, |it| &it.since_due, 99.0),
+            );
             let p50 = spots(group, |it| &it.since_due, 50.0);
             let colour = crate::draw::Colour::Series(number);
             let counted = p50.iter().filter(|spot| !spot.is_hollow).map(|spot| (spot.x, spot.y)).collect();
@@ -104,15 +110,34 @@ fn percentiles_table(document: &mut Document, record: &Record) {
     for point in &record.points {
         for step in &point.steps {
             let failed = step.failed.values().sum::<u64>() + step.not_sent;
-            let mut row = vec![point_in_words(point), step.name.clone(), count(step.answered as f64), count(failed as f64)];
+            let mut row = vec![
+                point_in_words(point),
+                step.name.clone(),
+                count(step.answered as f64),
+                count(failed as f64),
+            ];
             row.extend(PERCENTILES.iter().map(|(percent, _)| at(&step.since_due, *percent)));
-            row.push(if step.since_due.count() > 0 { time(step.since_due.max_ns() as f64) } else { "–".to_owned() });
+            row.push(if step.since_due.count() > 0 {
+                time(step.since_due.max_ns() as f64)
+            } else {
+                "–".to_owned()
+            });
             row.extend([50.0, 99.0].map(|percent| at(&step.since_sent, percent)));
             rows.push(row);
         }
     }
     let columns = [
-        "point", "step", "right", "failed", "p50", "p90", "p99", "p99.9", "max", "p50 uncorrected", "p99 uncorrected",
+        "point",
+        "step",
+        "right",
+        "failed",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "p50 uncorrected",
+        "p99 uncorrected",
     ];
     document.table("Times by step, of right answers.", &columns, 2, rows);
 }
@@ -128,7 +153,8 @@ fn distribution(group: &Group<'_>) -> Chart {
     let of = if group.label.is_empty() { String::new() } else { format!(": {}", group.label) };
     let x = AxisSpec { label: "part of the requests".to_owned(), scale: Scale::Log, format: part };
     let title = format!("Distribution of times{of}");
-    let description = "The time within which a part of the requests was answered, from half of them to the slowest.";
+    let description =
+        "The time within which a part of the requests was answered, from half of them to the slowest.";
     let mut chart = Chart::new(&title, description, x, axis_time("time since the request was due"));
     let mut points: Vec<&&Point> = group.points.iter().filter(|point| point.replicate == 0).collect();
     points.sort_by(|one, other| select::load_of(one).total_cmp(&select::load_of(other)));
@@ -171,8 +197,10 @@ fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'
         "Throughput (X) times the mean time from sending to the answer (R) is how many requests were under way. Of users who never \
          pause it is the number of users; below it, users pause between requests, and N in a fit should be X times R.",
     );
-    let x = AxisSpec { label: "load (users, or arrivals/s)".to_owned(), ..throughput::axis(record, By::Users) };
-    let y = AxisSpec { label: "requests under way (X times R)".to_owned(), scale: Scale::Linear, format: count };
+    let x =
+        AxisSpec { label: "load (users, or arrivals/s)".to_owned(), ..throughput::axis(record, By::Users) };
+    let y =
+        AxisSpec { label: "requests under way (X times R)".to_owned(), scale: Scale::Linear, format: count };
     let description = "Requests under way, by Little's law, against load.";
     let mut chart = Chart::new("Requests under way against load", description, x, y);
     for (number, group) in groups.iter().take(SERIES_MAX).enumerate() {
@@ -197,7 +225,11 @@ fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'
         let line = users.iter().map(|users| (*users, *users)).collect();
         chart.curve("users who never pause", crate::draw::Colour::Grey, Dash::Dashed, line);
     }
-    document.figure(&format!("{prefix}under-way"), chart.scene(), "On the dashed line no user pauses; far below it users pace themselves.");
+    document.figure(
+        &format!("{prefix}under-way"),
+        chart.scene(),
+        "On the dashed line no user pauses; far below it users pace themselves.",
+    );
     let rows = record.points.iter().map(|point| little_row(point, by)).collect();
     let columns = ["point", "N of the fit", "X (/s)", "mean R", "X times R", "X R / users"];
     document.table("Little's law, point by point.", &columns, 1, rows);

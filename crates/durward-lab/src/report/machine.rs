@@ -44,7 +44,8 @@ pub(super) fn cost(point: &Point) -> Option<Cost> {
 }
 
 fn used(point: &Point) -> Option<Vec<&Used>> {
-    let loaded = || point.by_node.iter().filter(|node| node.answered + node.failed > 0 || node.used.is_some());
+    let loaded =
+        || point.by_node.iter().filter(|node| node.answered + node.failed > 0 || node.used.is_some());
     let used: Option<Vec<&Used>> = loaded().map(|node| node.used.as_ref()).collect();
     used.filter(|used| !used.is_empty())
 }
@@ -76,10 +77,12 @@ pub(super) fn bottleneck(record: &Record, point: &Point) -> String {
     let generator = point.generator.busy;
     let of_limit = of_limit(record, point);
     if generator >= SATURATED || of_limit.is_some_and(|share| share >= SATURATED) {
-        return "Why: the generator itself was at its limit there, so the target may do more than this.".to_owned();
+        return "Why: the generator itself was at its limit there, so the target may do more than this."
+            .to_owned();
     }
     let Some(busy) = busy(point) else {
-        return "Why: not known. What the target used of its machine could not be seen, so nothing is named.".to_owned();
+        return "Why: not known. What the target used of its machine could not be seen, so nothing is named."
+            .to_owned();
     };
     let throttled = throttled(point).unwrap_or(0.0);
     if throttled >= THROTTLED {
@@ -90,7 +93,10 @@ pub(super) fn bottleneck(record: &Record, point: &Point) -> String {
         );
     }
     if busy >= SATURATED {
-        return format!("Why: the processor saturates first. The busiest node had {} of its cores in use.", percent(busy));
+        return format!(
+            "Why: the processor saturates first. The busiest node had {} of its cores in use.",
+            percent(busy)
+        );
     }
     if let Some(memory) = memory(point).filter(|memory| *memory >= SATURATED) {
         return format!("Why: memory is the first to fill: {} of its limit at the peak.", percent(memory));

@@ -27,7 +27,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use compare::{CompareOptions, Comparison, Difference, Judgement, Metric, compare, comparison_document, text_table};
+pub use compare::{
+    CompareOptions, Comparison, Difference, Judgement, Metric, compare, comparison_document, text_table,
+};
 pub use document::{Block, Document, Figure, Table};
 pub use html::{Links, html};
 
@@ -144,7 +146,11 @@ pub fn write(records: &[Record], directory: &Path, options: &Options) -> Result<
 ///
 /// # Errors
 /// See [`ReportError`]; files that were written stay.
-pub fn write_document(document: &Document, directory: &Path, options: &Options) -> Result<Vec<String>, ReportError> {
+pub fn write_document(
+    document: &Document,
+    directory: &Path,
+    options: &Options,
+) -> Result<Vec<String>, ReportError> {
     fs::create_dir_all(directory).map_err(|error| ReportError::Write(directory.to_owned(), error))?;
     let links = if cfg!(feature = "pictures") { Links::SvgAndPng } else { Links::Svg };
     put(directory, "index.html", html(document, links).as_bytes())?;
@@ -165,7 +171,8 @@ pub fn write_document(document: &Document, directory: &Path, options: &Options) 
 #[cfg(feature = "pictures")]
 fn put_png(directory: &Path, figure: &Figure) -> Result<Option<String>, ReportError> {
     let name = format!("{}.png", figure.name);
-    let bytes = crate::draw::png(&figure.scene).map_err(|problem| ReportError::Draw(name.clone(), problem))?;
+    let bytes =
+        crate::draw::png(&figure.scene).map_err(|problem| ReportError::Draw(name.clone(), problem))?;
     put(directory, &name, &bytes)?;
     Ok(Some(name))
 }
@@ -182,7 +189,8 @@ fn pdf(document: &Document) -> Result<Vec<u8>, ReportError> {
 
 #[cfg(not(feature = "pictures"))]
 fn pdf(_: &Document) -> Result<Vec<u8>, ReportError> {
-    let why = "this durward was built without the feature `pictures`; print the page from a browser".to_owned();
+    let why =
+        "this durward was built without the feature `pictures`; print the page from a browser".to_owned();
     Err(ReportError::Draw("report.pdf".to_owned(), why))
 }
 

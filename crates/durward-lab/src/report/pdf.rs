@@ -97,10 +97,7 @@ impl Layout {
             Block::Heading(text) => {
                 self.y += 10.0;
                 self.room(120.0);
-                self.paragraph(
-                    &shortened(text, CELL_MAX),
-                    Style { size: 13.0, is_bold: true, ..PLAIN },
-                );
+                self.paragraph(&shortened(text, CELL_MAX), Style { size: 13.0, is_bold: true, ..PLAIN });
             }
             Block::Text(text) => self.paragraph(text, PLAIN),
             Block::Verdict(sentences) => {
@@ -109,10 +106,7 @@ impl Layout {
                     .for_each(|text| self.paragraph(text, Style { size: 10.5, indent: 8.0, ..PLAIN }));
             }
             Block::Warning(text) => {
-                self.paragraph(
-                    &format!("Note: {text}"),
-                    Style { indent: 8.0, colour: "#a34700", ..PLAIN },
-                );
+                self.paragraph(&format!("Note: {text}"), Style { indent: 8.0, colour: "#a34700", ..PLAIN });
             }
             Block::List(items) => {
                 items
@@ -171,7 +165,8 @@ impl Layout {
 
     fn write(&mut self, text: &str, x: f64, anchor: &str, style: Style) {
         let weight = if style.is_bold { " font-weight=\"bold\"" } else { "" };
-        let family = if style.is_mono { " font-family=\"DejaVu Sans Mono\" xml:space=\"preserve\"" } else { "" };
+        let family =
+            if style.is_mono { " font-family=\"DejaVu Sans Mono\" xml:space=\"preserve\"" } else { "" };
         let y = MARGIN + self.y - style.size * 0.3;
         self.page.push_str(&format!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{weight}{family}>{}</text>\n",

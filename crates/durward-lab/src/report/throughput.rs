@@ -3,7 +3,9 @@
 use super::document::Document;
 use super::machine;
 use super::select::{self, Group, point_in_words};
-use crate::draw::{AxisSpec, Chart, Colour, Dash, Entry, Item, Mark, SERIES_MAX, Scale, Spot, count, percent, whole};
+use crate::draw::{
+    AxisSpec, Chart, Colour, Dash, Entry, Item, Mark, SERIES_MAX, Scale, Spot, count, percent, whole,
+};
 use crate::fit::{self, By, Fit, Zone};
 use crate::record::{Mark as Doubt, Point, Record};
 
@@ -39,11 +41,21 @@ pub(super) fn axis(record: &Record, by: By) -> AxisSpec {
 }
 
 /// Adds the picture, the table of points and the table of fits.
-pub(super) fn add(document: &mut Document, record: &Record, by: By, fits: &[(String, fit::Report)], prefix: &str) {
+pub(super) fn add(
+    document: &mut Document,
+    record: &Record,
+    by: By,
+    fits: &[(String, fit::Report)],
+    prefix: &str,
+) {
     let groups = select::groups(record, by);
     document.heading("Throughput against load");
     for (part, groups) in groups.chunks(SERIES_MAX).enumerate() {
-        let name = if part == 0 { format!("{prefix}throughput") } else { format!("{prefix}throughput-{}", part + 1) };
+        let name = if part == 0 {
+            format!("{prefix}throughput")
+        } else {
+            format!("{prefix}throughput-{}", part + 1)
+        };
         let chart = chart(record, by, groups, fits);
         document.figure(
             &name,
@@ -62,7 +74,8 @@ pub(super) fn add(document: &mut Document, record: &Record, by: By, fits: &[(Str
 pub(super) fn chart(record: &Record, by: By, groups: &[Group<'_>], fits: &[(String, fit::Report)]) -> Chart {
     let axis = axis(record, by);
     let title = format!("Throughput against {}", axis.label.split(" (").next().unwrap_or_default());
-    let description = format!("Right answers a second against {}: {} points.", axis.label, record.points.len());
+    let description =
+        format!("Right answers a second against {}: {} points.", axis.label, record.points.len());
     let y = AxisSpec { label: "right answers/s".to_owned(), scale: Scale::Linear, format: count };
     let mut chart = Chart::new(&title, &description, axis, y);
     for (number, group) in groups.iter().enumerate() {
@@ -158,13 +171,19 @@ fn rivals(chart: &mut Chart, report: &fit::Report) {
 fn fit_table(document: &mut Document, fits: &[(String, fit::Report)], by: By) {
     let mut rows = Vec::new();
     for (label, report) in fits {
-        let laws = [("USL", &report.fits.usl), ("Amdahl", &report.fits.amdahl), ("linear", &report.fits.linear)];
+        let laws =
+            [("USL", &report.fits.usl), ("Amdahl", &report.fits.amdahl), ("linear", &report.fits.linear)];
         rows.extend(laws.into_iter().filter_map(|(name, fit)| Some(fit_row(label, name, fit.as_ref()?))));
     }
     let peak = format!("peak at ({})", by.noun());
     let columns =
         ["curve", "law", "lambda (/s)", "sigma", "kappa", &peak, "peak (/s)", "residual error (/s)", "AICc"];
-    document.table("Fits. Lambda is what one does alone; sigma is contention, kappa coherency.", &columns, 2, rows);
+    document.table(
+        "Fits. Lambda is what one does alone; sigma is contention, kappa coherency.",
+        &columns,
+        2,
+        rows,
+    );
     let mut notes = Vec::new();
     for (label, report) in fits {
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
@@ -241,4 +260,3 @@ fn marks_table(document: &mut Document, record: &Record) {
     let rows = record.points.iter().flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
     document.table("Marks: points to be read with care.", &["point", "why", "fitted"], 3, rows.collect());
 }
-

@@ -11,7 +11,9 @@ use crate::record::Record;
 pub(super) fn sentences(record: &Record, fits: &[(String, fit::Report)]) -> Vec<String> {
     let Some(best) = select::best(record) else { return vec!["Nothing was measured.".to_owned()] };
     if best.answered() == 0 {
-        return vec!["No request had a right answer: there is nothing to say of how far the target scales.".to_owned()];
+        return vec![
+            "No request had a right answer: there is nothing to say of how far the target scales.".to_owned(),
+        ];
     }
     let latency = best.since_due();
     let mut said = vec![format!(

@@ -13,7 +13,9 @@ fn changed(record: &Record, longer: f64, rate: f64) -> Record {
     for point in &mut changed.points {
         for step in &mut point.steps {
             let mut since_due = durward_lab::record::Latency::default();
-            step.since_due.counts().for_each(|(ns, count)| since_due.record_many((ns as f64 * longer) as u64, count));
+            step.since_due
+                .counts()
+                .for_each(|(ns, count)| since_due.record_many((ns as f64 * longer) as u64, count));
             step.since_due = since_due;
             step.answered = (step.answered as f64 * rate) as u64;
         }
@@ -32,7 +34,10 @@ fn a_run_against_itself_is_no_worse() {
     let record = fixtures::by_users(1);
     let options = CompareOptions { fail_if_slower: Some(0.0), seed: 1 };
     let comparison = compare(&record, &record, &options);
-    assert!(!comparison.is_failed && comparison.warnings.iter().all(|it| it.contains("marked")), "{comparison:?}");
+    assert!(
+        !comparison.is_failed && comparison.warnings.iter().all(|it| it.contains("marked")),
+        "{comparison:?}"
+    );
     assert!(comparison.verdict.starts_with("No difference is sure"), "{}", comparison.verdict);
     assert!(comparison.differences.iter().all(|it| it.change == 0.0 || it.before == 0.0));
 }
@@ -70,7 +75,8 @@ fn more_errors_are_worse() {
     let mut after = before.clone();
     after.points[2].steps[0].failed.insert("timeout".into(), 500);
     let differences = compare(&before, &after, &CompareOptions::default()).differences;
-    let worse: Vec<Metric> = differences.iter().filter(|it| it.judgement == Judgement::Worse).map(|it| it.metric).collect();
+    let worse: Vec<Metric> =
+        differences.iter().filter(|it| it.judgement == Judgement::Worse).map(|it| it.metric).collect();
     assert_eq!(worse, [Metric::Errors, Metric::Errors]);
 }
 
@@ -83,7 +89,10 @@ fn other_machines_and_scenarios_are_warned_of() {
     after.about.targets[0].limits.clear();
     let warnings = compare(&before, &after, &CompareOptions::default()).warnings.join("\n");
     assert!(warnings.contains("Machines differ") && warnings.contains("64 threads"), "{warnings}");
-    assert!(warnings.contains("scenarios differ") && warnings.contains("Limits of the targets differ"), "{warnings}");
+    assert!(
+        warnings.contains("scenarios differ") && warnings.contains("Limits of the targets differ"),
+        "{warnings}"
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use durward_lab::fit::Law;
 use durward_lab::random::Random;
 use durward_lab::record::{
-    About, FORMAT, GeneratorLimit, GeneratorUse, Latency, Load, MachineInfo, Mark, NodeResult, Point, Record, Second,
-    StepResult, TargetInfo, ThresholdResult, Used, UsedSample,
+    About, FORMAT, GeneratorLimit, GeneratorUse, Latency, Load, MachineInfo, Mark, NodeResult, Point, Record,
+    Second, StepResult, TargetInfo, ThresholdResult, Used, UsedSample,
 };
 
 const SECONDS: u32 = 20;
@@ -134,7 +134,8 @@ pub fn by_users(seed: u64) -> Record {
     for users in [1_u64, 2, 4, 8, 16, 24, 32, 48, 64] {
         for replicate in 0..3 {
             let rate = LAW.x(users as f64) * (0.98 + 0.04 * random.unit());
-            let mut point = point(Load::Users(users), 1, rate, users as f64 / rate * 1e9 / 1.24, random.next_u64() >> 40);
+            let mut point =
+                point(Load::Users(users), 1, rate, users as f64 / rate * 1e9 / 1.24, random.next_u64() >> 40);
             point.replicate = replicate;
             if users == 64 {
                 point.steps[1].failed = BTreeMap::from([("status 503".into(), 900), ("timeout".into(), 41)]);
@@ -148,7 +149,8 @@ pub fn by_users(seed: u64) -> Record {
     limited.marks = vec![Mark::GeneratorLimit("97 % of its cores were in use".into())];
     record.points.push(limited);
     let mut unsteady = point(Load::Users(80), 1, 8_500.0, 9e6, 78);
-    unsteady.marks = vec![Mark::NotSteady("the rate still rose by 4 % in the last 5 s of the warm-up".into())];
+    unsteady.marks =
+        vec![Mark::NotSteady("the rate still rose by 4 % in the last 5 s of the warm-up".into())];
     record.points.push(unsteady);
     record.thresholds = vec![
         ThresholdResult { threshold: "p99 < 50ms".into(), measured: "31ms".into(), is_kept: true },
@@ -161,12 +163,22 @@ pub fn by_users(seed: u64) -> Record {
 pub fn by_nodes(seed: u64) -> Record {
     let mut record = base("Cluster of 1 to 8, sticky and at random");
     let mut random = Random::new(seed);
-    for (configuration, sigma, kappa) in [("sticky, 5 % logout", 0.03, 0.0004), ("random, 5 % logout", 0.12, 0.012)] {
+    for (configuration, sigma, kappa) in
+        [("sticky, 5 % logout", 0.03, 0.0004), ("random, 5 % logout", 0.12, 0.012)]
+    {
         let law = Law { lambda: 2_400.0, sigma, kappa };
         for nodes in [1_usize, 2, 3, 4, 6, 8] {
             for users in [16_u64 * nodes as u64, 64 * nodes as u64] {
-                let rate = law.x(nodes as f64) * if users > 16 * nodes as u64 { 1.0 } else { 0.7 } * (0.98 + 0.04 * random.unit());
-                let mut point = point(Load::Users(users), nodes, rate, users as f64 / rate * 1e9, random.next_u64() >> 40);
+                let rate = law.x(nodes as f64)
+                    * if users > 16 * nodes as u64 { 1.0 } else { 0.7 }
+                    * (0.98 + 0.04 * random.unit());
+                let mut point = point(
+                    Load::Users(users),
+                    nodes,
+                    rate,
+                    users as f64 / rate * 1e9,
+                    random.next_u64() >> 40,
+                );
                 point.configuration = configuration.into();
                 record.points.push(point);
             }
@@ -180,7 +192,8 @@ pub fn open(seed: u64) -> Record {
     let mut record = base("Open arrivals");
     record.generator_limit = None;
     for (number, rate) in [500.0, 1_000.0, 2_000.0, 4_000.0, 6_000.0, 7_500.0].into_iter().enumerate() {
-        let mut point = point(Load::Arrivals(rate), 1, rate, 1e6 / (1.0 - rate / 8_000.0), seed + number as u64 * 10);
+        let mut point =
+            point(Load::Arrivals(rate), 1, rate, 1e6 / (1.0 - rate / 8_000.0), seed + number as u64 * 10);
         point.by_node.iter_mut().for_each(|node| node.used = None);
         record.points.push(point);
     }
@@ -190,7 +203,8 @@ pub fn open(seed: u64) -> Record {
 
 /// Nothing but names, each of which tries to be more.
 pub fn hostile() -> Record {
-    let evil = format!("<script>alert(1)</script>]]>&\"'\u{0}\u{7}\u{1b}[31m\u{202e}=cmd()|{}", "x".repeat(10_000));
+    let evil =
+        format!("<script>alert(1)</script>]]>&\"'\u{0}\u{7}\u{1b}[31m\u{202e}=cmd()|{}", "x".repeat(10_000));
     let mut record = open(3);
     record.about.name = evil.clone();
     record.about.version = evil.clone();
@@ -200,9 +214,16 @@ pub fn hostile() -> Record {
     record.notes = vec![evil.clone()];
     record.machines[0].processor = Some(evil.clone());
     for target in &mut record.about.targets {
-        *target = TargetInfo { name: evil.clone(), started_as: evil.clone(), version: evil.clone(), limits: vec![evil.clone()], limits_missing: vec![evil.clone()] };
+        *target = TargetInfo {
+            name: evil.clone(),
+            started_as: evil.clone(),
+            version: evil.clone(),
+            limits: vec![evil.clone()],
+            limits_missing: vec![evil.clone()],
+        };
     }
-    record.thresholds = vec![ThresholdResult { threshold: evil.clone(), measured: evil.clone(), is_kept: false }];
+    record.thresholds =
+        vec![ThresholdResult { threshold: evil.clone(), measured: evil.clone(), is_kept: false }];
     for (number, point) in record.points.iter_mut().enumerate() {
         point.configuration = format!("{number}{evil}");
         point.marks = vec![Mark::Neighbour(evil.clone())];
@@ -219,8 +240,20 @@ pub fn long(count: u64) -> Record {
     for users in 1..=count {
         let mut latency = Latency::default();
         latency.record_many(1_000_000 + users * 1_000, 500);
-        let step = StepResult { name: "get".into(), answered: 500, since_due: latency.clone(), since_sent: latency, ..StepResult::default() };
-        record.points.push(Point { load: Load::Users(users), nodes: 1, measured_s: 1.0, steps: vec![step], ..Point::default() });
+        let step = StepResult {
+            name: "get".into(),
+            answered: 500,
+            since_due: latency.clone(),
+            since_sent: latency,
+            ..StepResult::default()
+        };
+        record.points.push(Point {
+            load: Load::Users(users),
+            nodes: 1,
+            measured_s: 1.0,
+            steps: vec![step],
+            ..Point::default()
+        });
     }
     record
 }
@@ -230,7 +263,13 @@ pub fn silent() -> Record {
     let mut record = base("Silent");
     let failed = BTreeMap::from([("refused".into(), 10)]);
     let step = StepResult { name: "get".into(), failed, ..StepResult::default() };
-    record.points.push(Point { load: Load::Users(3), nodes: 1, measured_s: 1.0, steps: vec![step], ..Point::default() });
+    record.points.push(Point {
+        load: Load::Users(3),
+        nodes: 1,
+        measured_s: 1.0,
+        steps: vec![step],
+        ..Point::default()
+    });
     record
 }
 

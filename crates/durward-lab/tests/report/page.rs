@@ -44,7 +44,10 @@ fn every_picture_is_xml_with_a_title_and_a_description() {
         for figure in document.figures() {
             let svg = draw::svg_file(&figure.scene);
             parses(&svg).unwrap_or_else(|error| panic!("{name} {}: {error}", figure.name));
-            assert!(svg.contains("<title>") && svg.contains("<desc>") && svg.contains("role=\"img\""), "{name}");
+            assert!(
+                svg.contains("<title>") && svg.contains("<desc>") && svg.contains("role=\"img\""),
+                "{name}"
+            );
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} {}", figure.name);
         }
         assert!(name == "empty" || document.figures().count() >= 3, "{name}");
@@ -75,14 +78,17 @@ fn names_cannot_leave_their_place() {
 
 #[test]
 fn every_point_is_drawn() {
-    for (name, record) in [("users", fixtures::by_users(1)), ("nodes", fixtures::by_nodes(2)), ("long", fixtures::long(1_000))] {
+    for (name, record) in
+        [("users", fixtures::by_users(1)), ("nodes", fixtures::by_nodes(2)), ("long", fixtures::long(1_000))]
+    {
         let document = report::document(std::slice::from_ref(&record));
         let throughput = document.figures().find(|figure| figure.name == "throughput").unwrap();
         // Marks of points have a title; those of the legend have none.
         let svg = draw::svg(&throughput.scene);
         assert_eq!(svg.matches("<title>").count() - 1, record.points.len(), "{name}");
         let hollow = record.points.iter().filter(|point| !point.is_fitted()).count();
-        let drawn = svg.lines().filter(|line| line.contains("class=\"m fp") && line.contains("<title>")).count();
+        let drawn =
+            svg.lines().filter(|line| line.contains("class=\"m fp") && line.contains("<title>")).count();
         assert_eq!(drawn, hollow, "{name}");
     }
 }
@@ -104,7 +110,10 @@ fn tables_hold_the_numbers_of_the_record() {
     let points = table("Points");
     assert_eq!(points.rows.len(), record.points.len());
     for (row, point) in points.rows.iter().zip(&record.points) {
-        assert_eq!((&row[2], &row[3]), (&draw::count(point.throughput()), &draw::percent(point.error_share())));
+        assert_eq!(
+            (&row[2], &row[3]),
+            (&draw::count(point.throughput()), &draw::percent(point.error_share()))
+        );
     }
     let times = table("Times by step");
     let steps = record.points.iter().flat_map(|point| &point.steps);
@@ -135,11 +144,19 @@ fn the_verdict_names_what_the_machine_shows_and_nothing_else() {
     assert_eq!(said(&fixtures::empty()), "Nothing was measured.");
     let mut busy = fixtures::by_users(1);
     assert!(said(&busy).contains("nothing that was watched was near its limit"), "{}", said(&busy));
-    for used in busy.points.iter_mut().flat_map(|point| &mut point.by_node).filter_map(|node| node.used.as_mut()) {
+    for used in
+        busy.points.iter_mut().flat_map(|point| &mut point.by_node).filter_map(|node| node.used.as_mut())
+    {
         used.cpu_s = used.cores * 20.0 * 0.97;
     }
-    assert!(said(&busy).contains("the processor saturates first") && said(&busy).contains("97 %"), "{}", said(&busy));
-    for used in busy.points.iter_mut().flat_map(|point| &mut point.by_node).filter_map(|node| node.used.as_mut()) {
+    assert!(
+        said(&busy).contains("the processor saturates first") && said(&busy).contains("97 %"),
+        "{}",
+        said(&busy)
+    );
+    for used in
+        busy.points.iter_mut().flat_map(|point| &mut point.by_node).filter_map(|node| node.used.as_mut())
+    {
         used.throttled_periods = 120;
     }
     assert!(said(&busy).contains("the quota of processor time saturates first"));
@@ -164,7 +181,13 @@ fn a_report_is_a_page_pictures_and_data() {
     linked.for_each(|link| assert!(names.iter().any(|name| name == link), "{link}"));
     let log = std::fs::read(folder.join("histograms.hlog")).unwrap();
     let intervals = hdrhistogram::serialization::interval_log::IntervalLogIterator::new(&log);
-    assert_eq!(intervals.map(Result::unwrap).filter(|entry| matches!(entry, hdrhistogram::serialization::interval_log::LogEntry::Interval(_))).count(), record.points.len() * 6);
+    assert_eq!(
+        intervals
+            .map(Result::unwrap)
+            .filter(|entry| matches!(entry, hdrhistogram::serialization::interval_log::LogEntry::Interval(_)))
+            .count(),
+        record.points.len() * 6
+    );
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -195,11 +218,15 @@ fn every_record_has_a_pdf_with_its_words() {
     for (name, record) in all() {
         let folder = folder(&format!("pdf-{name}"));
         report::write(&[record], &folder, &Options { has_pdf: true }).unwrap();
-        let document = lopdf::Document::load(folder.join("report.pdf")).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let document = lopdf::Document::load(folder.join("report.pdf"))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         let pages = document.get_pages();
         assert!(!pages.is_empty(), "{name}");
         let text = document.extract_text(&[1]).unwrap_or_default();
-        assert!(text.contains("measured") || text.contains("How far") || text.contains("No request"), "{name}: {text}");
+        assert!(
+            text.contains("measured") || text.contains("How far") || text.contains("No request"),
+            "{name}: {text}"
+        );
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -54,11 +54,9 @@ pub(super) fn read(path: &Path) -> Result<Record, Failure> {
 /// Why a report is not there.
 pub(crate) fn failure(error: &ReportError) -> Failure {
     match error {
-        ReportError::Write(path, why) => Failure::new(format!(
-            "cannot write to {}: {}",
-            path.display(),
-            without_number(&why.to_string())
-        )),
+        ReportError::Write(path, why) => {
+            Failure::new(format!("cannot write to {}: {}", path.display(), without_number(&why.to_string())))
+        }
         ReportError::Draw(..) => Failure::new(error.to_string()),
     }
 }

@@ -18,7 +18,8 @@ fn record(times: u64) -> String {
             since_sent: latency,
             ..StepResult::default()
         };
-        let second = |at: u32| Second { at_s: f64::from(at), answered: 190 + u64::from(at), ..Second::default() };
+        let second =
+            |at: u32| Second { at_s: f64::from(at), answered: 190 + u64::from(at), ..Second::default() };
         Point {
             nodes: 1,
             load: Load::Users(users),
@@ -45,7 +46,9 @@ fn a_record_is_reported() {
     let folder = folder("report");
     let [run, out] = ["before.json", "out"].map(|name| folder.join(name).display().to_string());
     let said = durward(&["lab", "report", &run, "--out", &out, "--pdf"]).exits(0).stdout;
-    for name in ["index.html", "throughput.svg", "throughput.png", "report.pdf", "points.csv", "histograms.hlog"] {
+    for name in
+        ["index.html", "throughput.svg", "throughput.png", "report.pdf", "points.csv", "histograms.hlog"]
+    {
         assert!(said.contains(name) && folder.join("out").join(name).exists(), "{name}: {said}");
     }
     let page = std::fs::read_to_string(folder.join("out/index.html")).unwrap();
@@ -64,7 +67,10 @@ fn what_is_no_record_is_not_reported() {
         ("newer.json", "a record of format 9"),
         ("missing.json", "cannot read"),
     ] {
-        for command in [["lab", "report", &at(name), "--out", &at("out")], ["lab", "compare", &at("before.json"), &at(name), "--json"]] {
+        for command in [
+            ["lab", "report", &at(name), "--out", &at("out")],
+            ["lab", "compare", &at("before.json"), &at(name), "--json"],
+        ] {
             let said = durward(&command).exits(2).stderr;
             assert!(said.contains(words) && said.contains(name), "{said}");
         }
@@ -76,13 +82,16 @@ fn what_is_no_record_is_not_reported() {
 #[test]
 fn a_slower_run_fails_the_gate() {
     let folder = folder("compare");
-    let [before, after, out] = ["before.json", "after.json", "out"].map(|name| folder.join(name).display().to_string());
-    let slower = durward(&["lab", "compare", &before, &after, "--fail-if-slower", "5%", "--out", &out]).exits(1);
+    let [before, after, out] =
+        ["before.json", "after.json", "out"].map(|name| folder.join(name).display().to_string());
+    let slower =
+        durward(&["lab", "compare", &before, &after, "--fail-if-slower", "5%", "--out", &out]).exits(1);
     assert!(slower.stdout.contains("Slower") && slower.stdout.contains("+100 %"), "{}", slower.stdout);
     assert!(folder.join("out/compare-throughput.png").exists() && folder.join("out/report.pdf").exists());
     durward(&["lab", "compare", &after, &before, "--fail-if-slower", "5%"]).exits(0);
     durward(&["lab", "compare", &before, &after]).exits(0);
-    let json = durward(&["lab", "compare", &before, &before, "--json", "--fail-if-slower", "0"]).exits(0).stdout;
+    let json =
+        durward(&["lab", "compare", &before, &before, "--json", "--fail-if-slower", "0"]).exits(0).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["differences"][0]["metric"], "rate");
     durward(&["lab", "compare", &before, &after, "--fail-if-slower", "much"]).exits(2);

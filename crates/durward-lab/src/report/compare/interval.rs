@@ -40,7 +40,10 @@ pub(super) struct Interval {
 /// Of the change as a share. Replicates know most: runs differ by more than requests within one run do.
 pub(super) fn of_ratio(before: &Side, after: &Side, percent: Option<f64>, seed: u64) -> Interval {
     if before.replicates.len() > 1 && after.replicates.len() > 1 {
-        return Interval { ends: welch(&before.replicates, &after.replicates), method: "replicates (Welch's t)" };
+        return Interval {
+            ends: welch(&before.replicates, &after.replicates),
+            method: "replicates (Welch's t)",
+        };
     }
     let mut random = Random::new(seed);
     if let Some(percent) = percent {
@@ -79,7 +82,8 @@ fn wilson(side: &Side) -> Option<(f64, f64, f64)> {
     }
     let square = DEVIATIONS * DEVIATIONS;
     let middle = (share + square / (2.0 * count)) / (1.0 + square / count);
-    let half = DEVIATIONS / (1.0 + square / count) * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
+    let half = DEVIATIONS / (1.0 + square / count)
+        * (share * (1.0 - share) / count + square / (4.0 * count * count)).sqrt();
     Some((middle - half, share, middle + half))
 }
 
@@ -102,7 +106,6 @@ fn welch(before: &[f64], after: &[f64]) -> Option<[f64; 2]> {
     let middle = new.0 - old.0;
     Some([(middle - half).exp() - 1.0, (middle + half).exp() - 1.0])
 }
-
 
 /// Student's t for 19 cases out of 20, two-sided, by degrees of freedom; rounded down, so the interval is rather too wide.
 fn quantile(freedom: f64) -> f64 {
@@ -131,7 +134,8 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn mean_resampled(values: &[f64], random: &mut Random) -> f64 {
-    let drawn: Vec<f64> = (0..values.len()).filter_map(|_| values.get(index(values.len(), random)).copied()).collect();
+    let drawn: Vec<f64> =
+        (0..values.len()).filter_map(|_| values.get(index(values.len(), random)).copied()).collect();
     mean(&drawn)
 }
 
@@ -176,7 +180,8 @@ impl Cumulated {
         let count = self.0.last().map_or(0.0, |(_, count)| *count);
         let part = percent / 100.0;
         // Box and Muller.
-        let normal = (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos();
+        let normal =
+            (-2.0 * (1.0 - random.unit()).ln()).sqrt() * (std::f64::consts::TAU * random.unit()).cos();
         let rank = (count * part + normal * (count * part * (1.0 - part)).sqrt()).clamp(1.0, count.max(1.0));
         let at = self.0.partition_point(|(_, below)| *below < rank);
         self.0.get(at).or(self.0.last()).map_or(f64::NAN, |(value, _)| *value as f64)
@@ -196,15 +201,20 @@ mod tests {
     #[test]
     fn resampled_percentiles_spread_as_order_statistics_do() {
         // The median of n uniform values has a standard deviation of 1/(2 sqrt n) of the range: 0.5 % of 10,000.
-        let interval = of_ratio(&uniform(10_000, 1_000), &uniform(10_000, 1_000), Some(50.0), 1).ends.unwrap();
+        let interval =
+            of_ratio(&uniform(10_000, 1_000), &uniform(10_000, 1_000), Some(50.0), 1).ends.unwrap();
         // A ratio of two: sqrt 2 times 1 % of the median, times 1.96 to each side.
         let expected = 1.96 * 2f64.sqrt() * 0.01;
-        assert!((interval[1] - expected).abs() < 0.006 && (interval[0] + expected).abs() < 0.006, "{interval:?}");
+        assert!(
+            (interval[1] - expected).abs() < 0.006 && (interval[0] + expected).abs() < 0.006,
+            "{interval:?}"
+        );
     }
 
     #[test]
     fn a_change_beyond_the_spread_is_found() {
-        let interval = of_ratio(&uniform(10_000, 1_000), &uniform(10_000, 1_100), Some(50.0), 1).ends.unwrap();
+        let interval =
+            of_ratio(&uniform(10_000, 1_000), &uniform(10_000, 1_100), Some(50.0), 1).ends.unwrap();
         assert!(interval[0] > 0.05 && interval[1] < 0.15, "{interval:?}");
     }
 

@@ -143,7 +143,9 @@ impl Difference {
     fn worse_by(&self) -> f64 {
         match self.metric {
             Metric::Rate => -self.change,
-            Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 | Metric::Errors | Metric::CpuUs => self.change,
+            Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 | Metric::Errors | Metric::CpuUs => {
+                self.change
+            }
         }
     }
 }
@@ -174,7 +176,10 @@ pub fn compare(before: &Record, after: &Record, options: &CompareOptions) -> Com
     }
     let is_in = |all: &[(Key, Vec<&Point>)], key: &Key| all.iter().any(|(other, _)| other == key);
     let lone = |side: &str, of: &[(Key, Vec<&Point>)], other: &[(Key, Vec<&Point>)]| -> Vec<String> {
-        of.iter().filter(|(key, _)| !is_in(other, key)).map(|(key, _)| format!("{}: only {side}", key.0)).collect()
+        of.iter()
+            .filter(|(key, _)| !is_in(other, key))
+            .map(|(key, _)| format!("{}: only {side}", key.0))
+            .collect()
     };
     comparison.only_in_one = [lone("before", &old, &new), lone("after", &new, &old)].concat();
     judge(&mut comparison, options);
@@ -242,8 +247,20 @@ fn difference(at: &str, step: Option<&str>, metric: Metric, old: &Side, new: &Si
     let is_lower_better = metric != Metric::Rate;
     let judgement = match ends {
         None => Judgement::Unknown,
-        Some([low, _]) if low > 0.0 => if is_lower_better { Judgement::Worse } else { Judgement::Better },
-        Some([_, high]) if high < 0.0 => if is_lower_better { Judgement::Better } else { Judgement::Worse },
+        Some([low, _]) if low > 0.0 => {
+            if is_lower_better {
+                Judgement::Worse
+            } else {
+                Judgement::Better
+            }
+        }
+        Some([_, high]) if high < 0.0 => {
+            if is_lower_better {
+                Judgement::Better
+            } else {
+                Judgement::Worse
+            }
+        }
         Some(_) => Judgement::Unclear,
     };
     let (at, step) = (at.to_owned(), step.map(str::to_owned));
@@ -255,7 +272,9 @@ fn difference(at: &str, step: Option<&str>, metric: Metric, old: &Side, new: &Si
 fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
     let latency = |point: &Point| match step {
         None => point.since_due(),
-        Some(name) => Latency::merged(point.steps.iter().filter(|it| it.name == name).map(|it| &it.since_due)),
+        Some(name) => {
+            Latency::merged(point.steps.iter().filter(|it| it.name == name).map(|it| &it.since_due))
+        }
     };
     let of = |point: &Point, failed: bool| -> u64 {
         let steps = point.steps.iter().filter(|it| step.is_none_or(|name| it.name == name));
@@ -267,10 +286,12 @@ fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
     match metric {
         Metric::Rate => {
             let rate = |point: &&Point| of(point, false) as f64 / point.measured_s;
-            side.replicates = points.iter().map(rate).filter(|rate| *rate > 0.0 && rate.is_finite()).collect();
+            side.replicates =
+                points.iter().map(rate).filter(|rate| *rate > 0.0 && rate.is_finite()).collect();
             side.hits = answered as f64;
             if step.is_none() {
-                let seconds = points.iter().flat_map(|point| &point.seconds).filter(|second| second.at_s >= 0.0);
+                let seconds =
+                    points.iter().flat_map(|point| &point.seconds).filter(|second| second.at_s >= 0.0);
                 side.seconds = seconds.map(|second| second.answered as f64).collect();
             }
         }
@@ -286,7 +307,8 @@ fn side(points: &[&Point], step: Option<&str>, metric: Metric) -> Option<Side> {
         }
         Metric::P50 | Metric::P90 | Metric::P99 | Metric::P999 => {
             let percent = metric.percent()?;
-            let all: Vec<Latency> = points.iter().map(|point| latency(point)).filter(|it| it.count() > 0).collect();
+            let all: Vec<Latency> =
+                points.iter().map(|point| latency(point)).filter(|it| it.count() > 0).collect();
             side.replicates = all.iter().map(|it| it.percentile_ns(percent) as f64).collect();
             side.latency = Latency::merged(&all);
         }
@@ -302,20 +324,37 @@ fn judge(comparison: &mut Comparison, options: &CompareOptions) {
         comparison.is_failed = options.fail_if_slower.is_some();
         return;
     }
-    let overall: Vec<&Difference> = all.iter().filter(|it| it.step.is_none() && it.metric.is_gated()).collect();
+    let overall: Vec<&Difference> =
+        all.iter().filter(|it| it.step.is_none() && it.metric.is_gated()).collect();
     let count = |wanted| overall.iter().filter(|it| it.judgement == wanted).count();
     let (worse, better) = (count(Judgement::Worse), count(Judgement::Better));
     let by = |one: &&&Difference, other: &&&Difference| one.worse_by().total_cmp(&other.worse_by());
     let named = |of: &Difference| {
-        format!("{} at {}: {} instead of {}", of.metric.name(), of.at, of.metric.written(of.after), of.metric.written(of.before))
+        format!(
+            "{} at {}: {} instead of {}",
+            of.metric.name(),
+            of.at,
+            of.metric.written(of.after),
+            of.metric.written(of.before)
+        )
     };
     let worst = overall.iter().filter(|it| it.judgement == Judgement::Worse).max_by(by);
     let best = overall.iter().filter(|it| it.judgement == Judgement::Better).min_by(by);
     let mut said = match (worse, better) {
-        (0, 0) => format!("No difference is sure: none of {} figures (rate, p50, p90, p99 of each load) changed beyond its interval.", overall.len()),
-        (0, better) => format!("Faster: {better} of {} figures are surely better, none is surely worse.", overall.len()),
-        (worse, 0) => format!("Slower: {worse} of {} figures are surely worse, none is surely better.", overall.len()),
-        (worse, better) => format!("Mixed: of {} figures {worse} are surely worse and {better} surely better.", overall.len()),
+        (0, 0) => format!(
+            "No difference is sure: none of {} figures (rate, p50, p90, p99 of each load) changed beyond its interval.",
+            overall.len()
+        ),
+        (0, better) => {
+            format!("Faster: {better} of {} figures are surely better, none is surely worse.", overall.len())
+        }
+        (worse, 0) => {
+            format!("Slower: {worse} of {} figures are surely worse, none is surely better.", overall.len())
+        }
+        (worse, better) => format!(
+            "Mixed: of {} figures {worse} are surely worse and {better} surely better.",
+            overall.len()
+        ),
     };
     said.extend(worst.map(|it| format!(" Most worse is {}.", named(it))));
     said.extend(best.map(|it| format!(" Most better is {}.", named(it))));
@@ -363,7 +402,9 @@ fn warnings(before: &Record, after: &Record) -> Vec<String> {
         let marked = record.points.iter().filter(|point| !point.is_fitted()).count();
         if marked > 0 {
             let count = record.points.len();
-            said.push(format!("{marked} of {count} points {side} are marked (generator, neighbour, errors, cut short)."));
+            said.push(format!(
+                "{marked} of {count} points {side} are marked (generator, neighbour, errors, cut short)."
+            ));
         }
     }
     said

@@ -8,21 +8,29 @@ use crate::report::document::{Block, Document};
 use crate::report::{latency, select, throughput};
 
 /// The columns of the table.
-const COLUMNS: [&str; 9] = ["at", "step", "figure", "before", "after", "change", "95 % interval", "says", "by"];
+const COLUMNS: [&str; 9] =
+    ["at", "step", "figure", "before", "after", "change", "95 % interval", "says", "by"];
 
 /// A comparison for terminals: warnings, a table, the verdict.
 pub fn text_table(comparison: &Comparison) -> String {
     let mut rows: Vec<Vec<String>> = vec![COLUMNS.map(str::to_owned).into()];
     rows.extend(comparison.differences.iter().map(row));
-    let width = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
-    let mut text: String = comparison.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+    let mut text: String =
+        comparison.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     for row in rows.iter().filter(|_| !comparison.differences.is_empty()) {
         let cells: Vec<String> = row
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(at, (cell, width))| if (3..7).contains(&at) { format!("{cell:>width$}") } else { format!("{cell:<width$}") })
+            .map(
+                |(at, (cell, width))| {
+                    if (3..7).contains(&at) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                },
+            )
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
@@ -34,7 +42,9 @@ pub fn text_table(comparison: &Comparison) -> String {
 fn row(of: &Difference) -> Vec<String> {
     let signed = |share: f64| format!("{}{}", if share > 0.0 { "+" } else { "" }, percent(share));
     let interval = of.interval.map(|[low, high]| format!("{} to {}", signed(low), signed(high)));
-    let printable = |text: &str| shortened(text, 70).chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect();
+    let printable = |text: &str| {
+        shortened(text, 70).chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
+    };
     vec![
         printable(&of.at),
         of.step.as_deref().map_or_else(|| "all".to_owned(), printable),
@@ -55,7 +65,8 @@ pub fn comparison_document(records: &[(String, &Record)], comparisons: &[Compari
     let names: Vec<&String> = records.iter().skip(1).map(|(name, _)| name).collect();
     let before = records.first().map_or("", |(name, _)| name.as_str());
     for (comparison, name) in comparisons.iter().zip(&names) {
-        let said = format!("{} against {}: {}", shortened(name, 60), shortened(before, 60), comparison.verdict);
+        let said =
+            format!("{} against {}: {}", shortened(name, 60), shortened(before, 60), comparison.verdict);
         document.blocks.push(Block::Verdict(vec![said]));
         document.blocks.extend(comparison.warnings.iter().cloned().map(Block::Warning));
     }
@@ -68,7 +79,12 @@ pub fn comparison_document(records: &[(String, &Record)], comparisons: &[Compari
     );
     for (comparison, name) in comparisons.iter().zip(&names) {
         let rows = comparison.differences.iter().map(row).collect();
-        document.table(&format!("{} against {}.", shortened(name, 60), shortened(before, 60)), &COLUMNS, 3, rows);
+        document.table(
+            &format!("{} against {}.", shortened(name, 60), shortened(before, 60)),
+            &COLUMNS,
+            3,
+            rows,
+        );
         if !comparison.only_in_one.is_empty() {
             document.blocks.push(Block::List(comparison.only_in_one.clone()));
         }
@@ -79,21 +95,38 @@ pub fn comparison_document(records: &[(String, &Record)], comparisons: &[Compari
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
 fn overlaid(document: &mut Document, records: &[(String, &Record)]) {
     let Some((_, first)) = records.first() else { return };
-    let by = if records.iter().any(|(_, record)| crate::fit::by(record) == By::Nodes) { By::Nodes } else { By::Users };
+    let by = if records.iter().any(|(_, record)| crate::fit::by(record) == By::Nodes) {
+        By::Nodes
+    } else {
+        By::Users
+    };
     document.heading("Overlaid");
     let y = AxisSpec { label: "right answers/s".to_owned(), scale: Scale::Linear, format: count };
     let rate = |point: &Point| point.throughput();
     let chart = overlay("Throughput", throughput::axis(first, by), y, records, by, &rate);
-    document.figure("compare-throughput", chart.scene(), "Higher is better. Hollow marks were left out of fits.");
+    document.figure(
+        "compare-throughput",
+        chart.scene(),
+        "Higher is better. Hollow marks were left out of fits.",
+    );
     for (percent, name) in latency::PERCENTILES {
-        let y = AxisSpec { label: "time since the request was due".to_owned(), scale: Scale::Log, format: time };
+        let y =
+            AxisSpec { label: "time since the request was due".to_owned(), scale: Scale::Log, format: time };
         let of = |point: &Point| point.since_due().percentile_ns(percent) as f64;
-        let chart = overlay(&format!("{name} of all steps"), throughput::axis(first, by), y, records, by, &of);
+        let chart =
+            overlay(&format!("{name} of all steps"), throughput::axis(first, by), y, records, by, &of);
         document.figure(&format!("compare-{name}"), chart.scene(), "Lower is better.");
     }
 }
 
-fn overlay(title: &str, x: AxisSpec, y: AxisSpec, records: &[(String, &Record)], by: By, of: &dyn Fn(&Point) -> f64) -> Chart {
+fn overlay(
+    title: &str,
+    x: AxisSpec,
+    y: AxisSpec,
+    records: &[(String, &Record)],
+    by: By,
+    of: &dyn Fn(&Point) -> f64,
+) -> Chart {
     let mut chart = Chart::new(title, &format!("{title} of several runs, against load."), x, y);
     let mut number = 0;
     for (name, record) in records {
@@ -109,7 +142,8 @@ fn overlay(title: &str, x: AxisSpec, y: AxisSpec, records: &[(String, &Record)],
             };
             let mut spots: Vec<Spot> = group.points.iter().map(spot).collect();
             spots.sort_by(|one, other| one.x.total_cmp(&other.x));
-            let label = if group.label.is_empty() { name.clone() } else { format!("{name}: {}", group.label) };
+            let label =
+                if group.label.is_empty() { name.clone() } else { format!("{name}: {}", group.label) };
             chart.series(&label, number, if number == 0 { Dash::Solid } else { Dash::Dashed }, spots);
             number += 1;
         }
