@@ -15,6 +15,8 @@ const AXIS: f64 = 58.0;
 /// Longer names of series would leave no room for others.
 const LABEL_MAX: usize = 60;
 const TITLE_MAX: usize = 85;
+/// What is said of a picture is read aloud, and is no longer.
+const WORDS_MAX: usize = 300;
 
 /// What an axis shows.
 #[derive(Clone, Debug)]
@@ -105,7 +107,7 @@ pub struct Chart {
 impl Chart {
     /// A chart without anything in it.
     pub fn new(title: &str, description: &str, x: AxisSpec, y: AxisSpec) -> Chart {
-        let (title, description) = (title.to_owned(), description.to_owned());
+        let (title, description) = (shortened(title, WORDS_MAX), shortened(description, WORDS_MAX));
         Chart { title, description, x, y, items: Vec::new(), legend: Vec::new() }
     }
 

@@ -171,7 +171,7 @@ fn histograms(record: &Record) -> String {
     let first =
         record.points.iter().map(|point| point.started_unix_ms).min().unwrap_or(record.about.started_unix_ms);
     let mut text = format!(
-        "#[Histogram log format version 1.3]\n#[StartTime: {} (seconds since epoch)]\n",
+        "#[Histogram log format version 1.3]\n#[StartTime: {:.3} (seconds since epoch)]\n",
         first as f64 / 1e3
     );
     text.push_str(

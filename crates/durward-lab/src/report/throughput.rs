@@ -9,18 +9,23 @@ use crate::draw::{
 use crate::fit::{self, By, Fit, Zone};
 use crate::record::{Mark as Doubt, Point, Record};
 
+/// Resampled points of one curve, at most: more points need fewer resamples, and more time.
+const RESAMPLED_MAX: usize = 20_000;
+
 /// The fits of a record: the label of each curve, as [`select::groups`] has it, and what was fitted.
 pub(super) fn fits(record: &Record, by: By) -> Vec<(String, fit::Report)> {
-    fit::curves(record, by)
-        .into_iter()
-        .map(|curve| {
+    let labels = select::groups(record, by).into_iter().map(|group| group.label);
+    labels
+        .zip(fit::curves(record, by))
+        .map(|(label, curve)| {
             let options = fit::Options {
                 n_is: by,
                 left_out: curve.left_out,
                 seed: record.about.seed,
+                resamples: (RESAMPLED_MAX / curve.observations.len().max(1)).clamp(50, 1_000),
                 ..fit::Options::default()
             };
-            (curve.name, fit::of(&curve.observations, &options))
+            (label, fit::of(&curve.observations, &options))
         })
         .collect()
 }
