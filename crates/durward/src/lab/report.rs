@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use durward_bench::report::Report as Measurements;
 use durward_lab::record::Record;
 use durward_lab::report::{self, Options, ReportError};
 
@@ -23,7 +24,7 @@ HdrHistogram, and with --pdf the same as report.pdf. docs/lab-report.md says how
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// What `durward lab run` wrote; several stand one after the other
+    /// What `durward lab run` wrote, or `durward bench` with `--json`; several stand one after the other
     #[arg(value_name = "RECORD.json", required = true)]
     records: Vec<PathBuf>,
     /// Where to; the directory is made if it is not there
@@ -36,18 +37,38 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let records = arguments.records.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let texts = arguments.records.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
     let options = Options { has_pdf: arguments.pdf };
-    let names = report::write(&records, &arguments.out, &options).map_err(|error| failure(&error))?;
+    let records: Result<Vec<Record>, Failure> =
+        texts.iter().map(|(name, text)| record(name, text)).collect();
+    let written = match records {
+        Ok(records) => report::write(&records, &arguments.out, &options),
+        // What `durward bench` measured is reported as well, alone or beside records.
+        Err(failure) => match Measurements::read(&texts) {
+            Ok(measurements) => measurements.write_to(&arguments.out, &options),
+            Err(_) => return Err(failure),
+        },
+    };
+    let names = written.map_err(|error| self::failure(&error))?;
     to_stdout(&format!("{}: {}\n", arguments.out.display(), names.join(", ")))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reads a record.
 pub(super) fn read(path: &Path) -> Result<Record, Failure> {
+    let (name, text) = text(path)?;
+    record(&name, &text)
+}
+
+/// The name and text of a file.
+fn text(path: &Path) -> Result<(String, String), Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
-    Record::read(&text).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display())).hint("give files that `durward lab run` wrote")
+    Ok((path.display().to_string(), text))
+}
+
+fn record(name: &str, text: &str) -> Result<Record, Failure> {
+    Record::read(text).map_err(|error| {
+        Failure::new(format!("{name}: {error}")).hint("give files that `durward lab run` wrote")
     })
 }
 
