@@ -221,11 +221,10 @@ fn every_record_has_a_pdf_with_its_words() {
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let pages = document.get_pages();
         assert!(!pages.is_empty(), "{name}");
-        let text = document.extract_text(&[1]).unwrap_or_default();
-        assert!(
-            text.contains("measured") || text.contains("How far") || text.contains("No request"),
-            "{name}: {text}"
-        );
+        // Each letter has a place of its own, which this reader takes for a line of its own.
+        let text: String = document.extract_text(&[1]).unwrap().split_whitespace().collect();
+        let words = ["Howfar:atmost", "Norequesthadarightanswer", "Nothingwasmeasured"];
+        assert!(words.iter().any(|words| text.contains(words)), "{name}: {text}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -39,8 +39,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let texts = arguments.records.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
     let options = Options { has_pdf: arguments.pdf };
-    let records: Result<Vec<Record>, Failure> =
-        texts.iter().map(|(name, text)| record(name, text)).collect();
+    let records: Result<Vec<Record>, Failure> = texts.iter().map(|(name, text)| record(name, text)).collect();
     let written = match records {
         Ok(records) => report::write(&records, &arguments.out, &options),
         // What `durward bench` measured is reported as well, alone or beside records.

@@ -11,6 +11,9 @@ use crate::report::{latency, select, throughput};
 const COLUMNS: [&str; 9] =
     ["at", "step", "figure", "before", "after", "change", "95 % interval", "says", "by"];
 
+/// Longer lines beside the table are cut.
+const LINE_MAX: usize = 400;
+
 /// A comparison for terminals: warnings, a table, the verdict.
 pub fn text_table(comparison: &Comparison) -> String {
     let mut rows: Vec<Vec<String>> = vec![COLUMNS.map(str::to_owned).into()];
@@ -19,8 +22,8 @@ pub fn text_table(comparison: &Comparison) -> String {
         rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
-    let mut text: String =
-        comparison.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+    let warning = |warning: &String| format!("warning: {}\n", shortened(warning, LINE_MAX));
+    let mut text: String = comparison.warnings.iter().map(warning).collect();
     for row in rows.iter().filter(|_| !comparison.differences.is_empty()) {
         let cells: Vec<String> = row
             .iter()
@@ -35,19 +38,25 @@ pub fn text_table(comparison: &Comparison) -> String {
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
-    text.extend(comparison.only_in_one.iter().map(|lone| format!("not compared: {lone}\n")));
-    text + &comparison.verdict + "\n"
+    let lone = |lone: &String| format!("not compared: {}\n", shortened(lone, LINE_MAX));
+    text.extend(comparison.only_in_one.iter().map(lone));
+    printable(&(text + &comparison.verdict + "\n"))
+}
+
+/// Text without what a terminal would obey: control characters, and those that turn the direction of writing.
+fn printable(text: &str) -> String {
+    let is_obeyed = |it: char| {
+        (it.is_control() && it != '\n') || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|it| if is_obeyed(it) { '\u{fffd}' } else { it }).collect()
 }
 
 fn row(of: &Difference) -> Vec<String> {
     let signed = |share: f64| format!("{}{}", if share > 0.0 { "+" } else { "" }, percent(share));
     let interval = of.interval.map(|[low, high]| format!("{} to {}", signed(low), signed(high)));
-    let printable = |text: &str| {
-        shortened(text, 70).chars().map(|it| if it.is_control() { '\u{fffd}' } else { it }).collect()
-    };
     vec![
-        printable(&of.at),
-        of.step.as_deref().map_or_else(|| "all".to_owned(), printable),
+        shortened(&of.at, 70),
+        of.step.as_deref().map_or_else(|| "all".to_owned(), |step| shortened(step, 70)),
         of.metric.name().to_owned(),
         of.metric.written(of.before),
         of.metric.written(of.after),
