@@ -5,6 +5,7 @@
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 
+pub mod draw;
 pub mod fit;
 pub mod load;
 pub mod plan;
@@ -12,6 +13,7 @@ pub mod random;
 pub mod machine;
 pub mod process;
 pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod simulate;

@@ -1,8 +1,10 @@
 //! The pictures: rates and times, by scenario and by the number of policies.
 
-use super::axis::{Axis, Tick, count, time, whole};
+use durward_lab::draw::{
+    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Place, Scene, TEXT_HEIGHT, Tick, count, time, whole,
+};
+
 use super::row::Row;
-use super::scene::{Anchor, BAND, CHARACTER_WIDTH, Dash, FAINT, GRID, INK, Place, Scene, TEXT_HEIGHT, at};
 use super::series::{Group, Series};
 
 const WIDTH: f64 = 960.0;
@@ -13,7 +15,7 @@ const LINE: f64 = 19.0;
 /// The height of one measurement in a picture by scenario.
 const LANE: f64 = 18.0;
 /// Room for the numbers at the right.
-const NUMBERS: f64 = 190.0;
+const NUMBERS: f64 = 200.0;
 /// The height of what lies between the axes in a picture by policies.
 const HEIGHT: f64 = 360.0;
 const AXIS: f64 = 64.0;
@@ -77,17 +79,17 @@ pub(super) fn by_scenario(group: &Group<'_>, scenarios: &[&str], shown: Shown) -
         + 14.0;
     let top = head_height(group);
     let between: f64 = scenarios.iter().map(|name| lanes_height(group, name)).sum();
-    let mut scene = Scene::new(shown.title(), WIDTH, top + between + AXIS - 16.0);
+    let mut scene = Scene::new(shown.title(), shown.meaning(), WIDTH, top + between + AXIS - 16.0);
     head(&mut scene, group, shown, "");
-    let axis = Axis::new(rows().flat_map(|row| shown.values(row)), left, WIDTH - NUMBERS - MARGIN);
+    let axis = Axis::log(rows().flat_map(|row| shown.values(row)), left, WIDTH - NUMBERS - MARGIN);
     vertical_grid(&mut scene, &axis.ticks(shown.label()), top, top + between);
     let mut y = top;
     for (number, name) in scenarios.iter().enumerate() {
         let height = lanes_height(group, name);
         if number.is_multiple_of(2) {
-            scene.underlay(at(MARGIN, y), at(WIDTH - MARGIN, y + height), BAND);
+            scene.underlay(Place::at(MARGIN, y), Place::at(WIDTH - MARGIN, y + height), Colour::Band);
         }
-        scene.text(at(left - 12.0, y + height / 2.0 + 4.5), name, Anchor::End, INK);
+        scene.text(Place::at(left - 12.0, y + height / 2.0 + 4.5), name, Anchor::End, Colour::Ink);
         for (lane, (series, row)) in lanes(group, name).into_iter().enumerate() {
             let middle = y + 4.0 + LANE * (lane as f64 + 0.5);
             draw_lane(&mut scene, &axis, middle, series, row, shown);
@@ -110,43 +112,54 @@ fn lanes_height(group: &Group<'_>, scenario: &str) -> f64 {
 }
 
 fn draw_lane(scene: &mut Scene, axis: &Axis, y: f64, series: &Series<'_>, row: &Row, shown: Shown) {
-    let places = shown.values(row).map(|value| at(axis.place(value), y));
+    let places = shown.values(row).map(|value| Place::at(axis.place(value), y));
     let [least, middle, greatest] = places;
-    scene.line(vec![least, greatest], series.colour, 1.6, Dash::Solid);
+    scene.stroke(vec![least, greatest], series.colour, 1.6, Dash::Solid);
     match shown {
         Shown::Rate => scene.mark(series.mark, middle, series.colour),
         Shown::Time => {
             scene.mark(series.mark, least, series.colour);
             for end in [middle, greatest] {
-                scene.line(vec![at(end.x, y - 5.0), at(end.x, y + 5.0)], series.colour, 1.6, Dash::Solid);
+                scene.stroke(
+                    vec![Place::at(end.x, y - 5.0), Place::at(end.x, y + 5.0)],
+                    series.colour,
+                    1.6,
+                    Dash::Solid,
+                );
             }
         }
     }
-    scene.text(at(WIDTH - MARGIN - 6.0, y + 4.5), &shown.numbers(row), Anchor::End, INK);
+    scene.text(Place::at(WIDTH - MARGIN - 6.0, y + 4.5), &shown.numbers(row), Anchor::End, Colour::Ink);
 }
 
 /// A picture of one family of scenarios, by the number of policies.
 pub(super) fn by_policies(group: &Group<'_>, family: &str, shown: Shown) -> Scene {
     let top = head_height(group);
     let (left, right, bottom) = (MARGIN + 62.0, WIDTH - MARGIN - 20.0, top + HEIGHT);
-    let mut scene = Scene::new(&format!("{}, {family}", shown.title()), WIDTH, bottom + AXIS);
+    let mut scene =
+        Scene::new(&format!("{}, {family}", shown.title()), shown.meaning(), WIDTH, bottom + AXIS);
     head(&mut scene, group, shown, family);
     let rows = || group.series.iter().flat_map(|series| series.rows.iter());
-    let across = Axis::new(rows().map(|row| row.policies), left, right);
-    let up = Axis::new(rows().flat_map(|row| shown.values(row)), bottom, top);
+    let across = Axis::log(rows().map(|row| row.policies), left, right);
+    let up = Axis::log(rows().flat_map(|row| shown.values(row)), bottom, top);
     for tick in up.ticks(shown.label()) {
-        scene.line(vec![at(left, tick.at), at(right, tick.at)], GRID, 1.0, Dash::Solid);
-        scene.text(at(left - 8.0, tick.at + 4.5), &tick.label, Anchor::End, FAINT);
+        scene.stroke(
+            vec![Place::at(left, tick.at), Place::at(right, tick.at)],
+            Colour::Grid,
+            1.0,
+            Dash::Solid,
+        );
+        scene.text(Place::at(left - 8.0, tick.at + 4.5), &tick.label, Anchor::End, Colour::Faint);
     }
     vertical_grid(&mut scene, &across.ticks(whole), top, bottom);
     let label = "policies (each step to the right is as many times more)";
-    scene.text(at(f64::midpoint(left, right), bottom + 46.0), label, Anchor::Middle, FAINT);
+    scene.text(Place::at(f64::midpoint(left, right), bottom + 46.0), label, Anchor::Middle, Colour::Faint);
     for series in &group.series {
         let mut rows = series.rows.clone();
         rows.sort_by(|one, other| one.policies.total_cmp(&other.policies));
         let line = |part: usize| -> Vec<Place> {
             let value = |row: &Row| shown.values(row).get(part).copied().unwrap_or_default();
-            rows.iter().map(|row| at(across.place(row.policies), up.place(value(row)))).collect()
+            rows.iter().map(|row| Place::at(across.place(row.policies), up.place(value(row)))).collect()
         };
         draw_lines(&mut scene, [line(0), line(1), line(2)], series, shown);
     }
@@ -162,29 +175,34 @@ fn draw_lines(
     let marked = match shown {
         Shown::Rate => {
             for (from, to) in least.into_iter().zip(greatest) {
-                scene.line(vec![from, to], series.colour, 1.2, Dash::Solid);
+                scene.stroke(vec![from, to], series.colour, 1.2, Dash::Solid);
             }
             middle
         }
         Shown::Time => {
-            scene.line(middle, series.colour, 1.6, Dash::Dashed);
-            scene.line(greatest, series.colour, 1.6, Dash::Dotted);
+            scene.stroke(middle, series.colour, 1.6, Dash::Dashed);
+            scene.stroke(greatest, series.colour, 1.6, Dash::Dotted);
             least
         }
     };
     let places = marked.clone();
-    scene.line(marked, series.colour, 2.0, Dash::Solid);
+    scene.stroke(marked, series.colour, 2.0, Dash::Solid);
     places.into_iter().for_each(|place| scene.mark(series.mark, place, series.colour));
 }
 
 fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
     let mut free_from = f64::MIN;
     for tick in ticks {
-        scene.line(vec![at(tick.at, top), at(tick.at, bottom)], GRID, 1.0, Dash::Solid);
+        scene.stroke(
+            vec![Place::at(tick.at, top), Place::at(tick.at, bottom)],
+            Colour::Grid,
+            1.0,
+            Dash::Solid,
+        );
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         // Labels that would touch are left out, their lines are not.
         if tick.at - half >= free_from {
-            scene.text(at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, FAINT);
+            scene.text(Place::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
             free_from = tick.at + half;
         }
     }
@@ -213,7 +231,7 @@ fn head_height(group: &Group<'_>) -> f64 {
 fn head(scene: &mut Scene, group: &Group<'_>, shown: Shown, family: &str) {
     let parts = [shown.title(), family, &group.label];
     let title: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    scene.bold(at(MARGIN, TITLE), &title.join(", "), INK);
+    scene.bold(Place::at(MARGIN, TITLE), &title.join(", "), Colour::Ink);
     let mut meaning = shown.meaning().to_owned();
     if shown == Shown::Time {
         meaning.push_str(match family {
@@ -221,12 +239,12 @@ fn head(scene: &mut Scene, group: &Group<'_>, shown: Shown, family: &str) {
             _ => ": the whole, the dashed and the dotted line",
         });
     }
-    scene.text(at(MARGIN, TITLE + LINE), &meaning, Anchor::Start, FAINT);
+    scene.text(Place::at(MARGIN, TITLE + LINE), &meaning, Anchor::Start, Colour::Faint);
     for (number, line) in legend(group).into_iter().enumerate() {
         let y = TITLE + LINE * (number as f64 + 2.0) + 3.0;
         for (x, series) in line {
-            scene.mark(series.mark, at(x + 6.0, y - TEXT_HEIGHT / 3.0), series.colour);
-            scene.text(at(x + 16.0, y), &series.label, Anchor::Start, INK);
+            scene.mark(series.mark, Place::at(x + 6.0, y - TEXT_HEIGHT / 3.0), series.colour);
+            scene.text(Place::at(x + 16.0, y), &series.label, Anchor::Start, Colour::Ink);
         }
     }
 }

@@ -8,25 +8,21 @@
 //! assert_eq!(nothing.unwrap_err().to_string(), "there are no measurements to report");
 //! ```
 
-mod axis;
 mod chart;
 mod other;
 mod page;
-mod png;
 mod row;
-mod scene;
 mod series;
-mod svg;
 
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use chart::Shown;
+use durward_lab::draw::Scene;
+use durward_lab::record::Record;
+use durward_lab::report;
 use other::Other;
 use row::{Measured, Row};
-use scene::Scene;
 use series::Group;
 
 /// The most measurements in one report: more could not be read in one picture.
@@ -37,6 +33,7 @@ pub const REPORT_ROWS_MAX: usize = 1_000;
 pub struct Report {
     rows: Vec<Row>,
     others: Vec<Other>,
+    records: Vec<Record>,
 }
 
 /// Why nothing is reported.
@@ -64,15 +61,13 @@ impl fmt::Display for ReportError {
 
 impl std::error::Error for ReportError {}
 
-/// A picture in both forms, and what is said of it.
+/// A picture, and what is said of it.
 struct Picture {
     /// The name of its files.
     name: String,
     title: String,
     caption: &'static str,
-    svg: String,
-    /// `None` where it would be too large.
-    png: Option<Vec<u8>>,
+    scene: Scene,
 }
 
 impl Report {
@@ -81,16 +76,17 @@ impl Report {
     /// # Errors
     /// See [`ReportError`].
     pub fn read(files: &[(String, String)]) -> Result<Report, ReportError> {
-        let (mut rows, mut others) = (Vec::new(), Vec::new());
+        let (mut rows, mut others, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for (name, text) in files {
             match row::read(text).map_err(|problem| ReportError::File(name.clone(), problem))? {
                 Measured::Rows(read) => rows.extend(read),
                 Measured::Other(other) => others.push(other),
+                Measured::Record(record) => records.push(*record),
             }
         }
-        match rows.len() + others.len() {
+        match rows.len() + others.len() + records.len() {
             0 => Err(ReportError::Empty),
-            1..=REPORT_ROWS_MAX => Ok(Report { rows, others }),
+            1..=REPORT_ROWS_MAX => Ok(Report { rows, others, records }),
             count => Err(ReportError::TooMany(count)),
         }
     }
@@ -100,20 +96,22 @@ impl Report {
     ///
     /// # Errors
     /// What the system says; files that were written stay.
-    pub fn write_to(&self, directory: &Path) -> io::Result<Vec<String>> {
-        fs::create_dir_all(directory)?;
-        let pictures = self.pictures();
-        let mut names = vec!["index.html".to_owned()];
-        fs::write(directory.join("index.html"), page::text(&self.rows, &self.others, &pictures))?;
-        for Picture { name, svg, png, .. } in &pictures {
-            names.push(format!("{name}.svg"));
-            fs::write(directory.join(format!("{name}.svg")), svg)?;
-            if let Some(png) = png {
-                names.push(format!("{name}.png"));
-                fs::write(directory.join(format!("{name}.png")), png)?;
+    pub fn write_to(
+        &self,
+        directory: &Path,
+        options: &report::Options,
+    ) -> Result<Vec<String>, report::ReportError> {
+        let mut document = page::document(&self.rows, &self.others, self.pictures());
+        if !self.records.is_empty() {
+            let records = report::document(&self.records);
+            if self.rows.is_empty() && self.others.is_empty() {
+                document = records;
+            } else {
+                document.heading(&records.title);
+                document.blocks.extend(records.blocks);
             }
         }
-        Ok(names)
+        report::write_document(&document, directory, options)
     }
 
     fn pictures(&self) -> Vec<Picture> {
@@ -136,7 +134,7 @@ impl Report {
                 format!("{name}-by-scenario{suffix}"),
                 title,
                 caption(shown, false),
-                &scene,
+                scene,
             ));
         }
         for family in families {
@@ -145,7 +143,7 @@ impl Report {
                 let scene = chart::by_policies(&own, family, shown);
                 let title = titled(&scene.title, "by the number of policies", &group.label);
                 let name = format!("{name}-{}{suffix}", file_name(family));
-                pictures.push(picture(name, title, caption(shown, true), &scene));
+                pictures.push(picture(name, title, caption(shown, true), scene));
             }
         }
         pictures
@@ -220,8 +218,8 @@ fn caption(shown: Shown, is_by_policies: bool) -> &'static str {
     }
 }
 
-fn picture(name: String, title: String, caption: &'static str, scene: &Scene) -> Picture {
-    Picture { name, title, caption, svg: svg::text(scene), png: png::bytes(scene) }
+fn picture(name: String, title: String, caption: &'static str, scene: Scene) -> Picture {
+    Picture { name, title, caption, scene }
 }
 
 /// A name that can be a file's.

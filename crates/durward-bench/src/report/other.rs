@@ -1,9 +1,20 @@
-//! What `durward bench server --json` and `durward bench sessions --json` print: shown as they are, in tables. There is too
-//! little alike in them for a picture.
+//! What `durward bench server --json`, `durward bench sessions --json` and `durward bench streams --json` print: every rate and
+//! every time as a picture, every number in a table.
 
+use durward_lab::draw::{
+    Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Mark, Place, Scene, count, shortened, time,
+};
+use durward_lab::report::Document;
 use serde_json::Value as Json;
 
-use super::svg::escaped;
+const WIDTH: f64 = 760.0;
+const MARGIN: f64 = 16.0;
+const LANE: f64 = 20.0;
+const TOP: f64 = 44.0;
+/// Longer names would leave no room for the values.
+const NAME_MAX: usize = 40;
+/// More lanes could not be read.
+const LANES_MAX: usize = 60;
 
 /// One such measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +32,7 @@ impl Other {
         let title = match json.get("transport").and_then(Json::as_str) {
             Some(transport) if has("rate_per_s") => format!("A server over the network: {transport}"),
             Some(_) | None if has("validate") && has("login") => "Sessions over the network".to_owned(),
+            Some(_) | None if has("subscriptions") && has("changed") => "Live subscriptions".to_owned(),
             Some(_) | None => return None,
         };
         let mut numbers = Vec::new();
@@ -33,15 +45,72 @@ impl Other {
         self.command.as_deref()
     }
 
-    pub(super) fn table(&self) -> String {
-        let row = |(name, value): &(String, String)| {
-            let (name, value) = (escaped(name), escaped(value));
-            format!("<tr><td class=\"words\">{name}</td><td>{value}</td></tr>\n")
-        };
-        let rows: String = self.numbers.iter().map(row).collect();
-        let title = escaped(&self.title);
-        format!("<h2>{title}</h2>\n<div class=\"wide\"><table>\n{rows}</table></div>\n")
+    /// Adds the pictures and the table; `number` tells the files of several apart.
+    pub(super) fn add(&self, document: &mut Document, number: usize) {
+        document.heading(&self.title);
+        for (name, suffix, format, what) in [
+            ("rates", "per_s", count as fn(f64) -> String, "Rates, each second"),
+            ("times", "_ns", time, "Times"),
+        ] {
+            let lanes = self.lanes(suffix);
+            if lanes.len() > 1 {
+                let scene = scene(&format!("{what}: {}", self.title), &lanes, format);
+                let caption = "Logarithmic: equal distances are equal ratios.";
+                document.figure(&format!("{name}-{number}"), scene, caption);
+            }
+        }
+        let rows = self.numbers.iter().map(|(name, value)| vec![name.clone(), value.clone()]).collect();
+        document.table("Every number, by the path of its name.", &["number", "value"], 1, rows);
     }
+
+    /// The numbers above 0 whose names end with this.
+    fn lanes(&self, suffix: &str) -> Vec<(&str, f64)> {
+        self.numbers
+            .iter()
+            .filter(|(name, _)| name.ends_with(suffix))
+            .filter_map(|(name, value)| Some((name.as_str(), value.parse::<f64>().ok()?)))
+            .filter(|(_, value)| *value > 0.0 && value.is_finite())
+            .take(LANES_MAX)
+            .collect()
+    }
+}
+
+/// A lane for each number, with a mark and the number at the right.
+fn scene(title: &str, lanes: &[(&str, f64)], format: fn(f64) -> String) -> Scene {
+    let bottom = TOP + LANE * lanes.len() as f64;
+    let longest = lanes.iter().map(|(name, _)| name.chars().count().min(NAME_MAX)).max().unwrap_or(0);
+    let (left, right) = (MARGIN + CHARACTER_WIDTH * longest as f64 + 12.0, WIDTH - 90.0);
+    let mut scene =
+        Scene::new(title, "A mark for each number, along a logarithmic axis.", WIDTH, bottom + 36.0);
+    scene.bold(Place::at(MARGIN, 24.0), &shortened(title, 85), Colour::Ink);
+    let axis = Axis::log(lanes.iter().map(|(_, value)| *value), left, right);
+    let mut free_from = f64::MIN;
+    for tick in axis.ticks(format) {
+        scene.stroke(
+            vec![Place::at(tick.at, TOP), Place::at(tick.at, bottom)],
+            Colour::Grid,
+            1.0,
+            Dash::Solid,
+        );
+        let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
+        if tick.at - half >= free_from {
+            scene.text(Place::at(tick.at, bottom + 20.0), &tick.label, Anchor::Middle, Colour::Faint);
+            free_from = tick.at + half;
+        }
+    }
+    for (number, (name, value)) in lanes.iter().enumerate() {
+        let y = TOP + LANE * (number as f64 + 0.5);
+        scene.text(Place::at(left - 10.0, y + 4.5), &shortened(name, NAME_MAX), Anchor::End, Colour::Ink);
+        scene.stroke(
+            vec![Place::at(left, y), Place::at(axis.place(*value), y)],
+            Colour::Grid,
+            3.0,
+            Dash::Solid,
+        );
+        scene.mark(Mark::Circle, Place::at(axis.place(*value), y), Colour::Series(0));
+        scene.text(Place::at(WIDTH - MARGIN, y + 4.5), &format(*value), Anchor::End, Colour::Ink);
+    }
+    scene
 }
 
 /// Every number and text below, by its path: `validate 1 per_s`; lists count from 1.

@@ -1,5 +1,6 @@
-//! The measurements a report is made of, as `durward bench embedded --json` prints them.
+//! The measurements a report is made of, as `durward bench embedded --json` prints them; and records of the lab.
 
+use durward_lab::record::{Record, RecordError};
 use serde_json::Value as Json;
 
 use super::other::Other;
@@ -35,6 +36,7 @@ pub(super) struct Row {
 pub(super) enum Measured {
     Rows(Vec<Row>),
     Other(Other),
+    Record(Box<Record>),
 }
 
 /// Reads an array of rows, or a measurement of another kind.
@@ -43,6 +45,11 @@ pub(super) enum Measured {
 /// What is wrong with it.
 pub(super) fn read(text: &str) -> Result<Measured, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    if json.get("format").is_some() && json.get("points").is_some() {
+        return Record::read(text)
+            .map(|record| Measured::Record(Box::new(record)))
+            .map_err(|error: RecordError| error.to_string());
+    }
     if let Some(other) = Other::of(&json) {
         return Ok(Measured::Other(other));
     }

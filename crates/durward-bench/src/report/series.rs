@@ -1,23 +1,8 @@
 //! Which measurements belong together: those that differ only in what the axis shows.
 
+use durward_lab::draw::{Colour, Mark, SERIES_MAX};
+
 use super::row::Row;
-use super::scene::{Colour, Mark};
-
-/// How many series one picture can show and still be read.
-pub(super) const SERIES_MAX: usize = 8;
-
-/// Colours that people who see few colours tell apart (Okabe and Ito, without the yellow that is too faint on white), each
-/// with a mark of its own.
-const STYLES: [(Colour, Mark); SERIES_MAX] = [
-    ([0x00, 0x72, 0xb2], Mark::Circle),
-    ([0xd5, 0x5e, 0x00], Mark::Square),
-    ([0x00, 0x9e, 0x73], Mark::Triangle),
-    ([0xcc, 0x79, 0xa7], Mark::Diamond),
-    ([0xe6, 0x9f, 0x00], Mark::Fall),
-    ([0x56, 0xb4, 0xe9], Mark::Hexagon),
-    ([0x55, 0x55, 0x55], Mark::Bar),
-    ([0x00, 0x00, 0x00], Mark::Plate),
-];
 
 /// The things in which series differ.
 type Key = [String; 4];
@@ -66,8 +51,8 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Group<'_>> {
                 label: words(&common, &varying),
                 series: keys
                     .iter()
-                    .zip(STYLES)
-                    .map(|(key, style)| series(rows, key, split, &varying, style))
+                    .enumerate()
+                    .map(|(number, key)| series(rows, key, split, &varying, number))
                     .collect(),
             };
             return groups.into_iter().map(group).collect();
@@ -89,13 +74,7 @@ fn split_by(keys: &[Key], split: usize) -> Vec<(Vec<String>, Vec<Key>)> {
     groups
 }
 
-fn series<'r>(
-    rows: &'r [Row],
-    wanted: &Key,
-    split: usize,
-    varying: &[bool; 4],
-    (colour, mark): (Colour, Mark),
-) -> Series<'r> {
+fn series<'r>(rows: &'r [Row], wanted: &Key, split: usize, varying: &[bool; 4], number: usize) -> Series<'r> {
     let mut own: Vec<&Row> = Vec::new();
     for row in rows.iter().filter(|row| key(row) == *wanted) {
         own.retain(|earlier| earlier.scenario != row.scenario);
@@ -105,7 +84,7 @@ fn series<'r>(
     if label.is_empty() {
         label = wanted.last().cloned().unwrap_or_default();
     }
-    Series { label, colour, mark, rows: own }
+    Series { label, colour: Colour::Series(number), mark: Mark::of_series(number), rows: own }
 }
 
 /// Those parts in which something varies; the index, which is last, in front.

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use durward_bench::report::{Report, ReportError};
 
-use crate::failure::{Failure, Outcome, without_number};
+use durward_lab::report::Options;
+
+use crate::failure::{Failure, Outcome};
 use crate::to_stdout;
 
 const EXAMPLES: &str = "\
@@ -16,8 +18,9 @@ Examples:
 
 Draws decisions per second and percentiles of latency, by scenario and, of scenarios that differ in their size, by the
 number of policies. Each picture is written as SVG and as PNG; index.html shows all, the numbers, the machine and the
-commands, and says how to read them. Servers and sessions (`durward bench server --json`, `durward bench sessions --json`)
-are shown in tables. Of two measurements of the same thing the later counts in pictures.";
+commands, and says how to read them; --pdf writes the same as report.pdf. Of servers, sessions and streams (`durward bench
+server|sessions|streams --json`) every rate and every time is drawn, and records of `durward lab run` are reported as
+`durward lab report` does. Of two measurements of the same thing the later counts in pictures.";
 
 /// Draw measurements: a page, and pictures as SVG and PNG
 #[derive(Debug, clap::Args)]
@@ -29,6 +32,9 @@ pub(super) struct Arguments {
     /// Where to; the directory is made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Also write report.pdf
+    #[arg(long)]
+    pdf: bool,
 }
 
 /// Runs the command.
@@ -38,19 +44,25 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Ok((path.display().to_string(), text))
     };
     let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
-    let report = Report::read(&files).map_err(|error| {
+    let report = read(&files)?;
+    let names = report
+        .write_to(&arguments.out, &Options { has_pdf: arguments.pdf })
+        .map_err(|error| crate::lab::report_failure(&error))?;
+    to_stdout(&format!("{}: {}\n", arguments.out.display(), names.join(", ")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads files: the name and text of each.
+fn read(files: &[(String, String)]) -> Result<Report, Failure> {
+    Report::read(files).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
-            ReportError::File(..) => failure
-                .hint("give files that `durward bench` wrote with `--json`: embedded, server, sessions"),
+            ReportError::File(..) => failure.hint(
+                "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams; or records of \
+                 `durward lab run`",
+            ),
             ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),
             ReportError::TooMany(_) => failure.hint("report fewer files at a time"),
         }
-    })?;
-    let out = arguments.out.display();
-    let names = report.write_to(&arguments.out).map_err(|error| {
-        Failure::new(format!("cannot write to {out}: {}", without_number(&error.to_string())))
-    })?;
-    to_stdout(&format!("{out}: {}\n", names.join(", ")))?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

@@ -14,6 +14,8 @@ mod watch;
 
 use crate::failure::Outcome;
 
+pub(crate) use report::failure as report_failure;
+
 /// Measure how far a server scales, why, and what it costs
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]

@@ -231,7 +231,8 @@ fn measurements_are_drawn() {
     let page = std::fs::read_to_string(out.join("index.html")).unwrap();
     for name in ["throughput-by-scenario", "latency-by-scenario", "throughput-scatter", "latency-scatter"] {
         let svg = std::fs::read_to_string(out.join(format!("{name}.svg"))).unwrap();
-        assert!(svg.starts_with("<svg ") && page.contains(&svg), "{name}");
+        let title = svg.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap();
+        assert!(svg.starts_with("<svg ") && page.contains(&format!("<title>{title}</title>")), "{name}");
         let png = std::fs::read(out.join(format!("{name}.png"))).unwrap();
         assert!(
             png.starts_with(b"\x89PNG") && ran.stdout.contains(name) && page.contains(&format!("{name}.png"))
@@ -241,28 +242,29 @@ fn measurements_are_drawn() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Measurements of servers and sessions are shown as they are.
+/// Measurements of servers and sessions: every number in a table, and rates and times drawn where there are several.
 #[test]
-fn servers_and_sessions_are_reported_in_tables() {
+fn servers_and_sessions_are_reported() {
     let folder = std::env::temp_dir().join(format!("durward-report-others-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let (sessions, server) = (folder.join("sessions.json"), folder.join("server.json"));
     let measured = durward(&[&SESSIONS[..], &["--measure", "memory", "--sessions", "10", "--json"]].concat());
     std::fs::write(&sessions, measured.exits(0).stdout).unwrap();
     let text =
-        r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "command": "durward bench server"}"#;
+        r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "p99_ns": 9876, "command": "durward bench server"}"#;
     std::fs::write(&server, text).unwrap();
     let [sessions, server, out] =
         [sessions, server, folder.join("report")].map(|it| it.display().to_string());
     let ran = durward(&["bench", "report", "--out", &out, "--in", &sessions, &server]).exits(0);
-    assert_eq!(ran.stdout, format!("{out}: index.html\n"));
+    assert_eq!(ran.stdout, format!("{out}: index.html, times-2.svg, times-2.png\n"));
     let page = std::fs::read_to_string(folder.join("report/index.html")).unwrap();
     for part in [
         "<h2>Sessions over the network</h2>",
         "<td class=\"words\">memory sessions</td><td>10</td>",
         "<h2>A server over the network: http</h2>",
         "<td class=\"words\">p50_ns</td><td>1234</td>",
-        "<li><code>durward bench server</code></li>",
+        "<pre><code>durward bench server</code></pre>",
+        "<title>Times: A server over the network: http</title>",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }

@@ -15,6 +15,7 @@ mod decide;
 mod fmt;
 mod generate;
 mod lab_fit;
+mod lab_report;
 mod lines;
 mod remote;
 mod sapl;

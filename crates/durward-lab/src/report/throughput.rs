@@ -1,0 +1,267 @@
+//! Throughput against load, with the law, its interval and its rivals.
+
+use super::document::Document;
+use super::machine;
+use super::select::{self, Group, point_in_words};
+use crate::draw::{
+    AxisSpec, Chart, Colour, Dash, Entry, Item, Mark, SERIES_MAX, Scale, Spot, count, percent, whole,
+};
+use crate::fit::{self, By, Fit, Zone};
+use crate::record::{Mark as Doubt, Point, Record};
+
+/// Resampled points of one curve, at most: more points need fewer resamples, and more time.
+const RESAMPLED_MAX: usize = 20_000;
+
+/// The fits of a record: the label of each curve, as [`select::groups`] has it, and what was fitted.
+pub(super) fn fits(record: &Record, by: By) -> Vec<(String, fit::Report)> {
+    let labels = select::groups(record, by).into_iter().map(|group| group.label);
+    labels
+        .zip(fit::curves(record, by))
+        .map(|(label, curve)| {
+            let options = fit::Options {
+                n_is: by,
+                left_out: curve.left_out,
+                seed: record.about.seed,
+                resamples: (RESAMPLED_MAX / curve.observations.len().max(1)).clamp(50, 1_000),
+                ..fit::Options::default()
+            };
+            (label, fit::of(&curve.observations, &options))
+        })
+        .collect()
+}
+
+/// What N is, as the label of an axis.
+pub(super) fn axis(record: &Record, by: By) -> AxisSpec {
+    let is_open = record.points.iter().any(|point| matches!(point.load, crate::record::Load::Arrivals(_)));
+    let label = match by {
+        By::Nodes => "nodes",
+        By::Concurrency => "requests under way (throughput times residence time)",
+        By::Users | By::Unknown if is_open => "arrivals/s",
+        By::Users | By::Unknown => "users",
+    };
+    let all = || record.points.iter().map(|point| select::n_of(point, by)).filter(|n| *n > 0.0);
+    let (least, greatest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let scale = if greatest > least * 50.0 { Scale::Log } else { Scale::Linear };
+    AxisSpec { label: label.to_owned(), scale, format: if by == By::Nodes { whole } else { count } }
+}
+
+/// Adds the picture, the table of points and the table of fits.
+pub(super) fn add(
+    document: &mut Document,
+    record: &Record,
+    by: By,
+    fits: &[(String, fit::Report)],
+    prefix: &str,
+) {
+    let groups = select::groups(record, by);
+    document.heading("Throughput against load");
+    for (part, groups) in groups.chunks(SERIES_MAX).enumerate() {
+        let name = if part == 0 {
+            format!("{prefix}throughput")
+        } else {
+            format!("{prefix}throughput-{}", part + 1)
+        };
+        let chart = chart(record, by, groups, fits);
+        document.figure(
+            &name,
+            chart.scene(),
+            "Higher is better. Hollow marks did not count: the generator, a neighbour, errors or an early end limited them (table of \
+             marks). The band holds the law in 19 of 20 resamples of the points. Beyond the last point the line is extrapolated, beyond twice \
+             the measured range it is grey: nothing should be staked on it.",
+        );
+    }
+    fit_table(document, fits, by);
+    points_table(document, record);
+    marks_table(document, record);
+}
+
+/// The picture: every point, the fits and, where there is one curve, the rivals.
+pub(super) fn chart(record: &Record, by: By, groups: &[Group<'_>], fits: &[(String, fit::Report)]) -> Chart {
+    let axis = axis(record, by);
+    let title = format!("Throughput against {}", axis.label.split(" (").next().unwrap_or_default());
+    let description =
+        format!("Right answers a second against {}: {} points.", axis.label, record.points.len());
+    let y = AxisSpec { label: "right answers/s".to_owned(), scale: Scale::Linear, format: count };
+    let mut chart = Chart::new(&title, &description, axis, y);
+    for (number, group) in groups.iter().enumerate() {
+        let report = fits.iter().find(|(label, _)| *label == group.label).map(|(_, report)| report);
+        let is_alone = groups.len() == 1;
+        let is_fitted = report.is_some_and(|report| draw_law(&mut chart, report, number, is_alone));
+        draw_points(&mut chart, group, by, number, is_fitted);
+    }
+    if record.points.iter().any(|point| !point.is_fitted()) {
+        chart.legend.push(Entry {
+            label: "left out of fits".to_owned(),
+            colour: Colour::Ink,
+            mark: Some(Mark::Circle),
+            dash: Dash::Solid,
+            is_hollow: true,
+        });
+    }
+    chart
+}
+
+fn draw_points(chart: &mut Chart, group: &Group<'_>, by: By, number: usize, is_fitted: bool) {
+    let label = if group.label.is_empty() { "measured" } else { &group.label };
+    let mut spots: Vec<Spot> = group.points.iter().map(|point| spot(point, by)).collect();
+    spots.sort_by(|one, other| one.x.total_cmp(&other.x));
+    if is_fitted {
+        let (colour, mark) = (Colour::Series(number), Mark::of_series(number));
+        chart.items.push(Item::Spots { spots, mark, colour });
+        chart.name(label, number, Dash::Solid, true);
+    } else {
+        chart.series(label, number, Dash::Dotted, spots);
+    }
+}
+
+fn spot(point: &Point, by: By) -> Spot {
+    Spot {
+        x: select::n_of(point, by),
+        y: point.throughput(),
+        is_hollow: !point.is_fitted(),
+        title: format!("{}: {}/s", point_in_words(point), count(point.throughput())),
+    }
+}
+
+/// Draws a fitted law; `false` where there is none.
+fn draw_law(chart: &mut Chart, report: &fit::Report, number: usize, has_rivals: bool) -> bool {
+    if report.curve.is_empty() {
+        return false;
+    }
+    let of = |zones: &[Zone]| {
+        report.curve.iter().filter(|at| zones.contains(&at.zone)).map(|at| (at.n, at.x)).collect::<Vec<_>>()
+    };
+    let band = report.curve.iter().filter(|at| at.zone != Zone::Grey);
+    let band = band.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
+    chart.items.push(Item::Band { points: band, colour: Colour::Series(number) });
+    let far = report.curve.iter().filter(|at| at.zone == Zone::Grey);
+    let far = far.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
+    chart.items.push(Item::Band { points: far, colour: Colour::Grey });
+    if has_rivals {
+        rivals(chart, report);
+    }
+    let colour = Colour::Series(number);
+    let name = |text: &str| if has_rivals { text.to_owned() } else { String::new() };
+    chart.curve(&name("law (USL)"), colour, Dash::Solid, of(&[Zone::Measured]));
+    let beyond = joined(of(&[Zone::Measured]), of(&[Zone::Extrapolated]));
+    if beyond.len() > 1 {
+        chart.curve(&name("extrapolated"), colour, Dash::Dashed, beyond);
+    }
+    let grey = joined(of(&[Zone::Extrapolated]), of(&[Zone::Grey]));
+    if grey.len() > 1 {
+        chart.curve("", Colour::Grey, Dash::Dotted, grey);
+    }
+    true
+}
+
+/// The second line, from the last place of the first.
+fn joined(first: Vec<(f64, f64)>, second: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if second.is_empty() { second } else { first.last().copied().into_iter().chain(second).collect() }
+}
+
+/// Amdahl's law and the straight line, over what was measured and not far above it.
+fn rivals(chart: &mut Chart, report: &fit::Report) {
+    let top = report.points.iter().map(|point| point.x).fold(0.0, f64::max) * 1.4;
+    for (label, fit, colour) in [
+        ("Amdahl", &report.fits.amdahl, Colour::Series(1)),
+        ("linear", &report.fits.linear, Colour::Series(2)),
+    ] {
+        let Some(fit) = fit else { continue };
+        let measured = report.curve.iter().filter(|at| at.zone == Zone::Measured);
+        let points = measured.map(|at| (at.n, fit.law.x(at.n))).filter(|(_, x)| *x <= top).collect();
+        chart.curve(label, colour, Dash::Dotted, points);
+    }
+}
+
+fn fit_table(document: &mut Document, fits: &[(String, fit::Report)], by: By) {
+    let mut rows = Vec::new();
+    for (label, report) in fits {
+        let laws =
+            [("USL", &report.fits.usl), ("Amdahl", &report.fits.amdahl), ("linear", &report.fits.linear)];
+        rows.extend(laws.into_iter().filter_map(|(name, fit)| Some(fit_row(label, name, fit.as_ref()?))));
+    }
+    let peak = format!("peak at ({})", by.noun());
+    let columns =
+        ["curve", "law", "lambda (/s)", "sigma", "kappa", &peak, "peak (/s)", "residual error (/s)", "AICc"];
+    document.table(
+        "Fits. Lambda is what one does alone; sigma is contention, kappa coherency.",
+        &columns,
+        2,
+        rows,
+    );
+    let mut notes = Vec::new();
+    for (label, report) in fits {
+        let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
+        notes.extend(report.refused.iter().map(|refusal| {
+            let why = report.reasons.get(refusal).map_or("", String::as_str);
+            format!("{of}refused ({}): {why}", refusal.word())
+        }));
+        notes.extend(report.notes.iter().map(|note| format!("{of}{note}")));
+    }
+    if !notes.is_empty() {
+        document.blocks.push(super::document::Block::List(notes));
+    }
+}
+
+fn fit_row(label: &str, name: &str, fit: &Fit) -> Vec<String> {
+    let errors = fit.standard_errors.unwrap_or_default();
+    let with = |value: f64, error: Option<f64>| {
+        let error = error.map(|error| format!(" ± {}", count(error))).unwrap_or_default();
+        count(value) + &error
+    };
+    vec![
+        label.to_owned(),
+        name.to_owned(),
+        with(fit.law.lambda, errors.lambda),
+        with(fit.law.sigma, errors.sigma),
+        with(fit.law.kappa, errors.kappa),
+        fit.n_star.map_or_else(|| "none".to_owned(), count),
+        fit.x_star.map_or_else(|| "–".to_owned(), count),
+        fit.residual_standard_error.map_or_else(|| "–".to_owned(), count),
+        fit.aicc.map_or_else(|| "–".to_owned(), |aicc| format!("{aicc:.1}")),
+    ]
+}
+
+fn points_table(document: &mut Document, record: &Record) {
+    let row = |point: &Point| {
+        let of_limit = machine::of_limit(record, point).map_or_else(|| "–".to_owned(), percent);
+        let cost = machine::cost(point).map_or_else(|| "–".to_owned(), |cost| count(cost.cpu_us));
+        let fitted = if point.is_fitted() { "yes" } else { "no" };
+        vec![
+            point_in_words(point),
+            fitted.to_owned(),
+            count(point.throughput()),
+            percent(point.error_share()),
+            count(point.concurrency()),
+            machine::busy(point).map_or_else(|| "–".to_owned(), percent),
+            machine::throttled(point).map_or_else(|| "–".to_owned(), percent),
+            cost,
+            percent(point.generator.busy),
+            of_limit,
+        ]
+    };
+    let columns = [
+        "point",
+        "fitted",
+        "right/s",
+        "failed",
+        "under way",
+        "busiest node",
+        "held back",
+        "CPU us/request",
+        "generator",
+        "of its limit",
+    ];
+    let rows = record.points.iter().map(row).collect();
+    let caption = "Points. Busiest node: share of its cores in use; held back: share of periods in which its quota did.";
+    document.table(caption, &columns, 2, rows);
+}
+
+fn marks_table(document: &mut Document, record: &Record) {
+    let row = |point: &Point, mark: &Doubt| {
+        let fitted = if mark.is_left_out() { "no" } else { "yes" };
+        vec![point_in_words(point), mark.to_string(), fitted.to_owned()]
+    };
+    let rows = record.points.iter().flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
+    document.table("Marks: points to be read with care.", &["point", "why", "fitted"], 3, rows.collect());
+}
