@@ -142,6 +142,10 @@ pub struct Point {
     /// How the generator was while it measured.
     #[serde(default)]
     pub generator: GeneratorUse,
+    /// What the machine as a whole did, by name with the unit last: `others_share`, `steal_share`, `pressure_cpu_some_us`,
+    /// `tcp_retransmits`, `energy_j`.
+    #[serde(default)]
+    pub machine: BTreeMap<String, f64>,
     /// Second by second.
     #[serde(default)]
     pub seconds: Vec<Second>,
@@ -204,6 +208,16 @@ pub struct NodeResult {
     /// What it used of its machine while it was measured; `None` where that cannot be seen.
     #[serde(default)]
     pub used: Option<Used>,
+}
+
+impl NodeResult {
+    /// What one request cost: microseconds of processor time for each right answer. `None` where nothing was answered, or
+    /// its processor time cannot be seen.
+    #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
+    pub fn cpu_us_per_request(&self) -> Option<f64> {
+        let used = self.used.as_ref().filter(|used| used.cpu_s > 0.0)?;
+        (self.answered > 0).then(|| used.cpu_s * 1e6 / self.answered as f64)
+    }
 }
 
 /// What a node used between the borders of a measurement.
@@ -465,6 +479,15 @@ mod tests {
         assert_eq!((point.throughput(), point.error_share()), (2.0, 0.25));
         // 2 a second, 2 ms each.
         assert!((point.concurrency() - 0.004).abs() < 1e-5, "{}", point.concurrency());
+    }
+
+    #[test]
+    fn a_node_tells_what_a_request_cost() {
+        let used = Used { cpu_s: 1.5, ..Used::default() };
+        let node = NodeResult { answered: 30_000, used: Some(used), ..NodeResult::default() };
+        assert_eq!(node.cpu_us_per_request(), Some(50.0));
+        assert_eq!(NodeResult { answered: 0, ..node.clone() }.cpu_us_per_request(), None);
+        assert_eq!(NodeResult { used: None, ..node }.cpu_us_per_request(), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct Spec {
     pub ready_within_s: f64,
     /// A node that still runs so many seconds after SIGTERM gets SIGKILL.
     pub stop_within_s: f64,
-    /// A command whose first line of output tells the target's version.
+    /// A command whose first line of output tells the target's version. It runs once, without `env`, before all else.
     pub version: Vec<String>,
     /// What runs before the nodes: shared servers, such as a directory, which stay until the nodes have ended, and
     /// commands which end by themselves.

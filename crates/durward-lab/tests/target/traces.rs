@@ -1,0 +1,82 @@
+//! Nothing is left behind, however it ends.
+
+use std::io::{BufRead, BufReader};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::{env, thread};
+
+use durward_lab::target::{Limits, Spec};
+
+use super::{name, spec, traces, until};
+
+fn limited() -> Spec {
+    Spec { limits: Limits { cpus: Some(0.5), ..Limits::default() }, ..spec("busy") }
+}
+
+#[test]
+fn after_a_panic() {
+    let running = limited().start(2).unwrap();
+    let name = name(&running);
+    assert!(!traces(&name).is_empty());
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let _running = running;
+        panic!("while it ran");
+    }));
+    assert!(caught.is_err());
+    assert_eq!(traces(&name), Vec::<String>::new());
+}
+
+#[test]
+fn after_an_error_while_starting() {
+    let begin = format!("durward-lab-{}-", std::process::id());
+    // The second node dies: the first one is stopped too.
+    let mut table = limited();
+    table.command =
+        ["sh", "-c", "[ {node} = 2 ] && exit 5; echo one > {here}/started-{port}; exec sleep 1000"]
+            .map(str::to_owned)
+            .to_vec();
+    table.ready = "/up".to_owned();
+    let here = env::temp_dir().join(format!("durward-lab-test-here-{}", std::process::id()));
+    std::fs::create_dir_all(&here).unwrap();
+    table.command[2] = table.command[2].replace("{here}", here.to_str().unwrap());
+    table.ready_within_s = 1.0;
+    let error = table.start(2).unwrap_err().to_string();
+    assert!(error.contains("node"), "{error}");
+    std::fs::remove_dir_all(&here).unwrap();
+    // Other tests' targets of this process have their own commands.
+    let sleeping = || {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let own = all.filter(|entry| {
+            let read = |file| std::fs::read(entry.path().join(file)).unwrap_or_default();
+            let environ = String::from_utf8_lossy(&read("environ")).into_owned();
+            environ.contains(&format!("DURWARD_LAB_NODE={begin}"))
+                && read("cmdline").starts_with(b"sleep\x001000")
+        });
+        own.count()
+    };
+    assert_eq!(sleeping(), 0);
+}
+
+/// By SIGKILL, which nobody can handle, and by SIGINT as Ctrl-C sends it.
+#[test]
+fn after_this_process_was_killed() {
+    for signal in ["-KILL", "-INT"] {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "child::play", "--ignored", "--nocapture"])
+            .env("ROLE", "start")
+            .env("TABLE", serde_json::to_string(&limited()).unwrap())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let started = lines
+            .find_map(|line| line.unwrap().split_once("started ").map(|(_, path)| path.to_owned()))
+            .unwrap();
+        let name = started.rsplit_once('/').unwrap().1.to_owned();
+        assert!(traces(&name).len() >= 3, "{:?}", traces(&name));
+        thread::spawn(move || lines.count());
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        child.wait().unwrap();
+        until(&format!("nothing is left after {signal}"), || traces(&name).is_empty());
+    }
+}
