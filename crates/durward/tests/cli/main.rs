@@ -14,6 +14,7 @@ mod check;
 mod decide;
 mod fmt;
 mod generate;
+mod lab_run;
 mod lines;
 mod remote;
 mod sapl;
