@@ -45,7 +45,8 @@ impl Node {
         if host.is_empty() || host.contains(['@', ' ']) {
             return Err(wrong("has no host; write `http://host:port`".to_owned()));
         }
-        let mut addresses = (host, port).to_socket_addrs().map_err(|error| wrong(format!("cannot be resolved: {error}")))?;
+        let mut addresses =
+            (host, port).to_socket_addrs().map_err(|error| wrong(format!("cannot be resolved: {error}")))?;
         let address = addresses.next().ok_or_else(|| wrong("resolves to no address".to_owned()))?;
         Ok(Node {
             name: text.to_owned(),
@@ -83,7 +84,10 @@ mod tests {
         ];
         for (text, host, authority, base, is_tls, port) in table {
             let node = Node::resolve(text).unwrap();
-            assert_eq!((node.host.as_str(), node.authority.as_str(), node.base.as_str()), (host, authority, base));
+            assert_eq!(
+                (node.host.as_str(), node.authority.as_str(), node.base.as_str()),
+                (host, authority, base)
+            );
             assert_eq!((node.is_tls, node.address.port(), node.is_local()), (is_tls, port, true), "{text}");
         }
     }

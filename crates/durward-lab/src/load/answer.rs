@@ -23,18 +23,27 @@ pub(super) fn judge(
     fill: &Fill<'_>,
     tables: &[(Table, DataOrder)],
 ) -> Result<Captured, Cause> {
-    let is_right = if check.statuses.is_empty() { RIGHT.contains(&answer.status) } else { check.statuses.contains(&answer.status) };
+    let is_right = if check.statuses.is_empty() {
+        RIGHT.contains(&answer.status)
+    } else {
+        check.statuses.contains(&answer.status)
+    };
     if !is_right {
         return Err(Cause::Status(answer.status));
     }
     if check.json.is_empty() && check.contains.is_empty() && check.captures.is_empty() {
         return Ok(Vec::new());
     }
-    let reads_json = !check.json.is_empty() || check.captures.iter().any(|(_, _, extract)| matches!(extract, Extract::Json(_)));
-    let json = if reads_json { serde_json::from_slice(&answer.body).unwrap_or(Value::Null) } else { Value::Null };
+    let reads_json = !check.json.is_empty()
+        || check.captures.iter().any(|(_, _, extract)| matches!(extract, Extract::Json(_)));
+    let json =
+        if reads_json { serde_json::from_slice(&answer.body).unwrap_or(Value::Null) } else { Value::Null };
     for (pointer, expected) in &check.json {
         if !is_equal(json.pointer(pointer), expected, fill, tables) {
-            return Err(Cause::WrongAnswer(format!("JSON {}", if pointer.is_empty() { "/" } else { pointer })));
+            return Err(Cause::WrongAnswer(format!(
+                "JSON {}",
+                if pointer.is_empty() { "/" } else { pointer }
+            )));
         }
     }
     for pieces in &check.contains {
@@ -42,17 +51,28 @@ pub(super) fn judge(
             return Err(Cause::WrongAnswer("text is missing".to_owned()));
         }
     }
-    check.captures.iter().map(|(number, name, extract)| {
-        let found = find(extract, answer, &json).filter(|found| !found.is_empty());
-        let found = found.ok_or_else(|| Cause::WrongAnswer(format!("nothing to capture as {name}")))?;
-        Ok((*number, found.into_boxed_str()))
-    }).collect()
+    check
+        .captures
+        .iter()
+        .map(|(number, name, extract)| {
+            let found = find(extract, answer, &json).filter(|found| !found.is_empty());
+            let found = found.ok_or_else(|| Cause::WrongAnswer(format!("nothing to capture as {name}")))?;
+            Ok((*number, found.into_boxed_str()))
+        })
+        .collect()
 }
 
-fn is_equal(found: Option<&Value>, expected: &Expected, fill: &Fill<'_>, tables: &[(Table, DataOrder)]) -> bool {
+fn is_equal(
+    found: Option<&Value>,
+    expected: &Expected,
+    fill: &Fill<'_>,
+    tables: &[(Table, DataOrder)],
+) -> bool {
     match (found, expected) {
         (None, _) => false,
-        (Some(Value::Number(found)), Expected::Value(Value::Number(expected))) => found.as_f64() == expected.as_f64(),
+        (Some(Value::Number(found)), Expected::Value(Value::Number(expected))) => {
+            found.as_f64() == expected.as_f64()
+        }
         (Some(found), Expected::Value(expected)) => found == expected,
         (Some(found), Expected::Text(pieces)) => {
             found.as_str().is_some_and(|found| found.as_bytes() == text_of(pieces, fill, tables))
@@ -69,7 +89,9 @@ fn find(extract: &Extract, answer: &Reader, json: &Value) -> Option<String> {
         Extract::Json(pointer) => match json.pointer(pointer)? {
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                Some(other.to_string())
+            }
         },
         Extract::Header(number, regex) => {
             let value = answer.headers.get(*number)?.as_deref()?;

@@ -35,11 +35,18 @@ impl Schedule {
     ///
     /// # Errors
     /// A file of moments that cannot be read.
-    pub(super) fn new(shape: &ArrivalShape, seed: u64, ramp_s: f64, folder: &Path) -> Result<Schedule, ScenarioError> {
+    pub(super) fn new(
+        shape: &ArrivalShape,
+        seed: u64,
+        ramp_s: f64,
+        folder: &Path,
+    ) -> Result<Schedule, ScenarioError> {
         let (shape, distribution) = match shape {
             ArrivalShape::Rate(rate, distribution) => (Shape::Rate(*rate), *distribution),
             ArrivalShape::Steps(steps, distribution) => (Shape::Steps(steps.clone()), *distribution),
-            ArrivalShape::Burst(size, every) => (Shape::Burst(*size, every.0.as_secs_f64()), Distribution::Constant),
+            ArrivalShape::Burst(size, every) => {
+                (Shape::Burst(*size, every.0.as_secs_f64()), Distribution::Constant)
+            }
             ArrivalShape::Replay(file, speed) => {
                 (Shape::Moments(moments(&folder.join(file), *speed)?), Distribution::Constant)
             }
@@ -57,7 +64,11 @@ impl Schedule {
             Shape::Burst(size, every) => *size as f64 / every,
             Shape::Moments(moments) => {
                 let last = moments.last().map_or(0.0, |last| *last as f64 / NS_PER_S);
-                if last > 0.0 { (moments.len().saturating_sub(1)) as f64 / last } else { moments.len() as f64 }
+                if last > 0.0 {
+                    (moments.len().saturating_sub(1)) as f64 / last
+                } else {
+                    moments.len() as f64
+                }
             }
         }
     }
@@ -66,7 +77,12 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = u64;
 
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^53 ns, a hundred days")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "below 2^53 ns, a hundred days"
+    )]
     fn next(&mut self) -> Option<u64> {
         let number = self.count;
         self.count += 1;
@@ -79,7 +95,7 @@ impl Iterator for Schedule {
                     Distribution::Constant => number as f64,
                     Distribution::Poisson => self.expected + self.random.exponential(1.0),
                 };
-                Some((self.moment(self.expected) * NS_PER_S) as u64)
+                Some((self.moment(self.expected) * NS_PER_S).round() as u64)
             }
         }
     }
@@ -127,7 +143,9 @@ fn turn_s(steps: &[RateStep]) -> f64 {
 
 /// Moments of a file, from the first of them on, in nanoseconds.
 fn moments(path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
-    let wrong = |problem: String| ScenarioError::at("load.arrivals.replay", format!("({}) {problem}", path.display()));
+    let wrong = |problem: String| {
+        ScenarioError::at("load.arrivals.replay", format!("({}) {problem}", path.display()))
+    };
     let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let mut seconds: Vec<f64> = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -141,7 +159,11 @@ fn moments(path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
     }
     seconds.sort_by(f64::total_cmp);
     let Some(first) = seconds.first().copied() else { return Err(wrong("has no moment".to_owned())) };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not below 0; casts saturate")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not below 0; casts saturate"
+    )]
     let ns = |moment: &f64| ((moment - first) / speed * NS_PER_S) as u64;
     Ok(seconds.iter().map(ns).collect())
 }
@@ -163,7 +185,8 @@ mod tests {
 
     #[test]
     fn constant_arrivals_are_equally_far_apart() {
-        let times: Vec<u64> = schedule(ArrivalShape::Rate(4.0, Distribution::Constant), 0.0).take(4).collect();
+        let times: Vec<u64> =
+            schedule(ArrivalShape::Rate(4.0, Distribution::Constant), 0.0).take(4).collect();
         assert_eq!(times, [0, 250_000_000, 500_000_000, 750_000_000]);
         // Half as many come during the ramp.
         let ramped = |from, to| within(ArrivalShape::Rate(1000.0, Distribution::Constant), 2.0, from, to);
@@ -174,7 +197,9 @@ mod tests {
     #[test]
     fn poisson_arrivals_are_as_random_as_they_should_be() {
         let shape = || ArrivalShape::Rate(1000.0, Distribution::Poisson);
-        let counts: Vec<f64> = (0..100).map(|at| within(shape(), 0.0, at as f64 / 10.0, (at + 1) as f64 / 10.0) as f64).collect();
+        let counts: Vec<f64> = (0..100)
+            .map(|at| within(shape(), 0.0, at as f64 / 10.0, (at + 1) as f64 / 10.0) as f64)
+            .collect();
         let mean = counts.iter().sum::<f64>() / 100.0;
         let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 99.0;
         // The variance of a Poisson count is its mean, 100; of 100 of them it is known to 14 %, so five deviations are 70.
@@ -184,9 +209,21 @@ mod tests {
     #[test]
     fn steps_and_bursts_come_again_and_again() {
         let second = Time(Duration::from_secs(1));
-        let steps = vec![RateStep { rate: 10.0, time: second }, RateStep { rate: 0.0, time: second }, RateStep { rate: 30.0, time: second }];
-        let counts: Vec<usize> =
-            (0..6).map(|at| within(ArrivalShape::Steps(steps.clone(), Distribution::Constant), 0.0, at as f64, (at + 1) as f64)).collect();
+        let steps = vec![
+            RateStep { rate: 10.0, time: second },
+            RateStep { rate: 0.0, time: second },
+            RateStep { rate: 30.0, time: second },
+        ];
+        let counts: Vec<usize> = (0..6)
+            .map(|at| {
+                within(
+                    ArrivalShape::Steps(steps.clone(), Distribution::Constant),
+                    0.0,
+                    at as f64,
+                    (at + 1) as f64,
+                )
+            })
+            .collect();
         assert_eq!(counts, [10, 0, 30, 10, 0, 30]);
         let times: Vec<u64> = schedule(ArrivalShape::Burst(2, second), 0.0).take(5).collect();
         assert_eq!(times, [0, 0, 1_000_000_000, 1_000_000_000, 2_000_000_000]);

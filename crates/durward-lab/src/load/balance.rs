@@ -16,7 +16,11 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn new(balance: Balance, count: usize) -> Nodes {
-        Nodes { balance, outstanding: (0..count).map(|_| AtomicI64::new(0)).collect(), turn: AtomicUsize::new(0) }
+        Nodes {
+            balance,
+            outstanding: (0..count).map(|_| AtomicI64::new(0)).collect(),
+            turn: AtomicUsize::new(0),
+        }
     }
 
     /// The node of a user's next request.

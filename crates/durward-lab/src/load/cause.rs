@@ -73,10 +73,17 @@ impl From<&io::Error> for Cause {
             Cause::Refused
         } else if matches!(
             kind,
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof | ErrorKind::ConnectionAborted | ErrorKind::WriteZero
+            ErrorKind::ConnectionReset
+                | ErrorKind::BrokenPipe
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::WriteZero
         ) {
             Cause::Closed
-        } else if matches!(kind, ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown) {
+        } else if matches!(
+            kind,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable | ErrorKind::NetworkDown
+        ) {
             Cause::Unreachable
         } else if kind == ErrorKind::TimedOut {
             Cause::Timeout

@@ -78,8 +78,13 @@ impl Sleep {
     pub(super) fn new(poll: &Poll) -> io::Result<Sleep> {
         use rustix::fd::AsRawFd;
         use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        poll.registry().register(&mut mio::unix::SourceFd(&timer.as_raw_fd()), TIMER, mio::Interest::READABLE)?;
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        poll.registry().register(
+            &mut mio::unix::SourceFd(&timer.as_raw_fd()),
+            TIMER,
+            mio::Interest::READABLE,
+        )?;
         Ok(Sleep { timer })
     }
 
@@ -106,7 +111,11 @@ impl Sleep {
         }
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
-        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: zero, it_value: value })?;
+        let _ = timerfd_settime(
+            &self.timer,
+            TimerfdTimerFlags::empty(),
+            &Itimerspec { it_interval: zero, it_value: value },
+        )?;
         poll.poll(events, Some(EXACT))
     }
 

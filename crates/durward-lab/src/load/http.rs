@@ -120,14 +120,15 @@ impl Reader {
             let step = match self.state {
                 State::Head => self.read_head(rest, wants)?,
                 State::Length(missing) => self.read_body(rest, missing, wants, State::Length, State::Done)?,
-                State::Chunk(missing) => self.read_body(rest, missing, wants, State::Chunk, State::ChunkEnd)?,
+                State::Chunk(missing) => {
+                    self.read_body(rest, missing, wants, State::Chunk, State::ChunkEnd)?
+                }
                 State::ChunkSize => self.read_chunk_size(rest)?,
                 State::ChunkEnd => self.read_line(rest, |line| {
                     if line.is_empty() { Ok(State::ChunkSize) } else { Err(Fault::NotHttp) }
                 })?,
-                State::Trailer => self.read_line(rest, |line| {
-                    Ok(if line.is_empty() { State::Done } else { State::Trailer })
-                })?,
+                State::Trailer => self
+                    .read_line(rest, |line| Ok(if line.is_empty() { State::Done } else { State::Trailer }))?,
                 State::UntilClose => {
                     self.keep(rest, wants)?;
                     Some(rest.len()).filter(|count| *count > 0)
@@ -284,9 +285,15 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: b\r\n\r\nhi", (200, "hi", true, Some("b"))),
             ("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n", (200, "", false, None)),
             ("HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\nx", (200, "x", false, None)),
-            ("HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\ncontent-length: 1\r\n\r\nx", (200, "x", true, None)),
+            (
+                "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\ncontent-length: 1\r\n\r\nx",
+                (200, "x", true, None),
+            ),
             ("HTTP/1.1 204 No\r\nx-a: 1\r\n\r\n", (204, "", true, Some("1"))),
-            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 C\r\ncontent-length: 1\r\n\r\ny", (201, "y", true, None)),
+            (
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 C\r\ncontent-length: 1\r\n\r\ny",
+                (201, "y", true, None),
+            ),
             (
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA;x=y\r\n0123456789\r\n0\r\nT: t\r\n\r\n",
                 (200, "abc0123456789", true, None),

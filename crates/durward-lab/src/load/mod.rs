@@ -33,7 +33,7 @@ pub(crate) use tally::SecondTally;
 
 use crate::record::{GeneratorUse, NodeResult, Second, StepResult};
 use crate::run::RunError;
-use crate::scenario::{ArrivalShape, Load, ScenarioError, Tls, WarmUp};
+use crate::scenario::{ArrivalShape, Balance, Load, ScenarioError, Tls, WarmUp};
 use arrivals::Schedule;
 use balance::Nodes;
 use clock::{Clock, NEVER};
@@ -61,6 +61,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) struct Setup<'s> {
     plan: &'s Plan,
     load: &'s Load,
+    balance: Balance,
     users: u64,
     schedule: Option<Schedule>,
     seed: u64,
@@ -116,6 +117,7 @@ impl<'s> Setup<'s> {
     pub(crate) fn new(
         plan: &'s Plan,
         load: &'s Load,
+        balance: Balance,
         askers: &Askers,
         seed: u64,
         tls: &Tls,
@@ -141,7 +143,18 @@ impl<'s> Setup<'s> {
             WarmUp::Auto => 0,
         };
         let tls = tls::to_nodes(&plan.nodes, tls, folder)?;
-        Ok(Setup { plan, load, users, schedule, seed, threads, connections_by_node, tls, second_shift })
+        Ok(Setup {
+            plan,
+            load,
+            balance,
+            users,
+            schedule,
+            seed,
+            threads,
+            connections_by_node,
+            tls,
+            second_shift,
+        })
     }
 
     /// How many threads make the load.
@@ -160,7 +173,7 @@ impl<'s> Setup<'s> {
     /// Sockets, timers or threads that the system refuses.
     pub(crate) fn measure(&self, attend: &mut dyn Attend) -> Result<Measured, RunError> {
         let machine = |error: std::io::Error| RunError::Machine(format!("load cannot be made: {error}"));
-        let nodes = Nodes::new(self.load.balance, self.plan.nodes.len());
+        let nodes = Nodes::new(self.balance, self.plan.nodes.len());
         let shared = Shared { clock: Clock::begin(), nodes };
         let warm_up = match self.load.warm_up {
             WarmUp::For(time) => Some(ns(self.load.ramp.0) + ns(time.0)),
@@ -182,7 +195,8 @@ impl<'s> Setup<'s> {
             leader.lead(&receiver, attend);
             let mut tally = Tally::new(self.plan.requests.len(), self.plan.nodes.len());
             for thread in threads {
-                let one = thread.join().map_err(|_| RunError::Machine("a thread of the load failed".to_owned()))?;
+                let one =
+                    thread.join().map_err(|_| RunError::Machine("a thread of the load failed".to_owned()))?;
                 tally.add(&one.map_err(machine)?);
             }
             Ok(leader.measured(&tally))
@@ -237,7 +251,13 @@ impl<'l> Leader<'l> {
                     self.shared.clock.stop(now + 1_000_000, now + ns(STOP_TIME_MAX));
                 }
             }
-            let border = if now < from { from } else if now < to { to } else { NEVER };
+            let border = if now < from {
+                from
+            } else if now < to {
+                to
+            } else {
+                NEVER
+            };
             let wait = Duration::from_nanos(border.saturating_sub(now)).min(LOOK);
             match receiver.recv_timeout(wait) {
                 Ok(second) => self.take(second, attend),
@@ -285,12 +305,17 @@ impl<'l> Leader<'l> {
     }
 
     /// Begins to measure with the next whole second once rate and latency are level, or the time for that is over.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the ramp is less than a week")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the ramp is less than a week"
+    )]
     fn look_whether_level(&mut self) {
         let ramp_s = self.setup.load.ramp.0.as_secs_f64().ceil() as usize;
         // The first second behind the ramp still opens connections.
         let seconds = self.open.get(ramp_s + 1..self.told).unwrap_or_default();
-        let last: Vec<Second> = seconds.iter().rev().take(LEVEL_S).map(|(second, _)| second.second(0.0)).collect();
+        let last: Vec<Second> =
+            seconds.iter().rev().take(LEVEL_S).map(|(second, _)| second.second(0.0)).collect();
         let uneven = if last.len() < LEVEL_S { Some("too short".to_owned()) } else { unevenness(&last) };
         if uneven.is_some() && seconds.len() < WARM_UP_S_MAX {
             return;
@@ -315,7 +340,8 @@ impl<'l> Leader<'l> {
         let ramp_s = self.setup.load.ramp.0.as_secs_f64();
         let warm_up_s = if from == NEVER { 0.0 } else { from as f64 / 1e9 - ramp_s };
         let names = |nodes: &[Node]| nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>();
-        let steps: Vec<String> = self.setup.plan.requests.iter().map(|request| request.name.clone()).collect();
+        let steps: Vec<String> =
+            self.setup.plan.requests.iter().map(|request| request.name.clone()).collect();
         let busy = if time_s > 0.0 { tally.cpu_s / time_s / self.setup.threads as f64 } else { 0.0 };
         let seconds = std::mem::take(&mut self.open);
         Measured {

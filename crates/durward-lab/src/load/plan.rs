@@ -144,7 +144,8 @@ impl Plan {
 
     /// The request that a turn begins with, as far as that is the same for all.
     pub(super) fn first(&self) -> usize {
-        let first = self.ops.iter().find_map(|op| if let Op::Ask(request) = op { Some(*request) } else { None });
+        let first =
+            self.ops.iter().find_map(|op| if let Op::Ask(request) = op { Some(*request) } else { None });
         first.unwrap_or(0)
     }
 }
@@ -152,7 +153,8 @@ impl Plan {
 impl Scenario {
     fn outer_steps(&self) -> Vec<(usize, &Step)> {
         let lines = self.all_steps();
-        let line_of = |step: &Step| lines.iter().find(|(_, one)| std::ptr::eq(*one, step)).map_or(1, |(line, _)| *line);
+        let line_of =
+            |step: &Step| lines.iter().find(|(_, one)| std::ptr::eq(*one, step)).map_or(1, |(line, _)| *line);
         self.steps.iter().map(|step| (line_of(step.get_ref()), step.get_ref())).collect()
     }
 }
@@ -275,8 +277,9 @@ impl<'s> Compiler<'s> {
             },
             Reference::File(path) => {
                 let path = self.folder.join(path);
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|error| format!("needs the file {}, which cannot be read: {error}", path.display()))?;
+                let text = std::fs::read_to_string(&path).map_err(|error| {
+                    format!("needs the file {}, which cannot be read: {error}", path.display())
+                })?;
                 Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
             }
             Reference::Capture(_) | Reference::Data(..) | Reference::User | Reference::Request => Ok(None),
@@ -289,7 +292,9 @@ impl<'s> Compiler<'s> {
             Part::Value(Reference::Capture(name), filter) => Piece::Capture(self.capture(&name), filter),
             Part::Value(Reference::User, _) => Piece::User,
             Part::Value(Reference::Request, _) => Piece::Request,
-            Part::Value(Reference::Data(table, column), filter) => self.cell(table.as_deref(), &column, filter)?,
+            Part::Value(Reference::Data(table, column), filter) => {
+                self.cell(table.as_deref(), &column, filter)?
+            }
             Part::Value(Reference::Vary(_) | Reference::Environment(_) | Reference::File(_), _) => {
                 Piece::Text(Vec::new())
             }
@@ -297,13 +302,19 @@ impl<'s> Compiler<'s> {
     }
 
     fn cell(&self, table: Option<&str>, column: &str, filter: Filter) -> Result<Piece, String> {
-        let mut found = self.tables.iter().enumerate().filter(|(_, (name, _, _))| table.is_none_or(|table| table == name));
+        let mut found = self
+            .tables
+            .iter()
+            .enumerate()
+            .filter(|(_, (name, _, _))| table.is_none_or(|table| table == name));
         let mut cells = found.by_ref().filter_map(|(at, (_, data, _))| {
             Some((at, data.columns.iter().position(|name| name == column)?))
         });
         match (cells.next(), cells.next()) {
             (Some((table, column)), None) => Ok(Piece::Data { table, column, filter }),
-            (Some(_), Some(_)) => Err(format!("needs `data.{column}`, which several tables have; write `data.TABLE.{column}`")),
+            (Some(_), Some(_)) => {
+                Err(format!("needs `data.{column}`, which several tables have; write `data.TABLE.{column}`"))
+            }
             (None, _) => Err(format!("needs the column `{column}`, which no such table of `data` has")),
         }
     }
@@ -331,7 +342,8 @@ impl<'s> Compiler<'s> {
     fn body(&self, step: &Step) -> Result<Vec<Piece>, String> {
         if let Some(path) = &step.body_file {
             let path = self.folder.join(path);
-            let bytes = std::fs::read(&path).map_err(|error| format!("needs {}, which cannot be read: {error}", path.display()))?;
+            let bytes = std::fs::read(&path)
+                .map_err(|error| format!("needs {}, which cannot be read: {error}", path.display()))?;
             return Ok(vec![Piece::Text(bytes)]);
         }
         match (&step.json, &step.body) {
@@ -345,7 +357,12 @@ impl<'s> Compiler<'s> {
         let path = step.path.as_deref().unwrap_or("/");
         // Braces of addresses are no templates.
         let escaped = |text: &str| text.replace("${", "$${");
-        let mut head = format!("{} {}{path} HTTP/1.1\r\nHost: {}\r\n", step.method(), escaped(&node.base), escaped(&node.authority));
+        let mut head = format!(
+            "{} {}{path} HTTP/1.1\r\nHost: {}\r\n",
+            step.method(),
+            escaped(&node.base),
+            escaped(&node.authority)
+        );
         let has = |name: &str| step.headers.keys().any(|key| key.eq_ignore_ascii_case(name));
         for (name, value) in &step.headers {
             head += &format!("{name}: {value}\r\n");
@@ -363,7 +380,9 @@ impl<'s> Compiler<'s> {
             head += "Connection: close\r\n";
         }
         let pieces = self.pieces(&head)?;
-        let lines = pieces.iter().map(|piece| if let Piece::Text(text) = piece { text.iter().filter(|byte| **byte == b'\n').count() } else { 0 });
+        let lines = pieces.iter().map(|piece| {
+            if let Piece::Text(text) = piece { text.iter().filter(|byte| **byte == b'\n').count() } else { 0 }
+        });
         if lines.sum::<usize>() != head.matches('\n').count() {
             return Err("has a secret or a varied value with a line break in its path or headers".to_owned());
         }
@@ -372,13 +391,19 @@ impl<'s> Compiler<'s> {
 
     fn check(&self, step: &Step) -> Result<(Check, Wants), String> {
         let mut wants = Wants::default();
-        let expected = |value: &toml::Value| match value {
-            toml::Value::String(text) => self.pieces(text).map(Expected::Text),
-            other => serde_json::to_value(other).map(Expected::Value).map_err(|error| error.to_string()),
+        let expected = |value: &toml::Value| match value.as_str() {
+            Some(text) => self.pieces(text).map(Expected::Text),
+            None => serde_json::to_value(value).map(Expected::Value).map_err(|error| error.to_string()),
         };
         let mut check = Check {
             statuses: step.expect.status.0.clone(),
-            contains: step.expect.contains.0.iter().map(|text| self.pieces(text)).collect::<Result<_, _>>()?,
+            contains: step
+                .expect
+                .contains
+                .0
+                .iter()
+                .map(|text| self.pieces(text))
+                .collect::<Result<_, _>>()?,
             forget: step.forget.0.iter().map(|name| self.capture(name)).collect(),
             forget_on_error: step.forget_on_error.0.iter().map(|name| self.capture(name)).collect(),
             ..Check::default()
@@ -430,7 +455,10 @@ fn json_text(value: &toml::Value) -> Result<String, String> {
                 let pairs = table.iter().map(|(key, value)| Ok((key.clone(), quoted(value)?)));
                 serde_json::Value::Object(pairs.collect::<Result<_, String>>()?)
             }
-            other => serde_json::to_value(other).map_err(|error| error.to_string())?,
+            toml::Value::Integer(_)
+            | toml::Value::Float(_)
+            | toml::Value::Boolean(_)
+            | toml::Value::Datetime(_) => serde_json::to_value(value).map_err(|error| error.to_string())?,
         })
     }
     Ok(quoted(value)?.to_string())
@@ -523,7 +551,12 @@ pub(super) fn text_of(pieces: &[Piece], fill: &Fill<'_>, tables: &[(Table, DataO
     out
 }
 
-fn write(piece: &Piece, fill: &Fill<'_>, tables: &[(Table, DataOrder)], out: &mut Vec<u8>) -> Result<(), Missing> {
+fn write(
+    piece: &Piece,
+    fill: &Fill<'_>,
+    tables: &[(Table, DataOrder)],
+    out: &mut Vec<u8>,
+) -> Result<(), Missing> {
     match piece {
         Piece::Text(text) => out.extend_from_slice(text),
         Piece::User => write_number(out, fill.user),

@@ -45,7 +45,9 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
     let wrong = |problem: String| RunError::Address { address: url.to_owned(), problem };
     let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
     let start = full.find("://").map_or(0, |at| at + 3);
-    let (authority, rest) = full.split_at(full.get(start..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(full.len(), |at| start + at));
+    let (authority, rest) = full.split_at(
+        full.get(start..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(full.len(), |at| start + at),
+    );
     let rest = rest.split('#').next().unwrap_or_default();
     let path = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
     if path.contains([' ', '\r', '\n']) {
@@ -57,7 +59,8 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
         "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: durward-lab\r\nAccept: */*\r\nConnection: close\r\n\r\n",
         node.authority
     );
-    let answer = ask(&node, head.as_bytes(), time_max).map_err(|cause| wrong(format!("does not answer: {cause}")))?;
+    let answer =
+        ask(&node, head.as_bytes(), time_max).map_err(|cause| wrong(format!("does not answer: {cause}")))?;
     let mut headers = answer.headers.into_iter();
     Ok(Probe {
         address: authority.to_owned(),
@@ -73,11 +76,9 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
 }
 
 fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause> {
-    let failed = |error: io::Error| match error.kind() {
-        // A socket with a limit says so when its time is over.
-        io::ErrorKind::WouldBlock => Cause::Timeout,
-        _ => Cause::from(&error),
-    };
+    // A socket with a limit says that it would block when its time is over.
+    let is_late = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    let failed = |error: io::Error| if is_late(&error) { Cause::Timeout } else { Cause::from(&error) };
     let socket = TcpStream::connect_timeout(&node.address, time_max).map_err(failed)?;
     socket.set_read_timeout(Some(time_max)).map_err(failed)?;
     socket.set_write_timeout(Some(time_max)).map_err(failed)?;
@@ -89,14 +90,16 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
     let to = tls::to_nodes(std::slice::from_ref(node), &any, Path::new("")).map_err(|_| Cause::Tls)?;
     let to = to.into_iter().next().flatten().ok_or(Cause::Tls)?;
     let connection = ClientConnection::new(to.config, to.name).map_err(|_| Cause::Tls)?;
-    converse(StreamOwned::new(connection, socket), request).map_err(|error| error.map_or(Cause::NotHttp, failed))
+    converse(StreamOwned::new(connection, socket), request)
+        .map_err(|error| error.map_or(Cause::NotHttp, failed))
 }
 
 /// Writes a request and reads the answer; an error without a cause is one of the protocol.
 fn converse(mut stream: impl Read + Write, request: &[u8]) -> Result<Reader, Option<io::Error>> {
     stream.write_all(request).map_err(Some)?;
     stream.flush().map_err(Some)?;
-    let wants = Wants { body: true, headers: vec!["content-type".to_owned(), "server".to_owned()], is_head: false };
+    let wants =
+        Wants { body: true, headers: vec!["content-type".to_owned(), "server".to_owned()], is_head: false };
     let (mut reader, mut buffer) = (Reader::default(), vec![0; 16 * 1024]);
     reader.begin();
     loop {

@@ -30,7 +30,8 @@ impl Stream {
         match tls {
             None => Ok(Stream::Plain(socket)),
             Some(tls) => {
-                let connection = ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(io::Error::other)?;
+                let connection = ClientConnection::new(Arc::clone(&tls.config), tls.name.clone())
+                    .map_err(io::Error::other)?;
                 Ok(Stream::Tls(Box::new(StreamOwned::new(connection, socket))))
             }
         }

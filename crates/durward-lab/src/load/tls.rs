@@ -17,7 +17,11 @@ use crate::scenario::{ScenarioError, Tls};
 ///
 /// # Errors
 /// Certificates that cannot be read, and names that are none.
-pub(super) fn to_nodes(nodes: &[Node], tls: &Tls, folder: &Path) -> Result<Vec<Option<TlsTo>>, ScenarioError> {
+pub(super) fn to_nodes(
+    nodes: &[Node],
+    tls: &Tls,
+    folder: &Path,
+) -> Result<Vec<Option<TlsTo>>, ScenarioError> {
     if !nodes.iter().any(|node| node.is_tls) {
         return Ok(nodes.iter().map(|_| None).collect());
     }
@@ -27,7 +31,8 @@ pub(super) fn to_nodes(nodes: &[Node], tls: &Tls, folder: &Path) -> Result<Vec<O
             return Ok(None);
         }
         let name = tls.server_name.clone().unwrap_or_else(|| node.host.clone());
-        let wrong = |_| ScenarioError::at("tls.server_name", format!("(`{name}`) is no name that certificates bear"));
+        let wrong =
+            |_| ScenarioError::at("tls.server_name", format!("(`{name}`) is no name that certificates bear"));
         let name = ServerName::try_from(name.clone()).map_err(wrong)?;
         Ok(Some(TlsTo { config: Arc::clone(&config), name }))
     };

@@ -121,7 +121,12 @@ impl User {
     }
 
     /// How long the user thinks, in nanoseconds.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "not below 0; casts saturate")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "not below 0; casts saturate"
+    )]
     pub(super) fn think(&mut self, think: Think) -> u64 {
         match think {
             Think::None => 0,

@@ -2,6 +2,7 @@
 
 use crate::load::Measured;
 use crate::record::{GeneratorLimit, Latency, Mark, Second};
+use crate::target::Others;
 
 /// A generator that has more of its cores is the limit.
 const BUSY_MAX: f64 = 0.9;
@@ -13,18 +14,15 @@ const LATENESS_NS_MAX: u64 = 1_000_000;
 const LATENESS_SHARE_MAX: u64 = 10;
 /// More errors than this are the study's end of the range.
 const ERRORS_MAX: f64 = 0.01;
-/// More stolen time than this is felt.
-const STOLEN_MAX: f64 = 0.02;
 /// A rate that differs by more between the first and the last third is not steady.
 const TREND_MAX: f64 = 0.1;
 
-/// The marks of a measurement. `stolen` is the share of the machine's time that others took; `is_shaped` says that the load
-/// varies by itself.
+/// The marks of a measurement. `is_shaped` says that the load varies by itself.
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
 pub(super) fn of(
     measured: &Measured,
     limit: Option<&GeneratorLimit>,
-    stolen: Option<f64>,
+    others: Option<&Others>,
     is_shaped: bool,
 ) -> Vec<Mark> {
     let mut marks = Vec::new();
@@ -37,14 +35,15 @@ pub(super) fn of(
     if let Some(because) = generator(measured, answered + failed, limit) {
         marks.push(Mark::GeneratorLimit(because));
     }
-    if let Some(stolen) = stolen.filter(|stolen| *stolen > STOLEN_MAX) {
-        marks.push(Mark::Neighbour(format!("{:.1} % of the machine's time was stolen", stolen * 100.0)));
-    }
+    marks.extend(others.and_then(Others::mark));
     if let Some(how) = &measured.not_level {
         marks.push(Mark::NotSteady(how.clone()));
     } else if let Some(change) = trend(&measured.seconds, measured.time_s).filter(|_| !is_shaped) {
         let word = if change > 0.0 { "rose" } else { "fell" };
-        marks.push(Mark::NotSteady(format!("the rate {word} by {:.0} % while it was measured", change.abs() * 100.0)));
+        marks.push(Mark::NotSteady(format!(
+            "the rate {word} by {:.0} % while it was measured",
+            change.abs() * 100.0
+        )));
     }
     let all = answered + failed + not_sent;
     let errors = (failed + not_sent) as f64 / all.max(1) as f64;
@@ -75,7 +74,8 @@ fn generator(measured: &Measured, requests: u64, limit: Option<&GeneratorLimit>)
         return Some(format!("one request in a hundred was sent {:.1} ms late or later", late as f64 / 1e6));
     }
     let refused = measured.steps.iter().flat_map(|step| &step.failed);
-    let refused: u64 = refused.filter(|(cause, _)| cause.starts_with("this machine")).map(|(_, count)| count).sum();
+    let refused: u64 =
+        refused.filter(|(cause, _)| cause.starts_with("this machine")).map(|(_, count)| count).sum();
     (refused > 0).then(|| format!("this machine refused {refused} connections"))
 }
 
@@ -125,7 +125,7 @@ mod tests {
 
     fn said(measured: &Measured, limit: f64) -> Vec<String> {
         let limit = GeneratorLimit { requests_per_s: limit, busy: 1.0, threads: 1 };
-        of(measured, Some(&limit), Some(0.0), false).iter().map(ToString::to_string).collect()
+        of(measured, Some(&limit), None, false).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -136,21 +136,29 @@ mod tests {
     #[test]
     fn each_mark_says_why() {
         assert_eq!(said(&measured(1000, 11, 0.5), 1e6), ["too many errors: 1.1 % of 1011 requests failed"]);
-        assert_eq!(said(&measured(1000, 0, 0.95), 1e6), ["the generator was the limit: its threads were 95 % busy"]);
+        assert_eq!(
+            said(&measured(1000, 0, 0.95), 1e6),
+            ["the generator was the limit: its threads were 95 % busy"]
+        );
         let near = said(&measured(1000, 0, 0.5), 110.0);
-        assert_eq!(near, ["the generator was the limit: it made 100 requests/s, and 110 is what it can make"]);
+        assert_eq!(
+            near,
+            ["the generator was the limit: it made 100 requests/s, and 110 is what it can make"]
+        );
         let mut late = measured(1000, 0, 0.5);
         late.generator.lateness.record(2_000_000);
         assert!(said(&late, 1e6)[0].contains("2.0 ms late"), "{:?}", said(&late, 1e6));
         let cut = Measured { stopped: Some("why".into()), ..measured(0, 0, 0.1) };
         assert_eq!(said(&cut, 1e6).len(), 2);
-        let stolen = of(&measured(1000, 0, 0.1), None, Some(0.05), false);
-        assert_eq!(stolen[0].to_string(), "something else used the machine: 5.0 % of the machine's time was stolen");
+        let others = Others { share: 0.5, ..Others::default() };
+        let disturbed = of(&measured(1000, 0, 0.1), None, Some(&others), false);
+        assert!(matches!(disturbed.as_slice(), [Mark::Neighbour(_)]), "{disturbed:?}");
     }
 
     #[test]
     fn a_rate_that_rises_is_not_steady() {
-        let second = |at: u64| Second { at_s: at as f64 - 2.0, answered: 1000 + at * 100, ..Second::default() };
+        let second =
+            |at: u64| Second { at_s: at as f64 - 2.0, answered: 1000 + at * 100, ..Second::default() };
         let rising = Measured { seconds: (0..12).map(second).collect(), ..measured(1000, 0, 0.1) };
         assert_eq!(said(&rising, 1e6), ["not steady: the rate rose by 54 % while it was measured"]);
         assert!(of(&rising, None, None, true).is_empty());

@@ -11,11 +11,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::{Options, Place, RunError, Watcher, marks, thresholds};
 use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, Setup};
 use crate::random::Random;
-use crate::record::{
-    About, FORMAT, GeneratorLimit, Load, MachineInfo, Mark, Point, Record, Second, Used,
-};
-use crate::scenario::{OneOrMany, Scenario, Think, Time, Tls, WarmUp};
-use crate::target::{Running, Watch};
+use crate::record::{About, FORMAT, GeneratorLimit, Load, MachineInfo, Mark, Point, Record, Second, Used};
+use crate::scenario::{Balance, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
+use crate::target::{Neighbours, Others, Running, Watch};
 
 /// Users of one thread who ask a server that does nothing: enough that none of them is waited for.
 const LIMIT_USERS: u64 = 64;
@@ -37,6 +35,7 @@ pub(super) struct Sweep<'s> {
 struct Job {
     configuration: String,
     vary: BTreeMap<String, String>,
+    balance: Balance,
     askers: Askers,
     replicate: u32,
 }
@@ -53,7 +52,11 @@ impl<'s> Sweep<'s> {
             targets: Vec::new(),
         };
         let machines = vec![this_machine()];
-        let sweep = Sweep { scenario, options, record: Record { format: FORMAT, about, machines, ..Record::default() } };
+        let sweep = Sweep {
+            scenario,
+            options,
+            record: Record { format: FORMAT, about, machines, ..Record::default() },
+        };
         // Before anything is started: addresses must be allowed, and files must be there.
         for address in &scenario.target.addresses {
             sweep.allowed(address)?;
@@ -62,7 +65,15 @@ impl<'s> Sweep<'s> {
         for (_, vary) in scenario.variants() {
             let plan = Plan::new(scenario, &vary, &nodes)?;
             for askers in askers(scenario) {
-                Setup::new(&plan, &scenario.load, &askers, scenario.seed, &Tls::default(), &scenario.folder)?;
+                Setup::new(
+                    &plan,
+                    &scenario.load,
+                    Balance::Sticky,
+                    &askers,
+                    scenario.seed,
+                    &Tls::default(),
+                    &scenario.folder,
+                )?;
             }
         }
         sweep.allow_files()?;
@@ -102,13 +113,14 @@ impl<'s> Sweep<'s> {
             self.record.generator_limit = Some(self.generator_limit()?);
         }
         let sweep = self.scenario.target.sweep();
-        let jobs = jobs(self.scenario).len();
-        let count = sweep.len() * jobs;
-        for (at, nodes) in sweep.into_iter().enumerate() {
-            match self.nodes(nodes, at * jobs, count, watcher) {
+        let count: usize = sweep.iter().map(|nodes| jobs(self.scenario, *nodes).len()).sum();
+        for nodes in sweep {
+            match self.nodes(nodes, count, watcher) {
                 Ok(()) => {}
                 // What was measured is worth more than an error.
-                Err(error) if !self.record.points.is_empty() => self.record.cut_short = Some(error.to_string()),
+                Err(error) if !self.record.points.is_empty() => {
+                    self.record.cut_short = Some(error.to_string())
+                }
                 Err(error) => return Err(error),
             }
             if self.record.cut_short.is_some() {
@@ -123,9 +135,10 @@ impl<'s> Sweep<'s> {
     }
 
     /// All points of so many nodes.
-    fn nodes(&mut self, count: usize, before: usize, points: usize, watcher: &mut dyn Watcher) -> Result<(), RunError> {
+    fn nodes(&mut self, count: usize, points: usize, watcher: &mut dyn Watcher) -> Result<(), RunError> {
         let mut running = self.start(count)?;
-        let mut all = jobs(self.scenario);
+        let mut all = jobs(self.scenario, count);
+        let before = self.record.points.len();
         Random::of_part(self.scenario.seed, count as u64).shuffle(&mut all);
         for (at, job) in all.iter().enumerate() {
             if self.is_stopped() {
@@ -181,7 +194,15 @@ impl<'s> Sweep<'s> {
         let scenario = self.scenario;
         let plan = Plan::new(scenario, &job.vary, nodes)?;
         let seed = Random::of_part(scenario.seed, u64::from(job.replicate)).next_u64();
-        let setup = Setup::new(&plan, &scenario.load, &job.askers, seed, &scenario.tls, &scenario.folder)?;
+        let setup = Setup::new(
+            &plan,
+            &scenario.load,
+            job.balance,
+            &job.askers,
+            seed,
+            &scenario.tls,
+            &scenario.folder,
+        )?;
         let load = match (&job.askers, setup.mean_rate()) {
             (Askers::Users(users), _) => Load::Users(*users),
             (Askers::Arrivals(_), rate) => Load::Arrivals(rate.unwrap_or(0.0)),
@@ -195,18 +216,18 @@ impl<'s> Sweep<'s> {
             options: self.options,
             watch: None,
             used: Vec::new(),
-            stolen: Stolen::now(),
-            stolen_share: None,
+            neighbours: None,
+            others: None,
             started_unix_ms: 0,
             checked: Instant::now(),
         };
         let mut measured = setup.measure(&mut attend)?;
-        let (started_unix_ms, used, stolen) = (attend.started_unix_ms, attend.used, attend.stolen_share);
+        let (started_unix_ms, used, others) = (attend.started_unix_ms, attend.used, attend.others);
         for (node, used) in measured.by_node.iter_mut().zip(used) {
             node.used = used;
         }
         let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, crate::scenario::ArrivalShape::Rate(..)));
-        let marks = marks::of(&measured, self.record.generator_limit.as_ref(), stolen, is_shaped);
+        let marks = marks::of(&measured, self.record.generator_limit.as_ref(), others.as_ref(), is_shaped);
         let Measured { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
         Ok(Point {
             configuration: job.configuration.clone(),
@@ -219,6 +240,7 @@ impl<'s> Sweep<'s> {
             steps,
             by_node,
             generator,
+            machine: others.map(|others| others.figures()).unwrap_or_default(),
             seconds,
             marks,
         })
@@ -226,7 +248,9 @@ impl<'s> Sweep<'s> {
 
     /// What the generator reaches with this scenario's requests against a server that does nothing.
     fn generator_limit(&self) -> Result<GeneratorLimit, RunError> {
-        let machine = |error: std::io::Error| RunError::Machine(format!("a server that does nothing cannot be started: {error}"));
+        let machine = |error: std::io::Error| {
+            RunError::Machine(format!("a server that does nothing cannot be started: {error}"))
+        };
         let server = NullServer::start().map_err(machine)?;
         let nodes = [Node::resolve(&server.url())?];
         let (_, vary) = self.scenario.variants().into_iter().next().unwrap_or_default();
@@ -244,7 +268,15 @@ impl<'s> Sweep<'s> {
         };
         let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
         let users = Askers::Users(LIMIT_USERS * threads);
-        let setup = Setup::new(&plan, &load, &users, self.scenario.seed, &Tls::default(), &self.scenario.folder)?;
+        let setup = Setup::new(
+            &plan,
+            &load,
+            Balance::Sticky,
+            &users,
+            self.scenario.seed,
+            &Tls::default(),
+            &self.scenario.folder,
+        )?;
         let measured = setup.measure(&mut Unattended { options: self.options })?;
         let answered: u64 = measured.steps.iter().map(|step| step.answered).sum();
         #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
@@ -264,14 +296,22 @@ impl<'s> Sweep<'s> {
     }
 }
 
-/// All points of one number of nodes, in the scenario's order.
-fn jobs(scenario: &Scenario) -> Vec<Job> {
+/// All points of one number of nodes, in the scenario's order. One node needs no balancing.
+fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
+    let balances = scenario.load.balance.0.as_slice();
+    let is_named = balances.len() > 1 && nodes > 1;
+    let balances = if is_named { balances } else { balances.get(..1).unwrap_or(&[]) };
     let mut jobs = Vec::new();
-    for (configuration, vary) in scenario.variants() {
-        for askers in askers(scenario) {
-            for replicate in 0..scenario.load.repeat {
-                let (configuration, vary, askers) = (configuration.clone(), vary.clone(), askers.clone());
-                jobs.push(Job { configuration, vary, askers, replicate });
+    for (label, vary) in scenario.variants() {
+        for balance in balances {
+            let comma = if label.is_empty() { "" } else { ", " };
+            let configuration =
+                if is_named { format!("{label}{comma}{}", balance.as_str()) } else { label.clone() };
+            for askers in askers(scenario) {
+                for replicate in 0..scenario.load.repeat {
+                    let (configuration, vary, askers) = (configuration.clone(), vary.clone(), askers.clone());
+                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate });
+                }
             }
         }
     }
@@ -292,8 +332,8 @@ struct Attendance<'a> {
     options: &'a Options,
     watch: Option<Watch>,
     used: Vec<Option<Used>>,
-    stolen: Option<Stolen>,
-    stolen_share: Option<f64>,
+    neighbours: Option<Neighbours>,
+    others: Option<Others>,
     started_unix_ms: u64,
     checked: Instant,
 }
@@ -305,13 +345,13 @@ impl Attend for Attendance<'_> {
 
     fn begin(&mut self) {
         self.started_unix_ms = (self.options.now_unix_ms)();
-        self.stolen = Stolen::now();
+        self.neighbours = Some(Neighbours::begin(self.running));
         self.watch = Some(self.running.watch());
     }
 
     fn end(&mut self) {
         self.used = self.watch.take().map(Watch::end).unwrap_or_default();
-        self.stolen_share = self.stolen.zip(Stolen::now()).map(|(from, to)| to.since(from));
+        self.others = self.neighbours.take().map(Neighbours::end);
     }
 
     fn must_stop(&mut self) -> Option<String> {
@@ -336,31 +376,6 @@ impl Attend for Unattended<'_> {
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {
         self.options.stop.load(Ordering::Relaxed).then(|| "the run was stopped".to_owned())
-    }
-}
-
-/// Time of all cores, and what others of the same host took of it, in the kernel's ticks.
-#[derive(Clone, Copy)]
-struct Stolen {
-    all: u64,
-    stolen: u64,
-}
-
-impl Stolen {
-    /// `None` where the system does not tell.
-    fn now() -> Option<Stolen> {
-        let text = fs::read_to_string("/proc/stat").ok()?;
-        let line = text.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> = line.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guests are in user already.
-        Some(Stolen { all: ticks.iter().take(8).sum(), stolen: *ticks.get(7)? })
-    }
-
-    /// The share of time that was stolen since then.
-    #[expect(clippy::cast_precision_loss, reason = "ticks of a run")]
-    fn since(self, from: Stolen) -> f64 {
-        let all = self.all.saturating_sub(from.all);
-        if all == 0 { 0.0 } else { self.stolen.saturating_sub(from.stolen) as f64 / all as f64 }
     }
 }
 

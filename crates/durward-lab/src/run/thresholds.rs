@@ -6,7 +6,8 @@ use crate::scenario::{Bound, Limit, Metric, Thresholds};
 /// Every threshold, with the worst that was measured. A run without a point keeps none.
 pub(super) fn held(thresholds: &Thresholds, points: &[Point]) -> Vec<ThresholdResult> {
     let all = thresholds.all.iter().map(|bound| one(bound, None, points));
-    let steps = thresholds.steps.iter().flat_map(|(name, bounds)| bounds.iter().map(move |bound| (name, bound)));
+    let steps =
+        thresholds.steps.iter().flat_map(|(name, bounds)| bounds.iter().map(move |bound| (name, bound)));
     all.chain(steps.map(|(name, bound)| one(bound, Some(name), points))).collect()
 }
 

@@ -43,7 +43,7 @@ fn expand(step: &mut Step) -> Result<(), ScenarioError> {
     let Some((_, must, may)) = BUILT_INS.iter().find(|(known, _, _)| *known == name) else {
         return Err(ScenarioError::at(&name, unknown_problem(&name, &names)));
     };
-    for key in must.iter().filter(|key| !step.with.contains_key(**key)) {
+    if let Some(key) = must.iter().find(|key| !step.with.contains_key(**key)) {
         return Err(ScenarioError::at(&name, format!("needs `with.{key}`")));
     }
     let allowed: Vec<&str> = must.iter().chain(*may).copied().collect();

@@ -99,6 +99,9 @@ impl Load {
         if self.pace.is_some_and(|pace| pace.0.is_zero()) {
             return at("pace", "is longer than 0");
         }
+        if self.balance.0.is_empty() {
+            return at("balance", "is empty: leave it out for `sticky`");
+        }
         if self.measure.0.is_zero() {
             return at("measure", "is longer than 0");
         }
@@ -218,9 +221,9 @@ impl Step {
                 return at(format!("captures `{name}` by a regular expression that is none: {error}"));
             }
         }
-        let pointers =
+        let mut pointers =
             self.capture.values().filter_map(|capture| capture.json.as_ref()).chain(self.expect.json.keys());
-        for pointer in pointers.filter(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
+        if let Some(pointer) = pointers.find(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
             return at(format!("has the JSON pointer `{pointer}`, which does not begin with `/`"));
         }
         self.check_captures(made)

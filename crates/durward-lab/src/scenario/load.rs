@@ -35,8 +35,8 @@ pub struct Load {
     pub timeout: Time,
     /// After a request without an answer, a user of `users` waits so long, so that a server that refuses is not stormed.
     pub error_pause: Time,
-    /// To which of several nodes requests go.
-    pub balance: Balance,
+    /// To which of several nodes requests go. Several: one curve each.
+    pub balance: OneOrMany<Balance>,
     /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100). Without it
     /// each user has one of their own where users stick to a node, else there are as many as are needed at once.
     pub connections: Option<usize>,
@@ -61,7 +61,7 @@ impl Default for Load {
             restart: false,
             timeout: Time(std::time::Duration::from_secs(30)),
             error_pause: Time(std::time::Duration::from_millis(100)),
-            balance: Balance::default(),
+            balance: OneOrMany(vec![Balance::default()]),
             connections: None,
             keep_alive: true,
             threads: None,

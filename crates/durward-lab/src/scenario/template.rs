@@ -246,10 +246,9 @@ mod tests {
 
     #[test]
     fn what_is_known_is_filled_in() {
-        let mut known = |reference: &Reference| match reference {
-            Reference::Environment(name) if name == "SECRET" => Ok(Some("a b".to_owned())),
-            Reference::Environment(name) => Err(format!("`{name}` is not set")),
-            _ => Ok(None),
+        let mut known = |reference: &Reference| {
+            let Reference::Environment(name) = reference else { return Ok(None) };
+            if name == "SECRET" { Ok(Some("a b".to_owned())) } else { Err(format!("`{name}` is not set")) }
         };
         let filled = fill(parse("x${env.SECRET|url}y${user}").unwrap(), &mut known).unwrap();
         assert_eq!(filled, [Part::Text("xa%20by".into()), Part::Value(Reference::User, Filter::Plain)]);

@@ -12,7 +12,8 @@ use durward_lab::record::{Mark, Point};
 use durward_lab::run::{Options, RunError, Unwatched, run};
 use durward_lab::scenario::Scenario;
 
-const SHORT: &str = "users = 2\nthink = \"5ms\"\nmeasure = \"300ms\"\ntimeout = \"150ms\"\nerror_pause = \"5ms\"";
+const SHORT: &str =
+    "users = 2\nthink = \"5ms\"\nmeasure = \"300ms\"\ntimeout = \"150ms\"\nerror_pause = \"5ms\"";
 
 /// What failed, by cause, of a target that answers so.
 fn failed(answer: impl Fn() -> Reply + Send + Sync + 'static, step: &str) -> BTreeMap<String, u64> {
@@ -34,7 +35,10 @@ fn failures_are_counted_by_cause() {
     let raw = |text: &'static str| move || Reply::Raw(text.as_bytes().to_vec());
     assert_eq!(only(&failed(|| Reply::Answer(503, "", String::new()), "path = \"/\"")), "status 503");
     assert_eq!(only(&failed(raw(""), "path = \"/\"")), "closed");
-    assert_eq!(only(&failed(raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"), "path = \"/\"")), "closed");
+    assert_eq!(
+        only(&failed(raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"), "path = \"/\"")),
+        "closed"
+    );
     assert_eq!(only(&failed(raw("SSH-2.0-OpenSSH_9.9\r\n"), "path = \"/\"")), "not HTTP");
     let wrong = failed(|| ok("{\"valid\":false}"), "path = \"/\"\nexpect.json.\"/valid\" = true");
     assert_eq!(only(&wrong), "wrong answer: JSON /valid");
@@ -57,19 +61,26 @@ fn slow_answers_time_out_and_take_as_long_as_that() {
         thread::sleep(Duration::from_secs(2));
         ok("")
     });
-    let point = one_point(&[&server.url], "users = 3\nwarm_up = \"0s\"\nmeasure = \"400ms\"\ntimeout = \"150ms\"".replace("warm_up = \"0s\"\n", "").as_str(), "path = \"/\"");
+    let point = one_point(
+        &[&server.url],
+        "users = 3\nwarm_up = \"0s\"\nmeasure = \"400ms\"\ntimeout = \"150ms\""
+            .replace("warm_up = \"0s\"\n", "")
+            .as_str(),
+        "path = \"/\"",
+    );
     let step = &point.steps[0];
     assert_eq!(only(&step.failed), "timeout");
     let wait = step.failed_since_due.percentile_ns(50.0) as f64 / 1e6;
     assert!((150.0..200.0).contains(&wait), "{wait}");
-    assert!(matches!(point.marks.as_slice(), [Mark::Errors(_)]), "{:?}", point.marks);
+    assert!(point.marks.iter().any(|mark| matches!(mark, Mark::Errors(_))), "{:?}", point.marks);
 }
 
 #[test]
 fn nobody_who_listens_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Somebody listens only until the run has seen that the target is ready.
+    thread::spawn(move || drop(listener.accept()));
     let point = one_point(&[&url], SHORT, "path = \"/\"");
     assert_eq!(only(&point.steps[0].failed), "refused");
     // Two users, one try each 5 ms: no storm.
@@ -84,14 +95,18 @@ fn long_answers_are_read_to_their_end() {
     assert!(point.failed() == 0 && point.answered() >= 1, "{:?}", point.steps[0].failed);
     let body = "x".repeat(17 << 20);
     let server = Server::start(move |_| ok(body.clone()));
-    let point = one_point(&[&server.url], "users = 1\nmeasure = \"500ms\"", "path = \"/\"\nexpect.contains = \"y\"");
+    let point =
+        one_point(&[&server.url], "users = 1\nmeasure = \"500ms\"", "path = \"/\"\nexpect.contains = \"y\"");
     assert!(point.steps[0].failed.contains_key("answer too long"), "{:?}", point.steps[0].failed);
 }
 
 #[test]
 fn chunks_however_cut_are_read() {
     let server = Server::start(|_| {
-        Reply::Raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{\"\r\n5\r\na\":1}\r\n0\r\n\r\n".to_vec())
+        Reply::Raw(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{\"\r\n5\r\na\":1}\r\n0\r\n\r\n"
+                .to_vec(),
+        )
     });
     let point = one_point(&[&server.url], SHORT, "path = \"/\"\nexpect.json.\"/a\" = 1");
     assert!(point.failed() == 0 && point.answered() > 10, "{:?}", point.steps[0].failed);
@@ -113,14 +128,22 @@ fn error(text: &str) -> RunError {
 
 #[test]
 fn what_cannot_be_run_is_said_before_anything_starts() {
-    let at = |address: &str, rest: &str| format!("[target]\naddresses = [\"{address}\"]\n[load]\nusers = 1\n{rest}\n[[steps]]\npath = \"/\"\n");
+    let at = |address: &str, rest: &str| {
+        format!("[target]\naddresses = [\"{address}\"]\n[load]\nusers = 1\n{rest}\n[[steps]]\npath = \"/\"\n")
+    };
     let unknown = error(&at("http://no-such-host.invalid", ""));
-    assert!(unknown.to_string().starts_with("`http://no-such-host.invalid`: cannot be resolved"), "{unknown}");
+    assert!(
+        unknown.to_string().starts_with("`http://no-such-host.invalid`: cannot be resolved"),
+        "{unknown}"
+    );
     let other = error(&at("http://192.0.2.1", ""));
     assert!(other.to_string().ends_with("by `--i-may-load 192.0.2.1`"), "{other}");
     let secret = at("127.0.0.1:1", "") + "headers.Authorization = \"${env.DURWARD_LAB_NOT_SET}\"";
     let secret = error(&secret).to_string();
-    assert_eq!(secret, "line 6: `GET /` needs the environment variable `DURWARD_LAB_NOT_SET`, which is not set");
+    assert_eq!(
+        secret,
+        "line 6: `GET /` needs the environment variable `DURWARD_LAB_NOT_SET`, which is not set"
+    );
     let many = error(&at("127.0.0.1:1", "").replace("users = 1", "users = 1000000")).to_string();
     assert!(many.starts_with("1000000 connections need as many open files"), "{many}");
     let table = at("127.0.0.1:1", "") + "[data.users]\nfile = \"no-such.csv\"\n";
@@ -160,6 +183,11 @@ fn a_run_cut_short_keeps_what_was_measured() {
     assert!(begun.elapsed() < Duration::from_secs(3));
     assert_eq!((record.cut_short.as_deref(), record.points.len()), (Some("the run was stopped"), 1));
     let point: &Point = &record.points[0];
-    assert!(point.answered() > 50 && (0.3..0.6).contains(&point.measured_s), "{} {}", point.answered(), point.measured_s);
+    assert!(
+        point.answered() > 50 && (0.3..0.6).contains(&point.measured_s),
+        "{} {}",
+        point.answered(),
+        point.measured_s
+    );
     assert!(matches!(point.marks[0], Mark::CutShort(_)) && !point.is_fitted(), "{:?}", point.marks);
 }

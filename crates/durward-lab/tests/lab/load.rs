@@ -76,7 +76,8 @@ fn users_who_think_obey_littles_law() {
         ok("")
     });
     for think in ["\"40ms\"", "{ mean = \"40ms\" }"] {
-        let load = format!("users = 20\nthink = {think}\nmeasure = \"2s\"\nwarm_up = \"0s\"").replace("\nwarm_up = \"0s\"", "");
+        let load = format!("users = 20\nthink = {think}\nmeasure = \"2s\"\nwarm_up = \"0s\"")
+            .replace("\nwarm_up = \"0s\"", "");
         let point = one_point(&[&server.url], &load, "path = \"/\"");
         let users = point.throughput() * (point.since_due().mean_ns() / 1e9 + 0.04);
         assert!((users - 20.0).abs() < 2.0, "{think}: {users}");
@@ -146,6 +147,19 @@ fn slow_nodes_are_spared_by_those_who_look() {
 }
 
 #[test]
+fn several_ways_to_balance_are_curves_of_their_own() {
+    let (one, other) = (Server::plain(), Server::plain());
+    let record = run_text(&format!(
+        "[target]\naddresses = [\"{}\", \"{}\"]\nnodes = [1, 2]\n[load]\nusers = 2\nthink = \"5ms\"\nbalance = [\"sticky\", \"random\"]\nwarm_up = \"0s\"\nmeasure = \"100ms\"\n[[steps]]\npath = \"/\"",
+        one.url, other.url
+    ));
+    let mut seen: Vec<(usize, &str)> =
+        record.points.iter().map(|point| (point.nodes, point.configuration.as_str())).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, [(1, ""), (2, "random"), (2, "sticky")]);
+}
+
+#[test]
 fn sticky_users_stay_where_they_are() {
     let (one, first) = Server::recording(|_| ok(""));
     let (other, second) = Server::recording(|_| ok(""));
@@ -180,7 +194,8 @@ fn sessions() -> (Server, std::sync::Arc<std::sync::Mutex<Vec<Asked>>>) {
     let tokens = std::sync::Mutex::new((0_u64, std::collections::BTreeSet::new()));
     Server::recording(move |asked| {
         let mut tokens = tokens.lock().unwrap();
-        let token = asked.header("authorization").unwrap_or_default().trim_start_matches("Bearer ").to_owned();
+        let token =
+            asked.header("authorization").unwrap_or_default().trim_start_matches("Bearer ").to_owned();
         match asked.line.as_str() {
             "POST /v1/login" => {
                 tokens.0 += 1;
@@ -242,7 +257,9 @@ fn steps_are_repeated_and_captures_are_of_one_user() {
     });
     let point = one_point(
         &[&server.url],
-        "users = 1\nwarm_up = \"0s\"\nmeasure = \"300ms\"\nthink = \"10ms\"".replace("warm_up = \"0s\"\n", "").as_str(),
+        "users = 1\nwarm_up = \"0s\"\nmeasure = \"300ms\"\nthink = \"10ms\""
+            .replace("warm_up = \"0s\"\n", "")
+            .as_str(),
         r#"
 method = "POST"
 path = "/item"
@@ -289,7 +306,11 @@ fn replicates_are_measured_in_an_order_that_follows_from_the_seed() {
 #[test]
 fn timers_are_exact_to_a_millisecond() {
     let server = Server::plain();
-    let point = one_point(&[&server.url], "users = 50\nthink = { mean = \"20ms\" }\nmeasure = \"2s\"", "path = \"/\"");
+    let point = one_point(
+        &[&server.url],
+        "users = 50\nthink = { mean = \"20ms\" }\nmeasure = \"2s\"",
+        "path = \"/\"",
+    );
     let late = point.generator.lateness.percentile_ns(50.0);
     assert!(point.generator.lateness.count() > 3_000 && late < 1_000_000, "{late}");
 }
@@ -297,10 +318,22 @@ fn timers_are_exact_to_a_millisecond() {
 #[test]
 fn seconds_add_up_to_the_whole() {
     let server = Server::plain();
-    let point = one_point(&[&server.url], "users = 4\nthink = \"10ms\"\nmeasure = \"2s\"\nramp = \"300ms\"", "path = \"/\"");
-    let measured: Vec<u64> =
-        point.seconds.iter().filter(|second| (-0.001..1.999).contains(&second.at_s)).map(|second| second.answered).collect();
+    let point = one_point(
+        &[&server.url],
+        "users = 4\nthink = \"10ms\"\nmeasure = \"2s\"\nramp = \"300ms\"",
+        "path = \"/\"",
+    );
+    let measured: Vec<u64> = point
+        .seconds
+        .iter()
+        .filter(|second| (-0.001..1.999).contains(&second.at_s))
+        .map(|second| second.answered)
+        .collect();
     assert_eq!(measured.len(), 2, "{:?}", point.seconds);
-    assert!(measured.iter().sum::<u64>().abs_diff(point.answered()) <= 8, "{measured:?} {}", point.answered());
+    assert!(
+        measured.iter().sum::<u64>().abs_diff(point.answered()) <= 8,
+        "{measured:?} {}",
+        point.answered()
+    );
     assert!(point.seconds[0].at_s < 0.0);
 }

@@ -72,7 +72,9 @@ impl Server {
     }
 
     /// Keeps what it is asked.
-    pub(crate) fn recording(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> (Server, Arc<Mutex<Vec<Asked>>>) {
+    pub(crate) fn recording(
+        answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    ) -> (Server, Arc<Mutex<Vec<Asked>>>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&asked);
         let server = Server::start(move |one| {
@@ -126,7 +128,8 @@ fn read(input: &mut impl BufRead) -> Option<Asked> {
         let (name, value) = text.split_once(": ")?;
         headers.push((name.to_owned(), value.to_owned()));
     }
-    let mut asked = Asked { line: first.trim_end_matches(" HTTP/1.1").to_owned(), headers, body: String::new() };
+    let mut asked =
+        Asked { line: first.trim_end_matches(" HTTP/1.1").to_owned(), headers, body: String::new() };
     let length = asked.header("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     input.read_exact(&mut body).ok()?;

@@ -31,8 +31,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Failure::new(error.to_string()).hint("is the server up, and does it speak HTTP there?")
     })?;
     let cannot = |error: std::io::Error| {
-        Failure::new(format!("cannot write {}: {}", arguments.out.display(), without_number(&error.to_string())))
-            .hint("choose another file with `--out FILE`")
+        Failure::new(format!(
+            "cannot write {}: {}",
+            arguments.out.display(),
+            without_number(&error.to_string())
+        ))
+        .hint("choose another file with `--out FILE`")
     };
     let mut file = OpenOptions::new().write(true).create_new(true).open(&arguments.out).map_err(cannot)?;
     file.write_all(scenario(&probe).as_bytes()).map_err(cannot)?;

@@ -30,5 +30,5 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Err(Failure::new("holds no scenario to run again").at(path));
     }
     let name = format!("{}-again", record.about.name.replace(|letter: char| !letter.is_alphanumeric(), "-"));
-    run_text(&record.about.scenario, &arguments.folder, &name, &arguments.how).map_err(|failure| failure.at(path))
+    run_text(&record.about.scenario, path, &arguments.folder, &name, &arguments.how)
 }

@@ -68,12 +68,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    run_text(&text, &folder, &stem, &arguments.how).map_err(|failure| failure.at(path))
+    run_text(&text, path, &folder, &stem, &arguments.how)
 }
 
-/// Runs a scenario whose files are in this folder.
-pub(super) fn run_text(text: &str, folder: &Path, name: &str, how: &How) -> Outcome {
-    let scenario = Scenario::read(text).map_err(|error| Failure::new(error.to_string()))?.in_folder(folder);
+/// Runs a scenario that was read at `path`, and whose files are in `folder`.
+pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: &How) -> Outcome {
+    let scenario = Scenario::read(text).map_err(|error| Failure::new(error.to_string()).at(path))?;
+    let scenario = scenario.in_folder(folder);
     let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-lab")));
     // An hour of measuring must not end at a directory that cannot be written.
     let record_path = prepare(&out)?;
@@ -81,11 +82,16 @@ pub(super) fn run_text(text: &str, folder: &Path, name: &str, how: &How) -> Outc
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         may_load: how.i_may_load.clone(),
-        generator_limit: if how.skip_generator_limit { Duration::ZERO } else { Options::default().generator_limit },
+        generator_limit: if how.skip_generator_limit {
+            Duration::ZERO
+        } else {
+            Options::default().generator_limit
+        },
         now_unix_ms,
         stop: stop_at_signal()?,
     };
-    let record = durward_lab::run::run(&scenario, &options, &mut Lines::new(&scenario, how.quiet)).map_err(failure)?;
+    let record = durward_lab::run::run(&scenario, &options, &mut Lines::new(&scenario, how.quiet));
+    let record = record.map_err(|error| failure(error, path))?;
     let json = record.to_json().map_err(|error| Failure::new(error.to_string()))?;
     let written = write(&record_path, &json);
     if how.json || written.is_err() {
@@ -104,12 +110,13 @@ fn is_good(record: &Record) -> bool {
     record.cut_short.is_none() && record.thresholds.iter().all(|threshold| threshold.is_kept)
 }
 
-fn failure(error: RunError) -> Failure {
+fn failure(error: RunError, path: &Path) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         RunError::Address { .. } => failure.hint("is the name right, and can this machine resolve it?"),
         RunError::NotLocal { .. } => failure.hint("load on servers of others is an attack: ask them first"),
-        RunError::Scenario(_) | RunError::Target(_) | RunError::Machine(_) => failure,
+        RunError::Scenario(_) => failure.at(path),
+        RunError::Target(_) | RunError::Machine(_) => failure,
     }
 }
 
@@ -136,7 +143,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         // Half a record is of no use.
         let _ = fs::remove_file(&part);
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot write {}: {why}", path.display())).hint("the record is on standard output")
+        Failure::new(format!("cannot write {}: {why}", path.display()))
+            .hint("the record is on standard output")
     })
 }
 

@@ -1,5 +1,6 @@
 //! What `durward lab run` says: a line each second, and a table at the end.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -79,6 +80,16 @@ fn ms(ns: u64) -> String {
     format!("{ms:.2} ms")
 }
 
+/// By what points stand in a table: they were measured in a shuffled order.
+fn order(point: &Point) -> (&str, usize, f64, u32) {
+    #[expect(clippy::cast_precision_loss, reason = "no more than a million users")]
+    let load = match point.load {
+        Load::Users(users) => users as f64,
+        Load::Arrivals(rate) => rate,
+    };
+    (&point.configuration, point.nodes, load, point.replicate)
+}
+
 /// The record as a table: a line each point, and what is to be known beside it.
 pub(super) fn table(record: &Record) -> String {
     let mut out = String::new();
@@ -88,7 +99,9 @@ pub(super) fn table(record: &Record) -> String {
         "{:<24} {:>5} {:>16} {:>10} {:>11} {:>11} {:>11} {:>11} {:>8} {:>5}",
         "configuration", "nodes", "load", "answers/s", "p50", "p90", "p99", "max", "failed", "load%"
     );
-    for point in &record.points {
+    let mut points: Vec<&Point> = record.points.iter().collect();
+    points.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
+    for point in points {
         let all = point.since_due();
         let percent = |percent| ms(all.percentile_ns(percent));
         let _ = writeln!(
@@ -113,7 +126,13 @@ pub(super) fn table(record: &Record) -> String {
         }
         for step in &point.steps {
             for (cause, count) in &step.failed {
-                let _ = writeln!(out, "  {}, {} nodes: {}: {count} times {cause}", load(point.load), point.nodes, step.name);
+                let _ = writeln!(
+                    out,
+                    "  {}, {} nodes: {}: {count} times {cause}",
+                    load(point.load),
+                    point.nodes,
+                    step.name
+                );
             }
         }
     }

@@ -16,6 +16,7 @@ mod fmt;
 mod generate;
 mod lab_fit;
 mod lab_report;
+mod lab_run;
 mod lines;
 mod remote;
 mod sapl;

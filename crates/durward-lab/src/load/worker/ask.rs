@@ -44,7 +44,7 @@ impl Worker<'_> {
 
     /// Whether users have connections of their own.
     pub(super) fn has_own(&self) -> bool {
-        let is_sticky = self.setup.load.balance == Balance::Sticky || self.plan.nodes.len() == 1;
+        let is_sticky = self.setup.balance == Balance::Sticky || self.plan.nodes.len() == 1;
         is_sticky && self.setup.load.connections.is_none() && self.arrivals.is_none()
     }
 
@@ -114,7 +114,13 @@ impl Worker<'_> {
         if is_measured && asker.due >= asker.free_since {
             self.tally.lateness.record(now - asker.due.min(now));
         }
-        let flight = Flight { user, request: asker.request, due: asker.due, sent: now, deadline: now + request.timeout_ns };
+        let flight = Flight {
+            user,
+            request: asker.request,
+            due: asker.due,
+            sent: now,
+            deadline: now + request.timeout_ns,
+        };
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         connection.flight = Some(flight);
         connection.reader.begin();
@@ -154,7 +160,8 @@ impl Worker<'_> {
 
     /// Requests whose time is over fail.
     pub(super) fn sweep(&mut self, now: u64, cause: &Cause) {
-        let is_over = |connection: &Connection| connection.flight.is_some_and(|flight| flight.deadline <= now);
+        let is_over =
+            |connection: &Connection| connection.flight.is_some_and(|flight| flight.deadline <= now);
         let over = self.connections.iter().enumerate().filter(|(_, connection)| is_over(connection));
         let over: Vec<u32> = over.filter_map(|(number, _)| u32::try_from(number).ok()).collect();
         for number in over {

@@ -174,12 +174,19 @@ impl<'l> Worker<'l> {
     }
 
     /// Users begin one after the other over the ramp, and at a random moment of their first pause.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate; a ramp is less than a week")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "casts saturate; a ramp is less than a week"
+    )]
     fn stagger(&mut self) {
         let ramp = ns(self.setup.load.ramp.0) as f64;
         let pause = match (self.setup.load.pace, self.setup.load.think) {
             (Some(pace), _) => ns(pace.0),
-            (None, crate::scenario::Think::Constant(mean) | crate::scenario::Think::Exponential(mean)) => ns(mean.0),
+            (None, crate::scenario::Think::Constant(mean) | crate::scenario::Think::Exponential(mean)) => {
+                ns(mean.0)
+            }
             (None, crate::scenario::Think::None) => 0,
         };
         for (at, user) in self.users.iter_mut().enumerate() {
@@ -192,7 +199,14 @@ impl<'l> Worker<'l> {
     /// Makes load until measuring has ended and the last answers have come.
     pub(super) fn run(mut self) -> io::Result<Tally> {
         let mut events = Events::with_capacity(EVENTS);
-        let sweep_every = self.plan.requests.iter().map(|request| request.timeout_ns / 50).min().unwrap_or(SWEEP_NS.1).clamp(SWEEP_NS.0, SWEEP_NS.1);
+        let sweep_every = self
+            .plan
+            .requests
+            .iter()
+            .map(|request| request.timeout_ns / 50)
+            .min()
+            .unwrap_or(SWEEP_NS.1)
+            .clamp(SWEEP_NS.0, SWEEP_NS.1);
         let mut next_sweep = sweep_every;
         let (mut cpu_from, mut cpu_to) = (None, None);
         loop {
@@ -220,7 +234,11 @@ impl<'l> Worker<'l> {
                 next_sweep = now + sweep_every;
             }
             self.roll(now);
-            let wake = self.wake().min(next_sweep).min(if now < from { from } else { NEVER }).min(if now < to { to } else { NEVER });
+            let wake = self
+                .wake()
+                .min(next_sweep)
+                .min(if now < from { from } else { NEVER })
+                .min(if now < to { to } else { NEVER });
             let pause = if self.ready.is_empty() { wake.saturating_sub(self.shared.clock.now()) } else { 0 };
             match self.sleep.poll(&mut self.poll, &mut events, Duration::from_nanos(pause)) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -260,7 +278,9 @@ impl<'l> Worker<'l> {
 
     /// Sends what is due by now.
     fn fire(&mut self, now: u64) {
-        while let Some(Reverse((due, user))) = self.timers.peek().copied().filter(|Reverse((due, _))| *due <= now) {
+        while let Some(Reverse((due, user))) =
+            self.timers.peek().copied().filter(|Reverse((due, _))| *due <= now)
+        {
             self.timers.pop();
             let is_ready = self.users.get(user as usize).is_some_and(|user| user.request != NONE);
             if is_ready {
@@ -384,13 +404,18 @@ impl<'l> Worker<'l> {
             let Some(user) = self.users.get(*number as usize) else { continue };
             self.not_sent(user.request as usize, user.due, 1);
         }
-        let backlog = self.arrivals.as_mut().map(|arrivals| std::mem::take(&mut arrivals.backlog)).unwrap_or_default();
+        let backlog =
+            self.arrivals.as_mut().map(|arrivals| std::mem::take(&mut arrivals.backlog)).unwrap_or_default();
         for due in backlog {
             self.not_sent(self.plan.first(), due, 1);
         }
-        let Some(pace) = self.setup.load.pace.map(|pace| ns(pace.0)).filter(|_| self.arrivals.is_none()) else { return };
+        let Some(pace) = self.setup.load.pace.map(|pace| ns(pace.0)).filter(|_| self.arrivals.is_none())
+        else {
+            return;
+        };
         // Further requests of users who are behind their pace.
-        let flying = self.connections.iter().filter_map(|connection| connection.flight.map(|flight| flight.user));
+        let flying =
+            self.connections.iter().filter_map(|connection| connection.flight.map(|flight| flight.user));
         let behind: Vec<u32> = flying.chain(waiting).collect();
         for number in behind {
             let Some(user) = self.users.get(number as usize) else { continue };

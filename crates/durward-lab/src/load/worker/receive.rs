@@ -79,13 +79,18 @@ impl Worker<'_> {
     fn look(&mut self, number: u32, is_closed: bool) -> (Looked, bool) {
         let Some(connection) = self.connections.get_mut(number as usize) else { return (Looked::Wait, true) };
         let is_open = connection.is_open;
-        let Some(stream) = connection.stream.as_mut().filter(|_| is_open) else { return (Looked::Wait, true) };
+        let Some(stream) = connection.stream.as_mut().filter(|_| is_open) else {
+            return (Looked::Wait, true);
+        };
         loop {
             let count = match stream.read(&mut self.buffers.read) {
                 Ok(0) if connection.flight.is_none() => return (Looked::Broken(Cause::Closed), true),
                 Ok(0) => {
                     let closed = connection.reader.close();
-                    return (closed.map_or_else(|fault| Looked::Broken(fault.into()), |()| Looked::Answer), true);
+                    return (
+                        closed.map_or_else(|fault| Looked::Broken(fault.into()), |()| Looked::Answer),
+                        true,
+                    );
                 }
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return (Looked::Wait, true),
@@ -95,7 +100,9 @@ impl Worker<'_> {
             // A read that did not fill the room has emptied a plain socket: what comes later is a new event.
             let is_drained = count < READ_BYTES && !stream.is_tls() && !is_closed;
             let Some(flight) = connection.flight else { return (Looked::Broken(Cause::NotHttp), true) };
-            let Some(request) = self.plan.requests.get(flight.request as usize) else { return (Looked::Wait, true) };
+            let Some(request) = self.plan.requests.get(flight.request as usize) else {
+                return (Looked::Wait, true);
+            };
             let bytes = self.buffers.read.get(..count).unwrap_or_default();
             match connection.reader.feed(bytes, &request.wants) {
                 Ok(true) => return (Looked::Answer, is_drained),
@@ -135,7 +142,8 @@ impl Worker<'_> {
         let node = connection.node;
         connection.reader.shrink();
         let is_unsent = matches!(result, Err(Cause::NoCapture));
-        let is_kept = (connection.reader.is_kept && self.setup.load.keep_alive || is_unsent) && connection.stream.is_some();
+        let is_kept = (connection.reader.is_kept && self.setup.load.keep_alive || is_unsent)
+            && connection.stream.is_some();
         self.in_flight -= 1;
         self.shared.nodes.count(node as usize, -1);
         self.conclude(flight, node, result, now);
@@ -193,7 +201,8 @@ impl Worker<'_> {
             Err(cause) => {
                 user.forget(&request.check.forget_on_error);
                 user.end_turn();
-                user.has_to_pause = !matches!(cause, Cause::Status(_) | Cause::WrongAnswer(_) | Cause::Timeout);
+                user.has_to_pause =
+                    !matches!(cause, Cause::Status(_) | Cause::WrongAnswer(_) | Cause::Timeout);
             }
         }
         self.ready.push_back(flight.user);

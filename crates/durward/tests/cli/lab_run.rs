@@ -1,0 +1,139 @@
+//! `durward lab init`, `run` and `rerun`: from an address to a record.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{command, durward};
+
+/// A directory of a test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("durward-lab-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server that answers `{}` to whatever it is asked without a body, for as long as the test runs.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut out = stream.try_clone().unwrap();
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    if line.is_empty() && out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+/// A scenario that `init` wrote, made short.
+fn scenario(folder: &Folder, url: &str) -> String {
+    let file = folder.path("own.toml");
+    let said = durward(&["lab", "init", url, "--out", &file]).exits(0).stdout;
+    assert!(said.contains("answered 200") && said.contains(&format!("durward lab run {file}\n")), "{said}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let short = text
+        .replace("[1, 2, 5, 10, 20, 50]", "[1, 2]")
+        .replace("\"2s\"", "\"0s\"")
+        .replace("\"5s\"", "\"200ms\"");
+    assert_ne!(short, text);
+    std::fs::write(&file, short).unwrap();
+    file
+}
+
+#[test]
+fn what_init_writes_can_be_run_and_run_again() {
+    let folder = Folder::new("again");
+    let file = scenario(&folder, &format!("{}/page?a=1", server()));
+    let out = folder.path("out");
+    let ran = durward(&["lab", "run", &file, "--out", &out, "--skip-generator-limit"]).exits(0);
+    assert!(ran.stderr.contains("[2/2]"), "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[1].contains("1 users") && lines[2].contains("2 users"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("threshold kept   errors <= 1%"), "{}", ran.stdout);
+    let record = format!("{out}/record.json");
+    let again = folder.path("again");
+    let ran = durward(&["lab", "rerun", &record, "--out", &again, "--json", "--skip-generator-limit", "-q"]).exits(0);
+    assert_eq!(ran.stderr, "");
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let (first, second) = (read(&std::fs::read_to_string(&record).unwrap()), read(&ran.stdout));
+    assert_eq!(first["about"]["scenario"], second["about"]["scenario"]);
+    assert_eq!(second["points"].as_array().unwrap().len(), 2);
+    assert!(second["about"]["started_unix_ms"].as_u64().unwrap() > 1_700_000_000_000);
+    // An earlier record is kept.
+    durward(&["lab", "rerun", &record, "--out", &out, "--skip-generator-limit", "-q"]).exits(0);
+    assert!(PathBuf::from(format!("{out}/record.before.json")).exists());
+}
+
+#[test]
+fn broken_thresholds_are_a_difference() {
+    let folder = Folder::new("broken");
+    let file = scenario(&folder, &server());
+    let text = std::fs::read_to_string(&file).unwrap().replace("errors = \"1%\"", "rate = 100000000");
+    std::fs::write(&file, text).unwrap();
+    let ran = durward(&["lab", "run", &file, "--out", &folder.path("out"), "--skip-generator-limit", "-q"]).exits(1);
+    assert!(ran.stdout.contains("threshold BROKEN rate >= 100000000/s"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_run_is_bad_input() {
+    let folder = Folder::new("bad");
+    let file = folder.path("bad.toml");
+    std::fs::write(&file, "[load]\nusres = 1\n").unwrap();
+    let ran = durward(&["lab", "run", &file]).exits(2);
+    assert_eq!(ran.stderr, format!("durward: error: {file}: line 2: `usres` is unknown; did you mean `users`?\n"));
+    std::fs::write(&file, "[target]\naddresses = [\"http://192.0.2.1\"]\n[load]\nusers = 1\n[[steps]]\npath = \"/\"\n").unwrap();
+    durward(&["lab", "run", &file, "--out", &folder.path("out")]).exits(2).complains(
+        "`192.0.2.1` is not this machine: load it only with leave, by `--i-may-load 192.0.2.1`",
+        "load on servers of others is an attack: ask them first",
+    );
+    let ran = durward(&["lab", "run", &file, "--out", "/proc/no-such-directory"]).exits(2);
+    assert!(ran.stderr.starts_with("durward: error: cannot write to /proc/no-such-directory: "), "{}", ran.stderr);
+    durward(&["lab", "init", "http://127.0.0.1:1/", "--out", &folder.path("new.toml")]).exits(2);
+    durward(&["lab", "init", &server(), "--out", &file]).exits(2);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let folder = Folder::new("interrupt");
+    let file = scenario(&folder, &server());
+    let text = std::fs::read_to_string(&file).unwrap().replace("\"200ms\"", "\"60s\"");
+    std::fs::write(&file, text).unwrap();
+    let out = folder.path("out");
+    let begun = Instant::now();
+    let child = command(&["lab", "run", &file, "--out", &out, "--skip-generator-limit", "-q"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cut short: the run was stopped"), "{said}");
+    assert!(std::fs::read_to_string(format!("{out}/record.json")).unwrap().contains("\"cut_short\":\"the run was stopped\""));
+}
