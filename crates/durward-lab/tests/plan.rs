@@ -29,8 +29,13 @@ fn nodes_are_the_least_that_do_it() {
         for (may_fail, utilisation_percent) in [(0, 100.0), (1, 70.0), (2, 50.0)] {
             let goal = Goal { rate: Some(rate), may_fail, utilisation_percent, ..Goal::default() };
             let plan = plan::of(&report, None, &goal, None, &Refusal::ALL).unwrap();
-            let expected = by_trying(LAW, rate * 100.0 / utilisation_percent).map(|n| n + f64::from(may_fail));
-            assert_eq!(plan.nodes.as_ref().map(|nodes| nodes.planned), expected, "{rate} {may_fail} {utilisation_percent}");
+            let expected =
+                by_trying(LAW, rate * 100.0 / utilisation_percent).map(|n| n + f64::from(may_fail));
+            assert_eq!(
+                plan.nodes.as_ref().map(|nodes| nodes.planned),
+                expected,
+                "{rate} {may_fail} {utilisation_percent}"
+            );
             if let Some(nodes) = plan.nodes {
                 let after = rate / LAW.x(nodes.planned - f64::from(may_fail));
                 assert!((nodes.utilisation_after_failure - after).abs() < 1e-3);
@@ -45,7 +50,8 @@ fn beyond_the_peak_there_is_no_plan_but_shards() {
     let report = report(LAW, &MEASURED);
     // The peak: sqrt(0.98 / 0.002) = 22.1 nodes.
     let peak = 22.0;
-    let plan = plan::of(&report, None, &goal("rate = 40000\nutilisation_percent = 100"), None, &Refusal::ALL).unwrap();
+    let plan = plan::of(&report, None, &goal("rate = 40000\nutilisation_percent = 100"), None, &Refusal::ALL)
+        .unwrap();
     assert!(plan.nodes.is_none() && !plan.is_met, "{}", plan.verdict);
     let furthest = plan.furthest.unwrap();
     assert_eq!(furthest.nodes, Some(peak));
@@ -87,9 +93,21 @@ fn record() -> Record {
         let answered = (rate * nodes as f64) as u64 * 10;
         times.record_many(1_000_000, answered * 98 / 100);
         times.record_many(p99_ms * 1_000_000, answered - answered * 98 / 100);
-        let used = Used { cpu_s: answered as f64 * 0.0005, cores: 2.0, memory_bytes: (100 << 20) + (rate as u64) * 4096, ..Used::default() };
-        let node = NodeResult { answered: answered / nodes as u64, used: Some(used), ..NodeResult::default() };
-        let step = StepResult { name: "ask".into(), answered, since_due: times.clone(), since_sent: times, ..StepResult::default() };
+        let used = Used {
+            cpu_s: answered as f64 * 0.0005,
+            cores: 2.0,
+            memory_bytes: (100 << 20) + (rate as u64) * 4096,
+            ..Used::default()
+        };
+        let node =
+            NodeResult { answered: answered / nodes as u64, used: Some(used), ..NodeResult::default() };
+        let step = StepResult {
+            name: "ask".into(),
+            answered,
+            since_due: times.clone(),
+            since_sent: times,
+            ..StepResult::default()
+        };
         // As many users as requests a second of each node: memory is a line over them.
         let load = Load::Users((rate * nodes as f64) as u64);
         let by_node = vec![node; nodes].into_iter().map(|mut node| {
@@ -98,9 +116,18 @@ fn record() -> Record {
             }
             node
         });
-        Point { nodes, load, measured_s: 10.0, steps: vec![step], by_node: by_node.collect(), ..Point::default() }
+        Point {
+            nodes,
+            load,
+            measured_s: 10.0,
+            steps: vec![step],
+            by_node: by_node.collect(),
+            ..Point::default()
+        }
     };
-    let points = [1, 2, 3, 4, 6, 8].into_iter().flat_map(|nodes| [point(nodes, 500.0, 10), point(nodes, 800.0, 40), point(nodes, 900.0, 90)]);
+    let points = [1, 2, 3, 4, 6, 8]
+        .into_iter()
+        .flat_map(|nodes| [point(nodes, 500.0, 10), point(nodes, 800.0, 40), point(nodes, 900.0, 90)]);
     Record { format: durward_lab::record::FORMAT, points: points.collect(), ..Record::default() }
 }
 
@@ -114,7 +141,8 @@ fn p99_is_what_was_measured_at_the_load_of_a_node() {
     let record = record();
     let report = fitted(&record);
     let plan = |p99: f64| {
-        let goal = Goal { rate: Some(4_000.0), utilisation_percent: 100.0, p99_ms: Some(p99), ..Goal::default() };
+        let goal =
+            Goal { rate: Some(4_000.0), utilisation_percent: 100.0, p99_ms: Some(p99), ..Goal::default() };
         plan::of(&report, Some(&record), &goal, None, &Refusal::ALL).unwrap()
     };
     // 900 a node and second would do for throughput, 800 keep 50 ms, 500 keep 20 ms, nothing keeps 5 ms.
@@ -142,16 +170,27 @@ fn memory_cores_and_money_are_those_of_the_record() {
     let (cores, memory, cost) = (plan.cores.unwrap(), plan.memory.unwrap(), plan.cost.unwrap());
     let nodes = plan.nodes.unwrap().planned;
     assert_eq!((plan.peak_rate, cores.total), (4_000.0, nodes * 2.0));
-    assert!((cores.cpu_us_per_request.unwrap() - 500.0).abs() < 1.0 && (cores.busy_at_peak.unwrap() - 2.0).abs() < 0.01);
+    assert!(
+        (cores.cpu_us_per_request.unwrap() - 500.0).abs() < 1.0
+            && (cores.busy_at_peak.unwrap() - 2.0).abs() < 0.01
+    );
     // 4,096 bytes for each user and 100 MiB without any.
     assert_eq!(memory.session_bytes_are, "measured");
-    assert!((memory.session_bytes - 4_096.0).abs() < 1.0 && (memory.base_bytes / 104_857_600.0 - 1.0).abs() < 1e-3);
+    assert!(
+        (memory.session_bytes - 4_096.0).abs() < 1.0
+            && (memory.base_bytes / 104_857_600.0 - 1.0).abs() < 1e-3
+    );
     let per_node = 104_857_600.0 + 4_096.0 * 1e6 / nodes;
     assert!((memory.per_node_bytes / per_node - 1.0).abs() < 1e-3);
     let hour = nodes * (0.08 + 0.005 * per_node / 1_073_741_824.0);
-    assert!((cost.hour / hour - 1.0).abs() < 1e-3 && (cost.million_requests / (hour / 3.6) - 1.0).abs() < 1e-3);
+    assert!(
+        (cost.hour / hour - 1.0).abs() < 1e-3 && (cost.million_requests / (hour / 3.6) - 1.0).abs() < 1e-3
+    );
     // Twice the cores: half as many nodes, rounded up. The tiny one is cheap and too small, so it stands last.
-    assert_eq!(plan.alternatives.iter().map(|other| other.name.as_str()).collect::<Vec<_>>(), ["big", "tiny"]);
+    assert_eq!(
+        plan.alternatives.iter().map(|other| other.name.as_str()).collect::<Vec<_>>(),
+        ["big", "tiny"]
+    );
     assert_eq!(plan.alternatives[0].nodes, (nodes / 2.0).ceil());
     assert!(plan.alternatives[1].but.contains("memory"), "{:?}", plan.alternatives[1]);
 }
@@ -182,7 +221,10 @@ fn goals_that_cannot_be_are_refused() {
         ("currency = 'EUR'\ncore_hour = -1", "`core_hour`: -1"),
         ("currency = 'EUR'\ncore_hours = 1", "unknown field `core_hours`"),
         ("core_hour = 1", "missing field `currency`"),
-        ("currency = 'EUR'\ncore_hour = 1\n[[node]]\nname = 'x'\ncores = 0\nmemory_gib = 1", "`node.x.cores`: 0"),
+        (
+            "currency = 'EUR'\ncore_hour = 1\n[[node]]\nname = 'x'\ncores = 0\nmemory_gib = 1",
+            "`node.x.cores`: 0",
+        ),
     ] {
         let error = Prices::read(text).unwrap_err().to_string();
         assert!(error.contains(words), "{text}: {error}");
@@ -192,7 +234,8 @@ fn goals_that_cannot_be_are_refused() {
 /// The worked example of docs/lab-plan.md: its points, goal and prices give what it prints, word for word.
 #[test]
 fn the_page_prints_what_the_plan_says() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab-plan.md")).unwrap();
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab-plan.md")).unwrap();
     let block = |name: &str| {
         let from = page.find(&format!("<!-- {name} -->")).unwrap_or_else(|| panic!("no block {name}"));
         let text = page[from..].split("```").nth(1).unwrap();

@@ -35,7 +35,8 @@ fn a_simulated_record_is_found_again() {
 
 #[test]
 fn work_and_waiting_are_told_apart_by_processor_time() {
-    let calibration = simulate::calibrate(&record("{ constant_ms = 2 }", "{ exponential_ms = 6 }", &[40.0])).unwrap();
+    let calibration =
+        simulate::calibrate(&record("{ constant_ms = 2 }", "{ exponential_ms = 6 }", &[40.0])).unwrap();
     assert!(calibration.notes.is_empty(), "{:?}", calibration.notes);
     let step = &calibration.deployment.steps[0];
     assert!((step.service.mean_s() - 0.002).abs() < 0.0001, "{}", step.service.mean_s());
@@ -65,7 +66,11 @@ fn deployments_that_cannot_be_are_refused() {
         ("constant_ms = 1", "normal_ms = 1", "unknown variant `normal_ms`"),
         ("name = 'a',", "name = 'a', weight = 0,", "`steps`: no step"),
         ("nodes =", "node =", "unknown field `node`"),
-        ("steps =", "events = [{ fail = { at_s = 1, nodes = 2 } }]\nsteps =", "`events[0].nodes`: 2 of 2 nodes"),
+        (
+            "steps =",
+            "events = [{ fail = { at_s = 1, nodes = 2 } }]\nsteps =",
+            "`events[0].nodes`: 2 of 2 nodes",
+        ),
     ] {
         let error = Deployment::read(&good.replace(from, to)).unwrap_err().to_string();
         assert!(error.contains(words), "{to}: {error}");
