@@ -195,15 +195,19 @@ impl Plan {
             }
         }
         if let Some(memory) = &self.memory {
+            let base = if memory.base_bytes > 0.0 {
+                format!("{} without any", bytes(memory.base_bytes))
+            } else {
+                "besides what a node takes without any, which is not known".to_owned()
+            };
             writeln!(
                 f,
-                "memory               {}, {} a node: {} sessions of {} ({}), {} without any",
+                "memory               {}, {} a node: {} sessions of {} ({}), {base}",
                 bytes(memory.total_bytes),
                 bytes(memory.per_node_bytes),
                 grouped(memory.sessions),
                 bytes(memory.session_bytes),
-                memory.session_bytes_are,
-                bytes(memory.base_bytes)
+                memory.session_bytes_are
             )?;
         }
         if let Some(cost) = &self.cost {
