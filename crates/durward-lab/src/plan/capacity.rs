@@ -31,9 +31,12 @@ impl<'r> Capacity<'r> {
         if matches!(report.n_is, By::Nodes | By::Unknown) {
             return Some(capacity);
         }
-        let nodes = record.map_or(1, |record| record.points.iter().map(|point| point.nodes).max().unwrap_or(1)).max(1);
+        let nodes = record
+            .map_or(1, |record| record.points.iter().map(|point| point.nodes).max().unwrap_or(1))
+            .max(1);
         let best = law.n_star().map_or(greatest, |peak| peak.min(greatest));
-        let each = [End::Low, End::Middle, End::High].map(|end| Some(capacity.on_curve(best, end)? / nodes as f64));
+        let each =
+            [End::Low, End::Middle, End::High].map(|end| Some(capacity.on_curve(best, end)? / nodes as f64));
         Some(Capacity { measured_max: nodes as f64, per_node: Some(each), ..capacity })
     }
 

@@ -85,7 +85,11 @@ pub struct PlanError {
 
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.because) } else { write!(f, "`{}`: {}", self.key, self.because) }
+        if self.key.is_empty() {
+            f.write_str(&self.because)
+        } else {
+            write!(f, "`{}`: {}", self.key, self.because)
+        }
     }
 }
 
@@ -97,13 +101,16 @@ pub(super) fn wrong<T>(key: &str, because: impl Into<String>) -> Result<T, PlanE
 
 fn within(key: &str, value: Option<f64>, low: f64, high: f64) -> Result<(), PlanError> {
     match value {
-        Some(value) if !(value >= low && value <= high) => wrong(key, format!("{value} is not from {low} to {high}")),
+        Some(value) if !(value >= low && value <= high) => {
+            wrong(key, format!("{value} is not from {low} to {high}"))
+        }
         Some(_) | None => Ok(()),
     }
 }
 
 fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, PlanError> {
-    toml::from_str(text).map_err(|error| PlanError { key: String::new(), because: error.to_string().trim().to_owned() })
+    toml::from_str(text)
+        .map_err(|error| PlanError { key: String::new(), because: error.to_string().trim().to_owned() })
 }
 
 impl Goal {
@@ -122,10 +129,22 @@ impl Goal {
     pub fn check(&self) -> Result<(), PlanError> {
         match (self.users, self.requests_per_hour, self.rate) {
             (Some(_), Some(_), None) | (_, None, Some(_)) => {}
-            (_, Some(_), Some(_)) => return wrong("rate", "contradicts `requests_per_hour`: either users and their requests, or the rate"),
-            (Some(_), None, None) => return wrong("requests_per_hour", "users alone say no rate: how many requests does each make in an hour?"),
+            (_, Some(_), Some(_)) => {
+                return wrong(
+                    "rate",
+                    "contradicts `requests_per_hour`: either users and their requests, or the rate",
+                );
+            }
+            (Some(_), None, None) => {
+                return wrong(
+                    "requests_per_hour",
+                    "users alone say no rate: how many requests does each make in an hour?",
+                );
+            }
             (None, Some(_), None) => return wrong("users", "how many users make these requests?"),
-            (None, None, None) => return wrong("users", "a goal needs `users` and `requests_per_hour`, or `rate`"),
+            (None, None, None) => {
+                return wrong("users", "a goal needs `users` and `requests_per_hour`, or `rate`");
+            }
         }
         within("users", self.users, 1.0, GOAL_MAX)?;
         within("requests_per_hour", self.requests_per_hour, 1e-9, GOAL_MAX)?;

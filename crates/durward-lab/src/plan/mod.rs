@@ -112,9 +112,13 @@ pub fn of(
     accepted: &[Refusal],
 ) -> Result<Plan, PlanError> {
     goal.check()?;
-    let refused: Vec<Refusal> = report.refused.iter().copied().filter(|one| !accepted.contains(one)).collect();
+    let refused: Vec<Refusal> =
+        report.refused.iter().copied().filter(|one| !accepted.contains(one)).collect();
     let Some(capacity) = Capacity::of(report, record) else {
-        return goal::wrong("", format!("no law was fitted, so there is nothing to plan with: {}", report.verdict));
+        return goal::wrong(
+            "",
+            format!("no law was fitted, so there is nothing to plan with: {}", report.verdict),
+        );
     };
     let planner = Planner { capacity, record, goal };
     let mut plan = Plan {
@@ -131,7 +135,8 @@ pub fn of(
     }
     plan.is_met = plan.refused.is_empty()
         && plan.nodes.is_some()
-        && (goal.p99_ms.is_none() || plan.promise.as_ref().is_some_and(|promise| promise.is_kept == Some(true)));
+        && (goal.p99_ms.is_none()
+            || plan.promise.as_ref().is_some_and(|promise| promise.is_kept == Some(true)));
     plan.verdict = words::verdict(&plan);
     Ok(plan)
 }
@@ -165,11 +170,13 @@ impl Planner<'_> {
     fn working(&self, end: End) -> Option<(f64, &'static str)> {
         let for_rate = self.capacity.nodes_for(self.needed(), end)?;
         let for_promise = self.for_promise()?;
-        let (working, why) = if for_promise > for_rate { (for_promise, "p99") } else { (for_rate, "throughput") };
+        let (working, why) =
+            if for_promise > for_rate { (for_promise, "p99") } else { (for_rate, "throughput") };
         // All nodes together must do it as well: past the peak, more do less.
         let all = self.capacity.x(working + self.may_fail(), end);
         let is_enough = all.is_none_or(|x| x >= self.needed()) && working <= NODES_MAX;
-        let is_past_the_peak = end == End::Middle && self.capacity.peak().is_some_and(|peak| working > peak.ceil());
+        let is_past_the_peak =
+            end == End::Middle && self.capacity.peak().is_some_and(|peak| working > peak.ceil());
         (is_enough && !is_past_the_peak).then_some((working, why))
     }
 
@@ -216,8 +223,14 @@ impl Planner<'_> {
         self.for_promise()?;
         let least = (self.goal.peak_rate() / furthest.rate).ceil().max(2.0);
         let with = |clusters: f64| {
-            let part = Goal { rate: Some(self.goal.mean_rate() / clusters), users: None, requests_per_hour: None, ..self.goal.clone() };
-            let (working, _) = Planner { capacity: self.capacity.clone(), record: self.record, goal: &part }.working(End::Middle)?;
+            let part = Goal {
+                rate: Some(self.goal.mean_rate() / clusters),
+                users: None,
+                requests_per_hour: None,
+                ..self.goal.clone()
+            };
+            let (working, _) = Planner { capacity: self.capacity.clone(), record: self.record, goal: &part }
+                .working(End::Middle)?;
             let nodes_each = working + self.may_fail();
             Some(Shards { clusters, nodes_each, nodes: nodes_each * clusters })
         };
@@ -262,7 +275,9 @@ impl Planner<'_> {
             notes.push("p99 cannot be judged: it needs a record of `durward lab run`, since the law says nothing of it".to_owned());
         }
         if self.for_promise().is_none() {
-            notes.push("p99 is above the goal at the lightest load measured: more nodes do not help".to_owned());
+            notes.push(
+                "p99 is above the goal at the lightest load measured: more nodes do not help".to_owned(),
+            );
         }
         notes
     }

@@ -52,7 +52,8 @@ pub(super) fn is_measured(record: Option<&Record>) -> bool {
 /// What is known of a plan with so many nodes working.
 pub(super) fn of(record: Option<&Record>, goal: &Goal, working: f64) -> Promise {
     let rate_per_node = goal.peak_rate() / working;
-    let next = record.and_then(|record| measured(record).into_iter().find(|(rate, _)| *rate >= rate_per_node));
+    let next =
+        record.and_then(|record| measured(record).into_iter().find(|(rate, _)| *rate >= rate_per_node));
     let simulated_ms = record.and_then(|record| simulated(record, goal, working));
     let known = next.map(|(_, p99)| p99).or(simulated_ms);
     Promise {

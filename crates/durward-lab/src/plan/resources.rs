@@ -84,7 +84,8 @@ pub(super) fn cores(record: Option<&Record>, goal: &Goal, nodes: f64) -> Option<
         .filter(|point| point.answered() > 0 && used(point).count() > 0)
         .max_by(|one, other| one.throughput().total_cmp(&other.throughput()));
     #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-    let cpu_s = busiest.map(|point| used(point).map(|used| used.cpu_s).sum::<f64>() / point.answered() as f64);
+    let cpu_s =
+        busiest.map(|point| used(point).map(|used| used.cpu_s).sum::<f64>() / point.answered() as f64);
     Some(Cores {
         per_node,
         total: per_node * nodes,
@@ -97,7 +98,8 @@ pub(super) fn cores(record: Option<&Record>, goal: &Goal, nodes: f64) -> Option<
 pub(super) fn memory(record: Option<&Record>, goal: &Goal, nodes: f64, working: f64) -> Option<Memory> {
     let sessions = goal.sessions.or(goal.users).unwrap_or(0.0);
     let slope = record.and_then(by_users);
-    let lightest = record.into_iter().flat_map(|record| &record.points).flat_map(used).map(|used| used.memory_bytes);
+    let lightest =
+        record.into_iter().flat_map(|record| &record.points).flat_map(used).map(|used| used.memory_bytes);
     #[expect(clippy::cast_precision_loss, reason = "no memory has 2^53 bytes")]
     let least = lightest.min().map_or(0.0, |bytes| bytes as f64);
     let (session_bytes, are, base_bytes) = match (goal.session_bytes, slope) {
@@ -126,7 +128,10 @@ fn by_users(record: &Record) -> Option<(f64, f64)> {
         .filter_map(|point| match point.load {
             Load::Users(users) if used(point).count() > 0 => {
                 let nodes = used(point).count() as f64;
-                Some((users as f64 / nodes, used(point).map(|used| used.memory_bytes as f64).sum::<f64>() / nodes))
+                Some((
+                    users as f64 / nodes,
+                    used(point).map(|used| used.memory_bytes as f64).sum::<f64>() / nodes,
+                ))
             }
             Load::Users(_) | Load::Arrivals(_) => None,
         })
@@ -180,7 +185,8 @@ pub(super) fn alternatives(
         let working = nodes_for(goal.peak_rate() / times)?;
         let nodes = working + f64::from(goal.may_fail);
         let needed = memory.map(|memory| {
-            memory.base_bytes + memory.session_bytes * memory.sessions * goal.session_copies.min(working) / working
+            memory.base_bytes
+                + memory.session_bytes * memory.sessions * goal.session_copies.min(working) / working
         });
         let hour = if size.hour > 0.0 { size.hour } else { prices.node_price(size.cores, size.memory_gib) };
         let but = match needed {
@@ -190,9 +196,20 @@ pub(super) fn alternatives(
             Some(_) | None => String::new(),
         };
         let month = nodes * hour * MONTH_HOURS;
-        Some(Alternative { name: size.name.clone(), nodes, cores: size.cores, memory_gib: size.memory_gib, month, but })
+        Some(Alternative {
+            name: size.name.clone(),
+            nodes,
+            cores: size.cores,
+            memory_gib: size.memory_gib,
+            month,
+            but,
+        })
     };
     let mut all: Vec<Alternative> = prices.node.iter().filter_map(one).collect();
-    all.sort_by(|one, other| (!one.but.is_empty(), one.month).partial_cmp(&(!other.but.is_empty(), other.month)).unwrap_or(std::cmp::Ordering::Equal));
+    all.sort_by(|one, other| {
+        (!one.but.is_empty(), one.month)
+            .partial_cmp(&(!other.but.is_empty(), other.month))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
     all
 }

@@ -23,7 +23,8 @@ pub(super) fn grouped(number: f64) -> String {
 }
 
 fn bytes(bytes: f64) -> String {
-    const UNITS: [(f64, &str); 3] = [((1_u64 << 30) as f64, "GiB"), ((1_u64 << 20) as f64, "MiB"), (1024.0, "KiB")];
+    const UNITS: [(f64, &str); 3] =
+        [((1_u64 << 30) as f64, "GiB"), ((1_u64 << 20) as f64, "MiB"), (1024.0, "KiB")];
     match UNITS.iter().find(|(size, _)| bytes >= *size) {
         Some((size, unit)) => format!("{} {unit}", grouped(bytes / size)),
         None => format!("{} bytes", grouped(bytes)),
@@ -75,10 +76,18 @@ pub(super) fn verdict(plan: &Plan) -> String {
 fn not_met(plan: &Plan, rate: &str) -> String {
     let mut text = format!("{rate} cannot be met with one cluster.");
     if let Some(furthest) = &plan.furthest {
-        let users = furthest.users.map_or(String::new(), |users| format!(", {} users", grouped(users.floor())));
+        let users =
+            furthest.users.map_or(String::new(), |users| format!(", {} users", grouped(users.floor())));
         let far = match furthest.nodes {
-            Some(peak) => format!(" One goes to {} requests/s{users}, with {}: more nodes do less.", grouped(furthest.rate), nodes(peak)),
-            None => format!(" One stays below {} requests/s{users}, with any number of nodes.", grouped(furthest.rate)),
+            Some(peak) => format!(
+                " One goes to {} requests/s{users}, with {}: more nodes do less.",
+                grouped(furthest.rate),
+                nodes(peak)
+            ),
+            None => format!(
+                " One stays below {} requests/s{users}, with any number of nodes.",
+                grouped(furthest.rate)
+            ),
         };
         text.push_str(&far);
     }
@@ -122,30 +131,55 @@ impl Plan {
         writeln!(f, "they can do          {} requests/s", grouped(planned.capacity))?;
         writeln!(f, "utilisation          {:.0} %", planned.utilisation * 100.0)?;
         if self.goal.may_fail > 0 {
-            writeln!(f, "after a failure      {:.0} % of the other {}", planned.utilisation_after_failure * 100.0, nodes(planned.planned - f64::from(self.goal.may_fail)))?;
+            writeln!(
+                f,
+                "after a failure      {:.0} % of the other {}",
+                planned.utilisation_after_failure * 100.0,
+                nodes(planned.planned - f64::from(self.goal.may_fail))
+            )?;
             if planned.sessions_lost >= 1.0 {
-                writeln!(f, "                     {} users log in again, unless sessions are replicated", grouped(planned.sessions_lost))?;
+                writeln!(
+                    f,
+                    "                     {} users log in again, unless sessions are replicated",
+                    grouped(planned.sessions_lost)
+                )?;
             }
         }
         match &self.furthest {
             Some(super::Furthest { nodes: Some(peak), rate, .. }) => {
                 writeln!(f, "one cluster goes to  {} requests/s, with {}", grouped(*rate), nodes(*peak))
             }
-            Some(super::Furthest { nodes: None, rate, .. }) => writeln!(f, "one cluster          stays below {} requests/s", grouped(*rate)),
+            Some(super::Furthest { nodes: None, rate, .. }) => {
+                writeln!(f, "one cluster          stays below {} requests/s", grouped(*rate))
+            }
             None => Ok(()),
         }
     }
 
     fn promise_in_words(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(promise) = &self.promise else { return Ok(()) };
-        writeln!(f, "load of a node       {} requests/s, at the peak{}", grouped(promise.rate_per_node), if self.goal.may_fail > 0 { ", after a failure" } else { "" })?;
+        writeln!(
+            f,
+            "load of a node       {} requests/s, at the peak{}",
+            grouped(promise.rate_per_node),
+            if self.goal.may_fail > 0 { ", after a failure" } else { "" }
+        )?;
         if let (Some(p99), Some(rate)) = (promise.measured_ms, promise.measured_at_rate) {
-            writeln!(f, "p99                  {} ms, measured at {} requests/s of a node", grouped(p99), grouped(rate))?;
+            writeln!(
+                f,
+                "p99                  {} ms, measured at {} requests/s of a node",
+                grouped(p99),
+                grouped(rate)
+            )?;
         } else if self.goal.p99_ms.is_some() {
             writeln!(f, "p99                  not measured at this load of a node")?;
         }
         match promise.simulated_ms {
-            Some(p99) => writeln!(f, "                     {} ms, simulated with service times of the lightest load", grouped(p99)),
+            Some(p99) => writeln!(
+                f,
+                "                     {} ms, simulated with service times of the lightest load",
+                grouped(p99)
+            ),
             None => Ok(()),
         }
     }
@@ -154,22 +188,55 @@ impl Plan {
         if let Some(cores) = &self.cores {
             write!(f, "cores                {}, {} a node", grouped(cores.total), grouped(cores.per_node))?;
             match (cores.busy_at_peak, cores.cpu_us_per_request) {
-                (Some(busy), Some(cpu)) => writeln!(f, "; {} busy at the peak ({} us a request)", grouped(busy), grouped(cpu))?,
+                (Some(busy), Some(cpu)) => {
+                    writeln!(f, "; {} busy at the peak ({} us a request)", grouped(busy), grouped(cpu))?
+                }
                 _ => writeln!(f)?,
             }
         }
         if let Some(memory) = &self.memory {
-            writeln!(f, "memory               {}, {} a node: {} sessions of {} ({}), {} without any", bytes(memory.total_bytes), bytes(memory.per_node_bytes), grouped(memory.sessions), bytes(memory.session_bytes), memory.session_bytes_are, bytes(memory.base_bytes))?;
+            let base = if memory.base_bytes > 0.0 {
+                format!("{} without any", bytes(memory.base_bytes))
+            } else {
+                "besides what a node takes without any, which is not known".to_owned()
+            };
+            writeln!(
+                f,
+                "memory               {}, {} a node: {} sessions of {} ({}), {base}",
+                bytes(memory.total_bytes),
+                bytes(memory.per_node_bytes),
+                grouped(memory.sessions),
+                bytes(memory.session_bytes),
+                memory.session_bytes_are
+            )?;
         }
         if let Some(cost) = &self.cost {
             let [low, high] = cost.month_interval.map(|end| end.map_or("?".to_owned(), grouped));
-            writeln!(f, "costs                {} {} a month ({low} to {high}), {} a million requests", grouped(cost.month), cost.currency, grouped(cost.million_requests))?;
+            writeln!(
+                f,
+                "costs                {} {} a month ({low} to {high}), {} a million requests",
+                grouped(cost.month),
+                cost.currency,
+                grouped(cost.million_requests)
+            )?;
         }
         for other in &self.alternatives {
             let but = if other.but.is_empty() { String::new() } else { format!("; {}", other.but) };
-            writeln!(f, "or {:<18}{}, {} cores and {} GiB each: {} a month{but}", other.name, nodes(other.nodes), grouped(other.cores), grouped(other.memory_gib), grouped(other.month))?;
+            writeln!(
+                f,
+                "or {:<18}{}, {} cores and {} GiB each: {} a month{but}",
+                other.name,
+                nodes(other.nodes),
+                grouped(other.cores),
+                grouped(other.memory_gib),
+                grouped(other.month)
+            )?;
         }
-        if self.alternatives.is_empty() { Ok(()) } else { writeln!(f, "note: a node of other size is taken to do as much more as it has cores: measure it") }
+        if self.alternatives.is_empty() {
+            Ok(())
+        } else {
+            writeln!(f, "note: a node of other size is taken to do as much more as it has cores: measure it")
+        }
     }
 }
 
@@ -179,9 +246,19 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_and_short() {
-        for (number, text) in [(0.0, "0"), (2.5, "2.5"), (61_111.1, "61 111"), (11e6, "11 000 000"), (120.0, "120"), (20.0, "20")] {
+        for (number, text) in [
+            (0.0, "0"),
+            (2.5, "2.5"),
+            (61_111.1, "61 111"),
+            (11e6, "11 000 000"),
+            (120.0, "120"),
+            (20.0, "20"),
+        ] {
             assert_eq!(grouped(number), text);
         }
-        assert_eq!((bytes(512.0), bytes(2048.0), bytes(1.5 * 1073741824.0)), ("512 bytes".into(), "2 KiB".into(), "1.5 GiB".into()));
+        assert_eq!(
+            (bytes(512.0), bytes(2048.0), bytes(1.5 * 1073741824.0)),
+            ("512 bytes".into(), "2 KiB".into(), "1.5 GiB".into())
+        );
     }
 }

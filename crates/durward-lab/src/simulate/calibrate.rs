@@ -35,11 +35,14 @@ pub fn calibrate(record: &Record) -> Result<Calibration, String> {
         .iter()
         .filter(|point| point.answered() >= ANSWERS_MIN)
         .min_by(|one, other| load(one).total_cmp(&load(other)))
-        .ok_or_else(|| format!("no point of the record has {ANSWERS_MIN} answers: nothing to take service times from"))?;
+        .ok_or_else(|| {
+            format!("no point of the record has {ANSWERS_MIN} answers: nothing to take service times from")
+        })?;
     let mut notes = Vec::new();
     let mean_s = Latency::merged(lightest.steps.iter().map(sent)).mean_ns() / 1e9;
     let work = work_share(lightest, mean_s, &mut notes);
-    let steps = lightest.steps.iter().filter(|step| step.answered > 0).map(|step| calibrated(step, work)).collect();
+    let steps =
+        lightest.steps.iter().filter(|step| step.answered > 0).map(|step| calibrated(step, work)).collect();
     let scenario = Scenario::read(&record.about.scenario).ok();
     let deployment = Deployment {
         seed: record.about.seed,
@@ -70,7 +73,8 @@ fn sent(step: &record::StepResult) -> &Latency {
 
 /// The share of the time of an answer in which a core works on it.
 fn work_share(point: &Point, mean_s: f64, notes: &mut Vec<String>) -> f64 {
-    let used: Vec<f64> = point.by_node.iter().filter_map(|node| node.used.as_ref()).map(|used| used.cpu_s).collect();
+    let used: Vec<f64> =
+        point.by_node.iter().filter_map(|node| node.used.as_ref()).map(|used| used.cpu_s).collect();
     let cpu_s: f64 = used.iter().sum();
     if used.len() < point.nodes.max(1) || cpu_s <= 0.0 || mean_s <= 0.0 {
         notes.push("the record has no processor time of all nodes: all of the time of an answer is taken to be work of a core".to_owned());
@@ -91,7 +95,10 @@ fn calibrated(step: &record::StepResult, work: f64) -> Step {
     let times = sent(step);
     let mean_ms = times.mean_ns() / 1e6;
     let (service, delay) = if work >= 0.5 {
-        (Times::Measured { times: times.clone(), scale: work }, Times::ConstantMs((mean_ms * (1.0 - work)).max(0.0)))
+        (
+            Times::Measured { times: times.clone(), scale: work },
+            Times::ConstantMs((mean_ms * (1.0 - work)).max(0.0)),
+        )
     } else {
         let work_ns = mean_ms * work * 1e6;
         let mut rest = Latency::default();
@@ -106,23 +113,32 @@ fn calibrated(step: &record::StepResult, work: f64) -> Step {
 fn kind(name: &str) -> Kind {
     let name = name.to_ascii_lowercase();
     match () {
-        () if name.contains("login") || name.contains("logout") || name.contains("authenticate") => Kind::Write,
+        () if name.contains("login") || name.contains("logout") || name.contains("authenticate") => {
+            Kind::Write
+        }
         () if name.contains("valid") => Kind::Read,
         () => Kind::Plain,
     }
 }
 
 fn nodes(record: &Record, point: &Point, notes: &mut Vec<String>) -> Nodes {
-    let allowed = point.by_node.iter().filter_map(|node| node.used.as_ref()).map(|used| used.cores).fold(0.0, f64::max);
+    let allowed =
+        point.by_node.iter().filter_map(|node| node.used.as_ref()).map(|used| used.cores).fold(0.0, f64::max);
     let machine = record.machines.first().map_or(1, |machine| machine.cores.max(1)) as f64;
     let limits = || record.about.targets.iter().flat_map(|target| &target.limits);
-    let is_quota = limits().any(|limit| limit.contains("quota") || limit.contains("cpu.max")) || allowed.fract() > 0.0;
+    let is_quota =
+        limits().any(|limit| limit.contains("quota") || limit.contains("cpu.max")) || allowed.fract() > 0.0;
     if allowed <= 0.0 {
         notes.push("the record does not say how many cores a node has: one is taken".to_owned());
     }
     let quota = (is_quota && allowed > 0.0 && allowed < machine).then_some(allowed);
     let cores = if quota.is_some() { machine } else { allowed.round().max(1.0) };
-    Nodes { count: point.nodes.clamp(1, super::NODES_MAX as usize) as u32, cores: cores as u32, quota, ..Nodes::default() }
+    Nodes {
+        count: point.nodes.clamp(1, super::NODES_MAX as usize) as u32,
+        cores: cores as u32,
+        quota,
+        ..Nodes::default()
+    }
 }
 
 /// How long users think, by Little's law: users over rate is think time and time of an answer.
@@ -211,7 +227,8 @@ pub fn against(calibration: &Calibration, record: &Record) -> Result<Vec<Compare
             throughput,
             p50_ms: ms(50.0),
             p99_ms,
-            is_close: difference(throughput).abs() <= THROUGHPUT_WITHIN && difference(p99_ms).abs() <= P99_WITHIN,
+            is_close: difference(throughput).abs() <= THROUGHPUT_WITHIN
+                && difference(p99_ms).abs() <= P99_WITHIN,
         })
     };
     record.points.iter().filter(|point| point.answered() > 0).map(compare).collect()

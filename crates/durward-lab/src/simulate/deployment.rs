@@ -350,16 +350,17 @@ impl fmt::Display for DeploymentError {
 
 impl std::error::Error for DeploymentError {}
 
-pub(super) fn wrong<T>(
-    key: impl Into<String>,
-    because: impl Into<String>,
-) -> Result<T, DeploymentError> {
+pub(super) fn wrong<T>(key: impl Into<String>, because: impl Into<String>) -> Result<T, DeploymentError> {
     Err(DeploymentError { key: key.into(), because: because.into() })
 }
 
 /// A number of a file: finite and within these, ends included.
 fn within(key: &str, value: f64, low: f64, high: f64) -> Result<(), DeploymentError> {
-    if value >= low && value <= high { Ok(()) } else { wrong(key, format!("{value} is not from {low} to {high}")) }
+    if value >= low && value <= high {
+        Ok(())
+    } else {
+        wrong(key, format!("{value} is not from {low} to {high}"))
+    }
 }
 
 impl Deployment {
@@ -368,8 +369,10 @@ impl Deployment {
     /// # Errors
     /// Unknown keys, numbers out of bounds, contradictions.
     pub fn read(text: &str) -> Result<Deployment, DeploymentError> {
-        let read: Deployment = toml::from_str(text)
-            .map_err(|error| DeploymentError { key: String::new(), because: error.to_string().trim().to_owned() })?;
+        let read: Deployment = toml::from_str(text).map_err(|error| DeploymentError {
+            key: String::new(),
+            because: error.to_string().trim().to_owned(),
+        })?;
         read.check()?;
         Ok(read)
     }
@@ -401,9 +404,13 @@ impl Deployment {
             step.service.check(&key("service"))?;
             step.delay.check(&key("delay"))?;
         }
-        let is_taken = |kind: fn(Kind) -> bool| self.steps.iter().any(|step| kind(step.kind) && step.weight > 0.0);
+        let is_taken =
+            |kind: fn(Kind) -> bool| self.steps.iter().any(|step| kind(step.kind) && step.weight > 0.0);
         if self.load.users.is_some() && !is_taken(|kind| kind != Kind::Login) {
-            return wrong("steps", "users with a session have nothing to do: a step other than `login` needs a weight");
+            return wrong(
+                "steps",
+                "users with a session have nothing to do: a step other than `login` needs a weight",
+            );
         }
         if !is_taken(|_| true) { wrong("steps", "no step has a weight") } else { Ok(()) }
     }
@@ -440,7 +447,8 @@ impl Deployment {
         let asked = self.offered_per_s();
         let copies = match &self.replication {
             Some(all) if all.mode != Mode::None && all.store_cores.is_none() => {
-                f64::from(all.copies.unwrap_or(u32::MAX).min(self.nodes.count.saturating_sub(1))) * self.write_share()
+                f64::from(all.copies.unwrap_or(u32::MAX).min(self.nodes.count.saturating_sub(1)))
+                    * self.write_share()
             }
             _ => 0.0,
         };
@@ -464,7 +472,10 @@ impl Deployment {
             return self.load.rate.unwrap_or(0.0);
         };
         let cores = f64::from(self.nodes.count)
-            * self.nodes.quota.map_or(f64::from(self.nodes.cores), |quota| quota.min(f64::from(self.nodes.cores)));
+            * self
+                .nodes
+                .quota
+                .map_or(f64::from(self.nodes.cores), |quota| quota.min(f64::from(self.nodes.cores)));
         let most = if mean > 0.0 { cores / mean } else { f64::INFINITY };
         let delay = self.steps.iter().map(|step| step.delay.mean_s()).fold(f64::INFINITY, f64::min);
         (users as f64 / (self.load.think_s + mean + delay).max(1e-9)).min(most)
@@ -482,7 +493,8 @@ impl Deployment {
 
     fn write_share(&self) -> f64 {
         let all: f64 = self.steps.iter().map(|step| step.weight).sum();
-        self.steps.iter().filter(|step| step.kind.is_write()).map(|step| step.weight).sum::<f64>() / all.max(f64::MIN_POSITIVE)
+        self.steps.iter().filter(|step| step.kind.is_write()).map(|step| step.weight).sum::<f64>()
+            / all.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -497,7 +509,10 @@ impl Nodes {
             within("nodes.quota", quota, 0.001, f64::from(self.cores))?;
         }
         if self.stall_s > 0.0 && self.stall_every_s <= self.stall_s {
-            return wrong("nodes.stall_every_s", "nodes that stand still for longer than they run do nothing");
+            return wrong(
+                "nodes.stall_every_s",
+                "nodes that stand still for longer than they run do nothing",
+            );
         }
         if self.logins_at_once == Some(0) {
             return wrong("nodes.logins_at_once", "nobody would ever log in: 1 or more");
@@ -513,7 +528,9 @@ impl Load {
                 within("load.users", users as f64, 1.0, USERS_MAX as f64)?;
             }
             (None, Some(rate)) => within("load.rate", rate, 1e-6, 1e9)?,
-            (Some(_), Some(_)) => return wrong("load", "either `users` or `rate`: users wait for answers, arrivals do not"),
+            (Some(_), Some(_)) => {
+                return wrong("load", "either `users` or `rate`: users wait for answers, arrivals do not");
+            }
             (None, None) => return wrong("load", "nobody asks: `users` or `rate` is needed"),
         }
         within("load.think_s", self.think_s, 0.0, SECONDS_MAX)?;

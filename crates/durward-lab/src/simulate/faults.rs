@@ -89,7 +89,11 @@ impl World<'_> {
             Users::Arrivals(_) => {}
             Users::Pool(pool) if is_sticky => {
                 let [without, with] = pool.leave(node);
-                let groups = if loses { [(without + with, false), (0, true)] } else { [(without, false), (with, true)] };
+                let groups = if loses {
+                    [(without + with, false), (0, true)]
+                } else {
+                    [(without, false), (with, true)]
+                };
                 for (count, session) in groups {
                     if storm.is_some() {
                         self.crowd(Crowd { left: count, until, stays: true, session });

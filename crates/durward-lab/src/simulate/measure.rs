@@ -111,7 +111,8 @@ impl Measures {
     /// Closes the seconds that end by this moment.
     pub(super) fn pass_seconds(&mut self, next: u64, stations: &[Station]) {
         while self.next_second <= next {
-            let fullest = stations.iter().take(self.nodes).map(Station::working_and_waiting).max().unwrap_or(0);
+            let fullest =
+                stations.iter().take(self.nodes).map(Station::working_and_waiting).max().unwrap_or(0);
             let begin = self.next_second.saturating_sub(SECOND_NS) as f64 - self.warm_up_ns as f64;
             self.seconds.push(SecondOutcome {
                 at_s: begin / 1e9,
@@ -151,8 +152,11 @@ impl Measures {
                 throttled: of(throttled),
             }
         };
-        let store_cores =
-            deployment.replication.as_ref().and_then(|replication| replication.store_cores).map_or(1.0, f64::from);
+        let store_cores = deployment
+            .replication
+            .as_ref()
+            .and_then(|replication| replication.store_cores)
+            .map_or(1.0, f64::from);
         Outcome {
             measured_s: measured / 1e9,
             sent: self.sent,

@@ -42,8 +42,9 @@ mod world;
 
 pub use calibrate::{Calibration, Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, calibrate, difference};
 pub use deployment::{
-    Arrivals, Balance, Deployment, DeploymentError, Discipline, EVENTS_MAX, Event, Kind, Load, Mode, NODES_MAX, Nodes,
-    Replication, SECONDS_MAX, STEPS_MAX, Step, Think, UNDER_WAY_MAX, USERS_EACH_MAX, USERS_MAX,
+    Arrivals, Balance, Deployment, DeploymentError, Discipline, EVENTS_MAX, Event, Kind, Load, Mode,
+    NODES_MAX, Nodes, Replication, SECONDS_MAX, STEPS_MAX, Step, Think, UNDER_WAY_MAX, USERS_EACH_MAX,
+    USERS_MAX,
 };
 pub use outcome::{NodeOutcome, Outcome, SecondOutcome, StepOutcome};
 pub use sweep::{Beside, PART_AT, beside, by_nodes, record};

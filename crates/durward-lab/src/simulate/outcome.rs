@@ -113,12 +113,15 @@ impl Outcome {
     /// but for requests under way at either border.
     pub fn rate_times_time(&self) -> f64 {
         let all = self.steps.iter().flat_map(|step| [&step.since_sent, &step.failed_since_sent]);
-        all.map(|times| times.count() as f64 * times.mean_ns() / 1e9).sum::<f64>() / self.measured_s.max(f64::MIN_POSITIVE)
+        all.map(|times| times.count() as f64 * times.mean_ns() / 1e9).sum::<f64>()
+            / self.measured_s.max(f64::MIN_POSITIVE)
     }
 
     /// Utilisation of nodes: the least, the mean, the greatest.
     pub fn utilisation(&self) -> (f64, f64, f64) {
-        let of = |pick: fn(f64, f64) -> f64, begin| self.nodes.iter().map(|node| node.utilisation).fold(begin, pick);
+        let of = |pick: fn(f64, f64) -> f64, begin| {
+            self.nodes.iter().map(|node| node.utilisation).fold(begin, pick)
+        };
         let mean = of(|sum, one| sum + one, 0.0) / self.nodes.len().max(1) as f64;
         (of(f64::min, f64::INFINITY), mean, of(f64::max, 0.0))
     }

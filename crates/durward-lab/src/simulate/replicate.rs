@@ -81,7 +81,10 @@ impl Replicas {
     }
 }
 
-#[expect(clippy::indexing_slicing, reason = "INVARIANT: stations and steps are numbered by what the world numbered them with")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "INVARIANT: stations and steps are numbered by what the world numbered them with"
+)]
 impl World<'_> {
     /// A node has done its work on a request: what replication makes of that.
     pub(super) fn replicate(&mut self, id: JobId, job: &Job) {
@@ -149,7 +152,8 @@ impl World<'_> {
             };
             let service = drawn.draw(&mut self.random);
             let who = Who::Message(question);
-            let job = Job { due: self.now, sent: self.now, service, step: 0, station, who, is_abandoned: false };
+            let job =
+                Job { due: self.now, sent: self.now, service, step: 0, station, who, is_abandoned: false };
             let id = self.jobs.add(job);
             self.work_on(id, station);
         }

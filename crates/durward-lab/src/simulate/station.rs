@@ -194,7 +194,13 @@ impl Clock {
         let period = ((nodes.period_s * 1e9) as u64).max(1);
         let quota = nodes.quota.map(|cores| {
             let budget = cores * period as f64;
-            Quota { budget, period, left: budget, period_end: (phase * period as f64) as u64 + 1, is_spent: false }
+            Quota {
+                budget,
+                period,
+                left: budget,
+                period_end: (phase * period as f64) as u64 + 1,
+                is_spent: false,
+            }
         });
         Clock {
             cores: f64::from(nodes.cores),

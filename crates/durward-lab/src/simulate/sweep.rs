@@ -79,7 +79,10 @@ fn point(deployment: &Deployment, outcome: &Outcome) -> Point {
 ///
 /// # Errors
 /// The first that cannot be simulated.
-pub fn by_nodes(deployment: &Deployment, nodes: &[u32]) -> Result<Vec<(Deployment, Outcome)>, DeploymentError> {
+pub fn by_nodes(
+    deployment: &Deployment,
+    nodes: &[u32],
+) -> Result<Vec<(Deployment, Outcome)>, DeploymentError> {
     let of = |count: &u32| {
         let mut one = deployment.clone();
         let times = f64::from(*count) / f64::from(deployment.nodes.count);

@@ -78,7 +78,11 @@ impl Times {
 
     pub(super) fn check(&self, key: &str) -> Result<(), DeploymentError> {
         let mean = |ms: f64| {
-            if (0.0..=MS_MAX).contains(&ms) { Ok(()) } else { wrong(key, format!("{ms} ms is not from 0 to an hour")) }
+            if (0.0..=MS_MAX).contains(&ms) {
+                Ok(())
+            } else {
+                wrong(key, format!("{ms} ms is not from 0 to an hour"))
+            }
         };
         match self {
             Times::ConstantMs(ms) | Times::ExponentialMs(ms) => mean(*ms),
@@ -116,7 +120,9 @@ impl Drawn {
             Times::ExponentialMs(ms) => Drawn::Exponential(ms * 1e6),
             Times::Erlang { mean_ms, stages } => Drawn::Erlang(mean_ms * 1e6 / f64::from(*stages), *stages),
             // The mean of a log-normal is the median times exp(sigma^2 / 2).
-            Times::Lognormal { mean_ms, sigma } => Drawn::Lognormal(mean_ms * 1e6 / (sigma * sigma / 2.0).exp(), *sigma),
+            Times::Lognormal { mean_ms, sigma } => {
+                Drawn::Lognormal(mean_ms * 1e6 / (sigma * sigma / 2.0).exp(), *sigma)
+            }
             Times::Measured { times, scale } => Drawn::Measured(Alias::of(times, *scale)),
         }
     }
@@ -136,9 +142,7 @@ impl Drawn {
         match self {
             Drawn::Constant(ns) => *ns,
             Drawn::Exponential(mean) => rounded(random.exponential(*mean)),
-            Drawn::Erlang(mean, stages) => {
-                rounded((0..*stages).map(|_| random.exponential(*mean)).sum())
-            }
+            Drawn::Erlang(mean, stages) => rounded((0..*stages).map(|_| random.exponential(*mean)).sum()),
             Drawn::Lognormal(median, sigma) => rounded(median * (sigma * normal(random)).exp()),
             Drawn::Measured(alias) => alias.draw(random),
         }
@@ -165,7 +169,8 @@ pub(super) struct Alias {
 
 impl Alias {
     fn of(times: &Latency, scale: f64) -> Alias {
-        let counts: Vec<(u64, u64)> = times.counts().map(|(ns, count)| (rounded(ns as f64 * scale), count)).collect();
+        let counts: Vec<(u64, u64)> =
+            times.counts().map(|(ns, count)| (rounded(ns as f64 * scale), count)).collect();
         let total: f64 = counts.iter().map(|(_, count)| *count as f64).sum();
         let mean = counts.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum::<f64>() / total.max(1.0);
         let share = |count: u64| count as f64 * counts.len() as f64 / total;
@@ -224,7 +229,8 @@ mod tests {
     fn a_histogram_is_drawn_as_often_as_it_counts() {
         let mut times = Latency::default();
         (1..=100).for_each(|at| times.record_many(at * 1_000, at));
-        let (drawn, mut random) = (Drawn::of(&Times::Measured { times: times.clone(), scale: 1.0 }), Random::new(3));
+        let (drawn, mut random) =
+            (Drawn::of(&Times::Measured { times: times.clone(), scale: 1.0 }), Random::new(3));
         let mut again = Latency::default();
         (0..500_000).for_each(|_| again.record(drawn.draw(&mut random)));
         for percent in [1.0, 10.0, 50.0, 90.0, 99.0] {

@@ -27,7 +27,8 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
-        let mut stream = Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0 };
+        let mut stream =
+            Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0 };
         stream.step(random);
         stream
     }
@@ -112,7 +113,10 @@ struct Counts {
     total: u64,
 }
 
-#[expect(clippy::indexing_slicing, reason = "INVARIANT: `at` runs from 1 to below the length of `tree`; homes are below it")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "INVARIANT: `at` runs from 1 to below the length of `tree`; homes are below it"
+)]
 impl Counts {
     fn new(length: usize) -> Counts {
         Counts { tree: vec![0; length + 1], total: 0 }

@@ -37,7 +37,8 @@ struct Mix(Vec<(f64, u32)>);
 impl Mix {
     fn of(deployment: &Deployment, takes: impl Fn(Kind) -> bool) -> Mix {
         let mut sum = 0.0;
-        let steps = deployment.steps.iter().zip(0u32..).filter(|(step, _)| takes(step.kind) && step.weight > 0.0);
+        let steps =
+            deployment.steps.iter().zip(0u32..).filter(|(step, _)| takes(step.kind) && step.weight > 0.0);
         Mix(steps
             .map(|(step, at)| {
                 sum += step.weight;
@@ -147,7 +148,8 @@ impl<'d> World<'d> {
         let mut notes = Vec::new();
         if is_pool(self.deployment) && self.deployment.load.think != super::Think::Exponential {
             notes.push(
-                "so many users are known by their number only: their thinking is taken to be without memory".to_owned(),
+                "so many users are known by their number only: their thinking is taken to be without memory"
+                    .to_owned(),
             );
         }
         self.measures.outcome(end, self.deployment, &self.stations, stopped, notes)
@@ -259,7 +261,9 @@ impl<'d> World<'d> {
 
     fn wake(&mut self, user: u32, version: u32) {
         let Users::Each(each) = &mut self.users else { return };
-        let Some(found) = each.all.get_mut(user as usize).filter(|user| user.version == version) else { return };
+        let Some(found) = each.all.get_mut(user as usize).filter(|user| user.version == version) else {
+            return;
+        };
         found.is_thinking = false;
         let due = found.due;
         self.ask(Who::Each(user), due);

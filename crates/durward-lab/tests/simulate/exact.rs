@@ -41,7 +41,8 @@ pub(crate) fn repairmen(users: u32, think: f64, service: f64, servers: u32) -> (
         weights.push(weights[at as usize - 1] * birth / death);
     }
     let sum: f64 = weights.iter().sum();
-    let under_way: f64 = weights.iter().zip(0..).map(|(weight, at)| weight * f64::from(at)).sum::<f64>() / sum;
+    let under_way: f64 =
+        weights.iter().zip(0..).map(|(weight, at)| weight * f64::from(at)).sum::<f64>() / sum;
     let rate = (f64::from(users) - under_way) / think;
     (rate, under_way / rate)
 }
@@ -68,7 +69,9 @@ pub(crate) fn join_shortest_of_two(load: f64) -> f64 {
                 if mass < 1e-18 {
                     continue;
                 }
-                let mut go = |to: (usize, usize), rate: f64| next[to.0.min(MOST)][to.1.min(MOST)] += mass * rate * step;
+                let mut go = |to: (usize, usize), rate: f64| {
+                    next[to.0.min(MOST)][to.1.min(MOST)] += mass * rate * step
+                };
                 match one.cmp(&other) {
                     std::cmp::Ordering::Less => go((one + 1, other), arrive),
                     std::cmp::Ordering::Greater => go((one, other + 1), arrive),
@@ -83,8 +86,10 @@ pub(crate) fn join_shortest_of_two(load: f64) -> f64 {
         }
         now = next;
     }
-    let mean: f64 =
-        (0..=MOST).flat_map(|one| (0..=MOST).map(move |other| (one, other))).map(|(a, b)| (a + b) as f64 * now[a][b]).sum();
+    let mean: f64 = (0..=MOST)
+        .flat_map(|one| (0..=MOST).map(move |other| (one, other)))
+        .map(|(a, b)| (a + b) as f64 * now[a][b])
+        .sum();
     mean / arrive
 }
 

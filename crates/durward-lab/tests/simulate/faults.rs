@@ -18,7 +18,9 @@ fn flood(nodes: &str) -> durward_lab::simulate::Outcome {
 #[test]
 fn a_throttle_keeps_validations_from_waiting_for_logins() {
     let (with, without) = (flood("cores = 2, logins_at_once = 1"), flood("cores = 2"));
-    let p99 = |outcome: &durward_lab::simulate::Outcome, step: usize| outcome.steps[step].since_due.percentile_ns(99.0) / 1_000_000;
+    let p99 = |outcome: &durward_lab::simulate::Outcome, step: usize| {
+        outcome.steps[step].since_due.percentile_ns(99.0) / 1_000_000
+    };
     assert!(p99(&without, 1) > 3_000, "{}", p99(&without, 1));
     assert!(p99(&with, 1) < 60, "{}", p99(&with, 1));
     // Logins themselves take longer, with one core instead of two.
@@ -39,7 +41,10 @@ fn failure(replication: &str, storm: &str) -> durward_lab::simulate::Outcome {
 #[test]
 fn sessions_die_with_their_node_unless_they_are_replicated() {
     let lost = failure("", "");
-    let kept = failure("replication = { mode = 'assured_write', store_cores = 1, write = { constant_ms = 0.1 } }", "");
+    let kept = failure(
+        "replication = { mode = 'assured_write', store_cores = 1, write = { constant_ms = 0.1 } }",
+        "",
+    );
     // 4000 users, 5 % logouts: about 10 logins a second, once those who logged out first have thought, for 20 s on average. A node's
     // thousand log in again as they come.
     let logins = |outcome: &durward_lab::simulate::Outcome| outcome.steps[0].answered;

@@ -61,7 +61,10 @@ fn no_request_is_lost_and_littles_law_holds() {
         let longest = outcome.since_due().max_ns().max(50_000_000) as f64 / 1e9;
         let border = (begin + end) as f64 * longest / outcome.measured_s;
         let (mean, law) = (outcome.under_way_mean, outcome.rate_times_time());
-        assert!((mean - law).abs() <= border + 0.002 * mean, "{text}: L {mean}, X times R {law}, border {border}");
+        assert!(
+            (mean - law).abs() <= border + 0.002 * mean,
+            "{text}: L {mean}, X times R {law}, border {border}"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! The simulation against exact queueing theory, against its plain twin, and against laws that hold for every queue.
 
+mod calibration;
 mod exact;
 mod faults;
 mod invariants;

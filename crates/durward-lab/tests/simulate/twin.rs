@@ -36,7 +36,9 @@ fn recursion(deployment: &Deployment, service_ms: f64, is_round_robin: bool) -> 
 
 #[test]
 fn the_simulation_is_the_recursion_bit_for_bit() {
-    for (nodes, cores, balance) in [(1, 1, "random"), (7, 1, "random"), (3, 4, "random"), (5, 2, "round_robin")] {
+    for (nodes, cores, balance) in
+        [(1, 1, "random"), (7, 1, "random"), (3, 4, "random"), (5, 2, "round_robin")]
+    {
         let rate = 90.0 * f64::from(nodes * cores);
         let text = format!(
             "seed = 9\nseconds = 100\nwarm_up_s = 10\nbalance = '{balance}'\nnodes = {{ count = {nodes}, cores = {cores} }}\nload = {{ rate = {rate} }}\nsteps = [{{ name = 'ask', service = {{ exponential_ms = 10 }} }}]"
@@ -49,7 +51,14 @@ fn the_simulation_is_the_recursion_bit_for_bit() {
 
 /// Constant arrivals and service times of one node, in steps of 10 us: cores are given to the oldest requests, or shared by all; a
 /// quota is spent step by step and renewed on a grid.
-fn in_small_steps(cores: f64, quota: Option<f64>, is_sharing: bool, every_us: u64, service_us: f64, steps: u64) -> (f64, f64) {
+fn in_small_steps(
+    cores: f64,
+    quota: Option<f64>,
+    is_sharing: bool,
+    every_us: u64,
+    service_us: f64,
+    steps: u64,
+) -> (f64, f64) {
     const STEP_US: u64 = 10;
     let (mut left, mut under_way): (f64, Vec<(u64, f64)>) = (f64::INFINITY, Vec::new());
     let (mut sum, mut count, mut most) = (0.0, 0.0, 0.0f64);
@@ -96,7 +105,8 @@ fn quotas_and_sharing_are_those_of_small_steps() {
         (2, None, "sharing", 5_170, 9_000.0),
         (4, Some(1.3), "sharing", 9_170, 11_000.0),
     ] {
-        let (mean, most) = in_small_steps(f64::from(cores), quota, discipline == "sharing", every_us, service_us, 6_000_000);
+        let (mean, most) =
+            in_small_steps(f64::from(cores), quota, discipline == "sharing", every_us, service_us, 6_000_000);
         let quota = quota.map_or(String::new(), |quota| format!("quota = {quota}, "));
         let text = format!(
             "seconds = 60\nwarm_up_s = 0\nnodes = {{ count = 1, cores = {cores}, {quota}discipline = '{discipline}' }}\nload = {{ rate = {}, arrivals = 'constant' }}\nsteps = [{{ name = 'ask', service = {{ constant_ms = {} }} }}]",
@@ -120,5 +130,7 @@ fn a_quota_holds_back_to_the_nanosecond() {
     let times = outcome.since_due();
     assert!(times.percentile_ns(50.0).abs_diff(10_000_000) < 20_000);
     assert!(times.percentile_ns(90.0).abs_diff(70_000_000) < 100_000, "{}", times.percentile_ns(90.0));
-    assert!((outcome.nodes[0].throttled - 0.6).abs() < 0.01 && (outcome.nodes[0].utilisation - 1.0).abs() < 0.01);
+    assert!(
+        (outcome.nodes[0].throttled - 0.6).abs() < 0.01 && (outcome.nodes[0].utilisation - 1.0).abs() < 0.01
+    );
 }

@@ -134,8 +134,9 @@ impl Arguments {
             ByName::Users => By::Users,
             ByName::Concurrency => By::Concurrency,
         });
-        let input = fit::read(&text, by, Weights::Auto)
-            .map_err(|error| Failure::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`"))?;
+        let input = fit::read(&text, by, Weights::Auto).map_err(|error| {
+            Failure::new(error.to_string()).at(&self.data).hint("see `durward lab fit --help`")
+        })?;
         let mut curves = input.curves.into_iter().chain(input.subsets);
         let curve = match &self.set {
             None => curves.next(),
@@ -158,7 +159,9 @@ impl Arguments {
     fn goal(&self) -> Result<Goal, Failure> {
         let mut goal = match &self.goal {
             None => Goal::default(),
-            Some(path) => Goal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?,
+            Some(path) => {
+                Goal::read(&text_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))?
+            }
         };
         goal.users = self.users.or(goal.users);
         goal.requests_per_hour = self.requests_per_hour.or(goal.requests_per_hour);

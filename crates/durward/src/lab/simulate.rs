@@ -100,10 +100,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let deployment = arguments.deployment(calibration.as_ref())?;
     let wrong = |error: simulate::DeploymentError| {
         let failure = Failure::new(error.to_string());
-        arguments.deployment.as_deref().or(arguments.from.as_deref()).map_or(Failure::new(""), |path| failure.at(path))
+        arguments
+            .deployment
+            .as_deref()
+            .or(arguments.from.as_deref())
+            .map_or(Failure::new(""), |path| failure.at(path))
     };
     deployment.check().map_err(wrong)?;
-    let nodes = if arguments.nodes.is_empty() { vec![deployment.nodes.count] } else { arguments.nodes.clone() };
+    let nodes =
+        if arguments.nodes.is_empty() { vec![deployment.nodes.count] } else { arguments.nodes.clone() };
     let mut all = Vec::new();
     for count in nodes {
         let mut base = deployment.clone();
@@ -130,7 +135,9 @@ fn calibrated(path: &Path) -> Result<Calibration, Failure> {
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| Failure::new(error.to_string()))
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
 fn against(arguments: &Arguments, calibration: &Calibration, path: &Path) -> Outcome {
@@ -156,7 +163,8 @@ fn side_by_side(calibration: &Calibration, compared: &[Compared]) -> String {
     );
     for one in compared {
         let off = |pair: [f64; 2]| format!("{:+.1} %", simulate::difference(pair) * 100.0);
-        let ([x, simulated_x], [p50, simulated_p50], [p99, simulated_p99]) = (one.throughput, one.p50_ms, one.p99_ms);
+        let ([x, simulated_x], [p50, simulated_p50], [p99, simulated_p99]) =
+            (one.throughput, one.p50_ms, one.p99_ms);
         let _ = writeln!(
             text,
             "{:<28} {x:>11.1} {simulated_x:>11.1} {:>7}  {p50:>9.3} {simulated_p50:>9.3}  {p99:>9.3} {simulated_p99:>9.3} {:>7}{}",
@@ -191,7 +199,11 @@ impl Arguments {
         Ok(deployment)
     }
 
-    fn text(&self, calibration: Option<&Calibration>, all: &[(Deployment, Simulated)]) -> Result<String, Failure> {
+    fn text(
+        &self,
+        calibration: Option<&Calibration>,
+        all: &[(Deployment, Simulated)],
+    ) -> Result<String, Failure> {
         let mut text = String::new();
         if let Some(calibration) = calibration {
             let _ = writeln!(text, "calibrated by {}", calibration.from);
@@ -208,7 +220,11 @@ impl Arguments {
                 })
                 .collect();
             let options = fit::Options { n_is: fit::By::Nodes, ..fit::Options::default() };
-            let _ = writeln!(text, "\nthe law of what was simulated: {}", fit::of(&observations, &options).verdict);
+            let _ = writeln!(
+                text,
+                "\nthe law of what was simulated: {}",
+                fit::of(&observations, &options).verdict
+            );
         }
         if let Some(path) = &self.law {
             beside(&mut text, path, all)?;
@@ -234,7 +250,8 @@ fn describe(text: &mut String, deployment: &Deployment, outcome: &Simulated) {
     for step in &outcome.steps {
         let percentiles = [50.0, 90.0, 99.0, 99.9].map(|percent| ms(step.since_due.percentile_ns(percent)));
         let [p50, p90, p99, p999] = percentiles;
-        let failed: Vec<String> = step.failed.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
+        let failed: Vec<String> =
+            step.failed.iter().map(|(cause, count)| format!("{count} {cause}")).collect();
         let _ = writeln!(
             text,
             "  {:<20} {:>10} answered, p50 {p50:.3} ms, p90 {p90:.3}, p99 {p99:.3}, p99.9 {p999:.3}{}{}",
@@ -246,13 +263,18 @@ fn describe(text: &mut String, deployment: &Deployment, outcome: &Simulated) {
     }
     let throttled = outcome.nodes.iter().map(|node| node.throttled).fold(0.0, f64::max);
     if throttled > 0.0 {
-        let _ = writeln!(text, "  held back by the quota: up to {:.1} % of the time of a node", throttled * 100.0);
+        let _ = writeln!(
+            text,
+            "  held back by the quota: up to {:.1} % of the time of a node",
+            throttled * 100.0
+        );
     }
     if let Some(store) = &outcome.store {
         let _ = writeln!(text, "  store: utilisation {:.1} %", store.utilisation * 100.0);
     }
     if !deployment.events.is_empty() {
-        let worst = outcome.seconds.iter().filter(|second| second.at_s >= 0.0).max_by_key(|second| second.p99_ns);
+        let worst =
+            outcome.seconds.iter().filter(|second| second.at_s >= 0.0).max_by_key(|second| second.p99_ns);
         if let Some(second) = worst {
             let _ = writeln!(
                 text,
@@ -272,7 +294,10 @@ fn beside(text: &mut String, path: &Path, all: &[(Deployment, Simulated)]) -> Re
     let input = fit::read(&text_of(path)?, Some(fit::By::Nodes), fit::Weights::Auto)
         .map_err(|error| Failure::new(error.to_string()).at(path))?;
     let observations = input.curves.first().map(|curve| curve.observations.as_slice()).unwrap_or_default();
-    let report = fit::of(observations, &fit::Options { n_is: fit::By::Nodes, resamples: 0, ..fit::Options::default() });
+    let report = fit::of(
+        observations,
+        &fit::Options { n_is: fit::By::Nodes, resamples: 0, ..fit::Options::default() },
+    );
     let law = report.fits.usl.ok_or_else(|| Failure::new("no law was fitted").at(path))?.law;
     let (rows, parts) = simulate::beside(all, &law);
     let _ = writeln!(text, "\n{:>9} {:>14} {:>14} {:>8}", "nodes", "simulated/s", "law/s", "apart");
@@ -281,7 +306,10 @@ fn beside(text: &mut String, path: &Path, all: &[(Deployment, Simulated)]) -> Re
         let _ = writeln!(text, "{:>9} {:>14.1} {:>14.1} {apart:>+6.1} %", row.nodes, row.simulated, row.law);
     }
     let _ = match parts {
-        Some(nodes) => writeln!(text, "law and simulation part from {nodes} nodes on: what the law saw, the simulation does not have, or the other way round"),
+        Some(nodes) => writeln!(
+            text,
+            "law and simulation part from {nodes} nodes on: what the law saw, the simulation does not have, or the other way round"
+        ),
         None => writeln!(text, "law and simulation stay within 10 % of each other"),
     };
     Ok(())
