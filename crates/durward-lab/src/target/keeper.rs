@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// Lines are `group PID`, `cgroup PATH`, `tree PATH`, `container PROGRAM NAME`; `done` means that nothing is left. Groups get SIGTERM, then SIGKILL.
-/// Whatever is still in a control group gets SIGKILL. A path is removed only if its last part is one that this crate gives.
+/// (`kill -TERM -- -1` means nothing to dash: hence `-s`.) Whatever is still in a control group gets SIGKILL. A path is removed only if its last part is one that this crate gives.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 set -f
@@ -29,19 +29,19 @@ while IFS=' ' read -r kind what; do
     done) exit 0 ;;
   esac
 done
-for g in $groups; do kill -TERM -- "-$g" 2>/dev/null; done
+for g in $groups; do kill -s TERM -- "-$g" 2>/dev/null; done
 for i in 1 2 3 4 5 6 7 8 9 10; do
   left=
-  for g in $groups; do kill -0 -- "-$g" 2>/dev/null && left=1; done
+  for g in $groups; do kill -s 0 -- "-$g" 2>/dev/null && left=1; done
   [ "$left" ] || break
   sleep 0.1
 done
-for g in $groups; do kill -KILL -- "-$g" 2>/dev/null; done
+for g in $groups; do kill -s KILL -- "-$g" 2>/dev/null; done
 for i in 1 2 3 4 5 6 7 8 9 10; do
   left=
   for c in $cgroups; do
     [ -d "$c" ] || continue
-    while read -r p; do kill -KILL "$p" 2>/dev/null; done < "$c/cgroup.procs"
+    while read -r p; do kill -s KILL "$p" 2>/dev/null; done < "$c/cgroup.procs"
     rmdir "$c" 2>/dev/null || left=1
   done
   [ "$left" ] || break
@@ -111,5 +111,49 @@ impl Drop for Keeper {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         child.1 = None;
         let _ = child.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The pipe ends, as it does when this process is killed: without control groups, all depends on process groups.
+    #[test]
+    fn what_a_killed_process_leaves_is_removed() {
+        let tree = std::env::temp_dir().join(format!("durward-lab-keeper-{} x", std::process::id()));
+        fs::create_dir_all(tree.join("node 1")).unwrap();
+        let other = std::env::temp_dir().join(format!("not-the-lab-{}", std::process::id()));
+        fs::create_dir_all(&other).unwrap();
+        let start = |script: &str| Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
+        // One that ends when it is asked to, with what it started, and one that has to be killed.
+        let mut nodes = [start("sleep 1000 & sleep 1000"), start("trap '' TERM; sleep 1000; sleep 1000")];
+        let keeper = Keeper::start().unwrap();
+        nodes.iter().for_each(|node| keeper.process_group(node.id()));
+        keeper.tree(&tree);
+        keeper.tree(&other);
+        {
+            let mut child = keeper.child.lock().unwrap();
+            child.1 = None;
+            assert!(child.0.wait().unwrap().success());
+        }
+        for node in &mut nodes {
+            assert!(!node.wait().unwrap().success());
+        }
+        // A directory that is not the lab's is not touched, whatever was said.
+        assert_eq!((tree.exists(), other.exists()), (false, true));
+        fs::remove_dir(&other).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_touched_when_all_was_stopped() {
+        let tree = std::env::temp_dir().join(format!("durward-lab-kept-{}", std::process::id()));
+        fs::create_dir_all(&tree).unwrap();
+        let keeper = Keeper::start().unwrap();
+        keeper.tree(&tree);
+        drop(keeper);
+        assert!(tree.exists());
+        fs::remove_dir(&tree).unwrap();
     }
 }

@@ -27,6 +27,8 @@ pub(super) enum Value {
     Counter(f64),
     /// It goes up and down: what it is at the end counts.
     Gauge(f64),
+    /// It may be either: how far it went, up or down.
+    Change(f64),
 }
 
 /// The pages of one node.
@@ -117,6 +119,8 @@ fn difference(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>)
             // One that is smaller began anew: it counts from 0.
             (Value::Counter(now), Some(Value::Counter(then))) if *then <= now => now - then,
             (Value::Counter(now), _) => now,
+            (Value::Change(now), Some(Value::Change(then))) => now - then,
+            (Value::Change(_), _) => continue,
             (Value::Gauge(now), _) => {
                 changed.insert(name.clone(), now);
                 continue;
@@ -203,8 +207,8 @@ fn sample(line: &str) -> Option<(&str, f64)> {
     (number.is_finite() && !figure.is_empty()).then_some((figure, number))
 }
 
-/// Reads the answers of Jolokia to several questions: each number, once as it is and once as a counter (`.. change`), since
-/// JMX does not tell which it is. Questions that failed are left out.
+/// Reads the answers of Jolokia to several questions: each number, once as it is and once for how far it went (`.. change`), since
+/// JMX does not tell counters from others. Questions that failed are left out.
 fn jolokia(text: &str) -> Option<BTreeMap<String, Value>> {
     let answers: Vec<Json> = serde_json::from_str(text).ok()?;
     let mut figures = BTreeMap::new();
@@ -224,7 +228,7 @@ fn jolokia(text: &str) -> Option<BTreeMap<String, Value>> {
 fn flatten(name: &str, value: &Json, figures: &mut BTreeMap<String, Value>) {
     if let Some(number) = value.as_f64() {
         figures.insert(name.to_owned(), Value::Gauge(number));
-        figures.insert(format!("{name} change"), Value::Counter(number));
+        figures.insert(format!("{name} change"), Value::Change(number));
     }
     for (key, inner) in value.as_object().into_iter().flatten() {
         let mark = match name {
@@ -271,6 +275,7 @@ mod tests {
             ("reset".to_owned(), Value::Counter(9.0)),
             ("still".to_owned(), Value::Counter(1.0)),
             ("level".to_owned(), Value::Gauge(1.0)),
+            ("heap change".to_owned(), Value::Change(9.0)),
         ]);
         let after = BTreeMap::from([
             ("a".to_owned(), Value::Counter(7.5)),
@@ -278,8 +283,10 @@ mod tests {
             ("still".to_owned(), Value::Counter(1.0)),
             ("level".to_owned(), Value::Gauge(0.0)),
             ("new".to_owned(), Value::Counter(1.0)),
+            ("heap change".to_owned(), Value::Change(4.0)),
+            ("late change".to_owned(), Value::Change(4.0)),
         ]);
-        let wanted = [("a", 2.5), ("level", 0.0), ("new", 1.0), ("reset", 2.0)];
+        let wanted = [("a", 2.5), ("heap change", -5.0), ("level", 0.0), ("new", 1.0), ("reset", 2.0)];
         let found = difference(&before, &after);
         assert_eq!(found.iter().map(|(name, value)| (name.as_str(), *value)).collect::<Vec<_>>(), wanted);
     }
@@ -309,7 +316,7 @@ mod tests {
             {"request":{"mbean":"no:such=one","attribute":"X","type":"read"},"status":404,"error":"no such"}]"#;
         let figures = jolokia(text).unwrap();
         assert_eq!(figures["jmx java.lang:type=Memory/HeapMemoryUsage.used"], Value::Gauge(21_474_816.0));
-        assert_eq!(figures["jmx java.lang:type=Threading/ThreadCount change"], Value::Counter(23.0));
+        assert_eq!(figures["jmx java.lang:type=Threading/ThreadCount change"], Value::Change(23.0));
         let young = "jmx java.lang:name=G1 Young Generation,type=GarbageCollector/CollectionCount";
         assert_eq!(figures[young], Value::Gauge(12.0));
         assert_eq!(figures.len(), 12);

@@ -37,19 +37,21 @@ impl Ready {
         }
     }
 
-    /// Asks until it is ready, the time is over, or its process has ended.
+    /// Asks until it is ready, the time is over, or a process of the target has ended, which `check` tells: a node may wait for
+    /// another that is gone.
     pub(super) fn wait(
         &self,
         what: &str,
         within: Duration,
         process: Option<&Process>,
+        check: &dyn Fn() -> Result<(), TargetError>,
     ) -> Result<(), TargetError> {
         let begun = Instant::now();
         loop {
-            process.map_or(Ok(()), Process::check)?;
+            check()?;
             let left = within.saturating_sub(begun.elapsed());
             let problem = match self.attempt(left.clamp(Duration::from_millis(100), ATTEMPT_MAX)) {
-                Ok(()) => return process.map_or(Ok(()), Process::check),
+                Ok(()) => return check(),
                 Err(problem) => problem,
             };
             if begun.elapsed() + PAUSE >= within {

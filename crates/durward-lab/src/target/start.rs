@@ -214,7 +214,7 @@ impl Running {
             let what = format!("{address} (node {})", number + 1);
             let base = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
             ready(&self.spec.ready, &words, scheme, if self.spec.ready == "tcp" { &host } else { base })?
-                .wait(&what, within, None)?;
+                .wait(&what, within, None, &|| self.check())?;
             let member = listener::process_at(&host).map(|pid| Arc::new(Member::elsewhere(pid)));
             let pages = pages(&self.spec, &words, &format!("{scheme}://{base}"), &what, None)?;
             self.nodes.push(Node {
@@ -243,7 +243,8 @@ impl Running {
         let begun = Instant::now();
         let within = Duration::from_secs_f64(self.spec.ready_within_s);
         for (node, (ready, _)) in self.nodes.iter().zip(&waits) {
-            ready.wait(&node.what, within.saturating_sub(begun.elapsed()), node.process.as_ref())?;
+            let left = within.saturating_sub(begun.elapsed());
+            ready.wait(&node.what, left, node.process.as_ref(), &|| self.check())?;
         }
         for (node, (_, words)) in self.nodes.iter_mut().zip(&waits) {
             if let Some(container) = &node.container {
@@ -514,7 +515,7 @@ impl Place {
         let mut all = words.clone();
         all.take(&own);
         let ready = ready(&part.ready, &all, "http", own.get("address"))?;
-        ready.wait(what, Duration::from_secs_f64(part.within_s), Some(&process))?;
+        ready.wait(what, Duration::from_secs_f64(part.within_s), Some(&process), &|| process.check())?;
         Ok((process, own))
     }
 }

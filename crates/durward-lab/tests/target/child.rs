@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, exit};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fs, hint, process, thread};
 
+use durward_lab::process::thread_time;
 use durward_lab::target::Spec;
 
 /// Started by the other tests, with a role; nothing by itself.
@@ -16,7 +17,11 @@ fn play() {
     match role.as_str() {
         "answer" => serve(),
         "busy" => {
-            thread::spawn(|| spin(Duration::MAX));
+            thread::spawn(|| {
+                loop {
+                    hint::black_box(0);
+                }
+            });
             serve();
         }
         "eat" => {
@@ -89,7 +94,7 @@ fn answer(mut stream: TcpStream, asked: u64) -> Option<u64> {
         "/file" => ("200 OK", fs::read_to_string("etc/settings").unwrap_or_default()),
         "/pid" => ("200 OK", process::id().to_string()),
         "/spin" => {
-            spin(Duration::from_millis(500));
+            work();
             ("200 OK", String::new())
         }
         "/metrics" => (
@@ -117,10 +122,13 @@ fn jolokia(body: &[u8], asked: u64) -> String {
     serde_json::Value::Array(answers.collect()).to_string()
 }
 
-fn spin(long: Duration) {
-    let begun = Instant::now();
-    while begun.elapsed() < long {
-        hint::black_box(0);
+/// Uses 0.3 s of a processor, however long that takes on a busy machine.
+fn work() {
+    let begun = thread_time().unwrap();
+    while thread_time().unwrap() < begun + Duration::from_millis(300) {
+        for at in 0..10_000 {
+            hint::black_box(at);
+        }
     }
 }
 

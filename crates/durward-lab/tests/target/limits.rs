@@ -23,7 +23,7 @@ fn a_quota_holds_a_busy_loop_and_is_seen() {
     let used = watch.end().remove(0).unwrap();
     let cores = used.cpu_s / begun.elapsed().as_secs_f64();
     // A busy machine may give it less than its quota.
-    assert!((0.1..0.24).contains(&cores), "{cores} {used:?}");
+    assert!((0.05..0.24).contains(&cores), "{cores} {used:?}");
     assert_eq!(used.cores, 0.2);
     assert!(used.source.starts_with("cgroup"), "{used:?}");
     assert!(used.periods >= 15 && used.throttled_periods >= used.periods / 2, "{used:?}");

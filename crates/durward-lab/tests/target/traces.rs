@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use durward_lab::target::{Limits, Spec};
@@ -29,20 +30,15 @@ fn after_a_panic() {
 #[test]
 fn after_an_error_while_starting() {
     let begin = format!("durward-lab-{}-", std::process::id());
-    // The second node dies: the first one is stopped too.
+    // The second node dies while the first one waits for it: that is the error, at once, and the first one is stopped.
     let mut table = limited();
-    table.command =
-        ["sh", "-c", "[ {node} = 2 ] && exit 5; echo one > {here}/started-{port}; exec sleep 1000"]
-            .map(str::to_owned)
-            .to_vec();
-    table.ready = "/up".to_owned();
-    let here = env::temp_dir().join(format!("durward-lab-test-here-{}", std::process::id()));
-    std::fs::create_dir_all(&here).unwrap();
-    table.command[2] = table.command[2].replace("{here}", here.to_str().unwrap());
-    table.ready_within_s = 1.0;
+    let script = "[ {node} = 2 ] && sleep 0.3 && exit 5; exec sleep 1000";
+    table.command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    table.ready_within_s = 15.0;
+    let begun = Instant::now();
     let error = table.start(2).unwrap_err().to_string();
-    assert!(error.contains("node"), "{error}");
-    std::fs::remove_dir_all(&here).unwrap();
+    assert!(error.contains("node 2 ended: status 5"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     // Other tests' targets of this process have their own commands.
     let sleeping = || {
         let all = std::fs::read_dir("/proc").unwrap().flatten();

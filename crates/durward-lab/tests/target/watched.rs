@@ -18,8 +18,8 @@ fn work_is_counted_between_the_borders_and_to_the_node_that_did_it() {
     let watch = running.watch();
     get(&addresses[0], "/spin");
     let used: Vec<_> = watch.end().into_iter().map(Option::unwrap).collect();
-    // Half a second of work, or less where the machine is busy.
-    assert!(used[0].cpu_s > 0.1 && used[0].cpu_s < 0.7, "{:?}", used[0]);
+    // It works for 0.3 s, and `/proc` counts in ticks.
+    assert!(used[0].cpu_s > 0.25 && used[0].cpu_s < 0.4, "{:?}", used[0]);
     assert!(used[1].cpu_s < 0.05, "{:?}", used[1]);
     for one in &used {
         let more = |name: &str| one.more[name];
@@ -79,7 +79,7 @@ fn a_server_that_runs_already_is_watched_by_its_address() {
     let watch = running.watch();
     get(&address, "/spin");
     let used = watch.end().remove(0).unwrap();
-    assert!(used.source == "/proc" && used.cpu_s > 0.1 && used.cpu_s < 0.7, "{used:?}");
+    assert!(used.source == "/proc" && used.cpu_s > 0.25 && used.cpu_s < 0.4, "{used:?}");
     running.stop();
     // It is not ours to stop.
     assert_eq!(get(&address, "/up").0, 200);
@@ -195,6 +195,6 @@ fn children_count_and_stay_counted_after_they_ended() {
     let watch = running.watch();
     thread::sleep(Duration::from_millis(1000));
     let used = watch.end().remove(0).unwrap();
-    assert!(used.cpu_s > 0.2 && used.cpu_s < 1.3, "{used:?}");
+    assert!(used.cpu_s > 0.04 && used.cpu_s < 1.5, "{used:?}");
     assert!(used.more["processes"] >= 2.0, "{used:?}");
 }
