@@ -50,7 +50,7 @@ pub fn calibrate(record: &Record) -> Result<Calibration, String> {
         warm_up_s: 5.0,
         nodes: nodes(record, lightest, &mut notes),
         load: load_of(lightest, &lightest.load, think_s(lightest), scenario.as_ref()),
-        balance: scenario.as_ref().map_or(Balance::default(), balance),
+        balance: scenario.as_ref().map_or(Balance::default(), |it| balance(it, &lightest.configuration)),
         steps,
         replication: None,
         events: Vec::new(),
@@ -162,9 +162,12 @@ fn load_of(point: &Point, load: &record::Load, think_s: f64, scenario: Option<&S
     }
 }
 
-fn balance(scenario: &Scenario) -> Balance {
+/// Where a scenario tries several, the configuration of a point names its own.
+fn balance(scenario: &Scenario, configuration: &str) -> Balance {
     use crate::scenario::Balance as Measured;
-    match scenario.load.balance {
+    let tried = &scenario.load.balance.0;
+    let named = tried.iter().find(|one| configuration.split(", ").any(|word| word == one.as_str()));
+    match named.or(tried.first()).copied().unwrap_or_default() {
         Measured::Sticky => Balance::Sticky,
         Measured::Random => Balance::Random,
         Measured::RoundRobin => Balance::RoundRobin,
@@ -211,7 +214,8 @@ pub fn against(calibration: &Calibration, record: &Record) -> Result<Vec<Compare
         let mut deployment = calibration.deployment.clone();
         deployment.nodes.count = point.nodes.clamp(1, super::NODES_MAX as usize) as u32;
         deployment.load = load_of(point, &point.load, think, scenario.as_ref());
-        deployment.balance = scenario.as_ref().map_or(deployment.balance, balance);
+        deployment.balance =
+            scenario.as_ref().map_or(deployment.balance, |it| balance(it, &point.configuration));
         deployment.seconds = point.measured_s.clamp(1.0, 600.0);
         let outcome = super::run(&deployment)?;
         let (measured, simulated) = (point.since_due(), outcome.since_due());
