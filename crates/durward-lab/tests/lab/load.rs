@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::{Asked, Reply, Server, ok, one_point, run_text, since_start};
+use crate::server::{Asked, Reply, Server, ok, one_point, run_text, run_with, since_start};
+use durward_lab::run::Options;
 
 /// A server that stalls in the middle of each period: requests that come then wait until the stall is over.
 fn stalling(every: Duration, stall: Duration) -> Server {
@@ -336,4 +337,50 @@ fn seconds_add_up_to_the_whole() {
         point.answered()
     );
     assert!(point.seconds[0].at_s < 0.0);
+}
+
+#[test]
+fn several_threads_share_one_schedule() {
+    let (server, asked) = Server::recording(|_| ok(""));
+    let load = "arrivals = { rate = 300, distribution = \"poisson\" }\nmeasure = \"1s\"";
+    let one = one_point(&[&server.url], load, "path = \"/one\"");
+    let two = one_point(&[&server.url], &format!("{load}\nthreads = 2"), "path = \"/two/${request}\"");
+    assert_eq!((one.answered(), one.failed()), (two.answered(), two.failed()));
+    let mut lines: Vec<String> = asked.lock().unwrap().iter().map(|one| one.line.clone()).collect();
+    lines.retain(|line| line.contains("two"));
+    let count = lines.len();
+    lines.sort();
+    lines.dedup();
+    assert_eq!(lines.len(), count, "numbers of requests repeat");
+}
+
+#[test]
+fn a_warm_up_ends_when_rate_and_latency_are_level() {
+    let server = Server::start(|_| {
+        thread::sleep(Duration::from_millis(5));
+        ok("")
+    });
+    let text = format!(
+        "[target]\naddresses = [\"{}\"]\n[load]\nusers = 10\npace = \"50ms\"\nwarm_up = \"auto\"\nmeasure = \"1s\"\n[[steps]]\npath = \"/\"",
+        server.url
+    );
+    let point = run_text(&text).points.remove(0);
+    assert!((4.0..40.0).contains(&point.warm_up_s), "{}", point.warm_up_s);
+    assert_eq!((point.answered(), point.failed()), (200, 0));
+    assert!(point.seconds[0].at_s < -3.0, "{:?}", point.seconds);
+}
+
+#[test]
+fn the_generator_is_measured_with_the_requests_of_the_scenario() {
+    let (server, _) = sessions();
+    let text = format!(
+        "[target]\naddresses = [\"{}\"]\n[load]\nusers = 1\nthink = \"10ms\"\nwarm_up = \"0s\"\nmeasure = \"200ms\"\n[[steps]]\nuse = \"durward-login\"\nwith = {{ user = \"a\", password = \"b\" }}\n[[steps]]\nuse = \"durward-validate\"",
+        server.url
+    );
+    let options = Options { generator_limit: Duration::from_millis(500), ..Options::default() };
+    let record = run_with(&text, &options);
+    let limit = record.generator_limit.unwrap();
+    // Unoptimised and beside other tests; what counts is that answers which capture nothing do not end it.
+    assert!(limit.requests_per_s > 500.0 && limit.busy > 0.01 && limit.threads >= 1, "{limit:?}");
+    assert_eq!(record.points[0].failed(), 0, "{:?}", record.points[0].steps);
 }

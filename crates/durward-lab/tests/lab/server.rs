@@ -150,8 +150,9 @@ pub(crate) fn run_with(text: &str, options: &Options) -> Record {
 
 /// The one point of a scenario of one step for these addresses, with these lines of `[load]`.
 pub(crate) fn one_point(addresses: &[&str], load: &str, step: &str) -> Point {
+    let threads = if load.contains("threads") { "" } else { "threads = 1\n" };
     let text = format!(
-        "[target]\naddresses = {addresses:?}\n[load]\nthreads = 1\nwarm_up = \"100ms\"\n{load}\n[[steps]]\nname = \"ask\"\n{step}"
+        "[target]\naddresses = {addresses:?}\n[load]\n{threads}warm_up = \"100ms\"\n{load}\n[[steps]]\nname = \"ask\"\n{step}"
     );
     let mut record = run_text(&text);
     assert_eq!(record.points.len(), 1);

@@ -39,7 +39,9 @@ fn server() -> String {
             thread::spawn(move || {
                 let mut out = stream.try_clone().unwrap();
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    if line.is_empty() && out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").is_err() {
+                    if line.is_empty()
+                        && out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").is_err()
+                    {
                         return;
                     }
                 }
@@ -76,7 +78,8 @@ fn what_init_writes_can_be_run_and_run_again() {
     assert!(ran.stdout.contains("threshold kept   errors <= 1%"), "{}", ran.stdout);
     let record = format!("{out}/record.json");
     let again = folder.path("again");
-    let ran = durward(&["lab", "rerun", &record, "--out", &again, "--json", "--skip-generator-limit", "-q"]).exits(0);
+    let ran = durward(&["lab", "rerun", &record, "--out", &again, "--json", "--skip-generator-limit", "-q"])
+        .exits(0);
     assert_eq!(ran.stderr, "");
     let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
     let (first, second) = (read(&std::fs::read_to_string(&record).unwrap()), read(&ran.stdout));
@@ -94,7 +97,8 @@ fn broken_thresholds_are_a_difference() {
     let file = scenario(&folder, &server());
     let text = std::fs::read_to_string(&file).unwrap().replace("errors = \"1%\"", "rate = 100000000");
     std::fs::write(&file, text).unwrap();
-    let ran = durward(&["lab", "run", &file, "--out", &folder.path("out"), "--skip-generator-limit", "-q"]).exits(1);
+    let ran = durward(&["lab", "run", &file, "--out", &folder.path("out"), "--skip-generator-limit", "-q"])
+        .exits(1);
     assert!(ran.stdout.contains("threshold BROKEN rate >= 100000000/s"), "{}", ran.stdout);
 }
 
@@ -104,14 +108,25 @@ fn what_cannot_be_run_is_bad_input() {
     let file = folder.path("bad.toml");
     std::fs::write(&file, "[load]\nusres = 1\n").unwrap();
     let ran = durward(&["lab", "run", &file]).exits(2);
-    assert_eq!(ran.stderr, format!("durward: error: {file}: line 2: `usres` is unknown; did you mean `users`?\n"));
-    std::fs::write(&file, "[target]\naddresses = [\"http://192.0.2.1\"]\n[load]\nusers = 1\n[[steps]]\npath = \"/\"\n").unwrap();
+    assert_eq!(
+        ran.stderr,
+        format!("durward: error: {file}: line 2: `usres` is unknown; did you mean `users`?\n")
+    );
+    std::fs::write(
+        &file,
+        "[target]\naddresses = [\"http://192.0.2.1\"]\n[load]\nusers = 1\n[[steps]]\npath = \"/\"\n",
+    )
+    .unwrap();
     durward(&["lab", "run", &file, "--out", &folder.path("out")]).exits(2).complains(
         "`192.0.2.1` is not this machine: load it only with leave, by `--i-may-load 192.0.2.1`",
         "load on servers of others is an attack: ask them first",
     );
     let ran = durward(&["lab", "run", &file, "--out", "/proc/no-such-directory"]).exits(2);
-    assert!(ran.stderr.starts_with("durward: error: cannot write to /proc/no-such-directory: "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("durward: error: cannot write to /proc/no-such-directory: "),
+        "{}",
+        ran.stderr
+    );
     durward(&["lab", "init", "http://127.0.0.1:1/", "--out", &folder.path("new.toml")]).exits(2);
     durward(&["lab", "init", &server(), "--out", &file]).exits(2);
 }
@@ -135,5 +150,9 @@ fn an_interrupt_keeps_what_was_measured() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("cut short: the run was stopped"), "{said}");
-    assert!(std::fs::read_to_string(format!("{out}/record.json")).unwrap().contains("\"cut_short\":\"the run was stopped\""));
+    assert!(
+        std::fs::read_to_string(format!("{out}/record.json"))
+            .unwrap()
+            .contains("\"cut_short\":\"the run was stopped\"")
+    );
 }
