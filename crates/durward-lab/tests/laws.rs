@@ -187,6 +187,8 @@ fn super_linear_points_are_refused_and_noise_is_not() {
         (64.0, 6_300.0),
     ];
     let report = of(&noisy);
+    assert!(!report.refused.contains(&Refusal::SuperLinear), "{}", report.verdict);
+    let report = of(&DOUBLING.map(|n| (n, 98.0 * n)));
     assert!(report.refused.is_empty(), "{}", report.verdict);
     assert!(report.verdict.contains("Linear as far as was measured"), "{}", report.verdict);
 }
