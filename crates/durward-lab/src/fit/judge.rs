@@ -145,7 +145,7 @@ fn super_linear(report: &Report, problem: &Problem) -> Option<String> {
 
 /// What a coefficient has to be below 0 by, in standard errors, so that chance does it once in a hundred (Student's t, one-sided).
 fn student(degrees: usize) -> f64 {
-    const TABLE: [f64; 10] = [31.8, 6.96, 4.54, 3.75, 3.36, 3.14, 3.00, 2.90, 2.82, 2.76];
+    const TABLE: [f64; 10] = [31.8, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764];
     match degrees {
         0 => f64::INFINITY,
         few => TABLE.get(few - 1).copied().unwrap_or(2.7),
