@@ -67,7 +67,8 @@ pub(super) fn add(
             chart.scene(),
             "Higher is better. Hollow marks did not count: the generator, a neighbour, errors or an early end limited them (table of \
              marks). The band holds the law in 19 of 20 resamples of the points. Beyond the last point the line is extrapolated, beyond twice \
-             the measured range it is grey: nothing should be staked on it.",
+             the measured range it is grey: nothing should be staked on it. By nodes, the law is that of the load under which so many \
+             nodes did most; other loads lie below.",
         );
     }
     fit_table(document, fits, by);
