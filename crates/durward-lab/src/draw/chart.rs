@@ -345,7 +345,7 @@ mod tests {
             .iter()
             .filter_map(|shape| match shape {
                 Shape::Text { place, text, .. } => Some((place, text)),
-                _ => None,
+                Shape::Line { .. } | Shape::Area { .. } | Shape::Mark { .. } => None,
             })
             .collect();
         assert!(texts.iter().all(|(at, text)| {
