@@ -50,7 +50,7 @@ impl Other {
         document.heading(&self.title);
         for (name, suffix, format, what) in [
             ("rates", "per_s", count as fn(f64) -> String, "Rates, each second"),
-            ("times", "_ns", time, "Times"),
+            ("times", "_ns", time as fn(f64) -> String, "Times"),
         ] {
             let lanes = self.lanes(suffix);
             if lanes.len() > 1 {

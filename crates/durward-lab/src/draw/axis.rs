@@ -107,7 +107,7 @@ impl Axis {
 
     fn powers(&self) -> Vec<f64> {
         let decades = (self.greatest / self.least).log10();
-        let steps: &[f64] = if decades > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let steps: &[f64] = if decades > 3.6 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let mut values = Vec::new();
         let mut power = 10f64.powf(self.least.log10().floor());
         while power <= self.greatest * 1.001 && values.len() < TICKS_MAX {

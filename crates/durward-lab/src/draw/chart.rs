@@ -111,10 +111,11 @@ impl Chart {
         Chart { title, description, x, y, items: Vec::new(), legend: Vec::new() }
     }
 
-    /// Adds a series: its values with marks, a line through those that count, and its line in the legend.
+    /// Adds a series: its values with marks, a line through those that count (through the mean of those at one place, which follow
+    /// each other), and its line in the legend.
     pub fn series(&mut self, label: &str, number: usize, dash: Dash, spots: Vec<Spot>) {
         let (colour, mark) = (Colour::Series(number), Mark::of_series(number));
-        let points = spots.iter().filter(|spot| !spot.is_hollow).map(|spot| (spot.x, spot.y)).collect();
+        let points = means(&spots);
         self.items.push(Item::Line { points, colour, dash });
         self.items.push(Item::Spots { spots, mark, colour });
         self.name(label, number, dash, true);
@@ -142,7 +143,7 @@ impl Chart {
     /// The picture.
     pub fn scene(&self) -> Scene {
         let legend = legend_lines(&self.legend);
-        let top = TITLE + LINE * (legend.len() as f64 + 1.0) + 12.0;
+        let top = TITLE + LINE * (legend.len() as f64 + 1.0) + 20.0;
         let (right, bottom) = (WIDTH - MARGIN - 8.0, top + HEIGHT);
         let mut scene = Scene::new(&self.title, &self.description, WIDTH, bottom + AXIS);
         scene.bold(Place::at(MARGIN, TITLE), &shortened(&self.title, TITLE_MAX), Colour::Ink);
@@ -184,6 +185,17 @@ impl Chart {
         values.retain(|(x, y)| x.is_finite() && y.is_finite());
         values
     }
+}
+
+/// The mean of the values that count at each place.
+fn means(spots: &[Spot]) -> Vec<(f64, f64)> {
+    let counted: Vec<&Spot> = spots.iter().filter(|spot| !spot.is_hollow).collect();
+    let same = counted.chunk_by(|one, other| one.x.total_cmp(&other.x).is_eq());
+    let mean = |of: &[&Spot]| {
+        let sum: f64 = of.iter().map(|spot| spot.y).sum();
+        of.first().map(|spot| (spot.x, sum / of.len() as f64))
+    };
+    same.filter_map(mean).collect()
 }
 
 fn draw(scene: &mut Scene, item: &Item, across: &Axis, up: &Axis) {
@@ -333,7 +345,7 @@ mod tests {
             .iter()
             .filter_map(|shape| match shape {
                 Shape::Text { place, text, .. } => Some((place, text)),
-                _ => None,
+                Shape::Line { .. } | Shape::Area { .. } | Shape::Mark { .. } => None,
             })
             .collect();
         assert!(texts.iter().all(|(at, text)| {

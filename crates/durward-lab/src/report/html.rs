@@ -22,7 +22,8 @@ figure{margin:1rem 0}figcaption,caption{color:var(--faint);text-align:left;paddi
 table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}\
 th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}\
 th{border-bottom:2px solid var(--faint);vertical-align:bottom}\
-.words{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:6rem;max-width:28rem}\
+.words{text-align:left;white-space:normal;overflow-wrap:anywhere;min-width:5rem;max-width:28rem}\
+td.words:first-child{min-width:11rem}\
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:13px;white-space:pre-wrap;overflow-wrap:anywhere}\
 summary{cursor:pointer;color:var(--faint)}\
 @media print{body{max-width:none;margin:0;font-size:11pt}.wide{overflow:visible}svg{min-width:0}table{font-size:8pt}\

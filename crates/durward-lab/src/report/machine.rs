@@ -123,14 +123,14 @@ pub(super) fn cost_in_words(point: &Point) -> String {
     let Some(cost) = cost(point) else {
         return "Cost: not known, since what the target used of its machine could not be seen.".to_owned();
     };
-    let network = cost.network_mib.map(|mib| format!(" {} MiB over the network,", count(mib)));
+    let network = cost.network_mib.map(|mib| format!(" {} over the network,", bytes(mib * MIB)));
     format!(
-        "Cost: {} us of processor time a request. A million requests take {} core-seconds,{} and {} MiB of memory for a second \
+        "Cost: {} us of processor time a request. A million requests take {} core-seconds,{} and {} of memory for a second \
          (together {} at the peak).",
         count(cost.cpu_us),
         count(cost.cpu_us),
         network.unwrap_or_default(),
-        count(cost.memory_mib_s),
+        bytes(cost.memory_mib_s * MIB),
         bytes(cost.memory_peak_bytes)
     )
 }

@@ -67,7 +67,8 @@ pub(super) fn add(
             chart.scene(),
             "Higher is better. Hollow marks did not count: the generator, a neighbour, errors or an early end limited them (table of \
              marks). The band holds the law in 19 of 20 resamples of the points. Beyond the last point the line is extrapolated, beyond twice \
-             the measured range it is grey: nothing should be staked on it.",
+             the measured range it is grey: nothing should be staked on it. By nodes, the law is that of the load under which so many \
+             nodes did most; other loads lie below.",
         );
     }
     fit_table(document, fits, by);
@@ -128,30 +129,58 @@ fn draw_law(chart: &mut Chart, report: &fit::Report, number: usize, has_rivals: 
     if report.curve.is_empty() {
         return false;
     }
+    let Some(law) = report.fits.usl.as_ref().map(|fit| fit.law) else { return false };
     let of = |zones: &[Zone]| {
         report.curve.iter().filter(|at| zones.contains(&at.zone)).map(|at| (at.n, at.x)).collect::<Vec<_>>()
     };
     let band = report.curve.iter().filter(|at| at.zone != Zone::Grey);
-    let band = band.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
-    chart.items.push(Item::Band { points: band, colour: Colour::Series(number) });
+    let band: Vec<_> = band.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
+    chart.items.push(Item::Band { points: dense_band(band), colour: Colour::Series(number) });
     let far = report.curve.iter().filter(|at| at.zone == Zone::Grey);
-    let far = far.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
-    chart.items.push(Item::Band { points: far, colour: Colour::Grey });
+    let far: Vec<_> = far.filter_map(|at| Some((at.n, at.low?, at.high?))).collect();
+    chart.items.push(Item::Band { points: dense_band(far), colour: Colour::Grey });
     if has_rivals {
         rivals(chart, report);
     }
     let colour = Colour::Series(number);
     let name = |text: &str| if has_rivals { text.to_owned() } else { String::new() };
-    chart.curve(&name("law (USL)"), colour, Dash::Solid, of(&[Zone::Measured]));
+    chart.curve(&name("law (USL)"), colour, Dash::Solid, dense(&law, of(&[Zone::Measured])));
     let beyond = joined(of(&[Zone::Measured]), of(&[Zone::Extrapolated]));
     if beyond.len() > 1 {
-        chart.curve(&name("extrapolated"), colour, Dash::Dashed, beyond);
+        chart.curve(&name("extrapolated"), colour, Dash::Dashed, dense(&law, beyond));
     }
     let grey = joined(of(&[Zone::Extrapolated]), of(&[Zone::Grey]));
     if grey.len() > 1 {
-        chart.curve("", Colour::Grey, Dash::Dotted, grey);
+        chart.curve("", Colour::Grey, Dash::Dotted, dense(&law, grey));
     }
     true
+}
+
+/// Between two places of a curve lie so many more: a logarithmic axis would show corners.
+const BETWEEN: u32 = 8;
+
+/// Where to draw from one N to the next.
+fn between(from: f64, to: f64) -> impl Iterator<Item = f64> {
+    (0..BETWEEN).map(move |step| from + (to - from) * f64::from(step) / f64::from(BETWEEN))
+}
+
+fn dense(law: &fit::Law, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let pairs = points.iter().zip(points.iter().skip(1));
+    let mut all: Vec<(f64, f64)> =
+        pairs.flat_map(|(from, to)| between(from.0, to.0)).map(|n| (n, law.x(n))).collect();
+    all.extend(points.last());
+    all
+}
+
+fn dense_band(points: Vec<(f64, f64, f64)>) -> Vec<(f64, f64, f64)> {
+    let mut all = Vec::new();
+    for (from, to) in points.iter().zip(points.iter().skip(1)) {
+        let part = |n: f64| (n - from.0) / (to.0 - from.0);
+        let along = |n: f64, a: f64, b: f64| a + (b - a) * part(n);
+        all.extend(between(from.0, to.0).map(|n| (n, along(n, from.1, to.1), along(n, from.2, to.2))));
+    }
+    all.extend(points.last());
+    all
 }
 
 /// The second line, from the last place of the first.
@@ -168,7 +197,8 @@ fn rivals(chart: &mut Chart, report: &fit::Report) {
     ] {
         let Some(fit) = fit else { continue };
         let measured = report.curve.iter().filter(|at| at.zone == Zone::Measured);
-        let points = measured.map(|at| (at.n, fit.law.x(at.n))).filter(|(_, x)| *x <= top).collect();
+        let points = measured.map(|at| (at.n, fit.law.x(at.n))).collect();
+        let points = dense(&fit.law, points).into_iter().filter(|(_, x)| *x <= top).collect();
         chart.curve(label, colour, Dash::Dotted, points);
     }
 }
@@ -210,7 +240,7 @@ fn fit_row(label: &str, name: &str, fit: &Fit) -> Vec<String> {
         count(value) + &error
     };
     vec![
-        label.to_owned(),
+        if label.is_empty() { "all points".to_owned() } else { label.to_owned() },
         name.to_owned(),
         with(fit.law.lambda, errors.lambda),
         with(fit.law.sigma, errors.sigma),

@@ -1,24 +1,45 @@
 //! The page, its pictures, the PDF and the data.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use durward_lab::draw;
 use durward_lab::record::Record;
-use durward_lab::report::{self, Block, Options};
+use durward_lab::report::{self, Block, Document, Links, Options};
 
 use super::fixtures;
 
-fn all() -> Vec<(&'static str, Record)> {
-    vec![
-        ("users", fixtures::by_users(1)),
-        ("nodes", fixtures::by_nodes(2)),
-        ("open", fixtures::open(3)),
-        ("hostile", fixtures::hostile()),
-        ("long", fixtures::long(1_000)),
-        ("one", fixtures::long(1)),
-        ("silent", fixtures::silent()),
-        ("empty", fixtures::empty()),
-    ]
+/// What one record makes.
+struct Made {
+    name: &'static str,
+    record: Record,
+    document: Document,
+}
+
+/// The reports of all fixtures, made once: fitting takes a while without optimization.
+fn all() -> &'static [Made] {
+    static ALL: LazyLock<Vec<Made>> = LazyLock::new(|| {
+        let records = [
+            ("users", fixtures::by_users(1)),
+            ("nodes", fixtures::by_nodes(2)),
+            ("open", fixtures::open(3)),
+            ("hostile", fixtures::hostile()),
+            ("long", fixtures::long(1_000)),
+            ("one", fixtures::long(1)),
+            ("silent", fixtures::silent()),
+            ("empty", fixtures::empty()),
+        ];
+        let made = |(name, record): (&'static str, Record)| {
+            let document = report::document(std::slice::from_ref(&record));
+            Made { name, record, document }
+        };
+        records.into_iter().map(made).collect()
+    });
+    &ALL
+}
+
+fn made(name: &str) -> &'static Made {
+    all().iter().find(|made| made.name == name).unwrap()
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -39,8 +60,7 @@ fn parses(xml: &str) -> Result<(), String> {
 
 #[test]
 fn every_picture_is_xml_with_a_title_and_a_description() {
-    for (name, record) in all() {
-        let document = report::document(&[record]);
+    for Made { name, document, .. } in all() {
         for figure in document.figures() {
             let svg = draw::svg_file(&figure.scene);
             parses(&svg).unwrap_or_else(|error| panic!("{name} {}: {error}", figure.name));
@@ -50,14 +70,14 @@ fn every_picture_is_xml_with_a_title_and_a_description() {
             );
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{name} {}", figure.name);
         }
-        assert!(name == "empty" || document.figures().count() >= 3, "{name}");
+        assert!(*name == "empty" || document.figures().count() >= 3, "{name}");
     }
 }
 
 #[test]
 fn a_page_stands_alone() {
-    for (name, record) in all() {
-        let page = report::page(&[record]);
+    for Made { name, document, .. } in all() {
+        let page = report::html(document, Links::Nothing);
         for outside in ["<script", "<link", "<img", "@import", "url(", "src=", "href=", "javascript:"] {
             assert!(!page.contains(outside), "{name}: {outside}");
         }
@@ -69,7 +89,7 @@ fn a_page_stands_alone() {
 
 #[test]
 fn names_cannot_leave_their_place() {
-    let page = report::page(&[fixtures::hostile()]);
+    let page = report::html(&made("hostile").document, Links::Nothing);
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("]]>"));
     // Cells are shortened; the scenario is shown as it is.
     let cells = page.split("<td").skip(1).filter_map(|cell| cell.split("</td>").next());
@@ -78,10 +98,8 @@ fn names_cannot_leave_their_place() {
 
 #[test]
 fn every_point_is_drawn() {
-    for (name, record) in
-        [("users", fixtures::by_users(1)), ("nodes", fixtures::by_nodes(2)), ("long", fixtures::long(1_000))]
-    {
-        let document = report::document(std::slice::from_ref(&record));
+    for name in ["users", "nodes", "long"] {
+        let Made { record, document, .. } = made(name);
         let throughput = document.figures().find(|figure| figure.name == "throughput").unwrap();
         // Marks of points have a title; those of the legend have none.
         let svg = draw::svg(&throughput.scene);
@@ -95,8 +113,7 @@ fn every_point_is_drawn() {
 
 #[test]
 fn tables_hold_the_numbers_of_the_record() {
-    let record = fixtures::by_users(1);
-    let document = report::document(std::slice::from_ref(&record));
+    let Made { record, document, .. } = made("users");
     let table = |begin: &str| {
         document
             .blocks
@@ -214,9 +231,9 @@ fn a_directory_that_cannot_be_made_is_named() {
 #[cfg(feature = "pictures")]
 #[test]
 fn every_record_has_a_pdf_with_its_words() {
-    for (name, record) in all() {
+    for Made { name, document, .. } in all() {
         let folder = folder(&format!("pdf-{name}"));
-        report::write(&[record], &folder, &Options { has_pdf: true }).unwrap();
+        report::write_document(document, &folder, &Options { has_pdf: true }).unwrap();
         let document = lopdf::Document::load(folder.join("report.pdf"))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let pages = document.get_pages();
@@ -233,9 +250,9 @@ fn every_record_has_a_pdf_with_its_words() {
 #[test]
 fn reports_can_be_looked_at() {
     let Some(to) = std::env::var_os("DURWARD_REPORTS") else { return };
-    for (name, record) in all() {
+    for Made { name, record, .. } in all() {
         let out = PathBuf::from(&to).join(name);
-        report::write(std::slice::from_ref(&record), &out, &Options { has_pdf: true }).unwrap();
+        report::write(std::slice::from_ref(record), &out, &Options { has_pdf: true }).unwrap();
         std::fs::write(out.join("record.json"), record.to_json().unwrap()).unwrap();
     }
 }

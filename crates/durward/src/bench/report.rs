@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Ok((path.display().to_string(), text))
     };
     let files = arguments.files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
-    let report = read(&files)?;
+    let report = measurements(&files)?;
     let names = report
         .write_to(&arguments.out, &Options { has_pdf: arguments.pdf })
         .map_err(|error| crate::lab::report_failure(&error))?;
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// Reads files: the name and text of each.
-fn read(files: &[(String, String)]) -> Result<Report, Failure> {
+fn measurements(files: &[(String, String)]) -> Result<Report, Failure> {
     Report::read(files).map_err(|error| {
         let failure = Failure::new(error.to_string());
         match error {
