@@ -8,10 +8,10 @@
 pub mod draw;
 pub mod fit;
 pub mod load;
-pub mod plan;
-pub mod random;
 pub mod machine;
+pub mod plan;
 pub mod process;
+pub mod random;
 pub mod record;
 pub mod report;
 pub mod run;

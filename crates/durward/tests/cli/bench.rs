@@ -250,8 +250,7 @@ fn servers_and_sessions_are_reported() {
     let (sessions, server) = (folder.join("sessions.json"), folder.join("server.json"));
     let measured = durward(&[&SESSIONS[..], &["--measure", "memory", "--sessions", "10", "--json"]].concat());
     std::fs::write(&sessions, measured.exits(0).stdout).unwrap();
-    let text =
-        r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "p99_ns": 9876, "command": "durward bench server"}"#;
+    let text = r#"{"transport": "http", "rate_per_s": 5.0, "p50_ns": 1234, "p99_ns": 9876, "command": "durward bench server"}"#;
     std::fs::write(&server, text).unwrap();
     let [sessions, server, out] =
         [sessions, server, folder.join("report")].map(|it| it.display().to_string());

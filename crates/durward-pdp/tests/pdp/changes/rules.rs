@@ -163,7 +163,7 @@ fn constants_that_come_at_once_with_others_vote_first() {
     let configuration = ("pdp.json", "{}");
     let of = |documents: &[(&str, &str)]| {
         let builder = builder(IndexKind::Auto, Algorithm::DenyOverrides).changing_within(ALWAYS);
-        let add = |builder: PdpBuilder, (name, text): &(&str, &str)| builder.policy(*name, *text);
+        let add = |builder: PdpBuilder, (name, text): &(&str, &str)| builder.policy(name, *text);
         documents.iter().fold(builder, add).build().unwrap()
     };
     let ada = Subscription::from_json(br#"{"subject": "ada", "action": "read", "resource": 1}"#).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::server::{Asked, Reply, Server, ok};
+use super::server::{Asked, Reply, Server, ok};
 use durward_lab::record::{Load, Record};
 use durward_lab::run::{Options, Unwatched, run};
 use durward_lab::scenario::Scenario;

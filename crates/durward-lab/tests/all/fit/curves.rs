@@ -1,13 +1,5 @@
 //! From records to curves: what N is, what is left out, what replicates weigh, and Little's law.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test may fail so"
-)]
-
 use durward_lab::fit::{self, By, Options, Refusal, Weights};
 use durward_lab::record::{Latency, Load, Mark, Point, Record, StepResult};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::{Reply, Server, ok, one_point, run_text, run_with};
+use super::server::{Reply, Server, ok, one_point, run_text, run_with};
 use durward_lab::record::{Mark, Point};
 use durward_lab::run::{Options, RunError, Unwatched, run};
 use durward_lab::scenario::Scenario;

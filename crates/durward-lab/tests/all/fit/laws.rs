@@ -1,13 +1,5 @@
 //! Fits of points whose law is known, and of points that no law was made for.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test may fail so"
-)]
-
 use durward_lab::fit::{self, Fit, Lambda, Law, Observation, Options, Refusal, Report};
 use durward_lab::random::Random;
 

@@ -65,11 +65,11 @@ fn in_small_steps(
     for step in 0..steps {
         let now = step * STEP_US;
         if let Some(quota) = quota
-            && now % 100_000 == 0
+            && now.is_multiple_of(100_000)
         {
             left = quota * 1e5;
         }
-        if now % every_us == 0 && now > 0 {
+        if now.is_multiple_of(every_us) && now > 0 {
             under_way.push((now, service_us));
         }
         let many = under_way.len() as f64;

@@ -1,14 +1,6 @@
 //! Fits held to data sets with fits that were computed independently (SciPy, checked with what is printed for the published
 //! ones): coefficients, standard errors, peaks, criteria, intervals, and what is refused.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test may fail so"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::server::run_text;
+use super::server::run_text;
 
 struct Https {
     process: Child,

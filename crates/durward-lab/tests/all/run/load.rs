@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::server::{Asked, Reply, Server, ok, one_point, run_text, run_with, since_start};
+use super::server::{Asked, Reply, Server, ok, one_point, run_text, run_with, since_start};
 use durward_lab::run::Options;
 
 /// A server that stalls in the middle of each period: requests that come then wait until the stall is over.

@@ -1,0 +1,5 @@
+//! Fits of the scalability law.
+
+mod curves;
+mod laws;
+mod usl;

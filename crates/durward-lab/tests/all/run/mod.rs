@@ -1,0 +1,7 @@
+//! The lab against real sockets.
+
+mod faults;
+mod load;
+mod scenarios;
+mod server;
+mod tls;
