@@ -177,7 +177,11 @@ impl Alias {
         let mut columns = Vec::with_capacity(counts.len());
         let (mut small, mut large): (Vec<_>, Vec<_>) =
             counts.iter().map(|(ns, count)| (*ns, share(*count))).partition(|(_, share)| *share < 1.0);
-        while let (Some((ns, own)), Some((rich, has))) = (small.pop(), large.pop()) {
+        // Both or none: what is taken from one list alone would be lost.
+        while !small.is_empty()
+            && let Some((rich, has)) = large.pop()
+            && let Some((ns, own)) = small.pop()
+        {
             columns.push((ns, own, rich));
             let left = (has + own) - 1.0;
             if left < 1.0 { small.push((rich, left)) } else { large.push((rich, left)) }

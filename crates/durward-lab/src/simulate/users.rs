@@ -23,12 +23,14 @@ pub(super) struct Stream {
     is_constant: bool,
     /// When the next one is due, in nanoseconds and parts of them, so that rounding does not add up.
     next: f64,
+    /// Arrivals until then.
+    count: u64,
 }
 
 impl Stream {
     fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
         let mut stream =
-            Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0 };
+            Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0, count: 0 };
         stream.step(random);
         stream
     }
@@ -38,7 +40,12 @@ impl Stream {
     }
 
     pub(super) fn step(&mut self, random: &mut Random) {
-        self.next += if self.is_constant { self.every_ns } else { random.exponential(self.every_ns) };
+        self.count += 1;
+        // A product, since the rounding of a sum would add up.
+        self.next = match self.is_constant {
+            true => self.count as f64 * self.every_ns,
+            false => self.next + random.exponential(self.every_ns),
+        };
     }
 }
 
