@@ -1,6 +1,5 @@
 //! `durward lab`: how far a server scales, why, and what it costs.
 
-mod agent;
 mod compare;
 mod fit;
 mod init;
@@ -9,7 +8,6 @@ mod report;
 mod rerun;
 mod run;
 mod simulate;
-mod study;
 mod watch;
 
 use crate::failure::Outcome;
@@ -30,12 +28,10 @@ enum What {
     Run(run::Arguments),
     Init(init::Arguments),
     Rerun(rerun::Arguments),
-    Agent(agent::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),
-    Study(study::Arguments),
 }
 
 /// Runs the command.
@@ -45,11 +41,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Run(arguments) => run::run(arguments),
         What::Init(arguments) => init::run(arguments),
         What::Rerun(arguments) => rerun::run(arguments),
-        What::Agent(arguments) => agent::run(arguments),
         What::Report(arguments) => report::run(arguments),
         What::Compare(arguments) => compare::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Simulate(arguments) => simulate::run(arguments),
-        What::Study(arguments) => study::run(arguments),
     }
 }
