@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{By, LeftOut, Observation};
-use crate::record::{Load, Mark, Point, Record};
+use crate::record::{Load, Mark, Point, Record, nodes_in_words};
 
 /// The points of a record that lie on one curve: of one configuration, and by users or by concurrency of one number of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ pub fn curves(record: &Record, by: By) -> Vec<Curve> {
     let named: Vec<(String, &Vec<&Point>)> = groups
         .iter()
         .map(|(name, nodes, points)| {
-            let size = nodes.filter(|_| has_sizes(name)).map(|nodes| format!("{nodes} nodes"));
+            let size = nodes.filter(|_| has_sizes(name)).map(nodes_in_words);
             let name = if alone { String::new() } else { name.clone() };
             let parts: Vec<String> =
                 [name, size.unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();

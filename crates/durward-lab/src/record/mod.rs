@@ -164,6 +164,23 @@ pub enum Load {
     Arrivals(f64),
 }
 
+/// In words: `1 user`, `8 users`, `500 arrivals/s`.
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Users(1) => f.write_str("1 user"),
+            Load::Users(users) => write!(f, "{users} users"),
+            Load::Arrivals(rate) if rate.fract() == 0.0 => write!(f, "{rate:.0} arrivals/s"),
+            Load::Arrivals(rate) => write!(f, "{rate:.1} arrivals/s"),
+        }
+    }
+}
+
+/// A number of nodes in words: `1 node`, `8 nodes`.
+pub fn nodes_in_words(nodes: usize) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+}
+
 impl Default for Load {
     fn default() -> Load {
         Load::Users(1)
@@ -488,6 +505,14 @@ mod tests {
         assert_eq!(node.cpu_us_per_request(), Some(50.0));
         assert_eq!(NodeResult { answered: 0, ..node.clone() }.cpu_us_per_request(), None);
         assert_eq!(NodeResult { used: None, ..node }.cpu_us_per_request(), None);
+    }
+
+    #[test]
+    fn loads_and_nodes_are_told_in_words() {
+        let words = [Load::Users(1), Load::Users(8), Load::Arrivals(500.0), Load::Arrivals(2.5)];
+        let words = words.map(|load| load.to_string());
+        assert_eq!(words, ["1 user", "8 users", "500 arrivals/s", "2.5 arrivals/s"]);
+        assert_eq!((nodes_in_words(1), nodes_in_words(2)), ("1 node".into(), "2 nodes".into()));
     }
 
     #[test]

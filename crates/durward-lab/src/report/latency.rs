@@ -5,7 +5,7 @@ use super::select::{self, Group, evenly, point_in_words};
 use super::throughput;
 use crate::draw::{AxisSpec, Chart, Dash, SERIES_MAX, Scale, Spot, count, shortened, time};
 use crate::fit::By;
-use crate::record::{Latency, Load, Point, Record, StepResult};
+use crate::record::{Latency, Load, Point, Record, StepResult, nodes_in_words};
 
 /// Steps beyond have no picture, only rows of tables.
 const STEPS_DRAWN: usize = 12;
@@ -107,7 +107,7 @@ fn percentiles(record: &Record, by: By, groups: &[Group<'_>], step: &str) -> Cha
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
 fn percentiles_table(document: &mut Document, record: &Record) {
     let mut rows = Vec::new();
-    for point in &record.points {
+    for point in select::in_order(record) {
         for step in &point.steps {
             let failed = step.failed.values().sum::<u64>() + step.not_sent;
             let mut row = vec![
@@ -167,7 +167,7 @@ fn distribution(group: &Group<'_>) -> Chart {
         let colour = crate::draw::Colour::Series(number);
         let dash = [Dash::Solid, Dash::Dashed, Dash::Dotted].get(number % 3).copied().unwrap_or(Dash::Solid);
         let label = if point.nodes > 1 {
-            format!("{}, {} nodes", select::load_in_words(point.load), point.nodes)
+            format!("{}, {}", select::load_in_words(point.load), nodes_in_words(point.nodes))
         } else {
             select::load_in_words(point.load)
         };
@@ -230,7 +230,7 @@ fn residence(document: &mut Document, record: &Record, by: By, groups: &[Group<'
         chart.scene(),
         "On the dashed line no user pauses; far below it users pace themselves.",
     );
-    let rows = record.points.iter().map(|point| little_row(point, by)).collect();
+    let rows = select::in_order(record).into_iter().map(|point| little_row(point, by)).collect();
     let columns = ["point", "N of the fit", "X (/s)", "mean R", "X times R", "X R / users"];
     document.table("Little's law, point by point.", &columns, 1, rows);
 }

@@ -1,7 +1,7 @@
 //! What of a record is one curve, and what of it is chosen to be shown.
 
 use crate::fit::By;
-use crate::record::{Load, Point, Record};
+use crate::record::{Load, Point, Record, nodes_in_words};
 
 /// Points of one configuration, and where N are not nodes, of one number of nodes.
 pub(super) struct Group<'r> {
@@ -31,8 +31,14 @@ pub(super) fn groups(record: &Record, by: By) -> Vec<Group<'_>> {
     labels.into_iter().zip(found).map(|(label, (_, _, points))| Group { label, points }).collect()
 }
 
-fn nodes_in_words(nodes: usize) -> String {
-    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+/// All points by configuration, nodes, load and replicate: they are measured in an order by chance.
+pub(super) fn in_order(record: &Record) -> Vec<&Point> {
+    let mut points: Vec<&Point> = record.points.iter().collect();
+    points.sort_by(|one, other| {
+        let by_name = one.configuration.cmp(&other.configuration).then(one.nodes.cmp(&other.nodes));
+        by_name.then(load_of(one).total_cmp(&load_of(other))).then(one.replicate.cmp(&other.replicate))
+    });
+    points
 }
 
 /// The number that a point stands at.

@@ -282,7 +282,7 @@ fn points_table(document: &mut Document, record: &Record) {
         "generator",
         "of its limit",
     ];
-    let rows = record.points.iter().map(row).collect();
+    let rows = select::in_order(record).into_iter().map(row).collect();
     let caption = "Points. Busiest node: share of its cores in use; held back: share of periods in which its quota did.";
     document.table(caption, &columns, 2, rows);
 }
@@ -292,6 +292,6 @@ fn marks_table(document: &mut Document, record: &Record) {
         let fitted = if mark.is_left_out() { "no" } else { "yes" };
         vec![point_in_words(point), mark.to_string(), fitted.to_owned()]
     };
-    let rows = record.points.iter().flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
+    let rows = select::in_order(record).into_iter().flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
     document.table("Marks: points to be read with care.", &["point", "why", "fitted"], 3, rows.collect());
 }

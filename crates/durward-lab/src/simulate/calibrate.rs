@@ -57,10 +57,10 @@ pub fn calibrate(record: &Record) -> Result<Calibration, String> {
     };
     deployment.check().map_err(|error| format!("the record makes no deployment: {error}"))?;
     let from = format!(
-        "{} answers at {:.0} a second of each of {} nodes; a core works {:.0} us of the {:.0} us that an answer takes",
+        "{} answers at {:.0} a second of each of {}; a core works {:.0} us of the {:.0} us that an answer takes",
         lightest.answered(),
         load(lightest),
-        lightest.nodes,
+        record::nodes_in_words(lightest.nodes),
         work * mean_s * 1e6,
         mean_s * 1e6
     );
@@ -221,12 +221,8 @@ pub fn against(calibration: &Calibration, record: &Record) -> Result<Vec<Compare
         let (measured, simulated) = (point.since_due(), outcome.since_due());
         let ms = |percent| [&measured, &simulated].map(|times| times.percentile_ns(percent) as f64 / 1e6);
         let (throughput, p99_ms) = ([point.throughput(), outcome.throughput()], ms(99.0));
-        let load = match point.load {
-            record::Load::Users(users) => format!("{users} users"),
-            record::Load::Arrivals(rate) => format!("{rate:.0} arrivals/s"),
-        };
         Ok(Compared {
-            point: format!("{} nodes, {load}", point.nodes),
+            point: format!("{}, {}", record::nodes_in_words(point.nodes), point.load),
             is_marked: !point.is_fitted(),
             throughput,
             p50_ms: ms(50.0),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durward_lab::fit;
-use durward_lab::record::Record;
+use durward_lab::record::{Record, nodes_in_words};
 use durward_lab::simulate::{self, Balance, Calibration, Compared, Deployment, Outcome as Simulated};
 
 use super::plan::text_of;
@@ -238,8 +238,8 @@ fn describe(text: &mut String, deployment: &Deployment, outcome: &Simulated) {
     let (least, mean, most) = outcome.utilisation();
     let _ = writeln!(
         text,
-        "{} nodes: {:.1} answers/s, {} failed; utilisation {:.1} % ({:.1} to {:.1} %); {:.1} under way on average",
-        deployment.nodes.count,
+        "{}: {:.1} answers/s, {} failed; utilisation {:.1} % ({:.1} to {:.1} %); {:.1} under way on average",
+        nodes_in_words(deployment.nodes.count as usize),
         outcome.throughput(),
         outcome.failed(),
         mean * 100.0,

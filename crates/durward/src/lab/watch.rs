@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use durward_lab::record::{Load, Point, Record, Second};
+use durward_lab::record::{Load, Point, Record, Second, nodes_in_words};
 use durward_lab::run::{Place, Watcher};
 use durward_lab::scenario::Scenario;
 
@@ -61,16 +61,9 @@ impl Watcher for Lines {
 }
 
 fn what(place: &Place) -> String {
-    let nodes = if place.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", place.nodes) };
+    let nodes = nodes_in_words(place.nodes);
     let comma = if place.configuration.is_empty() { "" } else { ", " };
-    format!("{}, {nodes}{comma}{}", load(place.load), place.configuration)
-}
-
-fn load(load: Load) -> String {
-    match load {
-        Load::Users(users) => format!("{users} users"),
-        Load::Arrivals(rate) => format!("{rate:.0} arrivals/s"),
-    }
+    format!("{}, {nodes}{comma}{}", place.load, place.configuration)
 }
 
 /// Nanoseconds as milliseconds.
@@ -109,7 +102,7 @@ pub(super) fn table(record: &Record) -> String {
             "{:<24} {:>5} {:>16} {:>10.1} {:>11} {:>11} {:>11} {:>11} {:>7.2}% {:>4.0}%{}",
             point.configuration,
             point.nodes,
-            load(point.load),
+            point.load.to_string(),
             point.throughput(),
             percent(50.0),
             percent(90.0),
@@ -122,15 +115,15 @@ pub(super) fn table(record: &Record) -> String {
     }
     for point in &record.points {
         for mark in &point.marks {
-            let _ = writeln!(out, "* {}, {} nodes: {mark}", load(point.load), point.nodes);
+            let _ = writeln!(out, "* {}, {}: {mark}", point.load, nodes_in_words(point.nodes));
         }
         for step in &point.steps {
             for (cause, count) in &step.failed {
                 let _ = writeln!(
                     out,
-                    "  {}, {} nodes: {}: {count} times {cause}",
-                    load(point.load),
-                    point.nodes,
+                    "  {}, {}: {}: {count} times {cause}",
+                    point.load,
+                    nodes_in_words(point.nodes),
                     step.name
                 );
             }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use self::interval::{Interval, Side};
 use super::machine;
 use super::select::point_in_words;
-use crate::record::{Latency, Load, Point, Record};
+use crate::record::{Latency, Point, Record, nodes_in_words};
 
 pub use page::{comparison_document, text_table};
 
@@ -194,11 +194,7 @@ struct Key(String);
 fn loads(record: &Record) -> Vec<(Key, Vec<&Point>)> {
     let mut found: Vec<(Key, Vec<&Point>)> = Vec::new();
     for point in &record.points {
-        let load = match point.load {
-            Load::Users(users) => format!("{users} users"),
-            Load::Arrivals(rate) => format!("{rate} arrivals/s"),
-        };
-        let nodes = if point.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", point.nodes) };
+        let (load, nodes) = (point.load.to_string(), nodes_in_words(point.nodes));
         let parts = [point.configuration.as_str(), &nodes, &load];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let key = Key(parts.join(", "));

@@ -45,7 +45,7 @@ fn by_users_each_number_of_nodes_is_a_curve() {
     let record = record(vec![point(1, 10, 100, 100), point(2, 10, 100, 100), point(2, 20, 190, 100)]);
     let curves = fit::curves(&record, By::Users);
     let names: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
-    assert_eq!(names, ["1 nodes", "2 nodes"]);
+    assert_eq!(names, ["1 node", "2 nodes"]);
     assert_eq!(pairs(&curves[1]), [(10.0, 100.0), (20.0, 190.0)]);
 }
 
