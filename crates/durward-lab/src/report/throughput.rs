@@ -292,6 +292,8 @@ fn marks_table(document: &mut Document, record: &Record) {
         let fitted = if mark.is_left_out() { "no" } else { "yes" };
         vec![point_in_words(point), mark.to_string(), fitted.to_owned()]
     };
-    let rows = select::in_order(record).into_iter().flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
+    let rows = select::in_order(record)
+        .into_iter()
+        .flat_map(|point| point.marks.iter().map(move |mark| row(point, mark)));
     document.table("Marks: points to be read with care.", &["point", "why", "fitted"], 3, rows.collect());
 }

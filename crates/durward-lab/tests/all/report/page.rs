@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use durward_lab::draw;
-use durward_lab::record::Record;
+use durward_lab::record::{Load, Point, Record};
 use durward_lab::report::{self, Block, Document, Links, Options};
 
 use super::fixtures;
@@ -124,16 +124,22 @@ fn tables_hold_the_numbers_of_the_record() {
             })
             .unwrap_or_else(|| panic!("no table {begin}"))
     };
+    // Measured in an order by chance, listed by load.
+    let mut listed: Vec<&Point> = record.points.iter().collect();
+    listed.sort_by_key(|point| match point.load {
+        Load::Users(users) => (users, point.replicate),
+        Load::Arrivals(rate) => panic!("{rate}: these are users"),
+    });
     let points = table("Points");
     assert_eq!(points.rows.len(), record.points.len());
-    for (row, point) in points.rows.iter().zip(&record.points) {
+    for (row, point) in points.rows.iter().zip(&listed) {
         assert_eq!(
             (&row[2], &row[3]),
             (&draw::count(point.throughput()), &draw::percent(point.error_share()))
         );
     }
     let times = table("Times by step");
-    let steps = record.points.iter().flat_map(|point| &point.steps);
+    let steps = listed.iter().flat_map(|point| &point.steps);
     assert_eq!(times.rows.len(), steps.clone().count());
     for (row, step) in times.rows.iter().zip(steps) {
         let at = |percent| draw::time(step.since_due.percentile_ns(percent) as f64);
