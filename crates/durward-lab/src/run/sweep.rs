@@ -10,8 +10,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{Options, Place, RunError, Watcher, marks, thresholds};
 use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, Setup};
+use crate::machine::Machine;
 use crate::random::Random;
-use crate::record::{About, FORMAT, GeneratorLimit, Load, MachineInfo, Mark, Point, Record, Second, Used};
+use crate::record::{About, FORMAT, GeneratorLimit, Load, Mark, Point, Record, Second, Used};
 use crate::scenario::{Balance, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
 use crate::target::{Neighbours, Others, Running, Watch};
 
@@ -51,7 +52,7 @@ impl<'s> Sweep<'s> {
             seed: scenario.seed,
             targets: Vec::new(),
         };
-        let machines = vec![this_machine()];
+        let machines = vec![Machine::this().info("local")];
         let sweep = Sweep {
             scenario,
             options,
@@ -145,7 +146,7 @@ impl<'s> Sweep<'s> {
                 break;
             }
             if self.scenario.load.restart && at > 0 {
-                running.stop();
+                self.stop(running);
                 running = self.start(count)?;
             }
             let nodes: Vec<Node> =
@@ -170,8 +171,17 @@ impl<'s> Sweep<'s> {
             }
             self.pause(self.scenario.load.cool_down.0);
         }
-        running.stop();
+        self.stop(running);
         Ok(())
+    }
+
+    /// What there is to say of a target is known when it has ended.
+    fn stop(&mut self, running: Running) {
+        for note in running.stop() {
+            if !self.record.notes.contains(&note) {
+                self.record.notes.push(note);
+            }
+        }
     }
 
     fn start(&mut self, nodes: usize) -> Result<Running, RunError> {
@@ -376,25 +386,5 @@ impl Attend for Unattended<'_> {
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {
         self.options.stop.load(Ordering::Relaxed).then(|| "the run was stopped".to_owned())
-    }
-}
-
-/// The machine that makes the load.
-fn this_machine() -> MachineInfo {
-    let first = |path: &str, name: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
-        pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
-    };
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let memory = first("/proc/meminfo", "MemTotal");
-    let kibibytes = memory.and_then(|text| text.strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    MachineInfo {
-        name: "local".to_owned(),
-        processor: first("/proc/cpuinfo", "model name"),
-        cores: thread::available_parallelism().map_or(1, usize::from),
-        memory_bytes: kibibytes.map(|kibibytes| kibibytes * 1024),
-        system: format!("{} {} {}", std::env::consts::OS, kernel.trim(), std::env::consts::ARCH),
-        clock_ahead_us: 0,
     }
 }

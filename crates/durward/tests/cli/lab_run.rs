@@ -74,7 +74,7 @@ fn what_init_writes_can_be_run_and_run_again() {
     let ran = durward(&["lab", "run", &file, "--out", &out, "--skip-generator-limit"]).exits(0);
     assert!(ran.stderr.contains("[2/2]"), "{}", ran.stderr);
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    assert!(lines[1].contains("1 users") && lines[2].contains("2 users"), "{}", ran.stdout);
+    assert!(lines[1].contains("1 user") && lines[2].contains("2 users"), "{}", ran.stdout);
     assert!(ran.stdout.contains("threshold kept   errors <= 1%"), "{}", ran.stdout);
     let record = format!("{out}/record.json");
     let again = folder.path("again");
@@ -155,4 +155,49 @@ fn an_interrupt_keeps_what_was_measured() {
             .unwrap()
             .contains("\"cut_short\":\"the run was stopped\"")
     );
+}
+
+/// From a command to a record of its nodes, and from that to everything that reads records.
+#[test]
+fn this_program_is_measured_as_one_node_and_as_two() {
+    let folder = Folder::new("nodes");
+    let policies = folder.path("policies");
+    std::fs::create_dir_all(&policies).unwrap();
+    std::fs::write(folder.path("policies/all.sapl"), "policy \"all\" permit").unwrap();
+    let (program, file, out) = (env!("CARGO_BIN_EXE_durward"), folder.path("nodes.toml"), folder.path("out"));
+    let text = format!(
+        "name = \"nodes\"\n[target]\ncommand = [{program:?}, \"serve\", \"--policies\", {policies:?}, \"--listen\", \"127.0.0.1:{{port}}\"]\n\
+         ready = \"/health/ready\"\nnodes = [1, 2]\n[load]\nusers = [2, 4]\nbalance = \"round-robin\"\nwarm_up = \"100ms\"\n\
+         measure = \"300ms\"\n[[steps]]\nname = \"live\"\npath = \"/health/live\"\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    durward(&["lab", "run", &file, "--out", &out, "--skip-generator-limit"]).exits(0);
+    let record = folder.path("out/record.json");
+    let read: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    let points = read["points"].as_array().unwrap();
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let by_node = point["by_node"].as_array().unwrap();
+        assert_eq!(by_node.len() as u64, point["nodes"].as_u64().unwrap());
+        // Each node answered, and used processor time and memory of its own.
+        for node in by_node {
+            assert!(node["answered"].as_u64() > Some(0), "{node}");
+            assert!(
+                node["used"]["cpu_s"].as_f64() > Some(0.0) && node["used"]["memory_bytes"].as_u64() > Some(0)
+            );
+        }
+    }
+    let report = folder.path("report");
+    durward(&["lab", "report", &record, "--out", &report, "--pdf"]).exits(0);
+    let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
+    assert!(page.contains("1 node") && page.contains("2 nodes") && page.contains("4 users"));
+    // Two points a curve are no law, and without one there is no plan.
+    let fitted = durward(&["lab", "fit", &record, "--json"]).exits(1).stdout;
+    assert!(fitted.contains("few-points"), "{fitted}");
+    durward(&["lab", "plan", &record, "--rate", "100"]).exits(2);
+    let said = durward(&["lab", "compare", &record, &record]).exits(0).stdout;
+    assert!(said.contains("1 node, 2 users"), "{said}");
+    let simulated =
+        durward(&["lab", "simulate", "--from", &record, "--nodes", "3", "--seconds", "2"]).exits(0);
+    assert!(simulated.stdout.contains("3 nodes"), "{}", simulated.stdout);
 }
