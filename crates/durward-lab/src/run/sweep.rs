@@ -1,7 +1,6 @@
 //! All points of a scenario, one after the other.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
