@@ -20,7 +20,7 @@ impl Time {
     ///
     /// # Errors
     /// Text that is none, and times longer than a week.
-    pub fn read(text: &str) -> Result<Time, String> {
+    pub(crate) fn read(text: &str) -> Result<Time, String> {
         let text = text.trim();
         let digits =
             text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());

@@ -1,5 +1,7 @@
 //! From a record to a deployment: service times of the lightest load that was measured.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Balance, Deployment, Kind, Load, Nodes, Step, Think, Times};
@@ -20,6 +22,18 @@ pub struct Calibration {
     pub notes: Vec<String>,
 }
 
+/// Why a record says too little to be simulated, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibrationError(String);
+
+impl fmt::Display for CalibrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CalibrationError {}
+
 /// Takes service times, cores, quota, mix and think time from the point of a record with the least load on each node.
 ///
 /// A core works on a request for as long as processor time was used for one (that of a node, by requests), distributed over steps in
@@ -27,8 +41,8 @@ pub struct Calibration {
 /// work varies as measured, else the rest does. Without processor time in the record, all of the time is taken to be work.
 ///
 /// # Errors
-/// A record without a point that has a thousand answers, in words.
-pub fn calibrate(record: &Record) -> Result<Calibration, String> {
+/// A record without a point that has a thousand answers, or one that makes no deployment.
+pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
     let load = |point: &Point| point.throughput() / point.nodes.max(1) as f64;
     let lightest = record
         .points
@@ -36,7 +50,9 @@ pub fn calibrate(record: &Record) -> Result<Calibration, String> {
         .filter(|point| point.answered() >= ANSWERS_MIN)
         .min_by(|one, other| load(one).total_cmp(&load(other)))
         .ok_or_else(|| {
-            format!("no point of the record has {ANSWERS_MIN} answers: nothing to take service times from")
+            CalibrationError(format!(
+                "no point of the record has {ANSWERS_MIN} answers: nothing to take service times from"
+            ))
         })?;
     let mut notes = Vec::new();
     let mean_s = Latency::merged(lightest.steps.iter().map(sent)).mean_ns() / 1e9;
@@ -55,7 +71,9 @@ pub fn calibrate(record: &Record) -> Result<Calibration, String> {
         replication: None,
         events: Vec::new(),
     };
-    deployment.check().map_err(|error| format!("the record makes no deployment: {error}"))?;
+    deployment
+        .check()
+        .map_err(|error| CalibrationError(format!("the record makes no deployment: {error}")))?;
     let from = format!(
         "{} answers at {:.0} a second of each of {}; a core works {:.0} us of the {:.0} us that an answer takes",
         lightest.answered(),

@@ -40,7 +40,9 @@ mod times;
 mod users;
 mod world;
 
-pub use calibrate::{Calibration, Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, calibrate, difference};
+pub use calibrate::{
+    Calibration, CalibrationError, Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, calibrate, difference,
+};
 pub use deployment::{
     Arrivals, Balance, Deployment, DeploymentError, Discipline, EVENTS_MAX, Event, Kind, Load, Mode,
     NODES_MAX, Nodes, Replication, SECONDS_MAX, STEPS_MAX, Step, Think, UNDER_WAY_MAX, USERS_EACH_MAX,

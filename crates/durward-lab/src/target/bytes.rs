@@ -15,7 +15,7 @@ impl Bytes {
     ///
     /// # Errors
     /// Text that is no size, in words.
-    pub fn read(text: &str) -> Result<Bytes, String> {
+    pub(crate) fn read(text: &str) -> Result<Bytes, String> {
         let wrong = || format!("`{text}` is no size: a number of bytes, or one such as 512k, 64M, 2G");
         let text = text.trim();
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

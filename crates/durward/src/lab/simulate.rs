@@ -131,7 +131,7 @@ fn record_of(path: &Path) -> Result<Record, Failure> {
 }
 
 fn calibrated(path: &Path) -> Result<Calibration, Failure> {
-    simulate::calibrate(&record_of(path)?).map_err(|error| Failure::new(error).at(path))
+    simulate::calibrate(&record_of(path)?).map_err(|error| Failure::new(error.to_string()).at(path))
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
