@@ -412,10 +412,11 @@ fn payloads_too_long_end_the_connection_and_long_ones_do_not() {
     assert_eq!(client.outcome(1, true), Outcome::NotApplicable);
     let begin = |server: &TestServer| {
         let mut client = Client::open(server, None);
-        client.say(|out| {
-            out.put_uint(1_950_000, 3);
-            out.put_slice(long.as_bytes());
-        });
+        let mut out = BytesMut::new();
+        out.put_uint(1_950_000, 3);
+        out.put_slice(long.as_bytes());
+        // The server ends the one that there is no room for, perhaps before all of it is sent.
+        let _ = client.stream.write_all(&out);
         client
     };
     let mut waiting: Vec<_> = (0..2).map(|_| begin(&server)).collect();
