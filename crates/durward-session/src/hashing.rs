@@ -111,8 +111,14 @@ impl fmt::Debug for Hashing {
 /// Lets threads that answer go first. The system has that for a single thread on Linux only.
 fn step_back() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
-        tracing::warn!(%error, "hashing passwords is not put behind answering");
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+        let thread = Some(rustix::thread::gettid());
+        // A process that was started further behind stays there.
+        let set = getpriority_process(thread).and_then(|own| setpriority_process(thread, own.max(NICENESS)));
+        if let Err(error) = set {
+            tracing::warn!(%error, "hashing passwords is not put behind answering");
+        }
     }
 }
 
