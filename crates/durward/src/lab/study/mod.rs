@@ -71,6 +71,9 @@ pub(super) struct How {
     /// Also write the page of the manual there, with its figures as JSON and its pictures
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
+    /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
+    #[arg(long, value_name = "HOST")]
+    i_may_load: Vec<String>,
     /// Say nothing while it runs
     #[arg(long, short)]
     quiet: bool,
@@ -125,6 +128,7 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     let options = Options {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        may_load: how.i_may_load.clone(),
         now_unix_ms,
         stop: stop_at_signal()?,
         ..Options::default()
