@@ -71,6 +71,9 @@ pub(super) struct How {
     /// Also write the page of the manual there, with its figures as JSON and its pictures
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
+    /// Draw report and page anew from the figures of an earlier start, and run nothing
+    #[arg(long, value_name = "study-NAME.json", conflicts_with_all = ["resume", "list"])]
+    redraw: Option<PathBuf>,
     /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
@@ -110,11 +113,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 /// Runs a study, or lists it, as the flags say.
 pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
+    if let Some(path) = &how.redraw {
+        return redraw(&study, path, how);
+    }
     choose(&mut study, &how.only)?;
     if how.list {
         return list(&study);
     }
-    let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-study", study.name)));
+    let out = out(&study, how);
     writable(&out)?;
     let expected = study.expected().map_err(|error| failure(&error))?;
     if !how.quiet {
@@ -136,12 +142,7 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     let earlier = if how.resume { Earlier::Kept } else { Earlier::Replaced };
     let mut lines = Steps { is_quiet: how.quiet };
     let digest = study::run(&study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
-    let document = (study.document)(&digest);
-    let names = write(&study, &digest, &document, &out)?;
-    if let Some(page) = &how.page {
-        write_page(&study, &digest, &document, page)?;
-    }
-    to_stdout(&format!("{}: {}\n", out.display(), names.join(", ")))?;
+    write(&study, &digest, &out, how)?;
     let failed = |run: &&study::RunDigest| run.failed.is_some() || run.cut_short.is_some();
     let incomplete: Vec<&study::RunDigest> = digest.runs.iter().filter(failed).collect();
     for run in &incomplete {
@@ -149,6 +150,24 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
         to_stdout(&format!("incomplete: {}: {why}\n", run.name))?;
     }
     Ok(if incomplete.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+fn out(study: &Study, how: &How) -> PathBuf {
+    how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-study", study.name)))
+}
+
+fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
+    let digest = Digest::read(&text).map_err(|error| {
+        Failure::new(format!("not the figures of a study: {error}"))
+            .hint("`durward lab study` writes them beside its report")
+            .at(path)
+    })?;
+    if digest.study != study.name {
+        return Err(Failure::new(format!("these are figures of the study `{}`", digest.study)).at(path));
+    }
+    write(study, &digest, &out(study, how), how)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Keeps the runs that are named.
@@ -191,8 +210,23 @@ fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::new(format!("cannot write to {}: {}", path.display(), without_number(&error.to_string())))
 }
 
-/// The report: page, PDF, pictures, and the figures as JSON. The names of the files.
-fn write(study: &Study, digest: &Digest, document: &Document, out: &Path) -> Result<Vec<String>, Failure> {
+/// The report, and the page of the manual where it is asked for.
+fn write(study: &Study, digest: &Digest, out: &Path, how: &How) -> Result<(), Failure> {
+    let document = (study.document)(digest);
+    let names = write_report(study, digest, &document, out)?;
+    if let Some(page) = &how.page {
+        write_page(study, digest, &document, page)?;
+    }
+    to_stdout(&format!("{}: {}\n", out.display(), names.join(", ")))
+}
+
+/// Page, PDF, pictures, and the figures as JSON. The names of the files.
+fn write_report(
+    study: &Study,
+    digest: &Digest,
+    document: &Document,
+    out: &Path,
+) -> Result<Vec<String>, Failure> {
     let options = ReportOptions { has_pdf: cfg!(feature = "pictures") };
     let mut names =
         report::write_document(document, out, &options).map_err(|error| super::report_failure(&error))?;
