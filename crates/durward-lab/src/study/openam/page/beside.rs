@@ -93,7 +93,7 @@ pub(super) fn differences(document: &mut Document) {
          the run `argon2id` shows it, the others take the least cost, so that sessions are compared and not hashes.",
         "Errors. The paper ends its range where 1 % fail. Points with more are hollow here and left out of fits.",
     ];
-    document.blocks.push(Block::List(said.iter().map(|text| text.replace("", "")).collect()));
+    document.blocks.push(Block::List(said.map(str::to_owned).to_vec()));
 }
 
 /// The paper's answers to people, and what ours say to them.
