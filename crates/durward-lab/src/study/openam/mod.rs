@@ -107,7 +107,7 @@ impl Setup {
                 Times { ramp: warm_up / 2.0, warm_up: warm_up / 2.0, measure, cool_down: 0.0 }
             }
             (None, true) => Times { ramp: 5.0, warm_up: 10.0, measure: 60.0, cool_down: 30.0 },
-            (None, false) => Times { ramp: 1.0, warm_up: 1.0, measure: 3.5, cool_down: 0.0 },
+            (None, false) => Times { ramp: 2.0, warm_up: 1.0, measure: 3.0, cool_down: 0.0 },
         }
     }
 
@@ -133,7 +133,10 @@ impl Setup {
             let why = "several nodes need `nats-server`, which was not found; name it with --nats-server";
             runs.push(Run::left_out(name, about, why));
         } else {
-            runs.push(Run::new(name, about, of_nodes(name, nodes, users, self.times())));
+            // Users who do not pause are a few, and need not begin one after the other.
+            let ramp = if users.think_ms == 0 { 0.0 } else { self.times().ramp };
+            let times = Times { ramp, ..self.times() };
+            runs.push(Run::new(name, about, of_nodes(name, nodes, users, times)));
         }
     }
 
