@@ -199,9 +199,11 @@ impl RunDigest {
     /// What a record says.
     pub fn of(run: &Run, record: &Record) -> RunDigest {
         let mut points: Vec<PointDigest> = record.points.iter().map(PointDigest::of).collect();
+        if !run.keeps_samples {
+            points.iter_mut().flat_map(|point| &mut point.by_node).for_each(|node| node.samples.clear());
+        }
         points.sort_by(|one, other| {
-            let key = |point: &PointDigest| (point.configuration.clone(), point.nodes, point.replicate);
-            key(one).0.cmp(&key(other).0).then(one.nodes.cmp(&other.nodes)).then(
+            one.configuration.cmp(&other.configuration).then(one.nodes.cmp(&other.nodes)).then(
                 one.load_number().total_cmp(&other.load_number()).then(one.replicate.cmp(&other.replicate)),
             )
         });

@@ -65,17 +65,30 @@ pub struct Run {
     pub about: String,
     /// The text of the scenario, target and all; or why it is not run here.
     pub scenario: Result<String, String>,
+    /// Whether the digest keeps what nodes used over time: pictures of resources need it.
+    pub keeps_samples: bool,
 }
 
 impl Run {
     /// A run of this scenario.
     pub fn new(name: &str, about: &str, scenario: String) -> Run {
-        Run { name: name.to_owned(), about: about.to_owned(), scenario: Ok(scenario) }
+        Run { name: name.to_owned(), about: about.to_owned(), scenario: Ok(scenario), keeps_samples: true }
     }
 
     /// A run that this machine cannot make, and why.
     pub fn left_out(name: &str, about: &str, why: &str) -> Run {
-        Run { name: name.to_owned(), about: about.to_owned(), scenario: Err(why.to_owned()) }
+        Run {
+            name: name.to_owned(),
+            about: about.to_owned(),
+            scenario: Err(why.to_owned()),
+            keeps_samples: true,
+        }
+    }
+
+    /// The same, whose digest does not keep what nodes used over time.
+    #[must_use]
+    pub fn without_samples(self) -> Run {
+        Run { keeps_samples: false, ..self }
     }
 
     /// How long it will take, about; nothing where it is left out.

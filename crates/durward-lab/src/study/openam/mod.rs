@@ -78,6 +78,7 @@ pub fn study(setup: &Setup) -> Study {
     setup.add_users(&mut runs);
     setup.add_law(&mut runs);
     setup.add_openam(&mut runs);
+    let runs = runs.into_iter().map(Run::without_samples).collect();
     let form = if setup.is_full { "full" } else { "quick" };
     Study { name: "openam", form: form.to_owned(), runs, document: page::document }
 }
