@@ -120,6 +120,23 @@ pub(super) fn by_nodes(points: &[&PointDigest]) -> Option<Report> {
     (!observations.is_empty()).then(|| fit::of(&observations, &options(By::Nodes, Lambda::Free)))
 }
 
+/// Nodes that use less of their slices are not what limits.
+const BUSY_MIN: f64 = 0.85;
+
+/// Why the law of these points is that of the machine and not of the nodes: they did not get their slices.
+pub(super) fn limited_by_machine(points: &[&PointDigest]) -> Option<String> {
+    let most = points.iter().max_by_key(|point| point.nodes)?;
+    let busy = most.busy().filter(|busy| *busy < BUSY_MIN)?;
+    let machine = most.machine.get("busy_share").copied().unwrap_or(0.0);
+    Some(format!(
+        "at {} nodes they used {} of their slices while the machine was {} busy: what is fitted is this machine, or the stores, and \
+         nothing of it is durward's law",
+        most.nodes,
+        crate::draw::percent(busy),
+        crate::draw::percent(machine)
+    ))
+}
+
 /// The fit of the generator's own users.
 pub(super) fn of_generator(digest: &Digest) -> Option<(Curve<'_>, &RunDigest)> {
     let run = digest.run("dummy-users")?;

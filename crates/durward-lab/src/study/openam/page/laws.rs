@@ -23,7 +23,11 @@ pub(super) fn law(document: &mut Document, digest: &Digest) {
         for (balance, name) in [("sticky", "sticky"), ("random", "not sticky")] {
             let points = fits::of_nodes(digest, prefix, balance);
             if let Some(report) = fits::by_nodes(&points) {
-                rows.push(fit_row(&format!("nodes, {mode}, {name}"), &report));
+                let mut row = fit_row(&format!("nodes, {mode}, {name}"), &report);
+                if let (Some(_), Some(refused)) = (fits::limited_by_machine(&points), row.last_mut()) {
+                    *refused = format!("{refused} by the fit; the machine was the limit");
+                }
+                rows.push(row);
             }
         }
     }

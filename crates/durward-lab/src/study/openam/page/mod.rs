@@ -66,8 +66,12 @@ fn verdict(digest: &Digest) -> Vec<String> {
     }
     for (prefix, name) in [("nodes", "assured-read"), ("nodes-best-effort", "best-effort")] {
         let points = fits::of_nodes(digest, prefix, "sticky");
-        if let Some(report) = fits::by_nodes(&points) {
-            said.push(format!("By nodes, {name}, sticky: {}", report.verdict));
+        match (fits::limited_by_machine(&points), fits::by_nodes(&points)) {
+            (Some(why), _) => {
+                said.push(format!("By nodes, {name}, sticky: nothing can be said here; {why}."))
+            }
+            (None, Some(report)) => said.push(format!("By nodes, {name}, sticky: {}", report.verdict)),
+            (None, None) => {}
         }
     }
     if said.is_empty() {
