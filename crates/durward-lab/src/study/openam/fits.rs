@@ -45,7 +45,7 @@ pub(super) fn curve_of<'d>(run: &'d RunDigest, configuration: &str) -> Option<Cu
     // What one user does where nothing stands in line: X(1) of the paper, which ours is at the least load.
     let (users, _) = per_node(first, first.throughput());
     let each = first.throughput() / (users * nodes(first));
-    if !(each > 0.0) {
+    if each.is_nan() || each <= 0.0 {
         return None;
     }
     let points: Vec<(f64, f64, &PointDigest)> = of
