@@ -167,8 +167,9 @@ impl Setup {
             let about = format!("one node, 5 % logouts, identity.mode = \"{}\"", mode.name());
             self.add(runs, mode.name(), &about, &Nodes { mode, ..one }, &of_paper(self.users()));
         }
-        let about = "one node, 5 % logouts, passwords as durward keeps them by default";
-        self.add(runs, "argon2id", about, &Nodes { hash: Hash::Usual, ..one }, &of_paper(self.few()));
+        let about = "one node with a whole core, 5 % logouts, passwords as durward keeps them by default";
+        let usual = Nodes { hash: Hash::Usual, slice: 1.0, ..one };
+        self.add(runs, "argon2id", about, &usual, &of_paper(self.few()));
     }
 
     /// Half of the loads, the lower ones.
