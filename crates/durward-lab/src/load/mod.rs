@@ -26,7 +26,7 @@ use std::thread;
 use std::time::Duration;
 
 pub(crate) use address::Node;
-pub(crate) use null::NullServer;
+pub use null::NullServer;
 pub(crate) use plan::Plan;
 pub use probe::{Probe, probe};
 pub(crate) use tally::SecondTally;

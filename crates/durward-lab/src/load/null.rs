@@ -21,7 +21,7 @@ const HEAD_BYTES_MAX: usize = 1 << 20;
 
 /// A server that does nothing, on a thread of its own; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct NullServer {
+pub struct NullServer {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -32,7 +32,7 @@ impl NullServer {
     ///
     /// # Errors
     /// Sockets or threads that the system refuses.
-    pub(crate) fn start() -> io::Result<NullServer> {
+    pub fn start() -> io::Result<NullServer> {
         let mut listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
         let address = listener.local_addr()?;
         let poll = Poll::new()?;
@@ -49,7 +49,7 @@ impl NullServer {
     }
 
     /// Where it listens.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 }

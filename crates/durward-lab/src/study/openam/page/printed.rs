@@ -1,0 +1,241 @@
+//! What the paper prints, number by number, and ours beside it.
+
+use super::super::super::{Digest, Number, PointDigest, number_table};
+use super::super::fits::{self, Curve};
+use super::super::paper::{self, CURVES, Ours, TEXT};
+use super::super::pictures;
+use super::{NONE, ONE, THREE, THREE_NOT_STICKY, coefficient};
+use crate::draw::{percent, whole};
+use crate::fit;
+use crate::report::Document;
+
+/// The fifteen curves.
+pub(super) fn curves(document: &mut Document, digest: &Digest) {
+    document.heading("The paper's curves, number by number");
+    document.text(
+        "sigma and kappa as the paper prints them; p* by its own formula, floor(sqrt((1 + sigma) / kappa)), and C(p*) by its law, neither \
+         of which it prints. Ours are fitted to ours by the paper's method (least squares of p/C - 1, C = X/X(1), both coefficients at \
+         least 0), so that like stands beside like. It is not the method that the lab would take, and its p* is nothing to build on: \
+         these are users who pause, and what the lab says of such a fit stands in the last column.",
+    );
+    let rows = CURVES.iter().map(|printed| {
+        let law = printed.law();
+        let mut row = vec![
+            format!("{}: {}", printed.figure, printed.label),
+            coefficient(law.sigma),
+            coefficient(law.kappa),
+            whole(printed.p_star()),
+            whole(law.x_star().unwrap_or(0.0)),
+            pictures::name(printed),
+        ];
+        row.extend(ours(fits::curve(digest, printed.ours).as_ref()));
+        row
+    });
+    let columns = [
+        "figure: label as printed",
+        "sigma",
+        "kappa",
+        "p*",
+        "C(p*)",
+        "here",
+        "sigma",
+        "kappa",
+        "p*",
+        "most served",
+        "the lab refuses, by users",
+    ];
+    document.table("Fits of figures 3 to 6: paper left, durward right", &columns, 1, rows.collect());
+    document.text(
+        "The caption of figure 5 exchanges sticky and not sticky: the paper's text says the opposite (IV-C, V-A e), and its \"Not sticky\" \
+         repeats the coefficients of figure 4. Beside a label of figure 5 stands ours of what it means. Sigmas of 1e-9 are the bound of the \
+         paper's fit: 0.",
+    );
+}
+
+fn ours(curve: Option<&Curve<'_>>) -> Vec<String> {
+    let missing = || "–".to_owned();
+    let Some(curve) = curve else {
+        return vec![missing(), missing(), missing(), missing(), "not measured".to_owned()];
+    };
+    let law = curve.as_paper.as_ref();
+    let refused: Vec<&str> = curve.by_users.refused.iter().map(|refusal| refusal.word()).collect();
+    vec![
+        law.map_or_else(missing, |law| coefficient(law.sigma)),
+        law.map_or_else(missing, |law| coefficient(law.kappa)),
+        law.filter(|law| law.kappa > 0.0).map_or_else(|| "none".to_owned(), |law| whole(paper::p_star(law))),
+        curve.best().map_or_else(missing, |(load, most)| format!("{} at {}", whole(most), whole(load))),
+        if refused.is_empty() { "nothing".to_owned() } else { refused.join(", ") },
+    ]
+}
+
+/// What its text says.
+pub(super) fn numbers(document: &mut Document, digest: &Digest) {
+    let at = |ours: Ours, users: u64| served(digest, ours, number(users)).map(whole).unwrap_or_default();
+    let logout = |percent: &'static str| Ours { run: "logout", configuration: percent };
+    let ratio = |users: u64| {
+        let users = number(users);
+        let (some, none) = (
+            served(digest, logout("logout_percent 20"), users)?,
+            served(digest, logout("logout_percent 0"), users)?,
+        );
+        Some(percent(some / none))
+    };
+    let [one, two, three] = TEXT.users_served.map(|users| whole(f64::from(users)));
+    let load = TEXT.load_per_instance;
+    let what = |nodes: &str| format!("users served of {load}, each of {nodes}");
+    let why = "in another slice of another processor";
+    let linear = fits::curve(digest, ONE).and_then(|curve| curve.linear_to()).map(whole).unwrap_or_default();
+    let generator = fits::of_generator(digest);
+    let kappa = generator
+        .as_ref()
+        .and_then(|(curve, _)| curve.as_paper)
+        .map(|law| coefficient(law.kappa))
+        .unwrap_or_default();
+    let limit = generator.and_then(|(_, run)| run.generator_limit.clone());
+    let limit = limit.map_or_else(String::new, |limit| {
+        format!("; it makes {} requests/s at most here", whole(limit.requests_per_s))
+    });
+    let numbers = [
+        Number::new("text, figure 4", &what("one"), &one, &at(ONE, load), why),
+        Number::new(
+            "text, figure 4",
+            &what("two"),
+            &two,
+            &at(Ours { run: "two-nodes", configuration: "sticky" }, load),
+            why,
+        ),
+        Number::new(
+            "text, figure 4",
+            &what("three"),
+            &three,
+            &at(THREE, load),
+            "three nodes, three stores and the generator share two cores",
+        ),
+        Number::new(
+            "text, figure 3",
+            &format!("20 % logouts leave, at {} users, of what 0 % serve", TEXT.mix_load),
+            &percent(TEXT.mix_share),
+            &ratio(TEXT.mix_load).unwrap_or_default(),
+            "a logout costs a login and two records of the stores; durward's login is a hash at the least cost",
+        ),
+        Number::new(
+            "text",
+            "one instance is linear to about so many users",
+            &whole(f64::from(TEXT.linear_users)),
+            &linear,
+            "the greatest load measured at which 95 % are served",
+        ),
+        Number::new(
+            "text",
+            "kappa of the generators alone",
+            &coefficient(TEXT.generator_kappa),
+            &kappa,
+            &format!("dummy users against a server that does nothing, fitted the same way{limit}"),
+        ),
+        Number::new(
+            "figures 7 to 9",
+            "residence times p90, p99",
+            "",
+            &residence(digest),
+            "verify, one node, 5 % logouts, at the least and the greatest load",
+        ),
+        Number::new("figure 10", "Amdahl beside the law", "", "below", "by nodes, where it means something"),
+    ];
+    document.heading("What its text says in numbers");
+    number_table(document, "Numbers of the text, and ours", &numbers);
+}
+
+fn served(digest: &Digest, ours: Ours, users: f64) -> Option<f64> {
+    fits::curve(digest, ours)?.served_at(users)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no study has 2^53 users")]
+fn number(users: u64) -> f64 {
+    users as f64
+}
+
+fn residence(digest: &Digest) -> String {
+    let Some(curve) = fits::curve(digest, ONE) else { return String::new() };
+    let told = |at: Option<&(f64, f64, &PointDigest)>| {
+        let (users, _, point) = at?;
+        let verify = point.step("verify")?;
+        Some(format!(
+            "{} and {} ms at {} users",
+            fit::number(verify.p90_ms),
+            fit::number(verify.p99_ms),
+            whole(*users)
+        ))
+    };
+    [told(curve.points.first()), told(curve.points.last())]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Figures 3 to 10.
+pub(super) fn figures(document: &mut Document, digest: &Digest) {
+    document.heading("The paper's figures, with ours in them");
+    document.text(
+        "Users effectively served are C(p) = X(p)/X(1): what is answered, in users of whom nobody waits. The paper's laws are of a whole \
+         machine, ours of a slice of a core, so that the places of the bends compare machines; their forms compare designs. Hollow marks had \
+         errors.",
+    );
+    let captions = [
+        (3, "Four shares of logouts, one node."),
+        (4, "One, two and three nodes, sticky; load and users served are those of each node."),
+        (
+            5,
+            "Sticky and not. The paper's caption exchanges them: its two falling curves are without stickiness.",
+        ),
+        (6, "Four promises about sessions, one node."),
+    ];
+    for (figure, caption) in captions {
+        pictures::capacity(document, digest, figure, caption);
+    }
+    pictures::residence(document, digest, 7, "one node", ONE);
+    pictures::residence(document, digest, 8, "three nodes, sticky", THREE);
+    pictures::residence(document, digest, 9, "no persistence", NONE);
+    residence_table(document, digest);
+}
+
+fn residence_table(document: &mut Document, digest: &Digest) {
+    let mut rows = Vec::new();
+    for (what, ours) in [
+        ("one node", ONE),
+        ("three nodes, sticky", THREE),
+        ("three nodes, not sticky", THREE_NOT_STICKY),
+        ("no persistence", NONE),
+    ] {
+        for (users, _, point) in fits::curve(digest, ours).iter().flat_map(|curve| &curve.points) {
+            let mut row = vec![what.to_owned(), whole(*users)];
+            for kind in ["login", "verify", "logout"] {
+                let step = point.step(kind).filter(|step| step.answered > 0);
+                let of = |ms: Option<f64>| ms.map_or_else(|| "–".to_owned(), fit::number);
+                row.extend(
+                    [
+                        step.map(|step| step.p50_ms),
+                        step.map(|step| step.p90_ms),
+                        step.map(|step| step.p99_ms),
+                    ]
+                    .map(of),
+                );
+            }
+            rows.push(row);
+        }
+    }
+    let columns = [
+        "",
+        "users of each node",
+        "login p50",
+        "p90",
+        "p99",
+        "verify p50",
+        "p90",
+        "p99",
+        "logout p50",
+        "p90",
+        "p99",
+    ];
+    document.table("Residence times in milliseconds, since requests were due", &columns, 1, rows);
+}
