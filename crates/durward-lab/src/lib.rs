@@ -17,4 +17,5 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod simulate;
+pub mod study;
 pub mod target;

@@ -90,6 +90,12 @@ pub fn run(scenario: &Scenario, options: &Options, watcher: &mut dyn Watcher) ->
     sweep::Sweep::new(scenario, options)?.run(watcher)
 }
 
+/// How long a run of this scenario takes, without starting targets: ramp, warm-up, measuring and rest of all points. A warm-up
+/// that ends when the target is level counts as ten seconds.
+pub fn expected(scenario: &Scenario) -> Duration {
+    sweep::expected(scenario)
+}
+
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;

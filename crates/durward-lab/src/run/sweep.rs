@@ -327,6 +327,21 @@ fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
     jobs
 }
 
+/// What a warm-up without a time is taken for.
+const WARM_UP_AUTO: Duration = Duration::from_secs(10);
+
+/// See [`super::expected`].
+pub(super) fn expected(scenario: &Scenario) -> Duration {
+    let load = &scenario.load;
+    let warm_up = match load.warm_up {
+        WarmUp::For(time) => time.0,
+        WarmUp::Auto => WARM_UP_AUTO,
+    };
+    let each = load.ramp.0 + warm_up + load.measure.0 + load.cool_down.0;
+    let count: usize = scenario.target.sweep().iter().map(|nodes| jobs(scenario, *nodes).len()).sum();
+    each * u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 fn askers(scenario: &Scenario) -> Vec<Askers> {
     let users = scenario.load.users.0.iter().map(|users| Askers::Users(*users));
     let arrivals = scenario.load.arrivals.iter().flat_map(|arrivals| arrivals.shapes()).map(Askers::Arrivals);

@@ -8,6 +8,7 @@ mod report;
 mod rerun;
 mod run;
 mod simulate;
+mod study;
 mod watch;
 
 use crate::failure::Outcome;
@@ -32,6 +33,7 @@ enum What {
     Compare(compare::Arguments),
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),
+    Study(study::Arguments),
 }
 
 /// Runs the command.
@@ -45,5 +47,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Compare(arguments) => compare::run(arguments),
         What::Plan(arguments) => plan::run(arguments),
         What::Simulate(arguments) => simulate::run(arguments),
+        What::Study(arguments) => study::run(arguments),
     }
 }

@@ -148,14 +148,14 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-fn now_unix_ms() -> u64 {
+pub(super) fn now_unix_ms() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the binary hands the clock to what it builds")]
     let now = std::time::SystemTime::now();
     now.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
 
 /// Becomes true at the first Ctrl-C or SIGTERM; the second ends the process.
-fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
+pub(super) fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
