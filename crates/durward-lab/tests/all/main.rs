@@ -18,3 +18,4 @@ mod plan;
 mod report;
 mod run;
 mod simulate;
+mod study;

@@ -17,6 +17,7 @@ mod generate;
 mod lab_fit;
 mod lab_report;
 mod lab_run;
+mod lab_study_luas;
 mod lines;
 mod remote;
 mod sapl;

@@ -44,7 +44,8 @@ impl Answers {
         stop: &AtomicBool,
     ) -> Result<Answers, String> {
         let of = super::fingerprint([scenario, fingerprint]);
-        let known = fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Answers>(&text).ok());
+        let known =
+            fs::read_to_string(file).ok().and_then(|text| serde_json::from_str::<Answers>(&text).ok());
         if let Some(known) = known.filter(|known| is_resumed && known.of == of) {
             return Ok(known);
         }
@@ -78,12 +79,15 @@ fn ask(scenario: &str, questions: &[Question], stop: &AtomicBool) -> Result<Answ
         }
         running.check().map_err(|error| error.to_string())?;
         let media = "application/xacml+xml; version=3.0";
-        let asked = agent.post(&url).header("content-type", media).header("accept", media).send(&question.xml);
+        let asked = agent
+            .post(&url)
+            .header("content-type", media)
+            .header("accept", media)
+            .send(question.xml.as_str());
         let answer = asked.map_err(|error| error.to_string()).and_then(http::read);
         decisions.push(match answer {
-            Ok(answer) if answer.status == 200 => {
-                decision(&answer.text).unwrap_or_else(|| format!("{NO_DECISION}: no `Decision` in the answer"))
-            }
+            Ok(answer) if answer.status == 200 => decision(&answer.text)
+                .unwrap_or_else(|| format!("{NO_DECISION}: no `Decision` in the answer")),
             Ok(answer) => format!("{NO_DECISION}: status {}", answer.status),
             Err(why) => format!("{NO_DECISION}: {why}"),
         });
@@ -106,7 +110,8 @@ pub(super) fn right(questions: &[Question], answers: &[&Answers]) -> Vec<Option<
     let most = |number: usize| {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         let said = answers.iter().filter_map(|one| one.decisions.get(number));
-        said.filter(|word| !word.starts_with(NO_DECISION)).for_each(|word| *votes.entry(word).or_default() += 1);
+        said.filter(|word| !word.starts_with(NO_DECISION))
+            .for_each(|word| *votes.entry(word).or_default() += 1);
         let best = votes.values().copied().max()?;
         let mut winners = votes.iter().filter(|(_, count)| **count == best);
         let winner = winners.next()?.0;
@@ -117,7 +122,11 @@ pub(super) fn right(questions: &[Question], answers: &[&Answers]) -> Vec<Option<
 }
 
 /// How many decisions of an engine differ from the right ones, and the first that does, in words.
-pub(super) fn wrong(questions: &[Question], right: &[Option<String>], answers: &Answers) -> (usize, Option<String>) {
+pub(super) fn wrong(
+    questions: &[Question],
+    right: &[Option<String>],
+    answers: &Answers,
+) -> (usize, Option<String>) {
     let all = questions.iter().zip(right).zip(&answers.decisions);
     let mut wrong = all.filter_map(|((question, right), said)| {
         let right = right.as_ref()?;
@@ -158,7 +167,10 @@ mod tests {
         let three = answers(&["Deny", "Deny", "no decision: status 400"]);
         let right = right(&questions, &[&one, &two, &three]);
         assert_eq!(right, [Some("Deny".to_owned()), Some("Permit".to_owned()), None]);
-        assert_eq!(wrong(&questions, &right, &one), (1, Some("to `a` it says Permit, and right is Deny".to_owned())));
+        assert_eq!(
+            wrong(&questions, &right, &one),
+            (1, Some("to `a` it says Permit, and right is Deny".to_owned()))
+        );
         assert_eq!(wrong(&questions, &right, &three).0, 1);
     }
 }

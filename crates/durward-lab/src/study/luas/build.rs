@@ -78,7 +78,12 @@ impl Java {
     ///
     /// # Errors
     /// What is missing on this machine, or what Maven says.
-    pub(super) fn build(self, cache: &Path, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<(), String> {
+    pub(super) fn build(
+        self,
+        cache: &Path,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(), String> {
         let place = self.place(cache);
         for (program, package) in [("java", "default-jdk-headless"), ("mvn", "maven")] {
             // What is built needs Maven no more.
@@ -117,7 +122,13 @@ impl Java {
             put(common.join(name), text)?;
         }
         let mut maven = Command::new("mvn");
-        maven.args(["--quiet", "--batch-mode", "--no-transfer-progress", "compile", "dependency:copy-dependencies"]);
+        maven.args([
+            "--quiet",
+            "--batch-mode",
+            "--no-transfer-progress",
+            "compile",
+            "dependency:copy-dependencies",
+        ]);
         maven.arg(format!("-Dpeers.directory={}", target.display())).arg("-DincludeScope=runtime");
         maven.arg(format!("-DoutputDirectory={}", part.join("lib").display()));
         run(maven.current_dir(&source), &part.join("maven.log"), stop)?;
@@ -129,13 +140,17 @@ impl Java {
     /// What must be brought to a machine for it.
     pub(super) fn shipped(self, cache: &Path) -> Vec<Shipped> {
         let place = self.place(cache);
-        let is_own = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(self.jar));
+        let is_own =
+            |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(self.jar));
         let mut shipped = vec![
             Shipped { what: "the engine's own jars".to_owned(), bytes: size(&place.join("lib"), &is_own) },
             Shipped { what: "all jars".to_owned(), bytes: size(&place.join("lib"), &|_| true) },
         ];
         if let Some(home) = java_home() {
-            shipped.push(Shipped { what: "the Java runtime on this machine".to_owned(), bytes: size(&home, &|_| true) });
+            shipped.push(Shipped {
+                what: "the Java runtime on this machine".to_owned(),
+                bytes: size(&home, &|_| true),
+            });
         }
         shipped
     }

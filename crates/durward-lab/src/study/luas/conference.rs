@@ -110,12 +110,17 @@ impl Conference {
             let level = |level: usize| {
                 let is_last = level + 1 == levels;
                 let mut all: Vec<Policy> = (0..share(level)).map(|_| policy(&mut random)).collect();
-                if std::mem::take(&mut has_long) && let Some(first) = all.first_mut() {
+                if std::mem::take(&mut has_long)
+                    && let Some(first) = all.first_mut()
+                {
                     first.rules = (0..LONG).map(|_| rule(&mut random)).collect();
                 }
                 if is_last && let Some(last) = all.last_mut() {
                     // What nothing else decides is denied.
-                    *last = Policy { rules: vec![Rule { relation: None, is_permit: false }], ..Policy::default() };
+                    *last = Policy {
+                        rules: vec![Rule { relation: None, is_permit: false }],
+                        ..Policy::default()
+                    };
                 }
                 all
             };
@@ -137,7 +142,11 @@ impl Conference {
                 action: choice(&mut random, &ACTIONS),
                 known: RELATIONS.into_iter().filter_map(|name| known(&mut random, name)).collect(),
             };
-            Question { id: format!("conference-{number:05}"), xml: asked.xml(number), decision: self.decide(&asked).map(str::to_owned) }
+            Question {
+                id: format!("conference-{number:05}"),
+                xml: asked.xml(number),
+                decision: self.decide(&asked).map(str::to_owned),
+            }
         };
         (0..count).map(one).collect()
     }
@@ -211,7 +220,8 @@ impl Policy {
             any_of.push(match_all(&all_of));
         }
         if !self.actions.is_empty() {
-            any_of.push(self.actions.iter().map(|action| match_all(&[(ACTION, ACTION_ID, action)])).collect());
+            any_of
+                .push(self.actions.iter().map(|action| match_all(&[(ACTION, ACTION_ID, action)])).collect());
         }
         let _ = write!(
             out,

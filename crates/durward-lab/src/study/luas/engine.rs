@@ -87,16 +87,21 @@ impl Engine {
         let start = if what.starts_with("http://") || what.starts_with("https://") {
             Start::Address(what.trim_end_matches('/').to_owned())
         } else if let Some(image) = what.strip_prefix("image:") {
-            let parts = image.split_once(':').and_then(|(port, image)| Some((port.parse().ok()?, image)));
+            let parts =
+                image.split_once(':').and_then(|(port, image)| Some((port.parse::<u16>().ok()?, image)));
             let (port, image) =
                 parts.filter(|(port, image)| *port > 0 && !image.is_empty()).ok_or_else(|| {
-                    format!("`{what}` is no image: write image:8080:REGISTRY/NAME, with the port where it listens")
+                    format!(
+                        "`{what}` is no image: write image:8080:REGISTRY/NAME, with the port where it listens"
+                    )
                 })?;
             Start::Image(image.to_owned(), port)
         } else {
             let words = words(what)?;
             if !words.iter().any(|word| word.contains("{port}") || word.contains("{address}")) {
-                return Err("a command must be told where to listen: put `{port}` or `{address}` into it".to_owned());
+                return Err(
+                    "a command must be told where to listen: put `{port}` or `{address}` into it".to_owned()
+                );
             }
             Start::Command(words)
         };
@@ -131,7 +136,8 @@ impl Engine {
                 with(&words, "/health")
             }
             Start::Command(words) => {
-                let words: Vec<String> = words.iter().map(|word| word.replace("{policies}", policies)).collect();
+                let words: Vec<String> =
+                    words.iter().map(|word| word.replace("{policies}", policies)).collect();
                 with(&words, "tcp")
             }
             Start::Image(image, port) => {
@@ -182,8 +188,14 @@ mod tests {
         assert_eq!((engine.name.as_str(), &engine.start), ("mine", &Start::Command(words)));
         let target = engine.target(Path::new("/cache"), "/p");
         assert!(target.contains("\"--in=/p\"") && target.contains("{address}"), "{target}");
-        assert_eq!(Engine::read("a=http://[::1]:80/x/").unwrap().start, Start::Address("http://[::1]:80/x".into()));
-        assert_eq!(Engine::read("luas=image:8080:x/luas:1").unwrap().start, Start::Image("x/luas:1".into(), 8080));
+        assert_eq!(
+            Engine::read("a=http://[::1]:80/x/").unwrap().start,
+            Start::Address("http://[::1]:80/x".into())
+        );
+        assert_eq!(
+            Engine::read("luas=image:8080:x/luas:1").unwrap().start,
+            Start::Image("x/luas:1".into(), 8080)
+        );
         for (wrong, why) in [
             ("mine", "write NAME=COMMAND"),
             ("=x {port}", "is no name"),

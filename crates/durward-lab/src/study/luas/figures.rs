@@ -42,7 +42,8 @@ pub(super) fn rows<'d>(digest: &'d Digest, facts: &'d Facts) -> Vec<Row<'d>> {
     for engine in &facts.engines {
         let begin = rows.len();
         for run in &digest.runs {
-            let Some(rest) = run.name.strip_prefix(&engine.name).and_then(|rest| rest.strip_prefix('-')) else {
+            let Some(rest) = run.name.strip_prefix(&engine.name).and_then(|rest| rest.strip_prefix('-'))
+            else {
                 continue;
             };
             let state = match rest {
@@ -178,7 +179,9 @@ impl Row<'_> {
 
     /// What was used over time, at the first measurement: seconds, memory and processor in percent of what it may use.
     pub(super) fn course(&self) -> Vec<(f64, f64, f64)> {
-        let Some(node) = self.points.first().and_then(|point| point.by_node.first()) else { return Vec::new() };
+        let Some(node) = self.points.first().and_then(|point| point.by_node.first()) else {
+            return Vec::new();
+        };
         let Some(memory) = node.memory_max_bytes.filter(|max| *max > 0) else { return Vec::new() };
         let cores = node.cores.filter(|cores| *cores > 0.0).unwrap_or(1.0);
         let one = |sample: &UsedSample| {
@@ -206,7 +209,12 @@ impl Row<'_> {
 }
 
 /// The row of an engine in this state at the load of this number in the paper.
-pub(super) fn at_paper<'r, 'd>(rows: &'r [Row<'d>], engine: &str, state: State, number: usize) -> Option<&'r Row<'d>> {
+pub(super) fn at_paper<'r, 'd>(
+    rows: &'r [Row<'d>],
+    engine: &str,
+    state: State,
+    number: usize,
+) -> Option<&'r Row<'d>> {
     let sent = SENT.get(number)?;
     rows.iter().find(|row| row.engine.name == engine && row.state == state && row.sent == *sent)
 }
@@ -217,8 +225,10 @@ mod tests {
     use crate::study::{NodeDigest, RunDigest};
 
     fn point(answered: u64, failed: u64, p99_ms: f64) -> PointDigest {
-        let failures = if failed > 0 { BTreeMap::from([("timeout".to_owned(), failed)]) } else { BTreeMap::new() };
-        let all = StepDigest { name: "all".into(), answered, failed: failures, p99_ms, ..StepDigest::default() };
+        let failures =
+            if failed > 0 { BTreeMap::from([("timeout".to_owned(), failed)]) } else { BTreeMap::new() };
+        let all =
+            StepDigest { name: "all".into(), answered, failed: failures, p99_ms, ..StepDigest::default() };
         PointDigest { steps: vec![all], last_answer_s: Some(5.0), ..PointDigest::default() }
     }
 
@@ -252,7 +262,12 @@ mod tests {
         let keys: Vec<_> = rows.iter().map(|row| (row.engine.name.as_str(), row.state, row.sent)).collect();
         assert_eq!(
             keys,
-            [("att", State::Cold, 500), ("att", State::Cold, 1000), ("att", State::Warm, 500), ("att-anew", State::Cold, 500)]
+            [
+                ("att", State::Cold, 500),
+                ("att", State::Cold, 1000),
+                ("att", State::Warm, 500),
+                ("att-anew", State::Cold, 500)
+            ]
         );
         let twice = at_paper(&rows, "att", State::Cold, 0).unwrap();
         assert_eq!((twice.answered(), twice.due(), twice.counts()), (999, 1000, false));
@@ -272,7 +287,8 @@ mod tests {
     #[test]
     fn what_was_used_is_told_every_two_seconds() {
         let sample = |at_s: f64, cpus| UsedSample { at_s, cpus, memory_bytes: 128 << 20, throttled: 0.0 };
-        let samples = (1..=8).map(|half| sample(f64::from(half) / 2.0 + 0.01, if half <= 4 { 0.5 } else { 0.0 }));
+        let samples =
+            (1..=8).map(|half| sample(f64::from(half) / 2.0 + 0.01, if half <= 4 { 0.5 } else { 0.0 }));
         let node = NodeDigest {
             cores: Some(1.0),
             memory_max_bytes: Some(512 << 20),

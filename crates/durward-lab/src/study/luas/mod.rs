@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 pub use engine::{Engine, Shipped, Start, known};
 pub use policies::{Policies, PoliciesError, Question};
 
-use super::{Run, Study};
+use super::{Digest, Run, Study};
+use crate::report::Document;
 use agree::Answers;
 use paper::{BURSTS, CORES, MEMORY, SENT, TIMEOUT_ATT_S, TIMEOUT_S, USERS};
 
@@ -132,14 +133,24 @@ impl std::error::Error for PrepareError {}
 pub fn study(setup: &Setup) -> Study {
     let runs = setup.engines.iter().flat_map(|engine| setup.runs(engine)).collect();
     let form = if setup.is_full { "full" } else { "quick" };
-    Study { name: "luas", form: form.to_owned(), runs, document: page::document, facts: serde_json::Value::Null }
+    Study { name: "luas", form: form.to_owned(), runs, document }
 }
 
-/// Builds engines, asks them, writes what the runs need. An engine that cannot be had or started is left out, and the facts say why.
+/// What the figures of a run of the study come to.
+pub fn document(digest: &Digest) -> Document {
+    page::document(digest)
+}
+
+/// Builds engines, asks them, writes what the runs need. Gives the runs that can be made here, and what [`Digest::facts`] is to
+/// hold. An engine that cannot be had or started is left out, and the facts say why.
 ///
 /// # Errors
 /// See [`PrepareError`].
-pub fn prepare(setup: &Setup, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> Result<Study, PrepareError> {
+pub fn prepare(
+    setup: &Setup,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(Study, Facts), PrepareError> {
     let put = |path: &Path, text: &str| {
         let folder = path.parent().unwrap_or(path);
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
@@ -159,7 +170,8 @@ pub fn prepare(setup: &Setup, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> 
         }
     }
     if answers.is_empty() {
-        let why = |one: &EngineFacts| format!("{}: {}", one.title, one.missing.as_deref().unwrap_or_default());
+        let why =
+            |one: &EngineFacts| format!("{}: {}", one.title, one.missing.as_deref().unwrap_or_default());
         return Err(PrepareError::NoEngine(facts.iter().map(why).collect()));
     }
     let questions = &setup.policies.questions;
@@ -168,7 +180,11 @@ pub fn prepare(setup: &Setup, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> 
     for (engine, said) in &answers {
         let (wrong, example) = agree::wrong(questions, &right, said);
         if let Some(example) = &example {
-            tell(&format!("WRONG: {}: {wrong} of {} decisions; {example}", engine.title, said.decisions.len()));
+            tell(&format!(
+                "WRONG: {}: {wrong} of {} decisions; {example}",
+                engine.title,
+                said.decisions.len()
+            ));
         }
         facts.push(EngineFacts {
             asked: said.decisions.len(),
@@ -188,8 +204,8 @@ pub fn prepare(setup: &Setup, stop: &AtomicBool, tell: &mut dyn FnMut(&str)) -> 
     };
     let has = |engine: &Engine| answers.iter().any(|(one, _)| one.name == engine.name);
     let runs = setup.engines.iter().filter(|engine| has(engine)).flat_map(|engine| setup.runs(engine));
-    let facts = serde_json::to_value(facts).unwrap_or_default();
-    Ok(Study { runs: runs.filter(|run| setup.is_wanted(run)).collect(), facts, ..study(setup) })
+    let study = Study { runs: runs.filter(|run| setup.is_wanted(run)).collect(), ..study(setup) };
+    Ok((study, facts))
 }
 
 /// Lines with a question and what is right, for the load; `None` where nothing is known.
@@ -244,7 +260,9 @@ impl Setup {
                 let bytes = fs::metadata(program).map_or(0, |file| file.len());
                 vec![Shipped { what: "the program".to_owned(), bytes }]
             }
-            (Start::Java { .. } | Start::Command(_) | Start::Image(..) | Start::Address(_), None) => Vec::new(),
+            (Start::Java { .. } | Start::Command(_) | Start::Image(..) | Start::Address(_), None) => {
+                Vec::new()
+            }
         }
     }
 
@@ -257,8 +275,13 @@ impl Setup {
         };
         if engine.is_anew() {
             // Minutes each: the quick form has the smallest.
-            let sent = self.sent.clone().unwrap_or_else(|| SENT.get(..if self.is_full { SENT.len() } else { 1 }).unwrap_or(&SENT).to_vec());
-            return sent.iter().map(|sent| run(&sent.to_string(), "freshly started", &self.anew(*sent))).collect();
+            let sent = self.sent.clone().unwrap_or_else(|| {
+                SENT.get(..if self.is_full { SENT.len() } else { 1 }).unwrap_or(&SENT).to_vec()
+            });
+            return sent
+                .iter()
+                .map(|sent| run(&sent.to_string(), "freshly started", &self.anew(*sent)))
+                .collect();
         }
         vec![
             run("cold", "freshly started for each load", &self.cold(repeat)),
@@ -267,7 +290,7 @@ impl Setup {
     }
 
     /// Sizes of bursts that come to so many requests.
-    fn bursts(&self, sent: &[u64], bursts: u64) -> Vec<u64> {
+    fn bursts(sent: &[u64], bursts: u64) -> Vec<u64> {
         sent.iter().map(|sent| sent.div_ceil(bursts)).collect()
     }
 
@@ -287,7 +310,7 @@ impl Setup {
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\", bursts = {bursts} }}\nwarm_up = \"0s\"\nmeasure = \"{measure}s\"\n\
              restart = true\nrepeat = {repeat}\ntimeout = \"{TIMEOUT_S}s\"\n",
-            self.bursts(self.sent(), bursts)
+            Setup::bursts(self.sent(), bursts)
         )
     }
 
@@ -298,20 +321,20 @@ impl Setup {
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\" }}\nwarm_up = \"{warm_up}s\"\nmeasure = \"{measure}s\"\nrepeat = {repeat}\n\
              timeout = \"{TIMEOUT_S}s\"\n",
-            self.bursts(self.sent(), bursts)
+            Setup::bursts(self.sent(), bursts)
         )
     }
 
     /// One load of an engine that takes minutes for it: watched until the last answer may come.
     fn anew(&self, sent: u64) -> String {
+        let timeout = if sent > 1000 { TIMEOUT_ATT_S } else { TIMEOUT_S };
         #[expect(clippy::cast_precision_loss, reason = "seconds")]
-        let timeout = if sent > 1000 { TIMEOUT_ATT_S } else { TIMEOUT_S } as f64;
-        let measure = self.seconds.map_or(timeout + 5.0, |(_, measure)| measure);
+        let measure = self.seconds.map_or((timeout + BURSTS) as f64, |(_, measure)| measure);
         let bursts = Setup::count(measure);
         format!(
             "arrivals = {{ burst = {:?}, every = \"1s\", bursts = {bursts} }}\nwarm_up = \"0s\"\nmeasure = \"{measure}s\"\n\
              timeout = \"{timeout}s\"\n",
-            self.bursts(&[sent], bursts)
+            Setup::bursts(&[sent], bursts)
         )
     }
 

@@ -69,11 +69,16 @@ fn verdict(facts: &Facts, rows: &[Row<'_>]) -> Vec<String> {
     let asked: Vec<&EngineFacts> = facts.engines.iter().filter(|engine| engine.asked > 0).collect();
     said.push(if wrong.is_empty() {
         let most = asked.iter().map(|engine| engine.asked).max().unwrap_or(0);
-        format!("Every engine gave the right decision to each of the {} questions that it was asked.", whole(as_f64(most as u64)))
+        format!(
+            "Every engine gave the right decision to each of the {} questions that it was asked.",
+            whole(as_f64(most as u64))
+        )
     } else {
         let each: Vec<String> = wrong
             .iter()
-            .map(|engine| format!("{} decides {} of {} questions wrongly", engine.title, engine.wrong, engine.asked))
+            .map(|engine| {
+                format!("{} decides {} of {} questions wrongly", engine.title, engine.wrong, engine.asked)
+            })
             .collect();
         format!("{}: times of wrong answers are no speed, and are not compared.", each.join("; "))
     });
@@ -136,7 +141,9 @@ fn setting(document: &mut Document, digest: &Digest, facts: &Facts) {
         document.text(&format!("Limits of each server in force: {}.", set.join("; ")));
     }
     if !missing.is_empty() {
-        document.blocks.push(Block::Warning(format!("Limits that could not be set: {}.", missing.join("; "))));
+        document
+            .blocks
+            .push(Block::Warning(format!("Limits that could not be set: {}.", missing.join("; "))));
     }
     document.text(
         "The engines in Java come from Maven Central and answer behind the JDK's own HTTP server, with eight threads, policies read once, \
@@ -151,15 +158,19 @@ fn paper(document: &mut Document, facts: &Facts, rows: &[Row<'_>]) {
     document.heading("The paper's numbers beside ours");
     let reliability = |row: &Row<'_>| format!("{} of {}", row.answered(), row.due());
     let completed: Vec<Number> = numbers("table I", rows, &reliability, &|pdp, number| {
-        pdp.completed.get(number).map(|count| format!("{count} of {}", SENT.get(number).copied().unwrap_or(0)))
+        pdp.completed
+            .get(number)
+            .map(|count| format!("{count} of {}", SENT.get(number).copied().unwrap_or(0)))
     });
     number_table(document, "Reliability: answers in time, of requests sent.", &completed);
-    type Of = fn(&(f64, f64)) -> f64;
-    let percentiles: [(&str, Of, f64); 2] = [("95th", |both| both.0, 95.0), ("99th", |both| both.1, 99.0)];
+    let percentiles: [(&str, fn(&(f64, f64)) -> f64, f64); 2] =
+        [("95th", |both| both.0, 95.0), ("99th", |both| both.1, 99.0)];
     for (name, paper_ms, percent) in percentiles {
         let ours = |row: &Row<'_>| {
-            let spread = if percent < 99.0 { row.spread(|all| all.p95_ms) } else { row.spread(|all| all.p99_ms) };
-            let text = spread.map_or_else(|| "none answered".to_owned(), |spread| format!("{} ms", spread.text()));
+            let spread =
+                if percent < 99.0 { row.spread(|all| all.p95_ms) } else { row.spread(|all| all.p99_ms) };
+            let text =
+                spread.map_or_else(|| "none answered".to_owned(), |spread| format!("{} ms", spread.text()));
             if row.engine.wrong > 0 { format!("wrong decisions ({text})") } else { text }
         };
         let latency = numbers("table II", rows, &ours, &|pdp, number| {
@@ -189,11 +200,19 @@ fn numbers(
             let anew = at_paper(rows, ANEW, State::Cold, number).filter(|_| engine == "att");
             let because = match (pdp.ours, anew) {
                 (None, _) => "durward in the place of Luas".to_owned(),
-                (Some(_), Some(row)) => format!("policies read once; read for every request: {}", ours(row)),
-                (Some(_), None) => "the same product, eight years newer; policies read once".to_owned(),
+                (Some(_), Some(row)) => {
+                    format!("the same product, policies read once. Read for every request: {}", ours(row))
+                }
+                (Some(_), None) => "the same product, policies read once".to_owned(),
             };
             let what = format!("{}, {} requests", pdp.name, whole(as_f64(*sent)));
-            numbers.push(Number::new(place, &what, &paper(pdp, number).unwrap_or_default(), &both.join("; "), &because));
+            numbers.push(Number::new(
+                place,
+                &what,
+                &paper(pdp, number).unwrap_or_default(),
+                &both.join("; "),
+                &because,
+            ));
         }
     }
     numbers
@@ -209,16 +228,30 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
         let ours = engine(pdp.ours.unwrap_or(OURS));
         let name = |what: &str| format!("{}, {what}", pdp.name);
         let own = ours.and_then(|engine| part(engine, 0)).unwrap_or_default();
-        let whole: Vec<String> =
-            ours.iter().flat_map(|engine| (1..engine.shipped.len()).filter_map(|number| part(engine, number))).collect();
+        let whole: Vec<String> = ours
+            .iter()
+            .flat_map(|engine| (1..engine.shipped.len()).filter_map(|number| part(engine, number)))
+            .collect();
         let whole = if whole.is_empty() { own.clone() } else { whole.join(" + ") };
         let because = if pdp.ours.is_some() {
             "no image is made here: what one would hold beside the system"
         } else {
             "durward in the place of Luas: one program, which needs no runtime"
         };
-        numbers.push(Number::new("text", &name("image of its container"), &format!("{} MB", pdp.image_mb), &whole, because));
-        numbers.push(Number::new("text", &name("what is shipped"), &format!("{} kB", pdp.bundle_kb), &own, because));
+        numbers.push(Number::new(
+            "text",
+            &name("image of its container"),
+            &format!("{} MB", pdp.image_mb),
+            &whole,
+            because,
+        ));
+        numbers.push(Number::new(
+            "text",
+            &name("what is shipped"),
+            &format!("{} kB", pdp.bundle_kb),
+            &own,
+            because,
+        ));
     }
     let memory = |name: &str| at_paper(rows, name, State::Cold, GREATEST).and_then(Row::memory_mib);
     for (name, less) in LESS_MEMORY {
@@ -237,9 +270,18 @@ fn claims(facts: &Facts, rows: &[Row<'_>]) -> Vec<Number> {
         let row = at_paper(rows, ours, State::Cold, GREATEST);
         let ours = row.and_then(|row| Some(format!("{} s", row.ended_s()?))).unwrap_or_default();
         let anew = at_paper(rows, ANEW, State::Cold, GREATEST).filter(|_| name == "AT&T");
-        let anew = anew.and_then(Row::ended_s).map(|end| format!("; read for every request: {end} s")).unwrap_or_default();
+        let anew = anew
+            .and_then(Row::ended_s)
+            .map(|end| format!("; read for every request: {end} s"))
+            .unwrap_or_default();
         let because = format!("from the first request to the last answer, cold, policies read once{anew}");
-        numbers.push(Number::new("figures 2 and 3", &format!("{name}, end of the run of 2,000"), ended, &ours, &because));
+        numbers.push(Number::new(
+            "figures 2 and 3",
+            &format!("{name}, end of the run of 2,000"),
+            ended,
+            &ours,
+            &because,
+        ));
     }
     numbers
 }
@@ -256,8 +298,11 @@ fn measured(document: &mut Document, rows: &[Row<'_>]) {
         );
     }
     let row = |row: &Row<'_>| {
-        let ms = |spread: Option<super::figures::Spread>| spread.map_or_else(|| "–".to_owned(), |spread| spread.text());
-        let failures: Vec<String> = row.failures().iter().map(|(cause, count)| format!("{cause}: {count}")).collect();
+        let ms = |spread: Option<super::figures::Spread>| {
+            spread.map_or_else(|| "–".to_owned(), |spread| spread.text())
+        };
+        let failures: Vec<String> =
+            row.failures().iter().map(|(cause, count)| format!("{cause}: {count}")).collect();
         let mut title = row.engine.title.clone();
         if row.engine.wrong > 0 {
             title.push_str(" (WRONG)");
@@ -310,7 +355,7 @@ fn used(document: &mut Document, rows: &[Row<'_>]) {
     let course = rows.iter().filter(|row| row.state == State::Cold && row.sent == greatest);
     let table: Vec<Vec<String>> = course
         .flat_map(|row| {
-            row.course_every(SAMPLED_S).into_iter().map(|(at, memory, processor)| {
+            row.course_every(SAMPLED_S).into_iter().map(move |(at, memory, processor)| {
                 vec![row.engine.title.clone(), format!("{at:.0}"), short(memory), short(processor)]
             })
         })
@@ -326,8 +371,11 @@ fn used(document: &mut Document, rows: &[Row<'_>]) {
 fn decisions(document: &mut Document, facts: &Facts) {
     document.heading("Decisions, starts and sizes");
     let row = |engine: &EngineFacts| {
-        let shipped: Vec<String> =
-            engine.shipped.iter().map(|part| format!("{} {}", part.what, bytes(as_f64(part.bytes)))).collect();
+        let shipped: Vec<String> = engine
+            .shipped
+            .iter()
+            .map(|part| format!("{} {}", part.what, bytes(as_f64(part.bytes))))
+            .collect();
         let decided = match engine {
             EngineFacts { missing: Some(_), .. } => "not measured".to_owned(),
             EngineFacts { wrong: 0, .. } => "all right".to_owned(),
@@ -356,16 +404,22 @@ fn decisions(document: &mut Document, facts: &Facts) {
 
 fn why(document: &mut Document, rows: &[Row<'_>]) {
     document.heading("What differs, and why");
-    let mut list = vec![
-        "The paper's AT&T left up to half of its requests without an answer within minutes. The engine itself is not that slow: with its \
-         policies read once it answers every load here. 500 requests in 81 s are 160 ms each, about what reading CONTINUE takes on one \
-         core; so the paper's server most likely read its policies for every request."
-            .to_owned(),
-    ];
+    let mut list = Vec::new();
+    let att: Vec<&Row<'_>> = rows.iter().filter(|row| row.engine.name == "att").collect();
+    if !att.is_empty() && att.iter().all(|row| row.answered() == row.due()) {
+        list.push(
+            "The paper's AT&T left up to half of its requests without an answer within minutes. The engine itself is not that slow: with \
+             its policies read once it answers every load here. 99 of 100 answers to 500 requests within 81 s are 160 ms for each, which is \
+             time to read 400 kB of policies; so the paper's server may have read them for every request."
+                .to_owned(),
+        );
+    }
     if let Some(row) = rows.iter().filter(|row| row.engine.name == ANEW).max_by_key(|row| row.sent) {
-        let p95 = row.spread(|all| all.p95_ms).map_or_else(|| "–".to_owned(), |spread| format!("{} s", short(spread.median / 1e3)));
+        let p95 = row
+            .spread(|all| all.p95_ms)
+            .map_or_else(|| "–".to_owned(), |spread| format!("{} s", short(spread.median / 1e3)));
         list.push(format!(
-            "That was tried: AT&T's engine, made to read its policies for every request, answered {} of {} requests, with a 95th percentile of {p95}.",
+            "That was tried: AT&T's engine, made to read its policies for every request, answered {} of {} requests in time, with a 95th percentile of {p95}.",
             row.answered(),
             row.due()
         ));

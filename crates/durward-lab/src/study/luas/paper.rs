@@ -66,4 +66,5 @@ pub const PDPS: [Pdp; 3] = [
 /// At 2000 requests Luas used so much less memory than the other.
 pub const LESS_MEMORY: [(&str, f64); 2] = [("Balana", 0.30), ("AT&T", 0.50)];
 /// When the last answer of 2000 had come, in words.
-pub const ENDED: [(&str, &str); 3] = [("AT&T", "more than 600 s"), ("Balana", "about 180 s"), ("Luas", "about 180 s")];
+pub const ENDED: [(&str, &str); 3] =
+    [("AT&T", "more than 600 s"), ("Balana", "about 180 s"), ("Luas", "about 180 s")];

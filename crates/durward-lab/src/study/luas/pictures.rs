@@ -16,7 +16,8 @@ pub(super) fn latency(rows: &[Row<'_>]) -> Option<Scene> {
     );
     let mut is_empty = true;
     for (number, (label, of)) in series(rows).into_iter().enumerate() {
-        let dash = if of.first().is_some_and(|row| row.state == State::Warm) { Dash::Dotted } else { Dash::Solid };
+        let dash =
+            if of.first().is_some_and(|row| row.state == State::Warm) { Dash::Dotted } else { Dash::Solid };
         let spot = |row: &&Row<'_>| {
             let p99 = row.spread(|all| all.p99_ms)?;
             Some(Spot {
@@ -56,12 +57,14 @@ fn series<'r, 'd>(rows: &'r [Row<'d>]) -> Vec<(String, Vec<&'r Row<'d>>)> {
 /// Memory and processor over time, at the greatest load, cold: name, picture, caption.
 pub(super) fn resources(rows: &[Row<'_>]) -> Vec<(&'static str, Scene, &'static str)> {
     let greatest = rows.iter().filter(|row| row.state == State::Cold).map(|row| row.sent).max().unwrap_or(0);
-    let of: Vec<&Row<'_>> = rows.iter().filter(|row| row.state == State::Cold && row.sent == greatest).collect();
+    let of: Vec<&Row<'_>> =
+        rows.iter().filter(|row| row.state == State::Cold && row.sent == greatest).collect();
     let caption_memory = "The paper's figure 2. In percent of 512 MB, what the control group counts: heap, code, and files that were read.";
     let caption_processor = "The paper's figure 3. In percent of one core.";
     let memory = course(&of, greatest, "Memory", "memory, % of 512 MB", |sample| sample.1);
     let processor = course(&of, greatest, "Processor", "processor, % of one core", |sample| sample.2);
-    let named = [("study-luas-memory", memory, caption_memory), ("study-luas-cpu", processor, caption_processor)];
+    let named =
+        [("study-luas-memory", memory, caption_memory), ("study-luas-cpu", processor, caption_processor)];
     named.into_iter().filter_map(|(name, scene, caption)| Some((name, scene?, caption))).collect()
 }
 
@@ -72,7 +75,8 @@ fn course(
     label: &str,
     of: fn(&(f64, f64, f64)) -> f64,
 ) -> Option<Scene> {
-    let x = AxisSpec { label: "seconds since the first burst".to_owned(), scale: Scale::Linear, format: whole };
+    let x =
+        AxisSpec { label: "seconds since the first burst".to_owned(), scale: Scale::Linear, format: whole };
     let y = AxisSpec { label: label.to_owned(), scale: Scale::Linear, format: whole };
     let title = format!("{title} with {} requests in five bursts, freshly started", whole(as_f64(sent)));
     let mut chart = Chart::new(&title, "What each server used over time.", x, y);

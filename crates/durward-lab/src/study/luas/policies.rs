@@ -124,7 +124,8 @@ impl Policies {
 
     /// Changes with any change of policies or questions.
     pub(super) fn fingerprint(&self) -> String {
-        let questions = self.questions.iter().flat_map(|one| [one.xml.as_str(), one.decision.as_deref().unwrap_or("?")]);
+        let questions =
+            self.questions.iter().flat_map(|one| [one.xml.as_str(), one.decision.as_deref().unwrap_or("?")]);
         super::fingerprint(std::iter::once(self.xml.as_str()).chain(questions))
     }
 }
@@ -228,21 +229,33 @@ mod tests {
     fn a_directory_has_one_policy_and_questions() {
         let folder = Folder::new("policies");
         assert_eq!(folder.error(), "DIR: no `.xml` file with a policy or policy set of XACML 3.0");
-        let xml = format!("<?xml version='1.0'?>\n<Policy xmlns=\"{NAMESPACE}\">\n<Rule />\n<Rule></Rule></Policy>");
+        let xml = format!(
+            "<?xml version='1.0'?>\n<Policy xmlns=\"{NAMESPACE}\">\n<Rule />\n<Rule></Rule></Policy>"
+        );
         folder.put("policy.xml", &xml);
         folder.put("old.xml", "<PolicySet xmlns=\"urn:oasis:names:tc:xacml:2.0:policy:schema:os\"/>");
         assert!(folder.error().starts_with("DIR: no questions"));
-        folder.put("requests-a.jsonl", "{\"id\":\"1\",\"xml\":\"<Request/>\",\"json\":{}}\n{\"id\":\"2\",\"xml\":\"<R/>\"}\n");
+        folder.put(
+            "requests-a.jsonl",
+            "{\"id\":\"1\",\"xml\":\"<Request/>\",\"json\":{}}\n{\"id\":\"2\",\"xml\":\"<R/>\"}\n",
+        );
         folder.put("decisions.jsonl", "{\"id\":\"2\",\"decision\":\"Deny\"}\n");
         let read = Policies::read(&folder.0).unwrap();
         assert_eq!(read.xml, xml);
         let decisions: Vec<_> = read.questions.iter().map(|one| one.decision.as_deref()).collect();
         assert_eq!(decisions, [None, Some("Deny")]);
-        assert!(read.about.contains("(0 policy sets, 1 policies, 2 rules), 2 questions, of 1 of which"), "{}", read.about);
+        assert!(
+            read.about.contains("(0 policy sets, 1 policies, 2 rules), 2 questions, of 1 of which"),
+            "{}",
+            read.about
+        );
         folder.put("decisions.jsonl", "{\"id\":\"2\"}\n");
         assert!(folder.error().starts_with("DIR/decisions.jsonl: line 1: missing field `decision`"));
         folder.put("other.xml", &xml);
-        assert_eq!(folder.error(), "DIR: several policy files of XACML 3.0 (`other.xml`, `policy.xml`); leave one");
+        assert_eq!(
+            folder.error(),
+            "DIR: several policy files of XACML 3.0 (`other.xml`, `policy.xml`); leave one"
+        );
     }
 
     #[test]

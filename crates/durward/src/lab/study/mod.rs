@@ -1,5 +1,6 @@
 //! `durward lab study`: a published study, run here, and its tables and figures beside ours.
 
+mod luas;
 mod openam;
 
 use std::fs;
@@ -39,6 +40,7 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Which {
     Openam(openam::Arguments),
+    Luas(luas::Arguments),
 }
 
 /// How a study is run.
@@ -77,6 +79,11 @@ pub(super) struct How {
 }
 
 impl How {
+    /// Where records and report are written.
+    pub(super) fn out(&self, study: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{study}-study")))
+    }
+
     /// Whether the paper's own times are asked for.
     pub(super) fn is_full(&self) -> bool {
         self.full
@@ -102,6 +109,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.which {
         Which::Openam(arguments) => openam::run(arguments),
+        Which::Luas(arguments) => luas::run(arguments),
     }
 }
 
@@ -111,7 +119,12 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     if how.list {
         return list(&study);
     }
-    let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-study", study.name)));
+    run_chosen(&study, serde_json::Value::Null, how)
+}
+
+/// Runs a study whose runs are all wanted; `facts` are what its pages need beside them.
+pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> Outcome {
+    let out = how.out(study.name);
     writable(&out)?;
     let expected = study.expected().map_err(|error| failure(&error))?;
     if !how.quiet {
@@ -131,11 +144,13 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     };
     let earlier = if how.resume { Earlier::Kept } else { Earlier::Replaced };
     let mut lines = Steps { is_quiet: how.quiet };
-    let digest = study::run(&study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
+    let mut digest =
+        study::run(study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
+    digest.facts = facts;
     let document = (study.document)(&digest);
-    let names = write(&study, &digest, &document, &out)?;
+    let names = write(study, &digest, &document, &out)?;
     if let Some(page) = &how.page {
-        write_page(&study, &digest, &document, page)?;
+        write_page(study, &digest, &document, page)?;
     }
     to_stdout(&format!("{}: {}\n", out.display(), names.join(", ")))?;
     let failed = |run: &&study::RunDigest| run.failed.is_some() || run.cut_short.is_some();
