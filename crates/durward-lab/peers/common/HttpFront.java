@@ -16,8 +16,10 @@ import java.util.concurrent.Executors;
 final class HttpFront {
     /** More threads than cores, so that a connection that is slow to send holds up no other. */
     private static final int THREADS = 8;
-    /** Connections that are kept although nothing is asked on them: a few times as many as there are users. */
-    private static final int IDLE_CONNECTIONS = 1000;
+    /** Connections that are kept although nothing is asked on them: more than a burst has requests. */
+    private static final int IDLE_CONNECTIONS = 4096;
+    /** Connections that may wait to be taken: a burst opens hundreds at once, and those beyond the usual 50 would lose a second. */
+    private static final int WAITING_CONNECTIONS = 4096;
 
     private final Callable<Harness.Engine> engine;
 
@@ -36,8 +38,8 @@ final class HttpFront {
         System.setProperty("sun.net.httpserver.nodelay", "true");
         System.setProperty("sun.net.httpserver.maxIdleConnections", Integer.toString(IDLE_CONNECTIONS));
         int port = Integer.parseInt(arguments[2]);
-        // 0: as many waiting connections as the system allows.
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
+        InetSocketAddress address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        HttpServer server = HttpServer.create(address, WAITING_CONNECTIONS);
         server.setExecutor(Executors.newFixedThreadPool(THREADS));
         server.createContext("/pdp", new HttpFront(engine)::decide);
         server.createContext("/health", exchange -> answer(exchange, 200, "text/plain", "ok"));

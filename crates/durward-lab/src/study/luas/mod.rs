@@ -300,6 +300,11 @@ impl Setup {
         (seconds as u64).clamp(1, BURSTS)
     }
 
+    /// As many connections as requests, so that each is sent when it is due: none waits in the generator for one that is slow.
+    fn connections(&self) -> u64 {
+        self.sent().iter().copied().max().unwrap_or(0).max(USERS)
+    }
+
     fn sent(&self) -> &[u64] {
         self.sent.as_deref().unwrap_or(&SENT)
     }
@@ -348,13 +353,14 @@ impl Setup {
             String::new()
         };
         format!(
-            "# Policies and questions: {}\nname = {}\nseed = 2020\n\n[target]\n{}{limits}\n[load]\n{load}connections = {USERS}\n\n\
+            "# Policies and questions: {}\nname = {}\nseed = 2020\n\n[target]\n{}{limits}\n[load]\n{load}connections = {}\n\n\
              [data.questions]\nfile = {}\norder = \"next\"\n\n[[steps]]\nname = \"decide\"\npath = \"/pdp\"\nbody = \"${{data.questions.xml}}\"\n\
              headers.Content-Type = \"application/xacml+xml; version=3.0\"\nheaders.Accept = \"application/xacml+xml; version=3.0\"\n\
              expect.status = 200\nexpect.contains = \"Decision>${{data.questions.decision}}<\"\n",
             self.policies.fingerprint(),
             toml::Value::from(format!("Luas study: {}-{name}", engine.name)),
             engine.target(&self.cache, &policies),
+            self.connections(),
             toml::Value::from(self.questions().display().to_string()),
         )
     }

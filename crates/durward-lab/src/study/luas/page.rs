@@ -148,7 +148,7 @@ fn setting(document: &mut Document, digest: &Digest, facts: &Facts) {
     document.text(
         "The engines in Java come from Maven Central and answer behind the JDK's own HTTP server, with eight threads, policies read once, \
          the serial collector and the heap that a virtual machine takes by itself in 512 MB (a quarter of it). \"Cold\" is a process that has \
-         just become ready, for each load anew; \"warm\" follows ten seconds of the same bursts. Connections are kept. An answer counts \
+         just become ready, for each load anew; \"warm\" follows ten seconds of the same bursts. Each request is sent when it is due, on a connection that is free, or on a new one; connections are kept. An answer counts \
          where it has status 200 and the right decision. Latency counts from when a request was due.",
     );
 }
@@ -428,8 +428,8 @@ fn why(document: &mut Document, rows: &[Row<'_>]) {
         [
             "The paper says that runs of 2,000 requests ended after about 180 s for Luas and Balana, though it sends for 5 s and its 99th \
              percentiles are below 0.3 s. Here a run ends when its last answer has come; nothing explains the paper's figure.",
-            "The paper's percentiles are artillery's, which counts from sending. Ours count from when a request was due: what waits in the \
-             generator since all 100 connections are taken is part of it, so ours are the greater ones.",
+            "The paper does not say whether a user waits for an answer before the next request of the same second. Here none does: each request is \
+             sent when it is due, so a burst of 400 is 400 requests at once.",
             "Figures 2 and 3 of the paper are pictures of a dashboard. Only the sentences about them can be compared.",
             "CONTINUE was translated to XACML 3.0 for the paper, and that translation is not public. The one used here is another, where CONTINUE was \
              given at all.",
