@@ -6,7 +6,7 @@
 //! text SECONDS     text of a request to text of the decision, for that long; answers the same
 //! ```
 //!
-//! As `Harness.java` beside it, with the same rounds and the same median.
+//! As `Harness.java` in `crates/durward-lab/peers`, with the same rounds and the same median.
 
 use std::hint::black_box;
 use std::io::{BufRead, Write};

@@ -1,4 +1,5 @@
-//! The other side: an engine in a process of its own, driven by lines (see `xtask/peers/common`).
+//! The other side: an engine in a process of its own, driven by lines (see `xtask/peers/common`;
+//! for Java, `crates/durward-lab/peers/common`).
 
 use super::What;
 use super::data::Set;
@@ -28,7 +29,7 @@ pub(super) struct Plan {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     reads: &'static str,
-    /// The folder in `xtask/peers`.
+    /// The name of its folder.
     folder: &'static str,
     tool: BuildTool,
 }
@@ -79,12 +80,21 @@ pub(super) const ALL: [Plan; 7] = [
 ];
 
 impl Plan {
+    /// Where its source is. Engines in Java are those of `durward lab study luas` too, which takes theirs with it.
+    fn source(self) -> PathBuf {
+        let folder = match self.tool {
+            BuildTool::Cargo | BuildTool::Go => "xtask/peers",
+            BuildTool::Maven => "crates/durward-lab/peers",
+        };
+        metadata::root().join(folder).join(self.folder)
+    }
+
     /// Builds it.
     ///
     /// # Errors
     /// What is missing or went wrong.
     pub(super) fn build(self, profile: Profile) -> Result<Engine, String> {
-        let source = metadata::root().join("xtask/peers").join(self.folder);
+        let source = self.source();
         let target = Metadata::read()?.target_directory.join("peers");
         let program = match self.tool {
             BuildTool::Cargo => with_cargo(self.folder, &source, &target, profile)?,
@@ -254,7 +264,7 @@ mod tests {
                 BuildTool::Go => "go.mod",
                 BuildTool::Maven => "pom.xml",
             };
-            let path = metadata::root().join("xtask/peers").join(plan.folder).join(manifest);
+            let path = plan.source().join(manifest);
             let version = plan.title.split([' ', ',']).nth(1).unwrap();
             assert!(std::fs::read_to_string(&path).unwrap().contains(version), "{} and {path:?}", plan.title);
         }

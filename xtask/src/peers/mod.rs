@@ -1,10 +1,11 @@
 //! `cargo xtask peers`: other engines on the same policies and questions, on this machine, in turns with durward.
 //!
 //! The engines come from crates.io, the Go module proxy and Maven Central, are built into the target folder and driven
-//! from outside, one process each, by the harness in `xtask/peers/common`. XACML engines get recorded XACML; the others
-//! get SAPL's scenarios in their own language (`translate`). First all decisions are compared, and one that differs ends
-//! it all; then durward and the engine are measured in turns, on the same processor where `taskset` is there. A ratio is
-//! of two neighbouring measurements; numbers of different runs say nothing about each other.
+//! from outside, one process each, by the harness in `xtask/peers/common` (for Java in `crates/durward-lab/peers`). XACML
+//! engines get recorded XACML; the others get SAPL's scenarios in their own language (`translate`). First all decisions
+//! are compared, and one that differs ends it all; then durward and the engine are measured in turns, on the same
+//! processor where `taskset` is there. A ratio is of two neighbouring measurements; numbers of different runs say nothing
+//! about each other.
 
 mod data;
 mod durward;

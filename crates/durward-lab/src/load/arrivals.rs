@@ -26,7 +26,7 @@ pub(super) struct Schedule {
 enum Shape {
     Rate(f64),
     Steps(Vec<RateStep>),
-    Burst(u64, f64),
+    Burst(u64, f64, u64),
     Moments(Arc<[u64]>),
 }
 
@@ -44,8 +44,9 @@ impl Schedule {
         let (shape, distribution) = match shape {
             ArrivalShape::Rate(rate, distribution) => (Shape::Rate(*rate), *distribution),
             ArrivalShape::Steps(steps, distribution) => (Shape::Steps(steps.clone()), *distribution),
-            ArrivalShape::Burst(size, every) => {
-                (Shape::Burst(*size, every.0.as_secs_f64()), Distribution::Constant)
+            ArrivalShape::Burst(size, every, bursts) => {
+                let count = bursts.map_or(u64::MAX, |bursts| bursts.saturating_mul(*size));
+                (Shape::Burst(*size, every.0.as_secs_f64(), count), Distribution::Constant)
             }
             ArrivalShape::Replay(file, speed) => {
                 (Shape::Moments(moments(&folder.join(file), *speed)?), Distribution::Constant)
@@ -61,7 +62,7 @@ impl Schedule {
         match &self.shape {
             Shape::Rate(rate) => *rate,
             Shape::Steps(steps) => per_turn(steps) / turn_s(steps),
-            Shape::Burst(size, every) => *size as f64 / every,
+            Shape::Burst(size, every, _) => *size as f64 / every,
             Shape::Moments(moments) => {
                 let last = moments.last().map_or(0.0, |last| *last as f64 / NS_PER_S);
                 if last > 0.0 {
@@ -88,7 +89,9 @@ impl Iterator for Schedule {
         self.count += 1;
         match &self.shape {
             Shape::Moments(moments) => moments.get(usize::try_from(number).ok()?).copied(),
-            Shape::Burst(size, every) => Some(((number / size) as f64 * every * NS_PER_S) as u64),
+            Shape::Burst(size, every, count) => {
+                (number < *count).then(|| ((number / size) as f64 * every * NS_PER_S) as u64)
+            }
             Shape::Rate(_) | Shape::Steps(_) => {
                 // The moment at which so many arrivals are expected: exponential steps between make it a Poisson process.
                 self.expected = match self.distribution {
@@ -225,9 +228,11 @@ mod tests {
             })
             .collect();
         assert_eq!(counts, [10, 0, 30, 10, 0, 30]);
-        let times: Vec<u64> = schedule(ArrivalShape::Burst(2, second), 0.0).take(5).collect();
+        let burst = |bursts| schedule(ArrivalShape::Burst(2, second, bursts), 0.0);
+        let times: Vec<u64> = burst(None).take(5).collect();
         assert_eq!(times, [0, 0, 1_000_000_000, 1_000_000_000, 2_000_000_000]);
-        assert_eq!(schedule(ArrivalShape::Burst(2, second), 0.0).mean_rate(), 2.0);
+        assert_eq!(burst(Some(2)).collect::<Vec<_>>(), times[..4]);
+        assert_eq!(burst(Some(2)).mean_rate(), 2.0);
     }
 
     #[test]

@@ -136,6 +136,12 @@ impl Arrivals {
         if self.every.is_some() && self.burst.0.is_empty() {
             return at(".every", "is for `burst`");
         }
+        if self.bursts.is_some() && self.burst.0.is_empty() {
+            return at(".bursts", "is for `burst`");
+        }
+        if self.bursts == Some(0) {
+            return at(".bursts", "must be above 0");
+        }
         if self.speed.is_some() && self.replay.is_none() {
             return at(".speed", "is for `replay`");
         }
@@ -146,7 +152,7 @@ impl Arrivals {
                     steps.iter().all(|step| (0.0..=RATE_MAX).contains(&step.rate) && !step.time.0.is_zero())
                         && steps.iter().any(|step| step.rate > 0.0)
                 }
-                ArrivalShape::Burst(size, every) => (1..=USERS_MAX).contains(&size) && !every.0.is_zero(),
+                ArrivalShape::Burst(size, every, _) => (1..=USERS_MAX).contains(&size) && !every.0.is_zero(),
                 ArrivalShape::Replay(_, speed) => speed > 0.0 && speed <= 1e6,
             };
             if !is_right {

@@ -81,6 +81,8 @@ pub struct Arrivals {
     pub burst: OneOrMany<u64>,
     /// How far bursts are apart.
     pub every: Option<Time>,
+    /// So many bursts in all, from the begin of the load on, and then none. Without it they go on.
+    pub bursts: Option<u64>,
     /// A file with one moment a line, in seconds: what a log says.
     pub replay: Option<PathBuf>,
     /// The replay goes so many times as fast.
@@ -118,8 +120,8 @@ pub enum ArrivalShape {
     Rate(f64, Distribution),
     /// One rate after the other, over and over.
     Steps(Vec<RateStep>, Distribution),
-    /// So many at once, and how far apart.
-    Burst(u64, Time),
+    /// So many at once, how far apart, and how often in all; `None`: without end.
+    Burst(u64, Time, Option<u64>),
     /// A file of moments, and how many times as fast.
     Replay(PathBuf, f64),
 }
@@ -131,7 +133,7 @@ impl Arrivals {
         let steps =
             (!self.steps.is_empty()).then(|| ArrivalShape::Steps(self.steps.clone(), self.distribution));
         let every = self.every.unwrap_or(Time(std::time::Duration::from_secs(1)));
-        let bursts = self.burst.0.iter().map(|size| ArrivalShape::Burst(*size, every));
+        let bursts = self.burst.0.iter().map(|size| ArrivalShape::Burst(*size, every, self.bursts));
         let replay = self.replay.clone().map(|file| ArrivalShape::Replay(file, self.speed.unwrap_or(1.0)));
         rates.chain(steps).chain(bursts).chain(replay).collect()
     }

@@ -47,6 +47,8 @@ fn errors_tell_line_key_and_a_way_out() {
             "arrivals = { rate = 1, burst = 2 }",
             "`load.arrivals` says one of `rate`, `steps`, `burst` and `replay`",
         ),
+        ("users = 5", "arrivals = { rate = 1, bursts = 2 }", "`load.arrivals.bursts` is for `burst`"),
+        ("users = 5", "arrivals = { burst = 1, bursts = 0 }", "`load.arrivals.bursts` must be above 0"),
         (
             "users = 5",
             "users = 5\npace = \"1s\"\nthink = \"1s\"",

@@ -26,6 +26,9 @@ pub struct Digest {
     pub started_unix_ms: u64,
     /// The machine that ran it.
     pub machine: MachineInfo,
+    /// What the study knows beside its runs, for its pages; null where there is nothing.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub facts: serde_json::Value,
     /// One for each run, in their order.
     pub runs: Vec<RunDigest>,
 }
@@ -72,6 +75,9 @@ pub struct PointDigest {
     pub measured_s: f64,
     /// Requests under way on average.
     pub concurrency: f64,
+    /// The second, since measuring began, within which the last right answer came; `None` where none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_answer_s: Option<f64>,
     /// By step; `all` stands first.
     pub steps: Vec<StepDigest>,
     /// By node.
@@ -137,6 +143,12 @@ pub struct NodeDigest {
     pub samples: Vec<UsedSample>,
 }
 
+/// The end of the last second with a right answer.
+fn last_answer_s(point: &Point) -> Option<f64> {
+    let last = point.seconds.iter().rev().find(|second| second.answered > 0)?;
+    Some(rounded(last.at_s + 1.0))
+}
+
 fn is_none(count: &u64) -> bool {
     *count == 0
 }
@@ -150,6 +162,7 @@ impl Digest {
             version: options.version.clone(),
             started_unix_ms: (options.now_unix_ms)(),
             machine: Machine::this().info("local"),
+            facts: serde_json::Value::Null,
             runs: Vec::new(),
         }
     }
@@ -246,6 +259,7 @@ impl PointDigest {
             replicate: point.replicate,
             measured_s: rounded(point.measured_s),
             concurrency: rounded(point.concurrency()),
+            last_answer_s: last_answer_s(point),
             steps,
             by_node: point.by_node.iter().map(NodeDigest::of).collect(),
             generator_busy: rounded(point.generator.busy),

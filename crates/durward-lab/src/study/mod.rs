@@ -20,6 +20,7 @@
 //! ```
 
 mod digest;
+pub mod luas;
 mod markdown;
 mod numbers;
 pub mod openam;

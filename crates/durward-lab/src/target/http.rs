@@ -10,9 +10,9 @@ use ureq::tls::TlsConfig;
 const PAGE_BYTES_MAX: u64 = 32 << 20;
 
 /// An answer.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) text: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
 }
 
 /// Asks a URL.
@@ -33,14 +33,18 @@ pub(super) fn post(url: &str, json: &str, timeout: Duration) -> Result<Answer, S
     read(request.send(json).map_err(|error| error.to_string())?)
 }
 
-fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Answer, String> {
+/// The status and text of an answer.
+///
+/// # Errors
+/// An answer that ends too early, or is too long.
+pub(crate) fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Answer, String> {
     let status = answer.status().as_u16();
     let body = answer.body_mut().with_config().limit(PAGE_BYTES_MAX).lossy_utf8(true).read_to_string();
     Ok(Answer { status, text: body.map_err(|error| error.to_string())? })
 }
 
-/// A client for one request: what it says must not come from a connection of an earlier node at the same port.
-fn agent(timeout: Duration) -> Agent {
+/// A client for requests to one node: what it says must not come from a connection of an earlier node at the same port.
+pub(crate) fn agent(timeout: Duration) -> Agent {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     // Targets are tried with certificates of their own making; nothing secret is sent to them here.
     let tls = TlsConfig::builder().disable_verification(true).unversioned_rustls_crypto_provider(provider);

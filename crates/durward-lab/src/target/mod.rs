@@ -12,7 +12,7 @@ mod check;
 mod cores;
 mod error;
 mod figures;
-mod http;
+pub(crate) mod http;
 mod image;
 mod keeper;
 mod launch;

@@ -18,6 +18,7 @@ mod lab_fit;
 mod lab_report;
 mod lab_run;
 mod lab_study;
+mod lab_study_luas;
 mod lines;
 mod remote;
 mod sapl;

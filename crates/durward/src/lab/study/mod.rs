@@ -1,5 +1,6 @@
 //! `durward lab study`: a published study, run here, and its tables and figures beside ours.
 
+mod luas;
 mod openam;
 
 use std::fs;
@@ -39,6 +40,7 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Which {
     Openam(openam::Arguments),
+    Luas(luas::Arguments),
 }
 
 /// How a study is run.
@@ -83,6 +85,11 @@ pub(super) struct How {
 }
 
 impl How {
+    /// Where records and report are written.
+    pub(super) fn out(&self, study: &str) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(format!("{study}-study")))
+    }
+
     /// Whether the paper's own times are asked for.
     pub(super) fn is_full(&self) -> bool {
         self.full
@@ -108,6 +115,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.which {
         Which::Openam(arguments) => openam::run(arguments),
+        Which::Luas(arguments) => luas::run(arguments),
     }
 }
 
@@ -120,7 +128,12 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     if how.list {
         return list(&study);
     }
-    let out = out(&study, how);
+    run_chosen(&study, serde_json::Value::Null, how)
+}
+
+/// Runs a study whose runs are all wanted; `facts` are what its pages need beside them.
+pub(super) fn run_chosen(study: &Study, facts: serde_json::Value, how: &How) -> Outcome {
+    let out = how.out(study.name);
     writable(&out)?;
     let expected = study.expected().map_err(|error| failure(&error))?;
     if !how.quiet {
@@ -141,8 +154,10 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     };
     let earlier = if how.resume { Earlier::Kept } else { Earlier::Replaced };
     let mut lines = Steps { is_quiet: how.quiet };
-    let digest = study::run(&study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
-    write(&study, &digest, &out, how)?;
+    let mut digest =
+        study::run(study, &out, earlier, &options, &mut lines).map_err(|error| failure(&error))?;
+    digest.facts = facts;
+    write(study, &digest, &out, how)?;
     let failed = |run: &&study::RunDigest| run.failed.is_some() || run.cut_short.is_some();
     let incomplete: Vec<&study::RunDigest> = digest.runs.iter().filter(failed).collect();
     for run in &incomplete {
@@ -152,11 +167,7 @@ pub(super) fn run_study(mut study: Study, how: &How) -> Outcome {
     Ok(if incomplete.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
-fn out(study: &Study, how: &How) -> PathBuf {
-    how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-study", study.name)))
-}
-
-fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
+pub(super) fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
     let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?;
     let digest = Digest::read(&text).map_err(|error| {
         Failure::new(format!("not the figures of a study: {error}"))
@@ -166,7 +177,7 @@ fn redraw(study: &Study, path: &Path, how: &How) -> Outcome {
     if digest.study != study.name {
         return Err(Failure::new(format!("these are figures of the study `{}`", digest.study)).at(path));
     }
-    write(study, &digest, &out(study, how), how)?;
+    write(study, &digest, &how.out(study.name), how)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,12 +5,11 @@ import com.att.research.xacml.std.dom.DOMRequest;
 import com.att.research.xacml.std.dom.DOMResponse;
 import java.io.File;
 import java.io.OutputStream;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 
-/** The engine of AT&amp;T. Arguments: the folder with the one policy file, the file of requests. */
+/** The engine of AT&amp;T. */
 final class Peer implements Harness.Engine {
     private final PDPEngine pdp;
 
@@ -55,8 +54,6 @@ final class Peer implements Harness.Engine {
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);
-        Harness.run(new Peer(arguments[0]), arguments[1], out);
+        Harness.run(() -> new Peer(arguments[0]), arguments);
     }
 }

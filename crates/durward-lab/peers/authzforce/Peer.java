@@ -1,13 +1,13 @@
 import jakarta.xml.bind.Marshaller;
 import jakarta.xml.bind.Unmarshaller;
 import java.io.File;
-import java.io.PrintStream;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import javax.xml.parsers.DocumentBuilderFactory;
 import javax.xml.transform.stream.StreamSource;
 import oasis.names.tc.xacml._3_0.core.schema.wd_17.Request;
@@ -23,15 +23,16 @@ import org.ow2.authzforce.xacml.Xacml3JaxbHelper;
 import org.w3c.dom.Element;
 
 /**
- * AuthzForce. Arguments: the folder with the one policy file, the file of requests. A parsed request is its own
+ * AuthzForce. A parsed request is its own
  * preprocessed form, the fastest way into the engine.
  */
 final class Peer implements Harness.Engine {
     private final BasePdpEngine engine;
     private final PdpEngineInoutAdapter<Request, Response> adapter;
     private final DecisionRequestPreprocessor<Request, ? extends DecisionRequest> preprocessor;
-    private final Unmarshaller reader;
-    private final Marshaller writer;
+    // Neither may be shared by threads.
+    private final ThreadLocal<Unmarshaller> reader = ThreadLocal.withInitial(() -> made(Xacml3JaxbHelper::createXacml3Unmarshaller));
+    private final ThreadLocal<Marshaller> writer = ThreadLocal.withInitial(() -> made(Xacml3JaxbHelper::createXacml3Marshaller));
 
     private Peer(String folder) throws Exception {
         PdpEngineConfiguration settings = settings(new File(folder).listFiles()[0]);
@@ -39,8 +40,14 @@ final class Peer implements Harness.Engine {
         adapter = PdpEngineAdapters.newXacmlJaxbInoutAdapter(settings);
         preprocessor = new SingleDecisionXacmlJaxbRequestPreprocessor.LaxVariantFactory()
             .getInstance(settings.getAttributeValueFactoryRegistry(), false, false, Set.of());
-        reader = Xacml3JaxbHelper.createXacml3Unmarshaller();
-        writer = Xacml3JaxbHelper.createXacml3Marshaller();
+    }
+
+    private static <T> T made(Callable<T> maker) {
+        try {
+            return maker.call();
+        } catch (Exception problem) {
+            throw new IllegalStateException(problem);
+        }
     }
 
     private static PdpEngineConfiguration settings(File policy) throws Exception {
@@ -68,7 +75,7 @@ final class Peer implements Harness.Engine {
     }
 
     private Request read(String xml) throws Exception {
-        return (Request) reader.unmarshal(new StreamSource(new StringReader(xml)));
+        return (Request) reader.get().unmarshal(new StreamSource(new StringReader(xml)));
     }
 
     @Override
@@ -89,13 +96,11 @@ final class Peer implements Harness.Engine {
     @Override
     public String answer(String xml) throws Exception {
         StringWriter out = new StringWriter();
-        writer.marshal(adapter.evaluate(read(xml)), out);
+        writer.get().marshal(adapter.evaluate(read(xml)), out);
         return out.toString();
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);
-        Harness.run(new Peer(arguments[0]), arguments[1], out);
+        Harness.run(() -> new Peer(arguments[0]), arguments);
     }
 }

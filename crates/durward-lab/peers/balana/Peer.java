@@ -1,5 +1,3 @@
-import java.io.PrintStream;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
 import org.wso2.balana.Balana;
@@ -16,7 +14,7 @@ import org.wso2.balana.finder.impl.CurrentEnvModule;
 import org.wso2.balana.finder.impl.FileBasedPolicyFinderModule;
 import org.wso2.balana.finder.impl.SelectorModule;
 
-/** Balana. Arguments: the folder with the one policy file, the file of requests. */
+/** Balana. */
 final class Peer implements Harness.Engine {
     private final PDP pdp;
 
@@ -48,8 +46,6 @@ final class Peer implements Harness.Engine {
     }
 
     public static void main(String[] arguments) throws Exception {
-        PrintStream out = System.out;
-        System.setOut(System.err);
-        Harness.run(new Peer(Path.of(arguments[0]).toString()), arguments[1], out);
+        Harness.run(() -> new Peer(arguments[0]), arguments);
     }
 }

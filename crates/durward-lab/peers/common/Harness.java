@@ -6,9 +6,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 
 /**
- * Drives one engine from outside: reads commands on standard input, one a line, and answers each with one line.
+ * Drives one engine from outside. Arguments: the folder with the one policy file, then either `--serve PORT`, for which
+ * {@link HttpFront} answers, or the file of requests. Then it reads commands on standard input, one a line, and answers
+ * each with one line.
  *
  * <pre>
  * decisions FILE   decides every request once and writes the decisions, one a line; answers `ok COUNT`
@@ -27,7 +30,7 @@ final class Harness {
         /** The decision's name of one parsed request. */
         String decide(Object request) throws Exception;
 
-        /** The response's XML to the request's XML. */
+        /** The response's XML to the request's XML. Several threads may ask at once. */
         String answer(String xml) throws Exception;
     }
 
@@ -49,8 +52,14 @@ final class Harness {
     }
 
     /** Takes over the process. Whatever the engine itself prints goes to standard error. */
-    static void run(Engine engine, String requests, PrintStream out) throws Exception {
-        new Harness(engine, Files.readAllLines(Path.of(requests)), out).serve();
+    static void run(Callable<Engine> load, String[] arguments) throws Exception {
+        PrintStream out = System.out;
+        System.setOut(System.err);
+        if (arguments[1].startsWith("--")) {
+            HttpFront.run(load, arguments, out);
+        } else {
+            new Harness(load.call(), Files.readAllLines(Path.of(arguments[1])), out).serve();
+        }
     }
 
     private void serve() throws Exception {

@@ -1,0 +1,3 @@
+//! Studies.
+
+mod luas;
