@@ -20,7 +20,6 @@ mod tls;
 mod user;
 mod worker;
 
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -33,7 +32,7 @@ pub(crate) use tally::SecondTally;
 
 use crate::record::{GeneratorUse, NodeResult, Second, StepResult};
 use crate::run::RunError;
-use crate::scenario::{ArrivalShape, Balance, Load, ScenarioError, Tls, WarmUp};
+use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, WarmUp};
 use arrivals::Schedule;
 use balance::Nodes;
 use clock::{Clock, NEVER};
@@ -121,7 +120,7 @@ impl<'s> Setup<'s> {
         askers: &Askers,
         seed: u64,
         tls: &Tls,
-        folder: &Path,
+        folder: &Folder,
     ) -> Result<Setup<'s>, ScenarioError> {
         let ramp_s = load.ramp.0.as_secs_f64();
         let (users, schedule) = match askers {

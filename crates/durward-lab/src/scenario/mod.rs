@@ -26,6 +26,7 @@ mod builtin;
 mod check;
 mod data;
 mod error;
+mod folder;
 mod load;
 mod step;
 pub mod template;
@@ -43,6 +44,8 @@ use toml::Spanned;
 pub use builtin::BUILT_INS;
 pub use data::{Data, DataOrder, Table};
 pub use error::ScenarioError;
+pub use folder::Folder;
+pub(crate) use folder::Sent;
 pub use load::{ArrivalShape, Arrivals, Balance, Distribution, Load, RateStep, Think, WarmUp};
 pub use step::{Capture, Expect, Step};
 pub use threshold::{Bound, Limit, Metric, Thresholds};
@@ -84,7 +87,7 @@ pub struct Scenario {
     pub text: String,
     /// Where the files it names are: the folder of the scenario file.
     #[serde(skip)]
-    pub folder: PathBuf,
+    pub folder: Folder,
 }
 
 fn one() -> u64 {
@@ -124,7 +127,7 @@ impl Scenario {
     /// The same scenario, whose files are in this folder.
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Scenario {
-        Scenario { folder: folder.into(), ..self }
+        Scenario { folder: Folder::at(folder), ..self }
     }
 
     /// Every step, those within loops too, with the line where the outermost of them begins.
