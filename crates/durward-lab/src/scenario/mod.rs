@@ -51,6 +51,7 @@ pub use step::{Capture, Expect, Step};
 pub use threshold::{Bound, Limit, Metric, Thresholds};
 pub use value::{Number, OneOrMany, Time};
 
+use crate::agent::Named;
 use crate::target::Spec;
 
 /// A scenario as it stands in its file.
@@ -77,6 +78,9 @@ pub struct Scenario {
     /// How servers prove themselves, where addresses begin with `https://`.
     #[serde(default)]
     pub tls: Tls,
+    /// Which agents make the load, beside those that the command line names.
+    #[serde(default)]
+    pub agents: Vec<Named>,
     /// What each user does, over and over.
     pub steps: Vec<Spanned<Step>>,
     /// What must hold, else the command exits 1.
