@@ -196,6 +196,13 @@ impl Channel {
         self.flush()
     }
 
+    /// Sends bytes as they are.
+    #[cfg(test)]
+    pub(super) fn send_raw(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
+        self.tls.writer().write_all(bytes)?;
+        self.flush()
+    }
+
     /// The next message; `None` where none has come whole within this time.
     ///
     /// # Errors

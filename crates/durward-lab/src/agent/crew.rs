@@ -305,3 +305,25 @@ impl Drop for Crew {
         self.end_local.store(true, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Host;
+    use super::*;
+
+    #[test]
+    fn a_loopback_address_is_refused_for_an_agent_on_another_machine() {
+        let host = Host::start(&[]);
+        let mut crew = host.crew("1.0.0").unwrap();
+        let loopback = Node::resolve("http://127.0.0.1:8080").unwrap();
+        let other = Node::resolve("http://192.0.2.1").unwrap();
+        crew.reach(&[loopback.clone(), other.clone()]).unwrap();
+        // As if the agent ran elsewhere: another boot, another network.
+        let elsewhere = r#"{"boot":"b","network":"net:[1]","processes":"pid:[1]","process":7}"#;
+        crew.links[0].identity = serde_json::from_str(elsewhere).unwrap();
+        crew.reach(std::slice::from_ref(&other)).unwrap();
+        let said = crew.reach(&[other, loopback]).unwrap_err().to_string();
+        assert!(said.contains("is on another machine") && said.contains("`http://127.0.0.1:8080`"), "{said}");
+        assert!(crew.processes().is_empty());
+    }
+}

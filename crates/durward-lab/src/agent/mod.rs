@@ -16,6 +16,8 @@ mod link;
 mod message;
 mod service;
 mod session;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use std::path::PathBuf;
