@@ -4,14 +4,14 @@
 //! what only the two ends of this one TLS connection know (its exporter, RFC 8446, 7.5): somebody in the middle would have two
 //! connections with two such values.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::fmt;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring as provider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::AlwaysResolvesServerRawPublicKeys;
@@ -71,7 +71,9 @@ impl From<io::Error> for ChannelError {
     fn from(error: io::Error) -> ChannelError {
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => ChannelError::Late,
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => ChannelError::Closed,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
+                ChannelError::Closed
+            }
             _ => ChannelError::Io(error),
         }
     }
@@ -157,8 +159,7 @@ impl Channel {
         socket.set_write_timeout(Some(WRITE_TIME_MAX))?;
         // Frames are bounded here.
         tls.set_buffer_limit(None);
-        let mut channel =
-            Channel { tls, socket, inbox: Vec::new(), frame_bytes_max: GREETING_BYTES_MAX };
+        let mut channel = Channel { tls, socket, inbox: Vec::new(), frame_bytes_max: GREETING_BYTES_MAX };
         channel.flush()?;
         while channel.tls.is_handshaking() {
             let wait = deadline.saturating_duration_since(Instant::now());
@@ -213,9 +214,9 @@ impl Channel {
             if let Some(body) = self.frame()? {
                 let message = serde_json::from_slice(&body);
                 // What was sent may be secret: the error tells its place, no more.
-                return message.map(Some).map_err(|error| {
-                    ChannelError::NoMessage(format!("wrong at byte {}", error.column()))
-                });
+                return message
+                    .map(Some)
+                    .map_err(|error| ChannelError::NoMessage(format!("wrong at byte {}", error.column())));
             }
             let wait = deadline.saturating_duration_since(Instant::now());
             if wait.is_zero() || !self.take(wait)? {
@@ -244,7 +245,10 @@ impl Channel {
             Ok(0) => return Err(ChannelError::Closed),
             Ok(_) => {}
             Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) =>
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                ) =>
             {
                 return Ok(false);
             }

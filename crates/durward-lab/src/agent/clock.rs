@@ -55,7 +55,9 @@ impl Clocks {
         };
         self.samples.push_back(sample);
         let is_old = |sample: &Sample| sample.seen.elapsed() > AGE_MAX;
-        while self.samples.len() > SAMPLES_MAX || self.samples.len() > 1 && self.samples.front().is_some_and(is_old) {
+        while self.samples.len() > SAMPLES_MAX
+            || self.samples.len() > 1 && self.samples.front().is_some_and(is_old)
+        {
             self.samples.pop_front();
         }
     }
@@ -96,7 +98,11 @@ mod tests {
     #[test]
     fn a_one_sided_delay_is_within_what_is_said_to_be_uncertain() {
         let mut clocks = Clocks::default();
-        clocks.learn(Now { ns: 0, unix_us: 0 }, Now { ns: 800, unix_us: 0 }, Now { ns: 1_000_000, unix_us: 1_000 });
+        clocks.learn(
+            Now { ns: 0, unix_us: 0 },
+            Now { ns: 800, unix_us: 0 },
+            Now { ns: 1_000_000, unix_us: 1_000 },
+        );
         let difference = clocks.difference();
         assert!(difference.ahead_ns.unsigned_abs() <= difference.uncertain_us * 1_000, "{difference:?}");
     }

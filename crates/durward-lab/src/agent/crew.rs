@@ -5,9 +5,9 @@ mod merge;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,8 @@ impl Crew {
                 local(version, may_load, agents, &end_local).map_err(failed)?
             } else {
                 let key = named.key.clone();
-                let key = key.ok_or_else(|| failed("has no key: name its file by `--agent-key FILE`".to_owned()))?;
+                let key =
+                    key.ok_or_else(|| failed("has no key: name its file by `--agent-key FILE`".to_owned()))?;
                 (named.address.clone(), key)
             };
             let link = Link::begin(number, (&named.address, &address), &key, version, own, sender.clone());
@@ -169,7 +170,8 @@ impl Crew {
                 link.send(ToAgent::Bytes { base64: STANDARD.encode(chunk) });
             }
         }
-        self.each(READY_TIME_MAX, |event| matches!(event, Event::Said(ToLeader::Ready)).then_some(())).map(drop)
+        self.each(READY_TIME_MAX, |event| matches!(event, Event::Said(ToLeader::Ready)).then_some(()))
+            .map(drop)
     }
 
     /// What all agents can do at most, all at once: the sum of their rates.
@@ -296,7 +298,10 @@ fn local(
     };
     // Where it cannot serve, the leader finds nobody there.
     let host = move || drop(serve(&listener, hosting));
-    thread::Builder::new().name("lab-agent-local".to_owned()).spawn(host).map_err(|error| error.to_string())?;
+    thread::Builder::new()
+        .name("lab-agent-local".to_owned())
+        .spawn(host)
+        .map_err(|error| error.to_string())?;
     Ok((address.to_string(), key))
 }
 

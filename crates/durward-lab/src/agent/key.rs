@@ -61,7 +61,9 @@ impl fmt::Display for KeyError {
         match self {
             KeyError::File(error) => write!(f, "{error}"),
             KeyError::Exists => f.write_str("is there already; a key is not overwritten"),
-            KeyError::Open => f.write_str("may be read by others than its owner: `chmod 600` it, or make a new key"),
+            KeyError::Open => {
+                f.write_str("may be read by others than its owner: `chmod 600` it, or make a new key")
+            }
             KeyError::NoKey => f.write_str("holds no key: make one by `durward lab agent --new-key FILE`"),
             KeyError::NoChance => f.write_str("cannot be made: the system gives no random numbers"),
         }

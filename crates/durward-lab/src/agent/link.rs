@@ -149,7 +149,9 @@ fn greet(socket: TcpStream, key: &Key, version: &str) -> Result<(Channel, Machin
         Some(Greeting::Refused { why }) => Err(format!("refuses: {}", crate::draw::shortened(&why, 300))),
         Some(Greeting::Welcome { proof, machine, identity }) => {
             if !key.is_proof(Side::Agent, &binding, &proof) {
-                return Err("does not prove to have the key: it is another agent, or somebody is between".to_owned());
+                return Err(
+                    "does not prove to have the key: it is another agent, or somebody is between".to_owned()
+                );
             }
             channel.trust();
             Ok((channel, *machine, identity))

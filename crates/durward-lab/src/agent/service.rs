@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
+use super::GREETING_TIME_MAX;
 use super::channel::{Channel, ChannelError, server_config};
 use super::clock::Now;
 use super::key::{Key, Side};
 use super::message::{Greeting, Hello, PROTOCOL};
 use super::session::Session;
-use super::GREETING_TIME_MAX;
 use crate::machine::{Identity, Machine};
 
 /// Connections that have proven nothing yet.
@@ -44,7 +44,10 @@ pub struct Hosting {
 
 impl fmt::Debug for Hosting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hosting").field("may_load", &self.may_load).field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("Hosting")
+            .field("may_load", &self.may_load)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
     }
 }
 

@@ -111,8 +111,11 @@ impl Session {
                 self.come()
             }
             ToAgent::Bytes { base64 } => {
-                let bytes = STANDARD.decode(base64).map_err(|_| "it sent bytes that are no Base64".to_owned())?;
-                let Some(coming) = &mut self.coming else { return Err("it sent bytes of no file".to_owned()) };
+                let bytes =
+                    STANDARD.decode(base64).map_err(|_| "it sent bytes that are no Base64".to_owned())?;
+                let Some(coming) = &mut self.coming else {
+                    return Err("it sent bytes of no file".to_owned());
+                };
                 coming.bytes.extend_from_slice(&bytes);
                 self.come()
             }

@@ -92,8 +92,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(5)
 }
 
-const SCENARIO: &str =
-    "[load]\nusers = 1\nmeasure = \"100ms\"\nwarm_up = \"0s\"\n[[steps]]\npath = \"/\"\n";
+const SCENARIO: &str = "[load]\nusers = 1\nmeasure = \"100ms\"\nwarm_up = \"0s\"\n[[steps]]\npath = \"/\"\n";
 
 #[test]
 fn another_key_is_refused() {
@@ -303,8 +302,7 @@ fn the_agent_alone_decides_which_hosts_it_loads() {
         share: Share::default(),
     };
     let (load, folder) = (&scenario.load, &scenario.folder);
-    let setup =
-        Setup::new(&plan, load, Balance::Sticky, &task.askers, 1, &Tls::default(), folder).unwrap();
+    let setup = Setup::new(&plan, load, Balance::Sticky, &task.askers, 1, &Tls::default(), folder).unwrap();
     for (may_load, is_allowed) in [(["192.0.2.2"], false), (["192.0.2.1"], true)] {
         let host = Host::start(&may_load);
         let agents = host.agents(host.address, &host.key);

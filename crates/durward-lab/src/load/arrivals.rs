@@ -170,8 +170,8 @@ fn moments(folder: &Folder, path: &Path, speed: f64) -> Result<Arc<[u64]>, Scena
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use crate::scenario::Time;
+    use std::fs;
     use std::time::Duration;
 
     fn schedule(shape: ArrivalShape, ramp_s: f64) -> Schedule {

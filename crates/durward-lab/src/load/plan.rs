@@ -8,7 +8,9 @@ use regex::bytes::Regex;
 use super::address::Node;
 use super::http::Wants;
 use crate::scenario::template::{self, Filter, Part, Reference};
-use crate::scenario::{Capture, DataOrder, Folder, Number, Scenario, ScenarioError, Step, Table, Think, Time};
+use crate::scenario::{
+    Capture, DataOrder, Folder, Number, Scenario, ScenarioError, Step, Table, Think, Time,
+};
 
 /// What stands for captures while the generator is measured against a server that answers nothing to capture.
 const STAND_IN: &str = "durward-lab-stand-in-0123456789ab";

@@ -125,7 +125,10 @@ mod tests {
         assert!(seconds.next(false).is_none());
         seconds.take(&second(0, 4));
         seconds.take(&second(1, 5));
-        assert_eq!(seconds.next(false).map(|second| (second.answered, second.since_due.count())), Some((7, 7)));
+        assert_eq!(
+            seconds.next(false).map(|second| (second.answered, second.since_due.count())),
+            Some((7, 7))
+        );
         assert!(seconds.next(false).is_none());
         // One part has gone: the other one's seconds are all there is.
         seconds.leave();

@@ -46,9 +46,8 @@ mod tests {
             let mut seen = Vec::new();
             for number in 0..agents {
                 let share = Share { number, of: agents };
-                let mine: Vec<u64> = (0..threads)
-                    .flat_map(|thread| share.of_thread(thread, threads).numbers(all))
-                    .collect();
+                let mine: Vec<u64> =
+                    (0..threads).flat_map(|thread| share.of_thread(thread, threads).numbers(all)).collect();
                 assert_eq!(mine.len() as u64, share.count(all));
                 seen.extend(mine);
             }

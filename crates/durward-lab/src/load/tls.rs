@@ -52,7 +52,10 @@ fn config(tls: &Tls, folder: &Folder) -> Result<ClientConfig, ScenarioError> {
     match &tls.ca {
         Some(path) => {
             let unreadable = |error: &dyn std::fmt::Display| {
-                ScenarioError::at("tls.ca", format!("({}) cannot be read: {error}", folder.join(path).display()))
+                ScenarioError::at(
+                    "tls.ca",
+                    format!("({}) cannot be read: {error}", folder.join(path).display()),
+                )
             };
             let bytes = folder.read(path).map_err(|error| unreadable(&error))?;
             for certificate in CertificateDer::pem_slice_iter(&bytes) {

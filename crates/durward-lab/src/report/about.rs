@@ -33,7 +33,8 @@ pub(super) fn add(document: &mut Document, record: &Record) {
     lines.extend(about.targets.iter().map(target));
     let has_agents = record.points.iter().any(|point| !point.generator.agents.is_empty());
     let makes_load = |machine: &&MachineInfo| {
-        let names = |point: &crate::record::Point| point.generator.agents.iter().any(|one| one.name == machine.name);
+        let names =
+            |point: &crate::record::Point| point.generator.agents.iter().any(|one| one.name == machine.name);
         !has_agents || record.points.iter().any(names)
     };
     lines.extend(record.machines.iter().map(|one| machine(one, makes_load(&one))));

@@ -14,7 +14,8 @@ pub(super) fn add(document: &mut Document, record: &Record) {
     if rows.is_empty() {
         return;
     }
-    let columns = ["point", "agent", "threads", "requests/s", "busy", "of its limit", "p99 late", "clock known to"];
+    let columns =
+        ["point", "agent", "threads", "requests/s", "busy", "of its limit", "p99 late", "clock known to"];
     let caption = "Agents: who made which part of the load. Percentiles of points are those of all requests of all agents together. \
                    Clock known to: how far an agent may have begun before or after the others.";
     document.table(caption, &columns, 2, rows);

@@ -22,7 +22,11 @@ impl Generators {
     ///
     /// # Errors
     /// An agent that cannot be reached, refuses, or cannot do it.
-    pub(super) fn gather(scenario: &Scenario, sent: &Sent, options: &Options) -> Result<Generators, RunError> {
+    pub(super) fn gather(
+        scenario: &Scenario,
+        sent: &Sent,
+        options: &Options,
+    ) -> Result<Generators, RunError> {
         if options.agents.addresses.is_empty() {
             return Ok(Generators::Here);
         }

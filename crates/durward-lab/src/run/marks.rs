@@ -220,7 +220,10 @@ mod tests {
             ["the generator was the limit: agent a was 95 % busy"]
         );
         let late = AgentUse { began_late_us: 60_000, ..agent("b", 500, 0.2) };
-        assert_eq!(marked(vec![late]), ["the generator was the limit: agent b began up to 60.0 ms early or late"]);
+        assert_eq!(
+            marked(vec![late]),
+            ["the generator was the limit: agent b began up to 60.0 ms early or late"]
+        );
     }
 
     #[test]

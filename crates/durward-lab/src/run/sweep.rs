@@ -242,7 +242,13 @@ impl<'s> Sweep<'s> {
             node.used = used;
         }
         let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, crate::scenario::ArrivalShape::Rate(..)));
-        let marks = marks::of(&measured, self.record.generator_limit.as_ref(), &self.generators.machines(), others.as_ref(), is_shaped);
+        let marks = marks::of(
+            &measured,
+            self.record.generator_limit.as_ref(),
+            &self.generators.machines(),
+            others.as_ref(),
+            is_shaped,
+        );
         let Measured { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
         Ok(Point {
             configuration: job.configuration.clone(),

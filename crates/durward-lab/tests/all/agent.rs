@@ -96,7 +96,8 @@ fn all_arrivals_of_a_log_come_once() {
     let moments: Vec<String> = (0..301).map(|at| format!("{}", f64::from(at) * 0.003)).collect();
     fs::write(hosts.folder.join("times.csv"), moments.join("\n")).unwrap();
     let load = "arrivals = { replay = \"times.csv\" }".to_owned();
-    let text = scenario(&[&server.url], &load, "path = \"/\"").replace("warm_up = \"200ms\"", "warm_up = \"0s\"");
+    let text =
+        scenario(&[&server.url], &load, "path = \"/\"").replace("warm_up = \"200ms\"", "warm_up = \"0s\"");
     let record = hosts.run(&text);
     let point = &record.points[0];
     // The same number everywhere: at the server, in the sum, by agent, by node, second by second.
@@ -110,7 +111,11 @@ fn all_arrivals_of_a_log_come_once() {
     let names: Vec<&str> = record.machines.iter().map(|machine| machine.name.as_str()).collect();
     let addresses: Vec<&str> = hosts.agents.addresses.iter().map(|one| one.address.as_str()).collect();
     assert_eq!(names, [LOCAL, addresses[0], addresses[1]]);
-    assert!(record.machines[1].cores > 0 && record.machines[1].clock_uncertain_us > 0, "{:?}", record.machines);
+    assert!(
+        record.machines[1].cores > 0 && record.machines[1].clock_uncertain_us > 0,
+        "{:?}",
+        record.machines
+    );
 }
 
 #[test]
@@ -193,17 +198,25 @@ fn each_second_comes_while_it_goes_on_and_the_limit_is_that_of_all() {
     let mut hosts = Hosts::start(1);
     hosts.agents.addresses.push(Address { address: LOCAL.into(), key: None });
     let server = Server::plain();
-    let text = scenario(&[&server.url], "arrivals = { rate = 200 }", "path = \"/\"").replace("\"1s\"", "\"2s\"");
+    let text =
+        scenario(&[&server.url], "arrivals = { rate = 200 }", "path = \"/\"").replace("\"1s\"", "\"2s\"");
     let options = Options { generator_limit: Duration::from_millis(200), ..hosts.options() };
     let mut seen = Seen::default();
     let record = run(&Scenario::read(&text).unwrap(), &options, &mut seen).unwrap();
-    let told: Vec<u64> =
-        seen.0.iter().filter(|second| second.at_s > -0.001 && second.at_s < 1.9).map(|second| second.answered).collect();
+    let told: Vec<u64> = seen
+        .0
+        .iter()
+        .filter(|second| second.at_s > -0.001 && second.at_s < 1.9)
+        .map(|second| second.answered)
+        .collect();
     assert_eq!(told.len(), 2, "{:?}", seen.0);
     assert!(told.iter().all(|answered| answered.abs_diff(200) <= 4), "{told:?}");
     let limits: Vec<f64> = record.machines.iter().filter_map(|machine| machine.requests_per_s).collect();
     let whole = record.generator_limit.unwrap();
-    assert!(limits.len() == 2 && (limits.iter().sum::<f64>() - whole.requests_per_s).abs() < 1e-6, "{limits:?}");
+    assert!(
+        limits.len() == 2 && (limits.iter().sum::<f64>() - whole.requests_per_s).abs() < 1e-6,
+        "{limits:?}"
+    );
     assert_eq!(record.points[0].generator.agents[1].name, LOCAL);
 }
 
@@ -252,8 +265,8 @@ fn an_agent_that_ends_is_said_and_ends_the_run() {
         thread::sleep(Duration::from_millis(2500));
         stop.store(true, Ordering::Relaxed);
     });
-    let text =
-        scenario(&[&server.url], "users = [4, 6]\nthink = \"5ms\"", "path = \"/\"").replace("\"1s\"", "\"20s\"");
+    let text = scenario(&[&server.url], "users = [4, 6]\nthink = \"5ms\"", "path = \"/\"")
+        .replace("\"1s\"", "\"20s\"");
     let options = Options { agents, ..staying.options() };
     let record = run(&Scenario::read(&text).unwrap(), &options, &mut Unwatched).unwrap();
     assert_eq!(record.points.len(), 1);

@@ -59,11 +59,16 @@ pub(super) struct Named {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.new_key {
         Key::write_new(path).map_err(|error| Failure::new(format!("the key {error}")).at(path))?;
-        to_stdout(&format!("wrote a new key to {}: copy it to all agents and to the leader\n", path.display()))?;
+        to_stdout(&format!(
+            "wrote a new key to {}: copy it to all agents and to the leader\n",
+            path.display()
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (Some(listen), Some(key)) = (&arguments.listen, &arguments.key) else {
-        return Err(Failure::new("say where to listen, by `--listen HOST:PORT`, and the key, by `--key FILE`"));
+        return Err(Failure::new(
+            "say where to listen, by `--listen HOST:PORT`, and the key, by `--key FILE`",
+        ));
     };
     let key = read_key(key)?;
     let cannot = |error: io::Error| {
@@ -103,7 +108,8 @@ pub(super) fn named(named: &Named, scenario: &Scenario, folder: &Path) -> Result
 }
 
 fn read_key(path: &Path) -> Result<Key, Failure> {
-    Key::read(path).map_err(|error| Failure::new(format!("the key {}", without_number(&error.to_string()))).at(path))
+    Key::read(path)
+        .map_err(|error| Failure::new(format!("the key {}", without_number(&error.to_string()))).at(path))
 }
 
 fn say(line: &str) {

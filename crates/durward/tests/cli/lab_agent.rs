@@ -62,7 +62,8 @@ impl Bench {
     /// A run steered at these agents.
     fn leader(&self, agents: &[&Agent], more: &[&str]) -> Command {
         let (file, out, key) = (self.path("agents.toml"), self.path("out"), self.path("agent.key"));
-        let mut words = vec!["lab", "run", &file, "--out", &out, "--skip-generator-limit", "--agent-key", &key];
+        let mut words =
+            vec!["lab", "run", &file, "--out", &out, "--skip-generator-limit", "--agent-key", &key];
         agents.iter().for_each(|agent| words.extend(["--agent", agent.address.as_str()]));
         words.extend(more);
         let mut command = command(&words);
@@ -117,11 +118,12 @@ struct Agent {
 impl Agent {
     fn start(bench: &Bench) -> Agent {
         let key = bench.path("agent.key");
-        let mut child = command(&["lab", "agent", "--listen", "127.0.0.1:0", "--key", &key, "--threads", "1"])
-            .env_remove("DURWARD_TEST_SECRET")
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(&["lab", "agent", "--listen", "127.0.0.1:0", "--key", &key, "--threads", "1"])
+                .env_remove("DURWARD_TEST_SECRET")
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
         let address = first.strip_prefix("agent listens on ").unwrap().to_owned();
@@ -165,25 +167,40 @@ fn two_agents_measure_one_run() {
     let record = bench.record();
     for point in record["points"].as_array().unwrap() {
         let rate = point["load"]["arrivals"].as_f64().unwrap();
-        assert_eq!(point["steps"][0]["answered"].as_f64(), Some(rate / 2.0), "{}", point["steps"][0]["failed"]);
+        assert_eq!(
+            point["steps"][0]["answered"].as_f64(),
+            Some(rate / 2.0),
+            "{}",
+            point["steps"][0]["failed"]
+        );
         let by_agent = point["generator"]["agents"].as_array().unwrap();
         assert_eq!(by_agent.iter().map(|agent| agent["requests"].as_f64().unwrap()).sum::<f64>(), rate / 2.0);
     }
-    let names: Vec<&str> =
-        record["machines"].as_array().unwrap().iter().map(|machine| machine["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = record["machines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|machine| machine["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["local", &agents[0].address, &agents[1].address]);
     // Both clocks are one clock here: what is said of it is as small as it is said to be uncertain, but for their steps.
-    let (ahead, uncertain) = (&record["machines"][1]["clock_ahead_us"], &record["machines"][1]["clock_uncertain_us"]);
+    let (ahead, uncertain) =
+        (&record["machines"][1]["clock_ahead_us"], &record["machines"][1]["clock_uncertain_us"]);
     assert!(ahead.as_i64().unwrap().unsigned_abs() <= uncertain.as_u64().unwrap() + 5, "{ahead} {uncertain}");
     // A secret of the leader's environment reaches the target, and no file and no line.
     assert!(bench.headers.lock().unwrap().iter().all(|line| line == "Authorization: Bearer hunter2"));
     let lines = agents.iter().flat_map(|agent| agent.said.lock().unwrap().clone()).collect::<String>();
-    assert!(!record.to_string().contains("hunter2") && !lines.contains("hunter2") && !said.contains("hunter2"));
+    assert!(
+        !record.to_string().contains("hunter2") && !lines.contains("hunter2") && !said.contains("hunter2")
+    );
     agents[0].says("waits for the next run");
     let report = bench.path("report");
     durward(&["lab", "report", &bench.path("out/record.json"), "--out", &report]).exits(0);
     let page = std::fs::read_to_string(format!("{report}/index.html")).unwrap();
-    assert!(page.contains(&agents[0].address) && page.contains("known to"), "the report names agents and their clocks");
+    assert!(
+        page.contains(&agents[0].address) && page.contains("known to"),
+        "the report names agents and their clocks"
+    );
 }
 
 #[test]
@@ -252,7 +269,10 @@ fn wrong_keys_and_absent_agents_are_bad_input() {
         String::from_utf8(output.stderr).unwrap()
     };
     let said = run(&["--agent", &agent.address, "--agent-key", &other]);
-    assert!(said.contains(&format!("agent `{}` refuses: the proof of the key is wrong", agent.address)), "{said}");
+    assert!(
+        said.contains(&format!("agent `{}` refuses: the proof of the key is wrong", agent.address)),
+        "{said}"
+    );
     agent.says("refused: the proof of the key is wrong");
     let said = run(&["--agent", &agent.address]);
     assert!(said.contains("has no key") && said.contains("--agent-key FILE"), "{said}");
@@ -275,7 +295,10 @@ fn a_scenario_names_agents_and_their_key() {
     let agent = Agent::start(&bench);
     let file = bench.path("agents.toml");
     let text = std::fs::read_to_string(&file).unwrap();
-    let table = format!("[[agents]]\naddress = \"{}\"\nkey = \"agent.key\"\n[[agents]]\naddress = \"local\"\n", agent.address);
+    let table = format!(
+        "[[agents]]\naddress = \"{}\"\nkey = \"agent.key\"\n[[agents]]\naddress = \"local\"\n",
+        agent.address
+    );
     std::fs::write(&file, format!("{text}{table}")).unwrap();
     let output = command(&["lab", "run", &file, "--out", &bench.path("out"), "--skip-generator-limit", "-q"])
         .env("DURWARD_TEST_SECRET", "hunter2")

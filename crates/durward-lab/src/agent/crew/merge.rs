@@ -82,7 +82,8 @@ mod tests {
     use crate::record::{GeneratorUse, Latency};
 
     fn told(name: &str, waits: &[u64], busy: f64) -> Told {
-        let mut step = StepResult { name: "ask".into(), answered: waits.len() as u64, ..StepResult::default() };
+        let mut step =
+            StepResult { name: "ask".into(), answered: waits.len() as u64, ..StepResult::default() };
         waits.iter().for_each(|wait| step.since_due.record(*wait));
         step.failed.insert("timeout".into(), 1);
         let node = NodeResult { name: "a".into(), answered: step.answered, ..NodeResult::default() };
@@ -106,9 +107,13 @@ mod tests {
         let mut whole = Latency::default();
         one.iter().chain(&other).for_each(|wait| whole.record(*wait));
         assert_eq!(all.steps[0].since_due, whole);
-        assert_eq!((all.steps[0].answered, all.steps[0].failed["timeout"], all.by_node[0].answered), (100, 2, 100));
+        assert_eq!(
+            (all.steps[0].answered, all.steps[0].failed["timeout"], all.by_node[0].answered),
+            (100, 2, 100)
+        );
         assert_eq!((all.generator.busy, all.generator.cpu_s, all.generator.connections), (0.7, 2.0, 4));
-        let agents: Vec<_> = all.generator.agents.iter().map(|one| (one.name.as_str(), one.requests)).collect();
+        let agents: Vec<_> =
+            all.generator.agents.iter().map(|one| (one.name.as_str(), one.requests)).collect();
         assert_eq!(agents, [("x", 91), ("y", 11)]);
         assert_eq!(all.time_s, 2.0);
     }
