@@ -89,6 +89,11 @@ impl Crew {
         self.links.len()
     }
 
+    /// Whether this process is one of them.
+    pub(crate) fn has_local(&self) -> bool {
+        self.links.iter().any(|link| link.name == LOCAL)
+    }
+
     /// Processes of this machine that make load and are not this one.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let beside = |link: &&Link| {

@@ -55,7 +55,8 @@ impl Generators {
     pub(super) fn own_connections(&self, connections: u64) -> u64 {
         match self {
             Generators::Here => connections,
-            Generators::Agents(crew) => connections.div_ceil(crew.count().max(1) as u64),
+            Generators::Agents(crew) if crew.has_local() => connections.div_ceil(crew.count().max(1) as u64),
+            Generators::Agents(_) => 0,
         }
     }
 

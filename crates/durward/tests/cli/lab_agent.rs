@@ -186,7 +186,10 @@ fn two_agents_measure_one_run() {
     // Both clocks are one clock here: what is said of it is as small as it is said to be uncertain, but for their steps.
     let (ahead, uncertain) =
         (&record["machines"][1]["clock_ahead_us"], &record["machines"][1]["clock_uncertain_us"]);
-    assert!(ahead.as_i64().unwrap().unsigned_abs() <= uncertain.as_u64().unwrap() + 5, "{ahead} {uncertain}");
+    assert!(
+        ahead.as_i64().unwrap().unsigned_abs() <= 2 * uncertain.as_u64().unwrap() + 50,
+        "{ahead} {uncertain}"
+    );
     // A secret of the leader's environment reaches the target, and no file and no line.
     assert!(bench.headers.lock().unwrap().iter().all(|line| line == "Authorization: Bearer hunter2"));
     let lines = agents.iter().flat_map(|agent| agent.said.lock().unwrap().clone()).collect::<String>();
