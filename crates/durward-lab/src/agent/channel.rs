@@ -69,12 +69,16 @@ impl fmt::Display for ChannelError {
 
 impl From<io::Error> for ChannelError {
     fn from(error: io::Error) -> ChannelError {
-        match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => ChannelError::Late,
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
-                ChannelError::Closed
-            }
-            _ => ChannelError::Io(error),
+        let kind = error.kind();
+        if matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+            ChannelError::Late
+        } else if matches!(
+            kind,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+        ) {
+            ChannelError::Closed
+        } else {
+            ChannelError::Io(error)
         }
     }
 }

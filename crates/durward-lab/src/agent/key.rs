@@ -83,12 +83,11 @@ impl Key {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => KeyError::Exists,
-            _ => KeyError::File(error),
-        });
+        let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+        let file = options.open(path);
+        let mut file =
+            file.map_err(|error| if is_there(&error) { KeyError::Exists } else { KeyError::File(error) })?;
         let line = format!("{}\n", STANDARD.encode(bytes));
-        let mut file = file?;
         file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| {
             // Half a key is of no use.
             let _ = fs::remove_file(path);
