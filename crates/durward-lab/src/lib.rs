@@ -5,6 +5,7 @@
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 
+pub mod agent;
 pub mod draw;
 pub mod fit;
 pub mod load;

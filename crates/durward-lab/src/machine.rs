@@ -3,6 +3,8 @@
 use std::fs;
 use std::thread;
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::MachineInfo;
 use crate::target::text::kilobytes;
 
@@ -30,7 +32,14 @@ impl Machine {
             }
             _ => system,
         };
-        MachineInfo { name: name.to_owned(), processor, cores, memory_bytes, system, clock_ahead_us: 0 }
+        MachineInfo {
+            name: name.to_owned(),
+            processor,
+            cores,
+            memory_bytes,
+            system,
+            ..MachineInfo::default()
+        }
     }
 
     /// This machine.
@@ -43,6 +52,43 @@ impl Machine {
                 .and_then(|text| kilobytes(&text, "MemTotal")),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         }
+    }
+}
+
+/// Which machine a process is on, as far as the system tells: whether two processes see each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// This boot of the kernel.
+    boot: Option<String>,
+    /// The network: processes of one have one loopback address.
+    network: Option<String>,
+    /// The processes: those of one know each other by number.
+    processes: Option<String>,
+    /// The number of the process.
+    pub(crate) process: u32,
+}
+
+impl Identity {
+    /// Of this process.
+    pub(crate) fn this() -> Identity {
+        let link = |path| Some(fs::read_link(path).ok()?.to_string_lossy().into_owned());
+        Identity {
+            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
+            network: link("/proc/self/ns/net"),
+            processes: link("/proc/self/ns/pid"),
+            process: std::process::id(),
+        }
+    }
+
+    /// Whether a loopback address means the same to both; `None` where the system does not tell.
+    pub(crate) fn shares_network(&self, other: &Identity) -> Option<bool> {
+        let (mine, own) = (self.boot.as_ref()?, self.network.as_ref()?);
+        Some((mine, own) == (other.boot.as_ref()?, other.network.as_ref()?))
+    }
+
+    /// Whether both are on one machine and know each other by number.
+    pub(crate) fn shares_processes(&self, other: &Identity) -> bool {
+        self.boot.is_some() && (&self.boot, &self.processes) == (&other.boot, &other.processes)
     }
 }
 

@@ -1,11 +1,10 @@
 //! When arrivals are due: a schedule that follows from a seed, the same for however many threads make the load.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::random::Random;
-use crate::scenario::{ArrivalShape, Distribution, RateStep, ScenarioError};
+use crate::scenario::{ArrivalShape, Distribution, Folder, RateStep, ScenarioError};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -39,7 +38,7 @@ impl Schedule {
         shape: &ArrivalShape,
         seed: u64,
         ramp_s: f64,
-        folder: &Path,
+        folder: &Folder,
     ) -> Result<Schedule, ScenarioError> {
         let (shape, distribution) = match shape {
             ArrivalShape::Rate(rate, distribution) => (Shape::Rate(*rate), *distribution),
@@ -49,7 +48,7 @@ impl Schedule {
                 (Shape::Burst(*size, every.0.as_secs_f64(), count), Distribution::Constant)
             }
             ArrivalShape::Replay(file, speed) => {
-                (Shape::Moments(moments(&folder.join(file), *speed)?), Distribution::Constant)
+                (Shape::Moments(moments(folder, file, *speed)?), Distribution::Constant)
             }
         };
         let random = Random::of_part(seed, u64::MAX);
@@ -145,11 +144,11 @@ fn turn_s(steps: &[RateStep]) -> f64 {
 }
 
 /// Moments of a file, from the first of them on, in nanoseconds.
-fn moments(path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
+fn moments(folder: &Folder, path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
     let wrong = |problem: String| {
-        ScenarioError::at("load.arrivals.replay", format!("({}) {problem}", path.display()))
+        ScenarioError::at("load.arrivals.replay", format!("({}) {problem}", folder.join(path).display()))
     };
-    let text = fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    let text = folder.read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     let mut seconds: Vec<f64> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let cell = line.split([',', '\t', ' ']).next().unwrap_or_default().trim();
@@ -175,10 +174,11 @@ fn moments(path: &Path, speed: f64) -> Result<Arc<[u64]>, ScenarioError> {
 mod tests {
     use super::*;
     use crate::scenario::Time;
+    use std::fs;
     use std::time::Duration;
 
     fn schedule(shape: ArrivalShape, ramp_s: f64) -> Schedule {
-        Schedule::new(&shape, 1, ramp_s, Path::new("")).unwrap()
+        Schedule::new(&shape, 1, ramp_s, &Folder::default()).unwrap()
     }
 
     fn within(shape: ArrivalShape, ramp_s: f64, from_s: f64, to_s: f64) -> usize {
@@ -244,7 +244,7 @@ mod tests {
         let times: Vec<u64> = schedule(ArrivalShape::Replay(file.clone(), 2.0), 0.0).collect();
         assert_eq!(times, [0, 250_000_000, 1_000_000_000]);
         fs::write(&file, "1\nx\n").unwrap();
-        let error = Schedule::new(&ArrivalShape::Replay(file, 1.0), 1, 0.0, Path::new("")).unwrap_err();
+        let error = Schedule::new(&ArrivalShape::Replay(file, 1.0), 1, 0.0, &Folder::default()).unwrap_err();
         assert!(error.to_string().ends_with("line 2: `x` is no moment in seconds"), "{error}");
         fs::remove_dir_all(folder).unwrap();
     }

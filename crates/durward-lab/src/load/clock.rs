@@ -1,7 +1,9 @@
 //! Time of a load: nanoseconds since it began, the borders of what is measured, and sleep that ends when it should.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
@@ -15,23 +17,37 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// Shared by all threads of a load.
 #[derive(Debug)]
 pub(super) struct Clock {
-    begun: Instant,
+    begun: OnceLock<Instant>,
     from: AtomicU64,
     to: AtomicU64,
     /// When requests under way are given up.
     abandon: AtomicU64,
 }
 
-impl Clock {
-    /// Begins now. The borders are set later.
-    pub(super) fn begin() -> Clock {
+/// Not yet begun; the borders are set later.
+impl Default for Clock {
+    fn default() -> Clock {
         let never = || AtomicU64::new(NEVER);
-        Clock { begun: Instant::now(), from: never(), to: never(), abandon: never() }
+        Clock { begun: OnceLock::new(), from: never(), to: never(), abandon: never() }
+    }
+}
+
+impl Clock {
+    /// Says when the load begins. What is said first counts.
+    pub(super) fn begin(&self, at: Instant) {
+        // Only a load that cannot be made is begun twice.
+        let _ = self.begun.set(at);
     }
 
-    /// Nanoseconds since the load began.
+    /// Waits until the load begins.
+    pub(super) fn wait(&self) {
+        let begun = *self.begun.wait();
+        thread::sleep(begun.saturating_duration_since(Instant::now()));
+    }
+
+    /// Nanoseconds since the load began; 0 until then.
     pub(super) fn now(&self) -> u64 {
-        super::plan::ns(self.begun.elapsed())
+        self.begun.get().map_or(0, |begun| super::plan::ns(begun.elapsed()))
     }
 
     /// Between which moments requests must be due to count.

@@ -11,29 +11,36 @@ mod balance;
 mod cause;
 mod clock;
 mod http;
+mod limit;
 mod null;
 mod plan;
 mod probe;
+mod seconds;
+mod share;
 mod stream;
 mod tally;
 mod tls;
 mod user;
 mod worker;
 
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 pub(crate) use address::Node;
+pub(crate) use limit::{allow_files, limit};
 pub use null::NullServer;
 pub(crate) use plan::Plan;
 pub use probe::{Probe, probe};
+pub(crate) use seconds::Seconds;
+pub(crate) use share::Share;
 pub(crate) use tally::SecondTally;
 
 use crate::record::{GeneratorUse, NodeResult, Second, StepResult};
 use crate::run::RunError;
-use crate::scenario::{ArrivalShape, Balance, Load, ScenarioError, Tls, WarmUp};
+use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, WarmUp};
 use arrivals::Schedule;
 use balance::Nodes;
 use clock::{Clock, NEVER};
@@ -44,12 +51,6 @@ use worker::{Shared, Worker};
 
 /// How often whoever attends is asked whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
-/// The longest warm-up that ends by itself.
-const WARM_UP_S_MAX: usize = 60;
-/// A warm-up that ends by itself looks at so many seconds.
-const LEVEL_S: usize = 4;
-/// Rates of level seconds differ by no more than this share of their mean, and medians by no more than twice that.
-const LEVEL: f64 = 0.05;
 /// A stop waits no longer for the last answers.
 const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 /// Arrivals served at once where the scenario says nothing.
@@ -63,6 +64,8 @@ pub(crate) struct Setup<'s> {
     load: &'s Load,
     balance: Balance,
     users: u64,
+    /// Which of the users and arrivals are made here.
+    share: Share,
     schedule: Option<Schedule>,
     seed: u64,
     threads: usize,
@@ -73,7 +76,7 @@ pub(crate) struct Setup<'s> {
 }
 
 /// Who asks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Askers {
     /// So many users.
     Users(u64),
@@ -83,8 +86,17 @@ pub(crate) enum Askers {
 
 /// Told of a measurement while it goes on, on the thread that began it.
 pub(crate) trait Attend {
-    /// A second has passed.
-    fn second(&mut self, second: &Second);
+    /// All threads are ready: when the load is to begin, at the earliest now.
+    fn start(&mut self) -> Instant {
+        Instant::now()
+    }
+    /// Asked where the warm-up ends by itself: when measuring is to begin, in nanoseconds since the load began. `own` is what
+    /// this load's own seconds suggest.
+    fn measure_from(&mut self, own: Option<u64>) -> Option<u64> {
+        own
+    }
+    /// A second has passed; `tally` is the same with its whole histogram.
+    fn second(&mut self, second: &Second, tally: &SecondTally);
     /// Measuring begins now.
     fn begin(&mut self);
     /// Measuring ends now: no more is asked.
@@ -94,11 +106,12 @@ pub(crate) trait Attend {
 }
 
 /// What came of a load.
-#[derive(Debug)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Measured {
     pub(crate) steps: Vec<StepResult>,
     pub(crate) by_node: Vec<NodeResult>,
     pub(crate) generator: GeneratorUse,
+    #[serde(skip)]
     pub(crate) seconds: Vec<Second>,
     /// How long was measured.
     pub(crate) time_s: f64,
@@ -121,7 +134,7 @@ impl<'s> Setup<'s> {
         askers: &Askers,
         seed: u64,
         tls: &Tls,
-        folder: &Path,
+        folder: &Folder,
     ) -> Result<Setup<'s>, ScenarioError> {
         let ramp_s = load.ramp.0.as_secs_f64();
         let (users, schedule) = match askers {
@@ -131,30 +144,76 @@ impl<'s> Setup<'s> {
                 (places, Some(Schedule::new(shape, seed, ramp_s, folder)?))
             }
         };
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = load.threads.unwrap_or((cores / 2).max(1));
-        let threads = threads.min(usize::try_from(users).unwrap_or(usize::MAX)).max(1);
-        let connections_by_node = match (load.connections, &schedule) {
-            (Some(count), None) => count.div_ceil(threads * plan.nodes.len().max(1)).max(1),
-            (None, _) | (_, Some(_)) => usize::MAX,
-        };
         let second_shift = match load.warm_up {
             WarmUp::For(time) => (SECOND_NS - (ns(load.ramp.0) + ns(time.0)) % SECOND_NS) % SECOND_NS,
             WarmUp::Auto => 0,
         };
         let tls = tls::to_nodes(&plan.nodes, tls, folder)?;
-        Ok(Setup {
+        let setup = Setup {
             plan,
             load,
             balance,
             users,
+            share: Share::default(),
             schedule,
             seed,
-            threads,
-            connections_by_node,
+            threads: 1,
+            connections_by_node: usize::MAX,
             tls,
             second_shift,
-        })
+        };
+        Ok(setup.part(Share::default(), None))
+    }
+
+    /// The part of the load that is made here, by so many threads at most where somebody says so.
+    pub(crate) fn part(mut self, share: Share, threads: Option<usize>) -> Setup<'s> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.or(self.load.threads).unwrap_or((cores / 2).max(1));
+        let users = usize::try_from(share.count(self.users)).unwrap_or(usize::MAX);
+        self.threads = threads.min(users).max(1);
+        self.connections_by_node = match (self.load.connections, &self.schedule) {
+            (Some(count), None) => {
+                let parts = self.threads * usize::try_from(share.of).unwrap_or(usize::MAX);
+                count.div_ceil(parts * self.plan.nodes.len().max(1)).max(1)
+            }
+            (None, _) | (_, Some(_)) => usize::MAX,
+        };
+        self.share = share;
+        self
+    }
+
+    /// How many connections the load opens at most, in all parts together.
+    pub(crate) fn connections(&self) -> u64 {
+        self.load.connections.map_or(self.users, |count| count as u64)
+    }
+
+    /// How many users there are, or places for arrivals, in all parts together.
+    pub(crate) fn users(&self) -> u64 {
+        self.users
+    }
+
+    /// Seconds begin so many nanoseconds before those of the load, so that one of them begins with the measurement.
+    pub(crate) fn second_shift(&self) -> u64 {
+        self.second_shift
+    }
+
+    /// When measuring begins, in nanoseconds since the load began; `None` where the warm-up ends by itself.
+    pub(crate) fn measured_from(&self) -> Option<u64> {
+        match self.load.warm_up {
+            WarmUp::For(time) => Some(ns(self.load.ramp.0) + ns(time.0)),
+            WarmUp::Auto => None,
+        }
+    }
+
+    /// How long is measured, in nanoseconds.
+    pub(crate) fn measure_ns(&self) -> u64 {
+        ns(self.load.measure.0)
+    }
+
+    /// How long the ramp is, in whole seconds.
+    pub(crate) fn ramp_s(&self) -> usize {
+        let ramp = self.load.ramp.0;
+        usize::try_from(ramp.as_secs()).unwrap_or(usize::MAX) + usize::from(ramp.subsec_nanos() > 0)
     }
 
     /// How many threads make the load.
@@ -174,13 +233,9 @@ impl<'s> Setup<'s> {
     pub(crate) fn measure(&self, attend: &mut dyn Attend) -> Result<Measured, RunError> {
         let machine = |error: std::io::Error| RunError::Machine(format!("load cannot be made: {error}"));
         let nodes = Nodes::new(self.balance, self.plan.nodes.len());
-        let shared = Shared { clock: Clock::begin(), nodes };
-        let warm_up = match self.load.warm_up {
-            WarmUp::For(time) => Some(ns(self.load.ramp.0) + ns(time.0)),
-            WarmUp::Auto => None,
-        };
-        if let Some(from) = warm_up {
-            shared.clock.measure(from, from + ns(self.load.measure.0));
+        let shared = Shared { clock: Clock::default(), nodes };
+        if let Some(from) = self.measured_from() {
+            shared.clock.measure(from, from + self.measure_ns());
         }
         thread::scope(|scope| {
             let (sender, receiver) = channel();
@@ -190,7 +245,12 @@ impl<'s> Setup<'s> {
             };
             let threads: Result<Vec<_>, _> = (0..self.threads).map(start).collect();
             drop(sender);
-            let threads = threads.inspect_err(|_| shared.clock.stop(0, 0)).map_err(machine)?;
+            let give_up = |_: &std::io::Error| {
+                shared.clock.stop(0, 0);
+                shared.clock.begin(Instant::now());
+            };
+            let threads = threads.inspect_err(give_up).map_err(machine)?;
+            shared.clock.begin(attend.start());
             let mut leader = Leader::new(self, &shared);
             leader.lead(&receiver, attend);
             let mut tally = Tally::new(self.plan.requests.len(), self.plan.nodes.len());
@@ -208,10 +268,9 @@ impl<'s> Setup<'s> {
 struct Leader<'l> {
     setup: &'l Setup<'l>,
     shared: &'l Shared,
-    /// By number: what has come, and from how many threads.
-    open: Vec<(SecondTally, usize)>,
-    /// Seconds of which all threads have told.
-    told: usize,
+    seconds: Seconds,
+    /// When measuring could begin, as far as seconds show.
+    level_from: Option<u64>,
     has_begun: bool,
     has_ended: bool,
     stopped: Option<String>,
@@ -223,8 +282,8 @@ impl<'l> Leader<'l> {
         Leader {
             setup,
             shared,
-            open: Vec::new(),
-            told: 0,
+            seconds: Seconds::new(setup.threads, setup.second_shift),
+            level_from: None,
             has_begun: false,
             has_ended: false,
             stopped: None,
@@ -251,6 +310,12 @@ impl<'l> Leader<'l> {
                     self.shared.clock.stop(now + 1_000_000, now + ns(STOP_TIME_MAX));
                 }
             }
+            if from == NEVER
+                && self.stopped.is_none()
+                && let Some(from) = attend.measure_from(self.level_from.take())
+            {
+                self.shared.clock.measure(from, from + self.setup.measure_ns());
+            }
             let border = if now < from {
                 from
             } else if now < to {
@@ -260,81 +325,44 @@ impl<'l> Leader<'l> {
             };
             let wait = Duration::from_nanos(border.saturating_sub(now)).min(LOOK);
             match receiver.recv_timeout(wait) {
-                Ok(second) => self.take(second, attend),
+                Ok(second) => {
+                    self.seconds.take(&second);
+                    self.tell(attend, false);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        while self.told < self.open.len() {
-            self.tell(attend);
-        }
+        self.tell(attend, true);
         if !self.has_ended {
             attend.end();
         }
     }
 
-    fn take(&mut self, second: SecondTally, attend: &mut dyn Attend) {
-        let number = usize::try_from(second.number).unwrap_or(usize::MAX);
-        // No run is longer than weeks.
-        if number > 10_000_000 {
-            return;
-        }
-        while self.open.len() <= number {
-            let number = self.open.len() as u64;
-            self.open.push((SecondTally { number, ..SecondTally::default() }, 0));
-        }
-        if let Some((open, threads)) = self.open.get_mut(number) {
-            open.add(&second);
-            *threads += 1;
-        }
-        // A thread skips seconds in which it was held back: what a later one tells ends those before it.
-        while self.open.get(self.told).is_some_and(|(_, threads)| *threads >= self.setup.threads) {
-            self.tell(attend);
-        }
-    }
-
-    fn tell(&mut self, attend: &mut dyn Attend) {
-        if let Some((second, _)) = self.open.get(self.told) {
-            attend.second(&second.second(self.at_s(second.number)));
-        }
-        self.told += 1;
+    /// When measuring begins, in nanoseconds since the load began, if that is known.
+    fn from(&self) -> Option<u64> {
         let (from, _) = self.shared.clock.borders();
-        if from == NEVER && self.stopped.is_none() {
-            self.look_whether_level();
-        }
+        (from != NEVER).then_some(from)
     }
 
-    /// Begins to measure with the next whole second once rate and latency are level, or the time for that is over.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the ramp is less than a week"
-    )]
-    fn look_whether_level(&mut self) {
-        let ramp_s = self.setup.load.ramp.0.as_secs_f64().ceil() as usize;
-        // The first second behind the ramp still opens connections.
-        let seconds = self.open.get(ramp_s + 1..self.told).unwrap_or_default();
-        let last: Vec<Second> =
-            seconds.iter().rev().take(LEVEL_S).map(|(second, _)| second.second(0.0)).collect();
-        let uneven = if last.len() < LEVEL_S { Some("too short".to_owned()) } else { unevenness(&last) };
-        if uneven.is_some() && seconds.len() < WARM_UP_S_MAX {
-            return;
+    fn tell(&mut self, attend: &mut dyn Attend, is_over: bool) {
+        let from = self.from();
+        while let Some(tally) = self.seconds.next(is_over) {
+            let (number, tally) = (tally.number, tally.clone());
+            attend.second(&tally.second(self.seconds.at_s(number, from)), &tally);
         }
-        self.not_level = uneven.map(|how| format!("after {WARM_UP_S_MAX} s of warm-up {how}"));
-        let from = (self.shared.clock.now() / SECOND_NS + 1) * SECOND_NS;
-        self.shared.clock.measure(from, from + ns(self.setup.load.measure.0));
-    }
-
-    /// Seconds since measuring began at the begin of a second.
-    #[expect(clippy::cast_precision_loss, reason = "a run does not take 2^53 ns")]
-    fn at_s(&self, number: u64) -> f64 {
-        let (from, _) = self.shared.clock.borders();
-        let from = if from == NEVER { 0.0 } else { from as f64 };
-        ((number * SECOND_NS) as f64 - self.setup.second_shift as f64 - from) / 1e9
+        if from.is_none()
+            && self.stopped.is_none()
+            && let Some(level) = self.seconds.level(self.setup.ramp_s())
+        {
+            // Begins with the next whole second.
+            self.level_from = Some((self.shared.clock.now() / SECOND_NS + 1) * SECOND_NS);
+            self.not_level = level.err();
+        }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a run does not take 2^53 ns")]
-    fn measured(mut self, tally: &Tally) -> Measured {
+    fn measured(self, tally: &Tally) -> Measured {
         let (from, to) = self.shared.clock.borders();
         let time_s = if from < to && to != NEVER { (to - from) as f64 / 1e9 } else { 0.0 };
         let ramp_s = self.setup.load.ramp.0.as_secs_f64();
@@ -343,7 +371,6 @@ impl<'l> Leader<'l> {
         let steps: Vec<String> =
             self.setup.plan.requests.iter().map(|request| request.name.clone()).collect();
         let busy = if time_s > 0.0 { tally.cpu_s / time_s / self.setup.threads as f64 } else { 0.0 };
-        let seconds = std::mem::take(&mut self.open);
         Measured {
             steps: tally.step_results(&steps),
             by_node: tally.node_results(&names(&self.setup.plan.nodes)),
@@ -353,31 +380,13 @@ impl<'l> Leader<'l> {
                 lateness: tally.lateness.clone(),
                 connections: tally.connections,
                 backlog_max: tally.backlog_max,
+                agents: Vec::new(),
             },
-            seconds: seconds.iter().map(|(second, _)| second.second(self.at_s(second.number))).collect(),
+            seconds: self.seconds.record(self.from()),
             time_s,
             warm_up_s,
             stopped: self.stopped,
             not_level: self.not_level,
         }
     }
-}
-
-/// How seconds differ, where they differ too much.
-fn unevenness(seconds: &[Second]) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "counts of a second")]
-    let spread = |value: fn(&Second) -> u64| {
-        let values: Vec<f64> = seconds.iter().map(|second| value(second) as f64).collect();
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let most = values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
-        // A count varies by its root by chance alone.
-        let chance = mean.sqrt() * 2.0;
-        (if mean > 0.0 { most / mean } else { 0.0 }, if mean > 0.0 { chance / mean } else { 0.0 })
-    };
-    let (rate, chance) = spread(|second| second.answered);
-    let (median, _) = spread(|second| second.p50_ns);
-    if rate > LEVEL.max(chance) {
-        return Some(format!("the rate still varied by {:.0} %", rate * 100.0));
-    }
-    (median > 4.0 * LEVEL).then(|| format!("the median still varied by {:.0} %", median * 100.0))
 }

@@ -1,7 +1,6 @@
 //! What a scenario comes to for one curve: a small program that each user runs, with requests whose fixed parts are written.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use regex::bytes::Regex;
@@ -9,7 +8,9 @@ use regex::bytes::Regex;
 use super::address::Node;
 use super::http::Wants;
 use crate::scenario::template::{self, Filter, Part, Reference};
-use crate::scenario::{Capture, DataOrder, Number, Scenario, ScenarioError, Step, Table, Think, Time};
+use crate::scenario::{
+    Capture, DataOrder, Folder, Number, Scenario, ScenarioError, Step, Table, Think, Time,
+};
 
 /// What stands for captures while the generator is measured against a server that answers nothing to capture.
 const STAND_IN: &str = "durward-lab-stand-in-0123456789ab";
@@ -161,7 +162,7 @@ impl Scenario {
 
 struct Compiler<'s> {
     vary: &'s BTreeMap<String, String>,
-    folder: &'s Path,
+    folder: &'s Folder,
     nodes: &'s [Node],
     timeout: Time,
     keep_alive: bool,
@@ -271,13 +272,13 @@ impl<'s> Compiler<'s> {
                 Some(value) => Ok(Some(value.clone())),
                 None => Err(format!("needs `vary.{name}`, which is not there")),
             },
-            Reference::Environment(name) => match std::env::var(name) {
-                Ok(value) => Ok(Some(value)),
-                Err(_) => Err(format!("needs the environment variable `{name}`, which is not set")),
+            Reference::Environment(name) => match self.folder.variable(name) {
+                Some(value) => Ok(Some(value)),
+                None => Err(format!("needs the environment variable `{name}`, which is not set")),
             },
             Reference::File(path) => {
-                let path = self.folder.join(path);
-                let text = std::fs::read_to_string(&path).map_err(|error| {
+                let text = self.folder.read_text(path.as_ref()).map_err(|error| {
+                    let path = self.folder.join(path.as_ref());
                     format!("needs the file {}, which cannot be read: {error}", path.display())
                 })?;
                 Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
@@ -341,10 +342,10 @@ impl<'s> Compiler<'s> {
 
     fn body(&self, step: &Step) -> Result<Vec<Piece>, String> {
         if let Some(path) = &step.body_file {
-            let path = self.folder.join(path);
-            let bytes = std::fs::read(&path)
-                .map_err(|error| format!("needs {}, which cannot be read: {error}", path.display()))?;
-            return Ok(vec![Piece::Text(bytes)]);
+            let bytes = self.folder.read(path).map_err(|error| {
+                format!("needs {}, which cannot be read: {error}", self.folder.join(path).display())
+            })?;
+            return Ok(vec![Piece::Text(bytes.to_vec())]);
         }
         match (&step.json, &step.body) {
             (Some(value), _) => self.pieces(&json_text(value)?),

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
@@ -12,7 +11,7 @@ use super::cause::Cause;
 use super::http::{Reader, Wants};
 use super::tls;
 use crate::run::RunError;
-use crate::scenario::Tls;
+use crate::scenario::{Folder, Tls};
 
 /// What a URL answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +86,7 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
     }
     // Nothing secret is sent: who answers is checked when load is made.
     let any = Tls { danger_any_certificate: true, ..Tls::default() };
-    let to = tls::to_nodes(std::slice::from_ref(node), &any, Path::new("")).map_err(|_| Cause::Tls)?;
+    let to = tls::to_nodes(std::slice::from_ref(node), &any, &Folder::default()).map_err(|_| Cause::Tls)?;
     let to = to.into_iter().next().flatten().ok_or(Cause::Tls)?;
     let connection = ClientConnection::new(to.config, to.name).map_err(|_| Cause::Tls)?;
     converse(StreamOwned::new(connection, socket), request)

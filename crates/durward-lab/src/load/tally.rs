@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::cause::Cause;
 use crate::record::{Latency, NodeResult, Second, StepResult};
 
@@ -35,7 +37,7 @@ pub(super) struct NodeTally {
 }
 
 /// What one thread saw in one second.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SecondTally {
     /// Its number since the load began, from 0.
     pub(crate) number: u64,

@@ -1,6 +1,5 @@
 //! TLS to the nodes of a target: which certificates are trusted.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,7 +10,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 
 use super::address::Node;
 use super::stream::TlsTo;
-use crate::scenario::{ScenarioError, Tls};
+use crate::scenario::{Folder, ScenarioError, Tls};
 
 /// By node: how TLS is spoken to it, where it is.
 ///
@@ -20,7 +19,7 @@ use crate::scenario::{ScenarioError, Tls};
 pub(super) fn to_nodes(
     nodes: &[Node],
     tls: &Tls,
-    folder: &Path,
+    folder: &Folder,
 ) -> Result<Vec<Option<TlsTo>>, ScenarioError> {
     if !nodes.iter().any(|node| node.is_tls) {
         return Ok(nodes.iter().map(|_| None).collect());
@@ -39,7 +38,7 @@ pub(super) fn to_nodes(
     nodes.iter().map(to).collect()
 }
 
-fn config(tls: &Tls, folder: &Path) -> Result<ClientConfig, ScenarioError> {
+fn config(tls: &Tls, folder: &Folder) -> Result<ClientConfig, ScenarioError> {
     let provider = Arc::new(ring::default_provider());
     let wrong = |problem: String| ScenarioError::at("tls", problem);
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -52,12 +51,14 @@ fn config(tls: &Tls, folder: &Path) -> Result<ClientConfig, ScenarioError> {
     let mut roots = RootCertStore::empty();
     match &tls.ca {
         Some(path) => {
-            let path = folder.join(path);
             let unreadable = |error: &dyn std::fmt::Display| {
-                ScenarioError::at("tls.ca", format!("({}) cannot be read: {error}", path.display()))
+                ScenarioError::at(
+                    "tls.ca",
+                    format!("({}) cannot be read: {error}", folder.join(path).display()),
+                )
             };
-            let certificates = CertificateDer::pem_file_iter(&path).map_err(|error| unreadable(&error))?;
-            for certificate in certificates {
+            let bytes = folder.read(path).map_err(|error| unreadable(&error))?;
+            for certificate in CertificateDer::pem_slice_iter(&bytes) {
                 let certificate = certificate.map_err(|error| unreadable(&error))?;
                 roots.add(certificate).map_err(|error| unreadable(&error))?;
             }

@@ -101,6 +101,12 @@ pub struct MachineInfo {
     /// How far this machine's clock is ahead of the first one's, in microseconds.
     #[serde(default)]
     pub clock_ahead_us: i64,
+    /// How far that may be wrong, in microseconds: half of the best round trip.
+    #[serde(default)]
+    pub clock_uncertain_us: u64,
+    /// Requests a second that this machine's agent reached against a server that does nothing, where that was measured.
+    #[serde(default)]
+    pub requests_per_s: Option<f64>,
 }
 
 /// What the generator reached against a server that does nothing.
@@ -302,6 +308,33 @@ pub struct GeneratorUse {
     /// The most requests that were due and not sent at one moment.
     #[serde(default)]
     pub backlog_max: u64,
+    /// The same by agent, where agents made the load: then `busy` is that of the busiest, and all else their sum.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentUse>,
+}
+
+/// How one agent was, of several that made a load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentUse {
+    /// Its address, or `local`.
+    pub name: String,
+    /// How many threads made its part of the load.
+    pub threads: usize,
+    /// Requests it sent that came to an end, right or wrong.
+    pub requests: u64,
+    /// How much of the cores of its threads it had, from 0 to 1.
+    pub busy: f64,
+    /// Seconds of processor time.
+    pub cpu_s: f64,
+    /// How late it sent requests that could have been sent.
+    #[serde(default)]
+    pub lateness: Latency,
+    /// How far its clock can be off from the leader's, in microseconds: its load began at most so much early or late.
+    #[serde(default)]
+    pub clock_uncertain_us: u64,
+    /// How long after the moment for all it began, in microseconds, where the word came too late.
+    #[serde(default)]
+    pub began_late_us: u64,
 }
 
 /// One second of a measurement.

@@ -1,7 +1,7 @@
 //! What was run and on what, so that it can be run again.
 
 use super::document::{Block, Document};
-use crate::draw::{bytes, count};
+use crate::draw::{bytes, count, time};
 use crate::record::{MachineInfo, Record, TargetInfo};
 
 /// Longer scenario files are in the data only.
@@ -31,7 +31,13 @@ pub(super) fn add(document: &mut Document, record: &Record) {
         format!("Command: {}", about.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
     ];
     lines.extend(about.targets.iter().map(target));
-    lines.extend(record.machines.iter().map(machine));
+    let has_agents = record.points.iter().any(|point| !point.generator.agents.is_empty());
+    let makes_load = |machine: &&MachineInfo| {
+        let names =
+            |point: &crate::record::Point| point.generator.agents.iter().any(|one| one.name == machine.name);
+        !has_agents || record.points.iter().any(names)
+    };
+    lines.extend(record.machines.iter().map(|one| machine(one, makes_load(&one))));
     document.blocks.push(Block::List(lines));
     if !about.scenario.is_empty() {
         document.text("The scenario, as it was read:");
@@ -61,15 +67,22 @@ fn target(target: &TargetInfo) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no machine has 2^53 bytes")]
-fn machine(machine: &MachineInfo) -> String {
+fn machine(machine: &MachineInfo, makes_load: bool) -> String {
     let mut parts = vec![machine.processor.clone().unwrap_or_else(|| "processor not known".to_owned())];
     parts.push(format!("{} threads at once", machine.cores));
     parts.extend(machine.memory_bytes.map(|size| format!("{} of memory", bytes(size as f64))));
     parts.push(machine.system.clone());
-    if machine.clock_ahead_us != 0 {
-        parts.push(format!("its clock {} us ahead", count(machine.clock_ahead_us as f64)));
+    if machine.clock_uncertain_us > 0 || machine.clock_ahead_us != 0 {
+        let ahead = time(machine.clock_ahead_us.unsigned_abs() as f64 * 1e3);
+        let word = if machine.clock_ahead_us < 0 { "behind" } else { "ahead" };
+        let known = time(machine.clock_uncertain_us as f64 * 1e3);
+        parts.push(format!("its clock {ahead} {word} of the leader's, known to {known}"));
     }
-    format!("Generator {}: {}.", machine.name, parts.join(", "))
+    if let Some(limit) = machine.requests_per_s {
+        parts.push(format!("{} requests/s at most by itself", count(limit)));
+    }
+    let what = if makes_load { "Generator" } else { "Leader, which made no load," };
+    format!("{what} {}: {}.", machine.name, parts.join(", "))
 }
 
 fn quoted(word: &str) -> String {

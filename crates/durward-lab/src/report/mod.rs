@@ -9,6 +9,7 @@
 //! ```
 
 mod about;
+mod agents;
 mod compare;
 mod course;
 mod data;

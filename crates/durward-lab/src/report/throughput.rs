@@ -73,6 +73,7 @@ pub(super) fn add(
     }
     fit_table(document, fits, by);
     points_table(document, record);
+    super::agents::add(document, record);
     marks_table(document, record);
 }
 

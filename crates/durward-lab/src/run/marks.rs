@@ -1,7 +1,7 @@
 //! Why a point is not to be believed, or only with care: told by its own figures.
 
 use crate::load::Measured;
-use crate::record::{GeneratorLimit, Latency, Mark, Second};
+use crate::record::{AgentUse, GeneratorLimit, Latency, MachineInfo, Mark, Second};
 use crate::target::Others;
 
 /// A generator that has more of its cores is the limit.
@@ -12,6 +12,8 @@ const SHARE_MAX: f64 = 0.9;
 const LATENESS_NS_MAX: u64 = 1_000_000;
 /// Lateness beyond this share of the latency falsifies it.
 const LATENESS_SHARE_MAX: u64 = 10;
+/// Agents that do not begin together make another load than was asked for.
+const BEGAN_LATE_US_MAX: u64 = 50_000;
 /// More errors than this are the study's end of the range.
 const ERRORS_MAX: f64 = 0.01;
 /// A rate that differs by more between the first and the last third is not steady.
@@ -22,6 +24,7 @@ const TREND_MAX: f64 = 0.1;
 pub(super) fn of(
     measured: &Measured,
     limit: Option<&GeneratorLimit>,
+    machines: &[MachineInfo],
     others: Option<&Others>,
     is_shaped: bool,
 ) -> Vec<Mark> {
@@ -32,7 +35,9 @@ pub(super) fn of(
     let answered: u64 = measured.steps.iter().map(|step| step.answered).sum();
     let not_sent: u64 = measured.steps.iter().map(|step| step.not_sent).sum();
     let failed: u64 = measured.steps.iter().flat_map(|step| step.failed.values()).sum();
-    if let Some(because) = generator(measured, answered + failed, limit) {
+    if let Some(because) =
+        agents(measured, machines).or_else(|| generator(measured, answered + failed, limit))
+    {
         marks.push(Mark::GeneratorLimit(because));
     }
     marks.extend(others.and_then(Others::mark));
@@ -77,6 +82,35 @@ fn generator(measured: &Measured, requests: u64, limit: Option<&GeneratorLimit>)
     let refused: u64 =
         refused.filter(|(cause, _)| cause.starts_with("this machine")).map(|(_, count)| count).sum();
     (refused > 0).then(|| format!("this machine refused {refused} connections"))
+}
+
+/// Why one of several agents was the limit: the others do not make up for it.
+fn agents(measured: &Measured, machines: &[MachineInfo]) -> Option<String> {
+    let slow = Latency::merged(measured.steps.iter().map(|step| &step.since_due)).percentile_ns(99.0);
+    measured.generator.agents.iter().find_map(|agent| {
+        let machine = machines.iter().find(|machine| machine.name == agent.name);
+        let limit = machine.and_then(|machine| machine.requests_per_s);
+        let because = one_agent(agent, limit, measured.time_s, slow)?;
+        Some(format!("agent {} {because}", agent.name))
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
+fn one_agent(agent: &AgentUse, limit: Option<f64>, time_s: f64, slow: u64) -> Option<String> {
+    if agent.busy >= BUSY_MAX {
+        return Some(format!("was {:.0} % busy", agent.busy * 100.0));
+    }
+    let rate = agent.requests as f64 / time_s.max(f64::MIN_POSITIVE);
+    if let Some(most) = limit.filter(|most| rate > SHARE_MAX * most) {
+        return Some(format!("made {rate:.0} requests/s, and {most:.0} is what it can make"));
+    }
+    let late = agent.lateness.percentile_ns(99.0);
+    if late > LATENESS_NS_MAX && late * LATENESS_SHARE_MAX > slow {
+        return Some(format!("sent one request in a hundred {:.1} ms late or later", late as f64 / 1e6));
+    }
+    let began_late = agent.began_late_us.max(agent.clock_uncertain_us);
+    (began_late > BEGAN_LATE_US_MAX)
+        .then(|| format!("began up to {:.1} ms early or late", began_late as f64 / 1e3))
 }
 
 /// How the rate changed from the first third of the measurement to the last, where that is more than chance.
@@ -125,7 +159,7 @@ mod tests {
 
     fn said(measured: &Measured, limit: f64) -> Vec<String> {
         let limit = GeneratorLimit { requests_per_s: limit, busy: 1.0, threads: 1 };
-        of(measured, Some(&limit), None, false).iter().map(ToString::to_string).collect()
+        of(measured, Some(&limit), &[], None, false).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -151,8 +185,45 @@ mod tests {
         let cut = Measured { stopped: Some("why".into()), ..measured(0, 0, 0.1) };
         assert_eq!(said(&cut, 1e6).len(), 2);
         let others = Others { share: 0.5, ..Others::default() };
-        let disturbed = of(&measured(1000, 0, 0.1), None, Some(&others), false);
+        let disturbed = of(&measured(1000, 0, 0.1), None, &[], Some(&others), false);
         assert!(matches!(disturbed.as_slice(), [Mark::Neighbour(_)]), "{disturbed:?}");
+    }
+
+    #[test]
+    fn one_agent_at_its_limit_marks_the_point() {
+        let agent = |name: &str, requests, busy| AgentUse {
+            name: name.into(),
+            requests,
+            busy,
+            ..AgentUse::default()
+        };
+        let machine = |name: &str| MachineInfo {
+            name: name.into(),
+            requests_per_s: Some(100.0),
+            ..MachineInfo::default()
+        };
+        let marked = |agents: Vec<AgentUse>| {
+            let mut all = measured(1000, 0, 0.5);
+            all.generator.agents = agents;
+            let limit = GeneratorLimit { requests_per_s: 200.0, busy: 1.0, threads: 2 };
+            let marks = of(&all, Some(&limit), &[machine("a"), machine("b")], None, false);
+            marks.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(vec![agent("a", 500, 0.5), agent("b", 500, 0.5)]), [""; 0]);
+        // 95 a second of 100, while both together make half of what they can.
+        assert_eq!(
+            marked(vec![agent("a", 50, 0.5), agent("b", 950, 0.5)]),
+            ["the generator was the limit: agent b made 95 requests/s, and 100 is what it can make"]
+        );
+        assert_eq!(
+            marked(vec![agent("a", 500, 0.95), agent("b", 500, 0.2)]),
+            ["the generator was the limit: agent a was 95 % busy"]
+        );
+        let late = AgentUse { began_late_us: 60_000, ..agent("b", 500, 0.2) };
+        assert_eq!(
+            marked(vec![late]),
+            ["the generator was the limit: agent b began up to 60.0 ms early or late"]
+        );
     }
 
     #[test]
@@ -161,6 +232,6 @@ mod tests {
             |at: u64| Second { at_s: at as f64 - 2.0, answered: 1000 + at * 100, ..Second::default() };
         let rising = Measured { seconds: (0..12).map(second).collect(), ..measured(1000, 0, 0.1) };
         assert_eq!(said(&rising, 1e6), ["not steady: the rate rose by 54 % while it was measured"]);
-        assert!(of(&rising, None, None, true).is_empty());
+        assert!(of(&rising, None, &[], None, true).is_empty());
     }
 }

@@ -1,5 +1,6 @@
 //! A run: every point of a scenario, measured one after the other, and the record of it.
 
+mod generators;
 mod marks;
 mod sweep;
 mod thresholds;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::agent::Agents;
 use crate::record::{Load, Point, Record, Second};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::target::TargetError;
@@ -28,6 +30,8 @@ pub struct Options {
     pub now_unix_ms: fn() -> u64,
     /// Set by whoever wants the run to end: what was measured by then is kept, and marked.
     pub stop: Arc<AtomicBool>,
+    /// Who makes the load instead of this process.
+    pub agents: Agents,
 }
 
 impl Default for Options {
@@ -39,6 +43,7 @@ impl Default for Options {
             generator_limit: Duration::from_secs(2),
             now_unix_ms: || 0,
             stop: Arc::new(AtomicBool::new(false)),
+            agents: Agents::default(),
         }
     }
 }
@@ -123,6 +128,13 @@ pub enum RunError {
     },
     /// The machine refused something: sockets, threads.
     Machine(String),
+    /// An agent cannot be reached, refuses, or was lost.
+    Agent {
+        /// As it was named.
+        agent: String,
+        /// Why.
+        problem: String,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -135,6 +147,7 @@ impl fmt::Display for RunError {
                 write!(f, "`{host}` is not this machine: load it only with leave, by `--i-may-load {host}`")
             }
             RunError::Machine(problem) => f.write_str(problem),
+            RunError::Agent { agent, problem } => write!(f, "agent `{agent}` {problem}"),
         }
     }
 }

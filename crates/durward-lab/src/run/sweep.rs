@@ -5,22 +5,15 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
+use super::generators::Generators;
 use super::{Options, Place, RunError, Watcher, marks, thresholds};
-use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, Setup};
-use crate::machine::Machine;
+use crate::agent::Task;
+use crate::load::{Askers, Attend, Measured, Node, Plan, SecondTally, Setup, Share, allow_files};
 use crate::random::Random;
-use crate::record::{About, FORMAT, GeneratorLimit, Load, Mark, Point, Record, Second, Used};
-use crate::scenario::{Balance, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
+use crate::record::{About, FORMAT, Load, Mark, Point, Record, Second, Used};
+use crate::scenario::{Balance, Scenario, Tls};
 use crate::target::{Neighbours, Others, Running, Watch};
 
-/// Users of one thread who ask a server that does nothing: enough that none of them is waited for.
-const LIMIT_USERS: u64 = 64;
-/// How long the generator warms up for its own limit.
-const LIMIT_WARM_UP: Duration = Duration::from_millis(300);
-/// Files beside connections.
-const FILES: u64 = 256;
 /// How often a pause looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -28,6 +21,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) struct Sweep<'s> {
     scenario: &'s Scenario,
     options: &'s Options,
+    generators: Generators,
     record: Record,
 }
 
@@ -51,21 +45,23 @@ impl<'s> Sweep<'s> {
             seed: scenario.seed,
             targets: Vec::new(),
         };
-        let machines = vec![Machine::this().info("local")];
-        let sweep = Sweep {
+        let mut sweep = Sweep {
             scenario,
             options,
-            record: Record { format: FORMAT, about, machines, ..Record::default() },
+            generators: Generators::Here,
+            record: Record { format: FORMAT, about, ..Record::default() },
         };
         // Before anything is started: addresses must be allowed, and files must be there.
         for address in &scenario.target.addresses {
             sweep.allowed(address)?;
         }
+        scenario.folder.record();
         let nodes = [Node::resolve("127.0.0.1:1")?];
+        let mut connections = 0;
         for (_, vary) in scenario.variants() {
             let plan = Plan::new(scenario, &vary, &nodes)?;
             for askers in askers(scenario) {
-                Setup::new(
+                let setup = Setup::new(
                     &plan,
                     &scenario.load,
                     Balance::Sticky,
@@ -74,9 +70,20 @@ impl<'s> Sweep<'s> {
                     &Tls::default(),
                     &scenario.folder,
                 )?;
+                connections = setup.connections().max(connections);
             }
         }
-        sweep.allow_files()?;
+        if let Some(ca) = &scenario.tls.ca {
+            // That it cannot be read is an error only where TLS is spoken.
+            let _ = scenario.folder.read(ca);
+        }
+        let sent = scenario.folder.recorded();
+        sweep.generators = Generators::gather(scenario, &sent, options)?;
+        sweep.record.machines = sweep.generators.machines();
+        allow_files(sweep.generators.own_connections(connections))?;
+        let addresses = scenario.target.addresses.iter();
+        let nodes = addresses.map(|address| Node::resolve(address)).collect::<Result<Vec<_>, _>>()?;
+        sweep.generators.reach(&nodes)?;
         Ok(sweep)
     }
 
@@ -90,27 +97,12 @@ impl<'s> Sweep<'s> {
         }
     }
 
-    /// Raises how many files may be open as far as the system allows; that must do for the connections.
-    fn allow_files(&self) -> Result<(), RunError> {
-        let limit = getrlimit(Resource::Nofile);
-        // What is not raised is seen below.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-        let Some(allowed) = getrlimit(Resource::Nofile).current else { return Ok(()) };
-        let load = &self.scenario.load;
-        let users = load.users.0.iter().copied().max().unwrap_or(0);
-        let connections = load.connections.map_or(users, |count| count as u64);
-        if connections + FILES <= allowed {
-            return Ok(());
-        }
-        Err(RunError::Machine(format!(
-            "{connections} connections need as many open files, and this process may open {allowed}: raise `ulimit -n`, or set `load.connections`"
-        )))
-    }
-
     pub(super) fn run(mut self, watcher: &mut dyn Watcher) -> Result<Record, RunError> {
         if !self.options.generator_limit.is_zero() && !self.is_stopped() {
             watcher.generator_limit();
-            self.record.generator_limit = Some(self.generator_limit()?);
+            let mut attend = Unattended { options: self.options };
+            let limit = self.generators.limit(self.scenario, self.options.generator_limit, &mut attend)?;
+            self.record.generator_limit = Some(limit);
         }
         let sweep = self.scenario.target.sweep();
         let count: usize = sweep.iter().map(|nodes| jobs(self.scenario, *nodes).len()).sum();
@@ -130,6 +122,7 @@ impl<'s> Sweep<'s> {
         if self.is_stopped() && self.record.cut_short.is_none() {
             self.record.cut_short = Some("the run was stopped".to_owned());
         }
+        self.record.machines = self.generators.machines();
         self.record.thresholds = thresholds::held(&self.scenario.thresholds, &self.record.points);
         Ok(self.record)
     }
@@ -162,6 +155,9 @@ impl<'s> Sweep<'s> {
             watcher.end(&place(point.load), &point);
             let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
             self.record.points.push(point);
+            if let Some(lost) = self.generators.lost() {
+                self.record.cut_short = Some(lost.to_owned());
+            }
             if let Err(error) = running.check() {
                 self.record.cut_short = Some(error.to_string());
             }
@@ -193,7 +189,7 @@ impl<'s> Sweep<'s> {
     }
 
     fn point(
-        &self,
+        &mut self,
         job: &Job,
         nodes: &[Node],
         running: &Running,
@@ -217,12 +213,22 @@ impl<'s> Sweep<'s> {
             (Askers::Arrivals(_), rate) => Load::Arrivals(rate.unwrap_or(0.0)),
         };
         let place = place(load);
+        self.generators.reach(nodes)?;
+        let task = Task {
+            vary: job.vary.clone(),
+            balance: job.balance,
+            askers: job.askers.clone(),
+            seed,
+            nodes: nodes.iter().map(|node| node.name.clone()).collect(),
+            share: Share::default(),
+        };
         watcher.begin(&place);
         let mut attend = Attendance {
             place: &place,
             running,
             watcher,
             options: self.options,
+            beside: self.generators.processes(),
             watch: None,
             used: Vec::new(),
             neighbours: None,
@@ -230,13 +236,19 @@ impl<'s> Sweep<'s> {
             started_unix_ms: 0,
             checked: Instant::now(),
         };
-        let mut measured = setup.measure(&mut attend)?;
+        let mut measured = self.generators.measure(&setup, &task, &mut attend)?;
         let (started_unix_ms, used, others) = (attend.started_unix_ms, attend.used, attend.others);
         for (node, used) in measured.by_node.iter_mut().zip(used) {
             node.used = used;
         }
         let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, crate::scenario::ArrivalShape::Rate(..)));
-        let marks = marks::of(&measured, self.record.generator_limit.as_ref(), others.as_ref(), is_shaped);
+        let marks = marks::of(
+            &measured,
+            self.record.generator_limit.as_ref(),
+            &self.generators.machines(),
+            others.as_ref(),
+            is_shaped,
+        );
         let Measured { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
         Ok(Point {
             configuration: job.configuration.clone(),
@@ -253,44 +265,6 @@ impl<'s> Sweep<'s> {
             seconds,
             marks,
         })
-    }
-
-    /// What the generator reaches with this scenario's requests against a server that does nothing.
-    fn generator_limit(&self) -> Result<GeneratorLimit, RunError> {
-        let machine = |error: std::io::Error| {
-            RunError::Machine(format!("a server that does nothing cannot be started: {error}"))
-        };
-        let server = NullServer::start().map_err(machine)?;
-        let nodes = [Node::resolve(&server.url())?];
-        let (_, vary) = self.scenario.variants().into_iter().next().unwrap_or_default();
-        let plan = Plan::new(self.scenario, &vary, &nodes)?.blind();
-        let load = crate::scenario::Load {
-            users: OneOrMany(Vec::new()),
-            arrivals: None,
-            think: Think::None,
-            pace: None,
-            ramp: Time::default(),
-            warm_up: WarmUp::For(Time(LIMIT_WARM_UP)),
-            measure: Time(self.options.generator_limit),
-            connections: None,
-            ..self.scenario.load.clone()
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from) as u64;
-        let users = Askers::Users(LIMIT_USERS * threads);
-        let setup = Setup::new(
-            &plan,
-            &load,
-            Balance::Sticky,
-            &users,
-            self.scenario.seed,
-            &Tls::default(),
-            &self.scenario.folder,
-        )?;
-        let measured = setup.measure(&mut Unattended { options: self.options })?;
-        let answered: u64 = measured.steps.iter().map(|step| step.answered).sum();
-        #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-        let requests_per_s = answered as f64 / measured.time_s.max(f64::MIN_POSITIVE);
-        Ok(GeneratorLimit { requests_per_s, busy: measured.generator.busy, threads: setup.threads() })
     }
 
     fn is_stopped(&self) -> bool {
@@ -354,6 +328,8 @@ struct Attendance<'a> {
     running: &'a Running,
     watcher: &'a mut dyn Watcher,
     options: &'a Options,
+    /// Processes of agents on this machine.
+    beside: Vec<u32>,
     watch: Option<Watch>,
     used: Vec<Option<Used>>,
     neighbours: Option<Neighbours>,
@@ -363,13 +339,13 @@ struct Attendance<'a> {
 }
 
 impl Attend for Attendance<'_> {
-    fn second(&mut self, second: &Second) {
+    fn second(&mut self, second: &Second, _: &SecondTally) {
         self.watcher.second(self.place, second);
     }
 
     fn begin(&mut self) {
         self.started_unix_ms = (self.options.now_unix_ms)();
-        self.neighbours = Some(Neighbours::begin(self.running));
+        self.neighbours = Some(Neighbours::begin_beside(self.running, &self.beside));
         self.watch = Some(self.running.watch());
     }
 
@@ -395,7 +371,7 @@ struct Unattended<'a> {
 }
 
 impl Attend for Unattended<'_> {
-    fn second(&mut self, _: &Second) {}
+    fn second(&mut self, _: &Second, _: &SecondTally) {}
     fn begin(&mut self) {}
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {

@@ -1,11 +1,11 @@
 //! Tables that requests are filled with: CSV with a header, or an object in each line.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
 use super::error::ScenarioError;
+use super::folder::Folder;
 
 /// The most cells that a table may have: what fits into memory beside 10,000 users.
 const CELLS_MAX: usize = 50_000_000;
@@ -48,11 +48,11 @@ impl Data {
     ///
     /// # Errors
     /// A file that cannot be read, is of no kind that is known, or has no row.
-    pub fn read(&self, name: &str, folder: &Path) -> Result<Table, ScenarioError> {
+    pub fn read(&self, name: &str, folder: &Folder) -> Result<Table, ScenarioError> {
         let path = folder.join(&self.file);
         let key = format!("data.{name}");
         let wrong = |problem: String| ScenarioError::at(&key, format!("({}) {problem}", path.display()));
-        let text = fs::read_to_string(&path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let text = folder.read_text(&self.file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let table = match path.extension().and_then(|end| end.to_str()) {
             Some("csv") => of_csv(&text),
             Some("jsonl" | "ndjson") => of_json_lines(&text),

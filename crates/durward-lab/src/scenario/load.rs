@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::value::{OneOrMany, Time};
 
@@ -92,7 +92,7 @@ pub struct Arrivals {
 }
 
 /// How arrivals are spread in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Equally far apart.
@@ -103,7 +103,7 @@ pub enum Distribution {
 }
 
 /// A rate for a time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Arrivals a second.
@@ -114,7 +114,7 @@ pub struct RateStep {
 }
 
 /// The shape of arrivals at one point.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ArrivalShape {
     /// So many a second.
     Rate(f64, Distribution),
@@ -216,7 +216,7 @@ impl<'de> Deserialize<'de> for WarmUp {
 }
 
 /// To which of several nodes requests go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// All requests of a user to one node; users evenly over nodes.

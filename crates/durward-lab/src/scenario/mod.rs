@@ -26,6 +26,7 @@ mod builtin;
 mod check;
 mod data;
 mod error;
+mod folder;
 mod load;
 mod step;
 pub mod template;
@@ -43,11 +44,14 @@ use toml::Spanned;
 pub use builtin::BUILT_INS;
 pub use data::{Data, DataOrder, Table};
 pub use error::ScenarioError;
+pub use folder::Folder;
+pub(crate) use folder::Sent;
 pub use load::{ArrivalShape, Arrivals, Balance, Distribution, Load, RateStep, Think, WarmUp};
 pub use step::{Capture, Expect, Step};
 pub use threshold::{Bound, Limit, Metric, Thresholds};
 pub use value::{Number, OneOrMany, Time};
 
+use crate::agent::Named;
 use crate::target::Spec;
 
 /// A scenario as it stands in its file.
@@ -74,6 +78,9 @@ pub struct Scenario {
     /// How servers prove themselves, where addresses begin with `https://`.
     #[serde(default)]
     pub tls: Tls,
+    /// Which agents make the load, beside those that the command line names.
+    #[serde(default)]
+    pub agents: Vec<Named>,
     /// What each user does, over and over.
     pub steps: Vec<Spanned<Step>>,
     /// What must hold, else the command exits 1.
@@ -84,7 +91,7 @@ pub struct Scenario {
     pub text: String,
     /// Where the files it names are: the folder of the scenario file.
     #[serde(skip)]
-    pub folder: PathBuf,
+    pub folder: Folder,
 }
 
 fn one() -> u64 {
@@ -124,7 +131,7 @@ impl Scenario {
     /// The same scenario, whose files are in this folder.
     #[must_use]
     pub fn in_folder(self, folder: impl Into<PathBuf>) -> Scenario {
-        Scenario { folder: folder.into(), ..self }
+        Scenario { folder: Folder::at(folder), ..self }
     }
 
     /// Every step, those within loops too, with the line where the outermost of them begins.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest time a scenario may name: a week.
 const TIME_S_MAX: f64 = 604_800.0;
@@ -53,6 +53,13 @@ impl fmt::Display for Time {
             ns if ns >= 1_000_000 => write!(f, "{}ms", self.0.as_secs_f64() * 1e3),
             _ => write!(f, "{}us", self.0.as_secs_f64() * 1e6),
         }
+    }
+}
+
+/// As text, which is read back to the nanosecond.
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -48,6 +48,9 @@ impl Spec {
         if !(self.stop_within_s >= 0.0 && self.stop_within_s <= 86_400.0) {
             return wrong("stop_within_s", "seconds, from 0 to a day");
         }
+        if self.host.parse::<std::net::Ipv4Addr>().is_err() {
+            return wrong("host", "an IPv4 address of this machine, such as `10.0.0.1`");
+        }
         if !(10..=60_000).contains(&self.sample_ms) {
             return wrong("sample_ms", "10 to 60000 ms lie between two samples");
         }
@@ -179,6 +182,7 @@ mod tests {
             ("command = ['a']\nready_within_s = nan", "`target.ready_within_s`"),
             ("command = ['a']\nstop_within_s = -1", "`target.stop_within_s`"),
             ("command = ['a']\nsample_ms = 1", "`target.sample_ms`"),
+            ("command = ['a']\nhost = 'here'", "`target.host`"),
             (
                 "command = ['a']\nlimits.cpus = 0.001",
                 "`target.limits.cpus`: 0.001 is no share of cores: from 0.01",

@@ -46,7 +46,7 @@ fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
 pub(super) fn arguments(spec: &Spec, image: &str, name: &str, port: u16, data: &Path) -> Vec<String> {
     let mut words: Vec<String> = ["run", "--rm", "--init", "--name", name].map(str::to_owned).to_vec();
     let mut flag = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
-    flag("--publish", format!("127.0.0.1:{port}:{}", spec.image_port));
+    flag("--publish", format!("{}:{port}:{}", spec.host, spec.image_port));
     flag("--volume", format!("{}:{}", data.display(), data.display()));
     // Without `=` the value comes from the environment of the program, where no list of processes shows it.
     spec.env.keys().for_each(|key| flag("--env", key.clone()));
@@ -131,9 +131,9 @@ mod tests {
             ..Limits::default()
         };
         let env = [("PASSWORD".to_owned(), "${env.SECRET}".to_owned())].into();
-        let spec = Spec { limits, env, image_port: 8080, ..Spec::default() };
+        let spec = Spec { limits, env, image_port: 8080, host: "10.0.0.1".into(), ..Spec::default() };
         let words = arguments(&spec, "nginx:1", "durward-lab-1", 40001, Path::new("/tmp/d"));
-        let wanted = "run --rm --init --name durward-lab-1 --publish 127.0.0.1:40001:8080 --volume /tmp/d:/tmp/d \
+        let wanted = "run --rm --init --name durward-lab-1 --publish 10.0.0.1:40001:8080 --volume /tmp/d:/tmp/d \
                       --env PASSWORD --cpu-period 100000 --cpu-quota 40000 --cpuset-cpus 0-1 --memory 67108864 \
                       --memory-swap 67108864 --pids-limit 50 --ulimit nofile=1024:1024 nginx:1";
         assert_eq!(words.join(" "), wanted);

@@ -20,6 +20,8 @@ pub const STEAL_SHARE_MAX: f64 = 0.02;
 #[derive(Debug)]
 pub struct Neighbours {
     members: Vec<Arc<Member>>,
+    /// Processes that belong to the lab, beside this one.
+    beside: Vec<u32>,
     before: Machine,
 }
 
@@ -53,14 +55,19 @@ struct Machine {
 impl Neighbours {
     /// Looks at the machine now. Nodes that are known here do not count as others, nor does this process.
     pub fn begin(running: &Running) -> Neighbours {
+        Neighbours::begin_beside(running, &[])
+    }
+
+    /// The same; nor do these processes, which make load too.
+    pub fn begin_beside(running: &Running, beside: &[u32]) -> Neighbours {
         let members = running.members();
-        let before = Machine::read(&members);
-        Neighbours { members, before }
+        let before = Machine::read(&members, beside);
+        Neighbours { members, beside: beside.to_vec(), before }
     }
 
     /// What the machine did since.
     pub fn end(self) -> Others {
-        Machine::read(&self.members).since(&self.before)
+        Machine::read(&self.members, &self.beside).since(&self.before)
     }
 }
 
@@ -97,13 +104,13 @@ fn float(number: u64) -> f64 {
 }
 
 impl Machine {
-    fn read(members: &[Arc<Member>]) -> Machine {
+    fn read(members: &[Arc<Member>], beside: &[u32]) -> Machine {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let own = one(std::process::id()).unwrap_or_default();
+        let own = beside.iter().copied().chain([std::process::id()]).filter_map(one);
         let mut machine = Machine {
             at: Instant::now(),
             processors: text::processors(&read("/proc/stat")).unwrap_or_default(),
-            own_s: seconds(own.own_ticks),
+            own_s: seconds(own.map(|stat| stat.own_ticks).sum()),
             nodes_s: members.iter().map(|member| quick(member).cpu_s).sum(),
             counters: BTreeMap::new(),
             energy: energy("/sys/class/powercap"),

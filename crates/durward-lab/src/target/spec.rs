@@ -50,6 +50,9 @@ pub struct Spec {
     pub image_port: u16,
     /// Numbers of nodes to measure, one after the other. Empty: all addresses, or one node of a command.
     pub nodes: Vec<usize>,
+    /// The address of this machine at which nodes of a command or image listen: for agents on other machines another one than
+    /// the loopback address, which nobody else reaches.
+    pub host: String,
     /// How nodes of a command or image are spoken to.
     pub scheme: Scheme,
     /// The environment of nodes, beside durward's own.
@@ -85,6 +88,9 @@ pub struct Spec {
     pub logs: Option<PathBuf>,
 }
 
+/// Where nodes listen that only this machine is to reach.
+pub(super) const LOOPBACK: &str = "127.0.0.1";
+
 impl Default for Spec {
     fn default() -> Spec {
         Spec {
@@ -94,6 +100,7 @@ impl Default for Spec {
             image: None,
             image_port: 80,
             nodes: Vec::new(),
+            host: LOOPBACK.to_owned(),
             scheme: Scheme::Http,
             env: BTreeMap::new(),
             files: BTreeMap::new(),

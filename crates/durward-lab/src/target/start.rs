@@ -20,7 +20,7 @@ use super::pages::Pages;
 use super::processes::Member;
 use super::ready::Ready;
 use super::running::{Container, Node, Running, label};
-use super::spec::{Limits, Part, Spec};
+use super::spec::{LOOPBACK, Limits, Part, Spec};
 use super::words::{Secrets, Words, port_names};
 
 /// How many targets this process started: each has names of its own.
@@ -146,14 +146,14 @@ impl Running {
         let spec = &self.spec;
         let texts = spec.command.iter().chain(spec.env.values()).chain(spec.files.values());
         let names = port_names(texts.chain([&spec.ready, &spec.metrics, &spec.jmx]).map(String::as_str));
-        let mut free = Free::default();
+        let mut free = Free::at(&spec.host);
         let mut all = Vec::new();
         for _ in 0..nodes {
             let named =
                 names.iter().map(|name| Ok((name.clone(), free.next()?))).collect::<Result<_, _>>()?;
             all.push(Ports { own: free.next()?, named });
         }
-        let addresses: Vec<String> = all.iter().map(|ports| format!("127.0.0.1:{}", ports.own)).collect();
+        let addresses: Vec<String> = all.iter().map(|ports| format!("{}:{}", spec.host, ports.own)).collect();
         self.words.set("addresses", addresses.join(","));
         Ok(all)
     }
@@ -276,7 +276,7 @@ impl Running {
         let name = format!("{}-node-{}", place.name, number + 1);
         let data = place.data(&format!("node-{}", number + 1), &what)?;
         words.set("data", data.display().to_string());
-        give_ports(&mut words, ports);
+        give_ports(&mut words, &spec.host, ports);
         let mut container = None;
         let mut applied = None;
         let mut command = spec.command.clone();
@@ -294,7 +294,7 @@ impl Running {
         let process = Process::start(order, &self.parent, keeper)?;
         let applied = applied.unwrap_or_else(|| process.applied.clone());
         let member = container.is_none().then(|| Arc::clone(&process.member));
-        let address = format!("127.0.0.1:{}", ports.own);
+        let address = format!("{}:{}", spec.host, ports.own);
         let ready = ready(&spec.ready, &words, spec.scheme.as_str(), &address)?;
         self.addresses.push(format!("{}://{address}", spec.scheme.as_str()));
         self.nodes.push(Node {
@@ -347,9 +347,9 @@ fn pages(
     Ok(pages)
 }
 
-fn give_ports(words: &mut Words, ports: &Ports) {
+fn give_ports(words: &mut Words, host: &str, ports: &Ports) {
     words.set("port", ports.own.to_string());
-    words.set("address", format!("127.0.0.1:{}", ports.own));
+    words.set("address", format!("{host}:{}", ports.own));
     for (name, port) in &ports.named {
         words.set(format!("port.{name}"), port.to_string());
     }
@@ -373,19 +373,23 @@ fn with_port(host: &str, scheme: &str) -> Option<String> {
     }
 }
 
-/// Free ports of the loopback interface, each held until the last has been found, so that all are different.
-#[derive(Default)]
-struct Free {
+/// Free ports of an address of this machine, each held until the last has been found, so that all are different.
+struct Free<'h> {
+    host: &'h str,
     held: Vec<TcpListener>,
 }
 
-impl Free {
+impl Free<'_> {
+    fn at(host: &str) -> Free<'_> {
+        Free { host, held: Vec::new() }
+    }
+
     fn next(&mut self) -> Result<u16, TargetError> {
-        let bound = TcpListener::bind(("127.0.0.1", 0))
+        let bound = TcpListener::bind((self.host, 0))
             .and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
         let (port, listener) = bound.map_err(|error| TargetError::Start {
             what: "the target".to_owned(),
-            problem: format!("no port is free: {error}"),
+            problem: format!("no port of {} is free: {error}", self.host),
         })?;
         self.held.push(listener);
         Ok(port)
@@ -463,12 +467,12 @@ impl Place {
         let data = self.data(&name, what)?;
         let texts =
             part.command.iter().chain(part.env.values()).chain(part.files.values()).chain([&part.ready]);
-        let mut free = Free::default();
+        let mut free = Free::at(LOOPBACK);
         let named = port_names(texts.map(String::as_str)).into_iter().map(|name| Ok((name, free.next()?)));
         let ports = Ports { named: named.collect::<Result<_, TargetError>>()?, own: free.next()? };
         drop(free);
         let mut own = Words::default();
-        give_ports(&mut own, &ports);
+        give_ports(&mut own, LOOPBACK, &ports);
         own.set("data", data.display().to_string());
         let mut all = words.clone();
         all.take(&own);

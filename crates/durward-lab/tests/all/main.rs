@@ -13,6 +13,7 @@
     reason = "a test may fail so"
 )]
 
+mod agent;
 mod fit;
 mod plan;
 mod report;

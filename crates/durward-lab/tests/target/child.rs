@@ -62,7 +62,8 @@ fn play() {
 /// Answers HTTP: its environment, its directory, metrics, and JMX as Jolokia does.
 fn serve() {
     let port: u16 = env::var("PORT").unwrap().parse().unwrap();
-    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let address = env::var("LISTEN").unwrap_or_else(|_| format!("127.0.0.1:{port}"));
+    let listener = TcpListener::bind(address).unwrap();
     let mut asked = 0;
     for stream in listener.incoming().flatten() {
         // Nobody who only connects, to see whether it is ready, may stop it.

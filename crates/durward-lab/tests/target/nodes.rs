@@ -34,6 +34,24 @@ fn nodes_start_answer_and_stop() {
     assert_eq!(traces(&name), Vec::<String>::new());
 }
 
+/// Agents on other machines cannot reach the loopback address.
+#[test]
+fn nodes_listen_where_they_are_told() {
+    let spec = Spec {
+        host: "127.0.0.2".to_owned(),
+        env: map(&[("LISTEN", "{address}")]),
+        ready: "/up".to_owned(),
+        ..spec("answer")
+    };
+    let running = spec.start(1).unwrap();
+    let address = running.addresses().remove(0);
+    assert!(address.starts_with("http://127.0.0.2:") && get(&address, "/up").0 == 200, "{address}");
+    drop(running.stop());
+    // TEST-NET-1 (RFC 5737) is no address of this machine.
+    let error = Spec { host: "192.0.2.1".to_owned(), ..spec }.start(1).unwrap_err();
+    assert!(error.to_string().contains("no port of 192.0.2.1 is free"), "{error}");
+}
+
 #[test]
 fn a_program_that_is_never_ready_is_an_error_in_time() {
     let begun = Instant::now();

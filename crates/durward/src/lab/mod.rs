@@ -1,5 +1,6 @@
 //! `durward lab`: how far a server scales, why, and what it costs.
 
+mod agent;
 mod compare;
 mod fit;
 mod init;
@@ -27,6 +28,7 @@ pub(crate) struct Arguments {
 enum What {
     Fit(fit::Arguments),
     Run(run::Arguments),
+    Agent(agent::Arguments),
     Init(init::Arguments),
     Rerun(rerun::Arguments),
     Report(report::Arguments),
@@ -41,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.what {
         What::Fit(arguments) => fit::run(arguments),
         What::Run(arguments) => run::run(arguments),
+        What::Agent(arguments) => agent::run(arguments),
         What::Init(arguments) => init::run(arguments),
         What::Rerun(arguments) => rerun::run(arguments),
         What::Report(arguments) => report::run(arguments),

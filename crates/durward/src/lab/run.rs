@@ -12,6 +12,7 @@ use durward_lab::run::{Options, RunError};
 use durward_lab::scenario::Scenario;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::agent::{Named, named};
 use super::watch::{Lines, table};
 use crate::failure::{DIFFERENT, Failure, Outcome, without_number};
 use crate::to_stdout;
@@ -21,6 +22,7 @@ Examples:
   durward lab init http://127.0.0.1:8080/ && durward lab run lab.toml
   durward lab run openam-logout.toml --out results/openam
   durward lab run shop.toml --i-may-load shop.test.example --json > shop.json
+  durward lab run shop.toml --agent 10.0.0.2:7400 --agent 10.0.0.3:7400 --agent-key agent.key
 
 The scenario says what is asked of which target, by whom, how often. The record of what was measured is written to
 DIR/record.json. Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept
@@ -54,6 +56,8 @@ pub(super) struct How {
     /// A host that is not this machine and may be loaded all the same: you have leave of whoever it belongs to
     #[arg(long, value_name = "HOST")]
     i_may_load: Vec<String>,
+    #[command(flatten)]
+    agents: Named,
     /// Do not measure first what the generator can do at most
     #[arg(long)]
     skip_generator_limit: bool,
@@ -76,6 +80,7 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
     let scenario = Scenario::read(text).map_err(|error| Failure::new(error.to_string()).at(path))?;
     let scenario = scenario.in_folder(folder);
     let out = how.out.clone().unwrap_or_else(|| PathBuf::from(format!("{name}-lab")));
+    let agents = named(&how.agents, &scenario, folder)?;
     // An hour of measuring must not end at a directory that cannot be written.
     let record_path = prepare(&out)?;
     let options = Options {
@@ -89,6 +94,7 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
         },
         now_unix_ms,
         stop: stop_at_signal()?,
+        agents,
     };
     let record = durward_lab::run::run(&scenario, &options, &mut Lines::new(&scenario, how.quiet));
     let record = record.map_err(|error| failure(error, path))?;
@@ -116,7 +122,7 @@ fn failure(error: RunError, path: &Path) -> Failure {
         RunError::Address { .. } => failure.hint("is the name right, and can this machine resolve it?"),
         RunError::NotLocal { .. } => failure.hint("load on servers of others is an attack: ask them first"),
         RunError::Scenario(_) => failure.at(path),
-        RunError::Target(_) | RunError::Machine(_) => failure,
+        RunError::Target(_) | RunError::Machine(_) | RunError::Agent { .. } => failure,
     }
 }
 

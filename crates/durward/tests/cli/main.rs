@@ -14,6 +14,7 @@ mod check;
 mod decide;
 mod fmt;
 mod generate;
+mod lab_agent;
 mod lab_fit;
 mod lab_report;
 mod lab_run;

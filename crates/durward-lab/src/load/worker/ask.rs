@@ -106,7 +106,7 @@ impl Worker<'_> {
         let is_measured = self.users.get(user as usize).is_some_and(|user| self.is_measured(user.due));
         let Some(asker) = self.users.get(user as usize) else { return };
         let Some(request) = self.plan.requests.get(asker.request as usize) else { return };
-        self.request_number += self.setup.threads as u64;
+        self.request_number += self.request_stride;
         let fill = asker.fill(self.request_number);
         self.buffers.request.clear();
         let (body, out) = (&mut self.buffers.body, &mut self.buffers.request);

@@ -63,6 +63,7 @@ pub(super) struct Worker<'l> {
     is_closing: bool,
     /// Requests that this thread numbers: its own number, and so many further on each time.
     request_number: u64,
+    request_stride: u64,
     buffers: Buffers,
     tally: Tally,
     second: SecondTally,
@@ -112,7 +113,8 @@ struct Pool {
 #[derive(Debug)]
 struct Arrivals {
     schedule: Schedule,
-    threads: usize,
+    /// Every so many arrivals one is this thread's.
+    stride: usize,
     next: Option<u64>,
     backlog: VecDeque<u64>,
     /// Places that are free.
@@ -122,8 +124,8 @@ struct Arrivals {
 impl Arrivals {
     fn take(&mut self) -> Option<u64> {
         let due = self.next?;
-        // The other threads take those between.
-        self.next = self.schedule.by_ref().nth(self.threads - 1);
+        // Other threads and agents take those between.
+        self.next = self.schedule.by_ref().nth(self.stride - 1);
         Some(due)
     }
 }
@@ -139,12 +141,14 @@ impl<'l> Worker<'l> {
         let (plan, threads) = (setup.plan, setup.threads);
         let poll = Poll::new()?;
         let sleep = Sleep::new(&poll)?;
-        let user = |user: u64| User::new(user, setup.seed, plan);
-        let users: Vec<User> = (number as u64..setup.users).step_by(threads).map(user).collect();
+        let share = setup.share.of_thread(number, threads);
+        let users: Vec<User> =
+            share.numbers(setup.users).map(|user| User::new(user, setup.seed, plan)).collect();
         let arrivals = setup.schedule.clone().map(|mut schedule| {
-            let next = schedule.by_ref().nth(number);
+            let next = schedule.by_ref().nth(usize::try_from(share.number).unwrap_or(usize::MAX));
             let idle = (0..u32::try_from(users.len()).unwrap_or(NONE)).collect();
-            Arrivals { schedule, threads, next, backlog: VecDeque::new(), idle }
+            let stride = usize::try_from(share.of).unwrap_or(usize::MAX);
+            Arrivals { schedule, stride, next, backlog: VecDeque::new(), idle }
         });
         let mut worker = Worker {
             setup,
@@ -161,7 +165,8 @@ impl<'l> Worker<'l> {
             arrivals,
             in_flight: 0,
             is_closing: false,
-            request_number: number as u64,
+            request_number: share.number,
+            request_stride: share.of,
             buffers: Buffers { read: vec![0; READ_BYTES].into(), request: Vec::new(), body: Vec::new() },
             tally: Tally::new(plan.requests.len(), plan.nodes.len()),
             second: SecondTally::default(),
@@ -209,6 +214,7 @@ impl<'l> Worker<'l> {
             .clamp(SWEEP_NS.0, SWEEP_NS.1);
         let mut next_sweep = sweep_every;
         let (mut cpu_from, mut cpu_to) = (None, None);
+        self.shared.clock.wait();
         loop {
             let now = self.shared.clock.now();
             let (from, to) = self.shared.clock.borders();

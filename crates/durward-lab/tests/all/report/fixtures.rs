@@ -38,7 +38,7 @@ fn base(name: &str) -> Record {
             cores: 8,
             memory_bytes: Some(16 << 30),
             system: "Linux 6.8.0 x86_64".into(),
-            clock_ahead_us: 0,
+            ..MachineInfo::default()
         }],
         generator_limit: Some(GeneratorLimit { requests_per_s: 58_000.0, busy: 0.99, threads: 2 }),
         ..Record::default()
@@ -90,6 +90,7 @@ fn point(load: Load, nodes: usize, rate: f64, mean_ns: f64, seed: u64) -> Point 
             lateness: step("late", 1_000, 30_000.0, seed + 4).since_due,
             connections: 64,
             backlog_max: 2,
+            ..GeneratorUse::default()
         },
         steps,
         seconds,
