@@ -1,6 +1,7 @@
 //! A run: every point of a scenario, measured one after the other, and the record of it.
 
 mod marks;
+mod search;
 mod sweep;
 mod thresholds;
 

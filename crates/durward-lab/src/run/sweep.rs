@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::search::Searching;
 use super::{Options, Place, RunError, Watcher, marks, thresholds};
 use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, Setup};
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::record::{About, FORMAT, GeneratorLimit, Load, Mark, Point, Record, Second, Used};
-use crate::scenario::{Balance, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
+use crate::scenario::{self, Balance, OneOrMany, Scenario, Think, Time, Tls, WarmUp};
 use crate::target::{Neighbours, Others, Running, Watch};
 
 /// Users of one thread who ask a server that does nothing: enough that none of them is waited for.
@@ -26,18 +27,31 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A run under way.
 pub(super) struct Sweep<'s> {
-    scenario: &'s Scenario,
+    pub(super) scenario: &'s Scenario,
     options: &'s Options,
-    record: Record,
+    pub(super) record: Record,
 }
 
 /// One point to be measured.
-struct Job {
-    configuration: String,
-    vary: BTreeMap<String, String>,
-    balance: Balance,
-    askers: Askers,
-    replicate: u32,
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) configuration: String,
+    pub(super) vary: BTreeMap<String, String>,
+    pub(super) balance: Balance,
+    pub(super) askers: Askers,
+    pub(super) replicate: u32,
+    /// Instead of the scenario's.
+    pub(super) load: Option<scenario::Load>,
+}
+
+/// Where the measurements of one number of nodes are.
+pub(super) struct Progress {
+    pub(super) nodes: usize,
+    /// `None` between two starts.
+    running: Option<Running>,
+    /// How many points there are as far as that is known.
+    points: usize,
+    has_begun: bool,
 }
 
 impl<'s> Sweep<'s> {
@@ -61,7 +75,7 @@ impl<'s> Sweep<'s> {
         for address in &scenario.target.addresses {
             sweep.allowed(address)?;
         }
-        let nodes = [Node::resolve("127.0.0.1:1")?];
+        let nodes = stand_ins(scenario)?;
         for (_, vary) in scenario.variants() {
             let plan = Plan::new(scenario, &vary, &nodes)?;
             for askers in askers(scenario) {
@@ -97,7 +111,8 @@ impl<'s> Sweep<'s> {
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
         let Some(allowed) = getrlimit(Resource::Nofile).current else { return Ok(()) };
         let load = &self.scenario.load;
-        let users = load.users.0.iter().copied().max().unwrap_or(0);
+        let users = load.users.0.iter().copied().chain(load.search.iter().map(|search| search.users_max));
+        let users = users.max().unwrap_or(0);
         let connections = load.connections.map_or(users, |count| count as u64);
         if connections + FILES <= allowed {
             return Ok(());
@@ -130,48 +145,75 @@ impl<'s> Sweep<'s> {
         if self.is_stopped() && self.record.cut_short.is_none() {
             self.record.cut_short = Some("the run was stopped".to_owned());
         }
-        self.record.thresholds = thresholds::held(&self.scenario.thresholds, &self.record.points);
+        self.record.thresholds = thresholds::of_run(&self.scenario.thresholds, &self.record.points);
         Ok(self.record)
     }
 
     /// All points of so many nodes.
     fn nodes(&mut self, count: usize, points: usize, watcher: &mut dyn Watcher) -> Result<(), RunError> {
-        let mut running = self.start(count)?;
+        let mut progress =
+            Progress { nodes: count, running: Some(self.start(count)?), points, has_begun: false };
         let mut all = jobs(self.scenario, count);
-        let before = self.record.points.len();
         Random::of_part(self.scenario.seed, count as u64).shuffle(&mut all);
-        for (at, job) in all.iter().enumerate() {
-            if self.is_stopped() {
-                break;
-            }
-            if self.scenario.load.restart && at > 0 {
-                self.stop(running);
-                running = self.start(count)?;
-            }
-            let nodes: Vec<Node> =
-                running.addresses().iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
-            let place = |load| Place {
-                number: before + at + 1,
-                count: points,
-                configuration: job.configuration.clone(),
-                nodes: count,
-                load,
-                replicate: job.replicate,
+        for job in all {
+            let goes_on = match &self.scenario.load.search {
+                Some(search) => {
+                    let progress = &mut progress;
+                    Searching { sweep: self, search, progress, watcher, job }.run()?
+                }
+                None => !self.is_stopped() && self.measure(&job, false, &mut progress, watcher)?,
             };
-            let point = self.point(job, &nodes, &running, &place, watcher)?;
-            watcher.end(&place(point.load), &point);
-            let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
-            self.record.points.push(point);
-            if let Err(error) = running.check() {
-                self.record.cut_short = Some(error.to_string());
-            }
-            if is_cut || self.record.cut_short.is_some() {
+            if !goes_on {
                 break;
             }
-            self.pause(self.scenario.load.cool_down.0);
         }
-        self.stop(running);
+        if let Some(running) = progress.running {
+            self.stop(running);
+        }
         Ok(())
+    }
+
+    /// Measures one point and records it. Whether the run goes on.
+    pub(super) fn measure(
+        &mut self,
+        job: &Job,
+        is_try: bool,
+        progress: &mut Progress,
+        watcher: &mut dyn Watcher,
+    ) -> Result<bool, RunError> {
+        let count = progress.nodes;
+        if self.scenario.load.restart && std::mem::replace(&mut progress.has_begun, true) {
+            if let Some(running) = progress.running.take() {
+                self.stop(running);
+            }
+            progress.running = Some(self.start(count)?);
+        }
+        let Some(running) = &mut progress.running else { return Ok(false) };
+        let nodes: Vec<Node> =
+            running.addresses().iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
+        let number = self.record.points.len() + 1;
+        let place = |load| Place {
+            number,
+            // How many points a search takes is known when it is over.
+            count: progress.points.max(number),
+            configuration: job.configuration.clone(),
+            nodes: count,
+            load,
+            replicate: job.replicate,
+        };
+        let mut point = self.point(job, &nodes, running, &place, watcher)?;
+        point.is_try = is_try;
+        watcher.end(&place(point.load), &point);
+        let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
+        self.record.points.push(point);
+        if let Err(error) = running.check() {
+            self.record.cut_short = Some(error.to_string());
+        }
+        if is_cut || self.record.cut_short.is_some() {
+            return Ok(false);
+        }
+        self.pause(self.scenario.load.cool_down.0);
+        Ok(true)
     }
 
     /// What there is to say of a target is known when it has ended.
@@ -205,7 +247,7 @@ impl<'s> Sweep<'s> {
         let seed = Random::of_part(scenario.seed, u64::from(job.replicate)).next_u64();
         let setup = Setup::new(
             &plan,
-            &scenario.load,
+            job.load.as_ref().unwrap_or(&scenario.load),
             job.balance,
             &job.askers,
             seed,
@@ -235,7 +277,7 @@ impl<'s> Sweep<'s> {
         for (node, used) in measured.by_node.iter_mut().zip(used) {
             node.used = used;
         }
-        let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, crate::scenario::ArrivalShape::Rate(..)));
+        let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, scenario::ArrivalShape::Rate(..)));
         let marks = marks::of(&measured, self.record.generator_limit.as_ref(), others.as_ref(), is_shaped);
         let Measured { steps, by_node, generator, seconds, time_s, warm_up_s, .. } = measured;
         Ok(Point {
@@ -252,6 +294,7 @@ impl<'s> Sweep<'s> {
             machine: others.map(|others| others.figures()).unwrap_or_default(),
             seconds,
             marks,
+            is_try: false,
         })
     }
 
@@ -261,12 +304,14 @@ impl<'s> Sweep<'s> {
             RunError::Machine(format!("a server that does nothing cannot be started: {error}"))
         };
         let server = NullServer::start().map_err(machine)?;
-        let nodes = [Node::resolve(&server.url())?];
+        let is_rsocket = self.scenario.all_steps().iter().any(|(_, step)| step.rsocket.is_some());
+        let nodes = [Node::resolve(&server.url(is_rsocket))?];
         let (_, vary) = self.scenario.variants().into_iter().next().unwrap_or_default();
         let plan = Plan::new(self.scenario, &vary, &nodes)?.blind();
-        let load = crate::scenario::Load {
+        let load = scenario::Load {
             users: OneOrMany(Vec::new()),
             arrivals: None,
+            search: None,
             think: Think::None,
             pace: None,
             ramp: Time::default(),
@@ -293,7 +338,7 @@ impl<'s> Sweep<'s> {
         Ok(GeneratorLimit { requests_per_s, busy: measured.generator.busy, threads: setup.threads() })
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(super) fn is_stopped(&self) -> bool {
         self.options.stop.load(Ordering::Relaxed)
     }
 
@@ -303,6 +348,24 @@ impl<'s> Sweep<'s> {
             thread::sleep(LOOK.min(time.saturating_sub(begun.elapsed())));
         }
     }
+}
+
+/// Nodes that speak what the target's do, before there are any.
+fn stand_ins(scenario: &Scenario) -> Result<Vec<Node>, RunError> {
+    let spec = &scenario.target;
+    let stand_in = |name: &str, scheme: &str| {
+        let node = Node::resolve(&format!("{scheme}://127.0.0.1:1"))?;
+        Ok(Node { name: name.to_owned(), ..node })
+    };
+    if spec.addresses.is_empty() {
+        let scheme = spec.scheme.as_str();
+        return Ok(vec![stand_in(scheme, scheme)?]);
+    }
+    let of = |address: &String| {
+        let scheme = address.split_once("://").map_or(spec.scheme.as_str(), |(scheme, _)| scheme);
+        stand_in(address, scheme)
+    };
+    spec.addresses.iter().map(of).collect()
 }
 
 /// All points of one number of nodes, in the scenario's order. One node needs no balancing.
@@ -317,9 +380,10 @@ fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
             let configuration =
                 if is_named { format!("{label}{comma}{}", balance.as_str()) } else { label.clone() };
             for askers in askers(scenario) {
-                for replicate in 0..scenario.load.repeat {
+                let repeat = if scenario.load.search.is_some() { 1 } else { scenario.load.repeat };
+                for replicate in 0..repeat {
                     let (configuration, vary, askers) = (configuration.clone(), vary.clone(), askers.clone());
-                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate });
+                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate, load: None });
                 }
             }
         }
@@ -330,7 +394,9 @@ fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
 fn askers(scenario: &Scenario) -> Vec<Askers> {
     let users = scenario.load.users.0.iter().map(|users| Askers::Users(*users));
     let arrivals = scenario.load.arrivals.iter().flat_map(|arrivals| arrivals.shapes()).map(Askers::Arrivals);
-    users.chain(arrivals).collect()
+    // A search begins with one, and finds by itself what else there is to ask.
+    let search = scenario.load.search.iter().map(|_| Askers::Users(1));
+    users.chain(arrivals).chain(search).collect()
 }
 
 /// Follows one measurement: watches nodes between its borders, looks whether they live, tells the watcher.

@@ -15,6 +15,7 @@ mod decide;
 mod fmt;
 mod generate;
 mod lab_fit;
+mod lab_protocols;
 mod lab_report;
 mod lab_run;
 mod lines;
