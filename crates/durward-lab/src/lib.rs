@@ -1,7 +1,7 @@
 //! The lab: how far a server scales, why, and what it costs.
 //!
 //! It makes load, watches what the target uses, fits the scalability law, plans, simulates, and draws reports. It speaks to
-//! servers over the network only and knows no other crate of durward, so any HTTP server is a target like another.
+//! servers over the network only and knows of durward only the bytes of RSocket, so any HTTP server is a target like another.
 //!
 //! All parts meet in a [`record::Record`]: what a run measured.
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::load::{Askers, Measured, SecondTally, Share};
 use crate::machine::Identity;
 use crate::record::{GeneratorLimit, MachineInfo};
-use crate::scenario::Balance;
+use crate::scenario::{Balance, Trial};
 
 /// The version of what is spoken; leader and agent must have the same, and the same version of durward besides.
 pub(super) const PROTOCOL: u32 = 1;
@@ -84,6 +84,7 @@ pub(crate) struct Task {
     pub(crate) vary: BTreeMap<String, String>,
     pub(crate) balance: Balance,
     pub(crate) askers: Askers,
+    pub(crate) trial: Option<Trial>,
     pub(crate) seed: u64,
     /// Addresses, which the agent resolves itself.
     pub(crate) nodes: Vec<String>,

@@ -303,6 +303,7 @@ fn the_agent_alone_decides_which_hosts_it_loads() {
         vary: BTreeMap::new(),
         balance: Balance::Sticky,
         askers: Askers::Users(1),
+        trial: None,
         seed: 1,
         nodes: vec!["http://192.0.2.1".into()],
         share: Share::default(),

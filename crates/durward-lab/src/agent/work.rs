@@ -81,9 +81,10 @@ impl Work {
         let nodes: Vec<Node> =
             task.nodes.iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
         let plan = Plan::new(&scenario, &task.vary, &nodes)?;
+        let load = task.trial.as_ref().map(|trial| trial.load(&scenario.load));
         let setup = Setup::new(
             &plan,
-            &scenario.load,
+            load.as_ref().unwrap_or(&scenario.load),
             task.balance,
             &task.askers,
             task.seed,

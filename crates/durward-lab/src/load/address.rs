@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 use crate::run::RunError;
+use crate::target::RSOCKET_PORT;
 
 /// A node that requests go to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,31 +18,49 @@ pub(crate) struct Node {
     pub(crate) base: String,
     /// Whether TLS is spoken.
     pub(crate) is_tls: bool,
+    /// Whether RSocket is spoken, not HTTP.
+    pub(crate) is_rsocket: bool,
     /// Where connections go.
     pub(crate) address: SocketAddr,
 }
 
 impl Node {
-    /// Reads `http://host:port/base`, `https://host`, or `host:port`, and resolves the host.
+    /// Reads `http://host:port/base`, `https://host`, `rsocket://host:port`, `rsockets://host`, or `host:port`, and resolves the host.
     ///
     /// # Errors
     /// Text that is no address, and a host that cannot be resolved.
     pub(crate) fn resolve(text: &str) -> Result<Node, RunError> {
         let wrong = |problem: String| RunError::Address { address: text.to_owned(), problem };
-        let (is_tls, rest) = match text.split_once("://") {
-            None => (false, text),
-            Some(("http", rest)) => (false, rest),
-            Some(("https", rest)) => (true, rest),
-            Some((scheme, _)) => return Err(wrong(format!("`{scheme}` is neither http nor https"))),
+        let (is_rsocket, is_tls, rest) = match text.split_once("://") {
+            None => (false, false, text),
+            Some(("http", rest)) => (false, false, rest),
+            Some(("https", rest)) => (false, true, rest),
+            Some(("rsocket", rest)) => (true, false, rest),
+            Some(("rsockets", rest)) => (true, true, rest),
+            Some((scheme, _)) => {
+                return Err(wrong(format!("`{scheme}` is neither http nor https, rsocket nor rsockets")));
+            }
         };
         let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
                 (host, port.parse().map_err(|_| wrong(format!("`{port}` is no port")))?)
             }
-            _ => (authority, if is_tls { 443 } else { 80 }),
+            _ => (
+                authority,
+                if is_rsocket {
+                    RSOCKET_PORT
+                } else if is_tls {
+                    443
+                } else {
+                    80
+                },
+            ),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
+        if is_rsocket && !base.trim_end_matches('/').is_empty() {
+            return Err(wrong("has a path, which RSocket does not".to_owned()));
+        }
         if host.is_empty() || host.contains(['@', ' ']) {
             return Err(wrong("has no host; write `http://host:port`".to_owned()));
         }
@@ -54,6 +73,7 @@ impl Node {
             authority: authority.to_owned(),
             base: base.trim_end_matches('/').to_owned(),
             is_tls,
+            is_rsocket,
             address,
         })
     }
@@ -93,9 +113,19 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_rsocket_are_told_apart() {
+        let node = Node::resolve("rsocket://127.0.0.1").unwrap();
+        assert!(node.is_rsocket && !node.is_tls && node.address.port() == 7000);
+        let node = Node::resolve("rsockets://127.0.0.1:7001/").unwrap();
+        assert!(node.is_rsocket && node.is_tls && node.address.port() == 7001);
+        assert!(!Node::resolve("127.0.0.1:7000").unwrap().is_rsocket);
+    }
+
+    #[test]
     fn what_is_no_address_is_refused() {
         for (text, said) in [
             ("ftp://a", "`ftp` is neither http nor https"),
+            ("rsocket://a/path", "has a path"),
             ("http://", "has no host"),
             ("http://a:b", "`b` is no port"),
             ("http://no-such-host.invalid", "cannot be resolved"),

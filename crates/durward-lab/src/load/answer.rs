@@ -3,23 +3,45 @@
 use serde_json::Value;
 
 use super::cause::Cause;
-use super::http::Reader;
 use super::plan::{Check, Expected, Extract, Fill, text_of};
 use crate::scenario::{DataOrder, Table};
 
 /// Statuses that are right where a step says nothing.
 const RIGHT: std::ops::RangeInclusive<u16> = 200..=399;
 
+/// An answer, or one item of a stream of them.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// Its status; 0 where the protocol has none.
+    pub(crate) status: u16,
+    /// Values of wanted headers.
+    pub(crate) headers: Vec<Option<String>>,
+    /// The body, where it is wanted; of an event, its data.
+    pub(crate) body: Vec<u8>,
+    /// What a message that is not JSON says, as JSON.
+    pub(crate) json: Option<Value>,
+}
+
+impl Answer {
+    /// Prepares for the next one.
+    pub(crate) fn begin(&mut self) {
+        self.status = 0;
+        self.headers.clear();
+        self.body.clear();
+        self.json = None;
+    }
+}
+
 /// What is captured from a right answer, by the number of the capture.
-pub(super) type Captured = Vec<(usize, Box<str>)>;
+pub(crate) type Captured = Vec<(usize, Box<str>)>;
 
 /// Holds an answer to what is expected of it.
 ///
 /// # Errors
 /// Why it is not right.
-pub(super) fn judge(
+pub(crate) fn judge(
     check: &Check,
-    answer: &Reader,
+    answer: &Answer,
     fill: &Fill<'_>,
     tables: &[(Table, DataOrder)],
 ) -> Result<Captured, Cause> {
@@ -28,7 +50,7 @@ pub(super) fn judge(
     } else {
         check.statuses.contains(&answer.status)
     };
-    if !is_right {
+    if !is_right && answer.json.is_none() {
         return Err(Cause::Status(answer.status));
     }
     if check.json.is_empty() && check.contains.is_empty() && check.captures.is_empty() {
@@ -36,8 +58,15 @@ pub(super) fn judge(
     }
     let reads_json = !check.json.is_empty()
         || check.captures.iter().any(|(_, _, extract)| matches!(extract, Extract::Json(_)));
-    let json =
-        if reads_json { serde_json::from_slice(&answer.body).unwrap_or(Value::Null) } else { Value::Null };
+    let read;
+    let json = match &answer.json {
+        Some(json) => json,
+        None if reads_json => {
+            read = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
+            &read
+        }
+        None => &Value::Null,
+    };
     for (pointer, expected) in &check.json {
         if !is_equal(json.pointer(pointer), expected, fill, tables) {
             return Err(Cause::WrongAnswer(format!(
@@ -55,7 +84,7 @@ pub(super) fn judge(
         .captures
         .iter()
         .map(|(number, name, extract)| {
-            let found = find(extract, answer, &json).filter(|found| !found.is_empty());
+            let found = find(extract, answer, json).filter(|found| !found.is_empty());
             let found = found.ok_or_else(|| Cause::WrongAnswer(format!("nothing to capture as {name}")))?;
             Ok((*number, found.into_boxed_str()))
         })
@@ -84,7 +113,7 @@ fn contains(body: &[u8], text: &[u8]) -> bool {
     text.is_empty() || body.windows(text.len()).any(|window| window == text)
 }
 
-fn find(extract: &Extract, answer: &Reader, json: &Value) -> Option<String> {
+fn find(extract: &Extract, answer: &Answer, json: &Value) -> Option<String> {
     match extract {
         Extract::Json(pointer) => match json.pointer(pointer)? {
             Value::Null => None,

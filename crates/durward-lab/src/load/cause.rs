@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 
-use super::http::Fault;
+use super::wire::Fault;
 
 /// Why a request failed, as records tell it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +20,28 @@ pub(super) enum Cause {
     Closed,
     /// What came is not HTTP.
     NotHttp,
+    /// What came is not HTTP/2, or breaks its rules.
+    NotHttp2,
+    /// The server did not choose HTTP/2 when TLS was agreed on (ALPN).
+    NoHttp2,
+    /// The server reset the stream, with this error code of HTTP/2.
+    Reset(u32),
+    /// The server gave up the connection, with this error code of HTTP/2.
+    GoAway(u32),
+    /// What came is not RSocket, or breaks its rules.
+    NotRsocket,
+    /// The request failed, with this error code of RSocket.
+    Rsocket(u32),
+    /// The server gave up the connection, with this error code of RSocket.
+    RsocketClosed(u32),
+    /// Nothing came for longer than the connection's lifetime.
+    Silent,
+    /// What came is not a message of SAPL.
+    NotSapl,
+    /// The answer is not an event stream.
+    NoEvents,
+    /// A stream ended before it was to.
+    Ended,
     /// A head, or a body that is looked at, beyond the limits.
     TooLong,
     /// TLS could not be agreed on.
@@ -28,6 +50,8 @@ pub(super) enum Cause {
     Unreachable,
     /// A value that the request needs was never captured: it was not sent.
     NoCapture,
+    /// The request cannot be written: a captured value makes a path or header that is none.
+    Unwritable,
     /// It was under way when the run was cut short.
     CutShort,
     /// This machine refused: no more ports or files.
@@ -43,12 +67,68 @@ impl fmt::Display for Cause {
             Cause::Refused => f.write_str("refused"),
             Cause::Closed => f.write_str("closed"),
             Cause::NotHttp => f.write_str("not HTTP"),
+            Cause::NotHttp2 => f.write_str("not HTTP/2"),
+            Cause::NoHttp2 => f.write_str("no HTTP/2 by ALPN"),
+            Cause::Reset(code) => write!(f, "RST_STREAM {}", Code(HTTP2_CODES, *code)),
+            Cause::GoAway(code) => write!(f, "GOAWAY {}", Code(HTTP2_CODES, *code)),
+            Cause::NotRsocket => f.write_str("not RSocket"),
+            Cause::Rsocket(code) => write!(f, "RSocket {}", Code(RSOCKET_CODES, *code)),
+            Cause::RsocketClosed(code) => write!(f, "RSocket closed: {}", Code(RSOCKET_CODES, *code)),
+            Cause::Silent => f.write_str("keep-alive unanswered"),
+            Cause::NotSapl => f.write_str("not a message of SAPL"),
+            Cause::NoEvents => f.write_str("no event stream"),
+            Cause::Ended => f.write_str("stream ended"),
             Cause::TooLong => f.write_str("answer too long"),
             Cause::Tls => f.write_str("TLS"),
             Cause::Unreachable => f.write_str("unreachable"),
             Cause::CutShort => f.write_str("cut short"),
+            Cause::Unwritable => f.write_str("request cannot be written"),
             Cause::NoCapture => f.write_str("capture missing"),
             Cause::Machine(kind) => write!(f, "this machine: {kind}"),
+        }
+    }
+}
+
+/// Error codes of HTTP/2 by name (RFC 9113, 7).
+const HTTP2_CODES: &[(u32, &str)] = &[
+    (0x0, "NO_ERROR"),
+    (0x1, "PROTOCOL_ERROR"),
+    (0x2, "INTERNAL_ERROR"),
+    (0x3, "FLOW_CONTROL_ERROR"),
+    (0x4, "SETTINGS_TIMEOUT"),
+    (0x5, "STREAM_CLOSED"),
+    (0x6, "FRAME_SIZE_ERROR"),
+    (0x7, "REFUSED_STREAM"),
+    (0x8, "CANCEL"),
+    (0x9, "COMPRESSION_ERROR"),
+    (0xa, "CONNECT_ERROR"),
+    (0xb, "ENHANCE_YOUR_CALM"),
+    (0xc, "INADEQUATE_SECURITY"),
+    (0xd, "HTTP_1_1_REQUIRED"),
+];
+
+/// Error codes of RSocket by name (protocol 1.0, "Error Codes").
+const RSOCKET_CODES: &[(u32, &str)] = &[
+    (0x001, "INVALID_SETUP"),
+    (0x002, "UNSUPPORTED_SETUP"),
+    (0x003, "REJECTED_SETUP"),
+    (0x004, "REJECTED_RESUME"),
+    (0x101, "CONNECTION_ERROR"),
+    (0x102, "CONNECTION_CLOSE"),
+    (0x201, "APPLICATION_ERROR"),
+    (0x202, "REJECTED"),
+    (0x203, "CANCELED"),
+    (0x204, "INVALID"),
+];
+
+/// An error code by its name, or as a number where it has none.
+struct Code(&'static [(u32, &'static str)], u32);
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.iter().find(|(code, _)| *code == self.1) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "error {:#x}", self.1),
         }
     }
 }
@@ -65,8 +145,10 @@ impl From<Fault> for Cause {
 
 impl From<&io::Error> for Cause {
     fn from(error: &io::Error) -> Cause {
-        if error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
-            return Cause::Tls;
+        if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            // Some servers choose nothing, others end the handshake.
+            let refused = rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol);
+            return if *inner == refused { Cause::NoHttp2 } else { Cause::Tls };
         }
         let kind = error.kind();
         if kind == ErrorKind::ConnectionRefused {

@@ -31,12 +31,14 @@ pub(crate) fn limit(
         RunError::Machine(format!("a server that does nothing cannot be started: {error}"))
     };
     let server = NullServer::start().map_err(machine)?;
-    let nodes = [Node::resolve(&server.url())?];
+    let is_rsocket = scenario.all_steps().iter().any(|(_, step)| step.rsocket.is_some());
+    let nodes = [Node::resolve(&if is_rsocket { server.rsocket_url() } else { server.url() })?];
     let (_, vary) = scenario.variants().into_iter().next().unwrap_or_default();
     let plan = Plan::new(scenario, &vary, &nodes)?.blind();
     let load = Load {
         users: OneOrMany(Vec::new()),
         arrivals: None,
+        search: None,
         think: Think::None,
         pace: None,
         ramp: Time::default(),

@@ -1,4 +1,4 @@
-//! Makes load: users or arrivals, over HTTP/1.1, from a few threads of event loops.
+//! Makes load: users or arrivals, over HTTP/1.1, HTTP/2 or RSocket, from a few threads of event loops.
 //!
 //! A user is a small machine that runs the steps of a scenario; thousands of them share one thread. Every request has a
 //! moment at which it is due, and latency counts from then: a server that stalls does not stop the clock. What was due and
@@ -10,7 +10,6 @@ mod arrivals;
 mod balance;
 mod cause;
 mod clock;
-mod http;
 mod limit;
 mod null;
 mod plan;
@@ -21,6 +20,7 @@ mod stream;
 mod tally;
 mod tls;
 mod user;
+mod wire;
 mod worker;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -40,13 +40,14 @@ pub(crate) use tally::SecondTally;
 
 use crate::record::{GeneratorUse, NodeResult, Second, StepResult};
 use crate::run::RunError;
-use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, WarmUp};
+use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, USERS_MAX, WarmUp};
 use arrivals::Schedule;
 use balance::Nodes;
 use clock::{Clock, NEVER};
 use plan::ns;
 use stream::TlsTo;
 use tally::Tally;
+use wire::Protocol;
 use worker::{Shared, Worker};
 
 /// How often whoever attends is asked whether to go on.
@@ -55,6 +56,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 /// Arrivals served at once where the scenario says nothing.
 const PLACES: u64 = 100;
+/// Requests under way on one connection that several share, where the scenario says nothing.
+const STREAMS: usize = 100;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What one measurement is made of.
@@ -70,6 +73,8 @@ pub(crate) struct Setup<'s> {
     seed: u64,
     threads: usize,
     connections_by_node: usize,
+    /// On a connection that carries several requests at once: so many at most.
+    streams: usize,
     tls: Vec<Option<TlsTo>>,
     /// Seconds are counted so that one of them begins with the measurement.
     second_shift: u64,
@@ -137,10 +142,12 @@ impl<'s> Setup<'s> {
         folder: &Folder,
     ) -> Result<Setup<'s>, ScenarioError> {
         let ramp_s = load.ramp.0.as_secs_f64();
+        let streams = load.streams.unwrap_or(STREAMS);
         let (users, schedule) = match askers {
             Askers::Users(users) => (*users, None),
             Askers::Arrivals(shape) => {
-                let places = load.connections.map_or(PLACES, |count| count as u64);
+                let each = if plan.protocol.is_shared() { streams as u64 } else { 1 };
+                let places = load.connections.map_or(PLACES, |count| count as u64 * each).min(USERS_MAX);
                 (places, Some(Schedule::new(shape, seed, ramp_s, folder)?))
             }
         };
@@ -148,7 +155,8 @@ impl<'s> Setup<'s> {
             WarmUp::For(time) => (SECOND_NS - (ns(load.ramp.0) + ns(time.0)) % SECOND_NS) % SECOND_NS,
             WarmUp::Auto => 0,
         };
-        let tls = tls::to_nodes(&plan.nodes, tls, folder)?;
+        let alpn = (plan.protocol == Protocol::Http2).then_some(&b"h2"[..]);
+        let tls = tls::to_nodes(&plan.nodes, tls, folder, alpn)?;
         let setup = Setup {
             plan,
             load,
@@ -159,6 +167,7 @@ impl<'s> Setup<'s> {
             seed,
             threads: 1,
             connections_by_node: usize::MAX,
+            streams,
             tls,
             second_shift,
         };
@@ -172,11 +181,12 @@ impl<'s> Setup<'s> {
         let users = usize::try_from(share.count(self.users)).unwrap_or(usize::MAX);
         self.threads = threads.min(users).max(1);
         self.connections_by_node = match (self.load.connections, &self.schedule) {
-            (Some(count), None) => {
+            (Some(_), Some(_)) if !self.plan.protocol.is_shared() => usize::MAX,
+            (Some(count), _) => {
                 let parts = self.threads * usize::try_from(share.of).unwrap_or(usize::MAX);
                 count.div_ceil(parts * self.plan.nodes.len().max(1)).max(1)
             }
-            (None, _) | (_, Some(_)) => usize::MAX,
+            (None, _) => usize::MAX,
         };
         self.share = share;
         self

@@ -8,8 +8,8 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::address::Node;
 use super::cause::Cause;
-use super::http::{Reader, Wants};
 use super::tls;
+use super::wire::{Reader, Wants};
 use crate::run::RunError;
 use crate::scenario::{Folder, Tls};
 
@@ -60,15 +60,15 @@ pub fn probe(url: &str, time_max: Duration) -> Result<Probe, RunError> {
     );
     let answer =
         ask(&node, head.as_bytes(), time_max).map_err(|cause| wrong(format!("does not answer: {cause}")))?;
-    let mut headers = answer.headers.into_iter();
+    let mut headers = answer.answer.headers.into_iter();
     Ok(Probe {
         address: authority.to_owned(),
         path,
-        status: answer.status,
+        status: answer.answer.status,
         time: begun.elapsed(),
         media: headers.next().flatten(),
         server: headers.next().flatten(),
-        body: answer.body,
+        body: answer.answer.body,
         is_local: node.is_local(),
         host: node.host,
     })
@@ -86,7 +86,8 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
     }
     // Nothing secret is sent: who answers is checked when load is made.
     let any = Tls { danger_any_certificate: true, ..Tls::default() };
-    let to = tls::to_nodes(std::slice::from_ref(node), &any, &Folder::default()).map_err(|_| Cause::Tls)?;
+    let to =
+        tls::to_nodes(std::slice::from_ref(node), &any, &Folder::default(), None).map_err(|_| Cause::Tls)?;
     let to = to.into_iter().next().flatten().ok_or(Cause::Tls)?;
     let connection = ClientConnection::new(to.config, to.name).map_err(|_| Cause::Tls)?;
     converse(StreamOwned::new(connection, socket), request)
@@ -97,8 +98,11 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
 fn converse(mut stream: impl Read + Write, request: &[u8]) -> Result<Reader, Option<io::Error>> {
     stream.write_all(request).map_err(Some)?;
     stream.flush().map_err(Some)?;
-    let wants =
-        Wants { body: true, headers: vec!["content-type".to_owned(), "server".to_owned()], is_head: false };
+    let wants = Wants {
+        body: true,
+        headers: vec!["content-type".to_owned(), "server".to_owned()],
+        ..Wants::default()
+    };
     let (mut reader, mut buffer) = (Reader::default(), vec![0; 16 * 1024]);
     reader.begin();
     loop {

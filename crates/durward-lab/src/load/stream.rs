@@ -41,6 +41,16 @@ impl Stream {
         matches!(self, Stream::Tls(_))
     }
 
+    /// Whether TLS, once agreed on, agreed on this protocol as well (ALPN); a plain socket agrees on anything.
+    pub(super) fn has_agreed_on(&self, protocol: &[u8]) -> bool {
+        match self {
+            Stream::Plain(_) => true,
+            Stream::Tls(stream) => {
+                stream.conn.is_handshaking() || stream.conn.alpn_protocol() == Some(protocol)
+            }
+        }
+    }
+
     fn socket(&mut self) -> &mut TcpStream {
         match self {
             Stream::Plain(socket) => socket,

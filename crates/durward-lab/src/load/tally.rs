@@ -27,6 +27,8 @@ pub(super) struct StepTally {
     pub(super) since_due: Latency,
     pub(super) since_sent: Latency,
     pub(super) failed_since_due: Latency,
+    pub(super) events: u64,
+    pub(super) gaps: Latency,
 }
 
 #[derive(Debug, Default)]
@@ -66,6 +68,8 @@ impl Tally {
             step.since_due.add(&other.since_due);
             step.since_sent.add(&other.since_sent);
             step.failed_since_due.add(&other.failed_since_due);
+            step.events += other.events;
+            step.gaps.add(&other.gaps);
         }
         for (node, other) in self.nodes.iter_mut().zip(&other.nodes) {
             node.answered += other.answered;
@@ -88,6 +92,8 @@ impl Tally {
             since_due: step.since_due.clone(),
             since_sent: step.since_sent.clone(),
             failed_since_due: step.failed_since_due.clone(),
+            events: step.events,
+            gaps: step.gaps.clone(),
         };
         self.steps.iter().zip(names).map(result).collect()
     }

@@ -12,7 +12,7 @@ use super::address::Node;
 use super::stream::TlsTo;
 use crate::scenario::{Folder, ScenarioError, Tls};
 
-/// By node: how TLS is spoken to it, where it is.
+/// By node: how TLS is spoken to it, where it is. `alpn` is the protocol that is offered, if any.
 ///
 /// # Errors
 /// Certificates that cannot be read, and names that are none.
@@ -20,11 +20,14 @@ pub(super) fn to_nodes(
     nodes: &[Node],
     tls: &Tls,
     folder: &Folder,
+    alpn: Option<&'static [u8]>,
 ) -> Result<Vec<Option<TlsTo>>, ScenarioError> {
     if !nodes.iter().any(|node| node.is_tls) {
         return Ok(nodes.iter().map(|_| None).collect());
     }
-    let config = Arc::new(config(tls, folder)?);
+    let mut config = config(tls, folder)?;
+    config.alpn_protocols = alpn.into_iter().map(<[u8]>::to_vec).collect();
+    let config = Arc::new(config);
     let to = |node: &Node| {
         if !node.is_tls {
             return Ok(None);

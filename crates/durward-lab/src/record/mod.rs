@@ -43,6 +43,9 @@ pub struct Record {
     /// Thresholds of the scenario and whether the run kept them.
     #[serde(default)]
     pub thresholds: Vec<ThresholdResult>,
+    /// What searches found: one for each configuration and number of nodes.
+    #[serde(default)]
+    pub searches: Vec<SearchResult>,
     /// What else a reader has to know: limits that could not be set, figures that could not be read.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -158,6 +161,59 @@ pub struct Point {
     /// Why this point is not to be believed, or only with care. Points with a mark that [`Mark::is_left_out`] are not fitted.
     #[serde(default)]
     pub marks: Vec<Mark>,
+    /// Whether a search tried it on its way: no threshold is held to it, and of arrivals no fit.
+    #[serde(default)]
+    pub is_try: bool,
+}
+
+/// What a search for the limit found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The configuration; empty where there is one.
+    #[serde(default)]
+    pub configuration: String,
+    /// How many nodes had load.
+    pub nodes: usize,
+    /// Answers a second at saturation: the median of repeated measurements; `None` where it was not looked for or found.
+    #[serde(default)]
+    pub saturation: Option<f64>,
+    /// With so many users.
+    #[serde(default)]
+    pub saturation_users: u64,
+    /// Whether more users brought no more; else there were as many as the scenario allows.
+    #[serde(default)]
+    pub is_saturated: bool,
+    /// What was to hold: `p99 <= 5ms`.
+    #[serde(default)]
+    pub promise: Vec<String>,
+    /// The highest rate tried, in arrivals a second, at which it held.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// The lowest rate tried at which it did not.
+    #[serde(default)]
+    pub rate_beyond: Option<f64>,
+    /// Whether the generator was at its own limit where the promise broke.
+    #[serde(default)]
+    pub is_at_generator_limit: bool,
+    /// What was tried, in this order.
+    pub tried: Vec<Tried>,
+    /// All of it in words.
+    pub verdict: String,
+}
+
+/// One measurement of a search.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// What was asked.
+    pub load: Load,
+    /// Right answers a second.
+    pub rate: f64,
+    /// Whether the promise held; `None` where saturation was looked for.
+    #[serde(default)]
+    pub holds: Option<bool>,
+    /// Which part of it did not, with what was measured.
+    #[serde(default)]
+    pub broken: String,
 }
 
 /// What is asked of a target.
@@ -214,6 +270,12 @@ pub struct StepResult {
     /// How long failed requests took since they were due.
     #[serde(default)]
     pub failed_since_due: Latency,
+    /// Of a step that holds streams: events that came while it was measured, first ones included.
+    #[serde(default)]
+    pub events: u64,
+    /// How long after the one before events of a stream came.
+    #[serde(default)]
+    pub gaps: Latency,
 }
 
 /// What one node did and used.
@@ -486,7 +548,8 @@ impl Point {
 
     /// Whether fits use this point.
     pub fn is_fitted(&self) -> bool {
-        !self.marks.iter().any(Mark::is_left_out)
+        let is_on_the_way = self.is_try && matches!(self.load, Load::Arrivals(_));
+        !is_on_the_way && !self.marks.iter().any(Mark::is_left_out)
     }
 }
 

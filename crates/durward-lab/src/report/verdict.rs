@@ -4,7 +4,7 @@ use super::machine;
 use super::select::{self, load_in_words, point_in_words};
 use crate::draw::{count, percent, time};
 use crate::fit;
-use crate::record::Record;
+use crate::record::{Record, SearchResult, nodes_in_words};
 
 /// The sentences of the verdict.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer than 2^53 nanoseconds")]
@@ -16,7 +16,8 @@ pub(super) fn sentences(record: &Record, fits: &[(String, fit::Report)]) -> Vec<
         ];
     }
     let latency = best.since_due();
-    let mut said = vec![format!(
+    let mut said: Vec<String> = record.searches.iter().map(search_in_words).collect();
+    said.push(format!(
         "How far: at most {} requests/s were answered right, at {}; half of them within {}, 99 of 100 within {}, and {} of the \
          requests failed.",
         count(best.throughput()),
@@ -24,7 +25,7 @@ pub(super) fn sentences(record: &Record, fits: &[(String, fit::Report)]) -> Vec<
         time(latency.percentile_ns(50.0) as f64),
         time(latency.percentile_ns(99.0) as f64),
         percent(best.error_share())
-    )];
+    ));
     for (label, report) in fits.iter().filter(|(_, report)| !report.verdict.is_empty()) {
         said.push(match label.as_str() {
             "" => format!("Law: {}", report.verdict),
@@ -35,6 +36,15 @@ pub(super) fn sentences(record: &Record, fits: &[(String, fit::Report)]) -> Vec<
     said.push(machine::cost_in_words(best));
     said.push(machine::generator_in_words(record, best));
     said
+}
+
+/// What a search found, by its configuration and nodes.
+fn search_in_words(search: &SearchResult) -> String {
+    let nodes = nodes_in_words(search.nodes);
+    match search.configuration.as_str() {
+        "" => format!("The limit of {nodes}: {}", search.verdict),
+        label => format!("The limit of {nodes}, {label}: {}", search.verdict),
+    }
 }
 
 /// What makes the numbers doubtful.

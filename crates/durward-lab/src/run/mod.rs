@@ -2,6 +2,7 @@
 
 mod generators;
 mod marks;
+mod search;
 mod sweep;
 mod thresholds;
 

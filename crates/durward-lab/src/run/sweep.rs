@@ -6,12 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::generators::Generators;
+use super::search::Searching;
 use super::{Options, Place, RunError, Watcher, marks, thresholds};
 use crate::agent::Task;
 use crate::load::{Askers, Attend, Measured, Node, Plan, SecondTally, Setup, Share, allow_files};
 use crate::random::Random;
 use crate::record::{About, FORMAT, Load, Mark, Point, Record, Second, Used};
-use crate::scenario::{Balance, Scenario, Tls};
+use crate::scenario::{self, Balance, Scenario, Tls, Trial};
 use crate::target::{Neighbours, Others, Running, Watch};
 
 /// How often a pause looks whether it is to end.
@@ -19,19 +20,32 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A run under way.
 pub(super) struct Sweep<'s> {
-    scenario: &'s Scenario,
+    pub(super) scenario: &'s Scenario,
     options: &'s Options,
     generators: Generators,
-    record: Record,
+    pub(super) record: Record,
 }
 
 /// One point to be measured.
-struct Job {
-    configuration: String,
-    vary: BTreeMap<String, String>,
-    balance: Balance,
-    askers: Askers,
-    replicate: u32,
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) configuration: String,
+    pub(super) vary: BTreeMap<String, String>,
+    pub(super) balance: Balance,
+    pub(super) askers: Askers,
+    pub(super) replicate: u32,
+    /// How it differs from what the scenario says.
+    pub(super) trial: Option<Trial>,
+}
+
+/// Where the measurements of one number of nodes are.
+pub(super) struct Progress {
+    pub(super) nodes: usize,
+    /// `None` between two starts.
+    running: Option<Running>,
+    /// How many points there are as far as that is known.
+    points: usize,
+    has_begun: bool,
 }
 
 impl<'s> Sweep<'s> {
@@ -56,8 +70,13 @@ impl<'s> Sweep<'s> {
             sweep.allowed(address)?;
         }
         scenario.folder.record();
-        let nodes = [Node::resolve("127.0.0.1:1")?];
-        let mut connections = 0;
+        let nodes = stand_ins(scenario)?;
+        let searching = scenario
+            .load
+            .search
+            .as_ref()
+            .map(|search| scenario.load.connections.map_or(search.users_max, |count| count as u64));
+        let mut connections = searching.unwrap_or(0);
         for (_, vary) in scenario.variants() {
             let plan = Plan::new(scenario, &vary, &nodes)?;
             for askers in askers(scenario) {
@@ -123,51 +142,78 @@ impl<'s> Sweep<'s> {
             self.record.cut_short = Some("the run was stopped".to_owned());
         }
         self.record.machines = self.generators.machines();
-        self.record.thresholds = thresholds::held(&self.scenario.thresholds, &self.record.points);
+        self.record.thresholds = thresholds::of_run(&self.scenario.thresholds, &self.record.points);
         Ok(self.record)
     }
 
     /// All points of so many nodes.
     fn nodes(&mut self, count: usize, points: usize, watcher: &mut dyn Watcher) -> Result<(), RunError> {
-        let mut running = self.start(count)?;
+        let mut progress =
+            Progress { nodes: count, running: Some(self.start(count)?), points, has_begun: false };
         let mut all = jobs(self.scenario, count);
-        let before = self.record.points.len();
         Random::of_part(self.scenario.seed, count as u64).shuffle(&mut all);
-        for (at, job) in all.iter().enumerate() {
-            if self.is_stopped() {
-                break;
-            }
-            if self.scenario.load.restart && at > 0 {
-                self.stop(running);
-                running = self.start(count)?;
-            }
-            let nodes: Vec<Node> =
-                running.addresses().iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
-            let place = |load| Place {
-                number: before + at + 1,
-                count: points,
-                configuration: job.configuration.clone(),
-                nodes: count,
-                load,
-                replicate: job.replicate,
+        for job in all {
+            let goes_on = match &self.scenario.load.search {
+                Some(search) => {
+                    let progress = &mut progress;
+                    Searching { sweep: self, search, progress, watcher, job }.run()?
+                }
+                None => !self.is_stopped() && self.measure(&job, false, &mut progress, watcher)?,
             };
-            let point = self.point(job, &nodes, &running, &place, watcher)?;
-            watcher.end(&place(point.load), &point);
-            let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
-            self.record.points.push(point);
-            if let Some(lost) = self.generators.lost() {
-                self.record.cut_short = Some(lost.to_owned());
-            }
-            if let Err(error) = running.check() {
-                self.record.cut_short = Some(error.to_string());
-            }
-            if is_cut || self.record.cut_short.is_some() {
+            if !goes_on {
                 break;
             }
-            self.pause(self.scenario.load.cool_down.0);
         }
-        self.stop(running);
+        if let Some(running) = progress.running {
+            self.stop(running);
+        }
         Ok(())
+    }
+
+    /// Measures one point and records it. Whether the run goes on.
+    pub(super) fn measure(
+        &mut self,
+        job: &Job,
+        is_try: bool,
+        progress: &mut Progress,
+        watcher: &mut dyn Watcher,
+    ) -> Result<bool, RunError> {
+        let count = progress.nodes;
+        if self.scenario.load.restart && std::mem::replace(&mut progress.has_begun, true) {
+            if let Some(running) = progress.running.take() {
+                self.stop(running);
+            }
+            progress.running = Some(self.start(count)?);
+        }
+        let Some(running) = &mut progress.running else { return Ok(false) };
+        let nodes: Vec<Node> =
+            running.addresses().iter().map(|address| self.allowed(address)).collect::<Result<_, _>>()?;
+        let number = self.record.points.len() + 1;
+        let place = |load| Place {
+            number,
+            // How many points a search takes is known when it is over.
+            count: progress.points.max(number),
+            configuration: job.configuration.clone(),
+            nodes: count,
+            load,
+            replicate: job.replicate,
+        };
+        let mut point = self.point(job, &nodes, running, &place, watcher)?;
+        point.is_try = is_try;
+        watcher.end(&place(point.load), &point);
+        let is_cut = point.marks.iter().any(|mark| matches!(mark, Mark::CutShort(_)));
+        self.record.points.push(point);
+        if let Some(lost) = self.generators.lost() {
+            self.record.cut_short = Some(lost.to_owned());
+        }
+        if let Err(error) = running.check() {
+            self.record.cut_short = Some(error.to_string());
+        }
+        if is_cut || self.record.cut_short.is_some() {
+            return Ok(false);
+        }
+        self.pause(self.scenario.load.cool_down.0);
+        Ok(true)
     }
 
     /// What there is to say of a target is known when it has ended.
@@ -199,9 +245,10 @@ impl<'s> Sweep<'s> {
         let scenario = self.scenario;
         let plan = Plan::new(scenario, &job.vary, nodes)?;
         let seed = Random::of_part(scenario.seed, u64::from(job.replicate)).next_u64();
+        let load = job.trial.as_ref().map(|trial| trial.load(&scenario.load));
         let setup = Setup::new(
             &plan,
-            &scenario.load,
+            load.as_ref().unwrap_or(&scenario.load),
             job.balance,
             &job.askers,
             seed,
@@ -218,6 +265,7 @@ impl<'s> Sweep<'s> {
             vary: job.vary.clone(),
             balance: job.balance,
             askers: job.askers.clone(),
+            trial: job.trial.clone(),
             seed,
             nodes: nodes.iter().map(|node| node.name.clone()).collect(),
             share: Share::default(),
@@ -241,7 +289,7 @@ impl<'s> Sweep<'s> {
         for (node, used) in measured.by_node.iter_mut().zip(used) {
             node.used = used;
         }
-        let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, crate::scenario::ArrivalShape::Rate(..)));
+        let is_shaped = matches!(&job.askers, Askers::Arrivals(shape) if !matches!(shape, scenario::ArrivalShape::Rate(..)));
         let marks = marks::of(
             &measured,
             self.record.generator_limit.as_ref(),
@@ -264,10 +312,11 @@ impl<'s> Sweep<'s> {
             machine: others.map(|others| others.figures()).unwrap_or_default(),
             seconds,
             marks,
+            is_try: false,
         })
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(super) fn is_stopped(&self) -> bool {
         self.options.stop.load(Ordering::Relaxed)
     }
 
@@ -277,6 +326,24 @@ impl<'s> Sweep<'s> {
             thread::sleep(LOOK.min(time.saturating_sub(begun.elapsed())));
         }
     }
+}
+
+/// Nodes that speak what the target's do, before there are any.
+fn stand_ins(scenario: &Scenario) -> Result<Vec<Node>, RunError> {
+    let spec = &scenario.target;
+    let stand_in = |name: &str, scheme: &str| {
+        let node = Node::resolve(&format!("{scheme}://127.0.0.1:1"))?;
+        Ok(Node { name: name.to_owned(), ..node })
+    };
+    if spec.addresses.is_empty() {
+        let scheme = spec.scheme.as_str();
+        return Ok(vec![stand_in(scheme, scheme)?]);
+    }
+    let of = |address: &String| {
+        let scheme = address.split_once("://").map_or(spec.scheme.as_str(), |(scheme, _)| scheme);
+        stand_in(address, scheme)
+    };
+    spec.addresses.iter().map(of).collect()
 }
 
 /// All points of one number of nodes, in the scenario's order. One node needs no balancing.
@@ -291,9 +358,10 @@ fn jobs(scenario: &Scenario, nodes: usize) -> Vec<Job> {
             let configuration =
                 if is_named { format!("{label}{comma}{}", balance.as_str()) } else { label.clone() };
             for askers in askers(scenario) {
-                for replicate in 0..scenario.load.repeat {
+                let repeat = if scenario.load.search.is_some() { 1 } else { scenario.load.repeat };
+                for replicate in 0..repeat {
                     let (configuration, vary, askers) = (configuration.clone(), vary.clone(), askers.clone());
-                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate });
+                    jobs.push(Job { configuration, vary, balance: *balance, askers, replicate, trial: None });
                 }
             }
         }
@@ -319,7 +387,9 @@ pub(super) fn expected(scenario: &Scenario) -> Duration {
 fn askers(scenario: &Scenario) -> Vec<Askers> {
     let users = scenario.load.users.0.iter().map(|users| Askers::Users(*users));
     let arrivals = scenario.load.arrivals.iter().flat_map(|arrivals| arrivals.shapes()).map(Askers::Arrivals);
-    users.chain(arrivals).collect()
+    // A search begins with one, and finds by itself what else there is to ask.
+    let search = scenario.load.search.iter().map(|_| Askers::Users(1));
+    users.chain(arrivals).chain(search).collect()
 }
 
 /// Follows one measurement: watches nodes between its borders, looks whether they live, tells the watcher.

@@ -3,7 +3,14 @@
 use crate::record::{Latency, Point, StepResult, ThresholdResult};
 use crate::scenario::{Bound, Limit, Metric, Thresholds};
 
-/// Every threshold, with the worst that was measured. A run without a point keeps none.
+/// Every threshold, with the worst that was measured. A run without a point keeps none. What a search tried is beyond them at times:
+/// it is not held to them.
+pub(super) fn of_run(thresholds: &Thresholds, points: &[Point]) -> Vec<ThresholdResult> {
+    let points: Vec<Point> = points.iter().filter(|point| !point.is_try).cloned().collect();
+    held(thresholds, &points)
+}
+
+/// Every threshold, with the worst of these points.
 pub(super) fn held(thresholds: &Thresholds, points: &[Point]) -> Vec<ThresholdResult> {
     let all = thresholds.all.iter().map(|bound| one(bound, None, points));
     let steps =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::{ScenarioError, unknown_problem};
-use super::step::{Capture, Expect, Step};
+use super::step::{Capture, Events, Expect, Step};
 use super::value::OneOrMany;
 use super::{Scenario, error};
 
@@ -20,6 +20,15 @@ pub const BUILT_INS: &[(&str, &[&str], &[&str])] = &[
     ("openam-json-logout", &[], &["base", "realm", "cookie"]),
     ("xacml", &["body"], &["path", "decision"]),
     ("sapl", &["body"], &["path", "decision"]),
+    ("sapl-decide", &["body"], &["path", "decision"]),
+    ("sapl-multi-decide", &["body"], &["path"]),
+    ("sapl-multi-decide-all", &["body"], &["path"]),
+    ("sapl-multi-decide-all-once", &["body"], &["path"]),
+    ("sapl-rsocket-decide-once", &["body"], &["decision"]),
+    ("sapl-rsocket-decide", &["body"], &["decision"]),
+    ("sapl-rsocket-multi-decide", &["body"], &[]),
+    ("sapl-rsocket-multi-decide-all", &["body"], &[]),
+    ("sapl-rsocket-multi-decide-all-once", &["body"], &[]),
     ("authzen", &["body"], &["path", "decision"]),
 ];
 
@@ -182,17 +191,34 @@ fn openam_json(name: &str, told: &Told<'_>) -> Step {
 
 /// A question about a decision.
 fn question(name: &str, told: &Told<'_>) -> Step {
+    if let Some(route) = name.strip_prefix("sapl-rsocket-") {
+        let events = (!route.ends_with("-once")).then(Events::default);
+        let step = Step { body: Some(told.get("body", "")), rsocket: text(route), events, ..Step::default() };
+        return decided(step, told, "/decision");
+    }
+    if let Some(route) = name.strip_prefix("sapl-") {
+        let events = (!route.ends_with("-once")).then(Events::default);
+        let path = Some(told.get("path", &format!("/api/pdp/{route}")));
+        let headers = headers(&[("Content-Type", "application/json")]);
+        let step = Step { path, headers, body: Some(told.get("body", "")), events, ..Step::default() };
+        return decided(step, told, "/decision");
+    }
     let (path, media, pointer) = match name {
         "xacml" => ("/pdp", "application/xacml+json", "/Response/0/Decision"),
         "sapl" => ("/api/pdp/decide-once", "application/json", "/decision"),
         _ => ("/access/v1/evaluation", "application/json", "/decision"),
     };
-    let mut step = Step {
+    let step = Step {
         path: Some(told.get("path", path)),
         headers: headers(&[("Content-Type", media)]),
         body: Some(told.get("body", "")),
         ..Step::default()
     };
+    decided(step, told, pointer)
+}
+
+/// A question whose right answer is the decision that `with.decision` names, where it does.
+fn decided(mut step: Step, told: &Told<'_>, pointer: &str) -> Step {
     if let Some(decision) = told.0.get("decision") {
         let value = match decision.as_str() {
             "true" => true.into(),
@@ -262,5 +288,7 @@ impl Step {
         keep_list(&mut self.forget, built.forget);
         keep_list(&mut self.forget_on_error, built.forget_on_error);
         keep(&mut self.only_if, built.only_if);
+        keep(&mut self.events, built.events);
+        keep(&mut self.rsocket, built.rsocket);
     }
 }

@@ -75,7 +75,20 @@ impl Scenario {
 impl Load {
     fn check(&self) -> Result<(), ScenarioError> {
         let at = |key: &str, problem: &str| Err(ScenarioError::at(format!("load.{key}"), problem));
+        if let Some(search) = &self.search {
+            search.check()?;
+            if self.arrivals.is_some() || !self.users.0.is_empty() {
+                return at("search", "finds users and rates by itself: leave `users` and `arrivals` out");
+            }
+            if self.pace.is_some() || self.think != super::Think::None {
+                return at(
+                    "search",
+                    "asks as fast as answers come, or by a rate: leave `pace` and `think` out",
+                );
+            }
+        }
         match (&self.arrivals, self.users.0.as_slice()) {
+            (None, []) if self.search.is_some() => {}
             (None, []) => return at("users", "is missing: say `users = 10`, or `arrivals = { rate = 100 }`"),
             (Some(_), [_, ..]) => {
                 return at(
@@ -113,6 +126,12 @@ impl Load {
         }
         if self.connections.is_some_and(|count| count == 0 || count as u64 > USERS_MAX) {
             return at("connections", "is a number from 1 to 1000000");
+        }
+        if self.http == super::HttpVersion::Two && !self.keep_alive {
+            return at("keep_alive", "is for HTTP/1.1; connections of HTTP/2 are kept");
+        }
+        if self.streams.is_some_and(|count| count == 0 || count > 100_000) {
+            return at("streams", "is a number from 1 to 100000");
         }
         if self.threads.is_some_and(|count| count == 0 || count > 256) {
             return at("threads", "is a number from 1 to 256");
@@ -191,9 +210,10 @@ impl Step {
         {
             return at(format!("has the path `{path}`, which does not begin with `/`"));
         }
-        if self.path.is_none() {
+        if self.path.is_none() && self.rsocket.is_none() {
             return at("has neither `path` nor `use` nor `steps`".to_owned());
         }
+        self.check_stream()?;
         let bodies = usize::from(self.body.is_some())
             + usize::from(self.body_file.is_some())
             + usize::from(self.json.is_some());
@@ -233,6 +253,38 @@ impl Step {
             return at(format!("has the JSON pointer `{pointer}`, which does not begin with `/`"));
         }
         self.check_captures(made)
+    }
+
+    fn check_stream(&self) -> Result<(), ScenarioError> {
+        let at = |problem: &str| Err(ScenarioError::at(self.label(), problem));
+        if self.rsocket.is_some() {
+            if self.path.is_some() || self.method.is_some() || !self.headers.is_empty() {
+                return at("asks over RSocket, which has no `path`, `method` or `headers`");
+            }
+            let reads_text = |capture: &super::Capture| capture.json.is_none();
+            if !self.expect.status.0.is_empty()
+                || !self.expect.contains.0.is_empty()
+                || self.capture.values().any(reads_text)
+            {
+                return at(
+                    "asks over RSocket, whose answers are messages: `expect.json` and captures by `json` look into them",
+                );
+            }
+            if self.rsocket.as_ref().is_some_and(|route| route.ends_with("-once")) && self.events.is_some() {
+                return at("is answered once: `events` are of streams");
+            }
+        }
+        let Some(events) = &self.events else { return Ok(()) };
+        if events.count == Some(0) || events.hold.is_some_and(|hold| hold.0.is_zero()) {
+            return at(
+                "holds a stream for no time: leave `hold` and `count` out to close it at its first event",
+            );
+        }
+        match events.request_n {
+            Some(_) if self.rsocket.is_none() => at("has `request_n`, which is RSocket's"),
+            Some(0 | 0x8000_0000..) => at("has a `request_n` that is not from 1 to 2147483647"),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Captures that are used must be made by a step.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::search::Search;
 use super::value::{OneOrMany, Time};
 
-/// Who asks, how often, for how long. One of `users` and `arrivals`.
+/// Who asks, how often, for how long. One of `users`, `arrivals` and `search`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Load {
@@ -15,6 +16,8 @@ pub struct Load {
     pub users: OneOrMany<u64>,
     /// Open: requests come by a schedule, whether or not answers did.
     pub arrivals: Option<Arrivals>,
+    /// Instead of both: finds by itself how far the target goes, and measures latency at shares of that.
+    pub search: Option<Search>,
     /// How long a user thinks between an answer and the next request.
     pub think: Think,
     /// Instead of `think`: a user's requests are due so far apart, from one to the next.
@@ -37,11 +40,16 @@ pub struct Load {
     pub error_pause: Time,
     /// To which of several nodes requests go. Several: one curve each.
     pub balance: OneOrMany<Balance>,
-    /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100). Without it
+    /// How many connections there are in all; with `arrivals`, also how many arrivals are served at once (without it 100; where a
+    /// connection carries several requests, `streams` times as many). Without it
     /// each user has one of their own where users stick to a node, else there are as many as are needed at once.
     pub connections: Option<usize>,
     /// Whether connections are kept for the next request.
     pub keep_alive: bool,
+    /// Which HTTP is spoken: `"1.1"`, or `"2"`: in clear without asking, over TLS as ALPN agrees.
+    pub http: HttpVersion,
+    /// Over HTTP/2 and RSocket: how many requests are under way on one connection at most. Without it 100.
+    pub streams: Option<usize>,
     /// How many threads make load; without it half of the machine's cores.
     pub threads: Option<usize>,
 }
@@ -51,6 +59,7 @@ impl Default for Load {
         Load {
             users: OneOrMany::default(),
             arrivals: None,
+            search: None,
             think: Think::default(),
             pace: None,
             ramp: Time::default(),
@@ -64,9 +73,23 @@ impl Default for Load {
             balance: OneOrMany(vec![Balance::default()]),
             connections: None,
             keep_alive: true,
+            http: HttpVersion::default(),
+            streams: None,
             threads: None,
         }
     }
+}
+
+/// Which HTTP is spoken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum HttpVersion {
+    /// HTTP/1.1: one request at a time on a connection.
+    #[default]
+    #[serde(rename = "1.1")]
+    One,
+    /// HTTP/2: many requests at a time on a connection.
+    #[serde(rename = "2")]
+    Two,
 }
 
 /// Requests that come by a schedule. One of the shapes.

@@ -28,6 +28,7 @@ mod data;
 mod error;
 mod folder;
 mod load;
+mod search;
 mod step;
 pub mod template;
 #[cfg(test)]
@@ -42,12 +43,15 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use builtin::BUILT_INS;
+pub(crate) use check::USERS_MAX;
 pub use data::{Data, DataOrder, Table};
 pub use error::ScenarioError;
 pub use folder::Folder;
 pub(crate) use folder::Sent;
-pub use load::{ArrivalShape, Arrivals, Balance, Distribution, Load, RateStep, Think, WarmUp};
-pub use step::{Capture, Expect, Step};
+pub use load::{ArrivalShape, Arrivals, Balance, Distribution, HttpVersion, Load, RateStep, Think, WarmUp};
+pub(crate) use search::Trial;
+pub use search::{Search, Share};
+pub use step::{Capture, Events, Expect, Step};
 pub use threshold::{Bound, Limit, Metric, Thresholds};
 pub use value::{Number, OneOrMany, Time};
 
@@ -81,6 +85,9 @@ pub struct Scenario {
     /// Which agents make the load, beside those that the command line names.
     #[serde(default)]
     pub agents: Vec<Named>,
+    /// How connections of RSocket introduce themselves, where addresses begin with `rsocket://` or `rsockets://`.
+    #[serde(default)]
+    pub rsocket: Rsocket,
     /// What each user does, over and over.
     pub steps: Vec<Spanned<Step>>,
     /// What must hold, else the command exits 1.
@@ -96,6 +103,29 @@ pub struct Scenario {
 
 fn one() -> u64 {
     1
+}
+
+/// How connections of RSocket introduce themselves. Texts may hold `${env.NAME}`, `${file:PATH}` and `${vary.NAME}`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Rsocket {
+    /// A bearer token or an API key.
+    pub token: Option<String>,
+    /// A name, with `password`.
+    pub user: Option<String>,
+    /// Its password.
+    pub password: Option<String>,
+    /// How often the server is asked whether it lives.
+    pub keep_alive: Time,
+    /// How long it may be silent.
+    pub lifetime: Time,
+}
+
+impl Default for Rsocket {
+    fn default() -> Rsocket {
+        let time = |seconds| Time(std::time::Duration::from_secs(seconds));
+        Rsocket { token: None, user: None, password: None, keep_alive: time(20), lifetime: time(90) }
+    }
 }
 
 /// How servers prove themselves.

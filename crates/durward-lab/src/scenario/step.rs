@@ -31,6 +31,12 @@ pub struct Step {
     pub body_file: Option<PathBuf>,
     /// The body as a value, sent as JSON with its content type. Texts may hold `${...}`.
     pub json: Option<toml::Value>,
+    /// The answer is an event stream (or a stream of RSocket), which is held open: the step's latency is that of the first event,
+    /// by which checks and captures go; further ones are counted.
+    pub events: Option<Events>,
+    /// The route of RSocket, which built-in steps set.
+    #[serde(skip)]
+    pub(crate) rsocket: Option<String>,
     /// What is taken from the answer, by name: `${NAME}` stands for it in later requests of the same user.
     pub capture: BTreeMap<String, Capture>,
     /// What a right answer is; an answer that is not counts as an error.
@@ -51,6 +57,18 @@ pub struct Step {
     pub think: Option<Think>,
     /// A whole answer must come within this, instead of `load.timeout`.
     pub timeout: Option<Time>,
+}
+
+/// How long a stream is held open. Nothing said: until its first event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Events {
+    /// For so long from its first event on.
+    pub hold: Option<Time>,
+    /// Until so many events came. Without `hold`, each of them must come within `timeout` of the one before.
+    pub count: Option<u64>,
+    /// Of RSocket: so many items are asked for at once, and as many again when they have come. Without it all there are.
+    pub request_n: Option<u32>,
 }
 
 /// Where in an answer something stands. One of `json`, `header` and `regex`, or `header` with `regex`.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::value::Time;
+use super::value::{Time, share};
 
 /// What must hold at every point: `p50`, `p90`, `p99`, `p99.9` and `max` of right answers since they were due, `errors` as a
 /// share (`"1%"`), `rate` as right answers a second; and the same of single steps under `steps.NAME`.
@@ -126,10 +126,4 @@ fn bound(name: &str, value: &toml::Value) -> Result<Bound, String> {
     };
     let limit = limit.ok_or_else(|| format!("threshold `{name}` is {form}"))?;
     Ok(Bound { metric, limit })
-}
-
-/// 0.01 of `1%`.
-fn share(text: &str) -> Option<f64> {
-    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }

@@ -151,6 +151,12 @@ impl Visitor<'_> for NumberVisitor {
     }
 }
 
+/// 0.01 of `1%`.
+pub(super) fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,4 +36,5 @@ pub use error::TargetError;
 pub use neighbours::{NEIGHBOUR_SHARE_MAX, Neighbours, Others, STEAL_SHARE_MAX};
 pub use running::Running;
 pub use spec::{Limits, Part, Scheme, Spec};
+pub(crate) use start::RSOCKET_PORT;
 pub use watch::Watch;

@@ -29,6 +29,9 @@ impl Ready {
     pub(super) fn read(text: &str, scheme: &str, address: &str) -> Result<Ready, String> {
         match text {
             "tcp" => Ok(Ready::Tcp(address.to_owned())),
+            path if path.starts_with('/') && scheme.starts_with("rsocket") => {
+                Err(format!("`{path}` is a path, and the node speaks RSocket: write \"tcp\" or a URL"))
+            }
             path if path.starts_with('/') => Ok(Ready::Http(format!("{scheme}://{address}{path}"))),
             url if url.starts_with("http://") || url.starts_with("https://") => {
                 Ok(Ready::Http(url.to_owned()))

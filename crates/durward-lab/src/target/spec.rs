@@ -130,14 +130,20 @@ pub enum Scheme {
     Http,
     /// Over TLS. Certificates are not checked when looking whether a node is ready, and for its metrics.
     Https,
+    /// RSocket over TCP.
+    Rsocket,
+    /// RSocket over TLS.
+    Rsockets,
 }
 
 impl Scheme {
-    /// `http` or `https`.
+    /// As addresses begin: `http`, `https`, `rsocket`, `rsockets`.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
             Scheme::Https => "https",
+            Scheme::Rsocket => "rsocket",
+            Scheme::Rsockets => "rsockets",
         }
     }
 }

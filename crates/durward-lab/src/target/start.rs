@@ -23,6 +23,9 @@ use super::running::{Container, Node, Running, label};
 use super::spec::{LOOPBACK, Limits, Part, Spec};
 use super::words::{Secrets, Words, port_names};
 
+/// Where SAPL's servers speak RSocket.
+pub(crate) const RSOCKET_PORT: u16 = 7000;
+
 /// How many targets this process started: each has names of its own.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 const PAUSE: Duration = Duration::from_millis(10);
@@ -200,10 +203,11 @@ impl Running {
             };
             let url = url.trim_end_matches('/').to_owned();
             let wrong = |problem: String| TargetError::setting("addresses", problem);
-            let scheme =
-                ["http", "https"].into_iter().find(|scheme| url.starts_with(&format!("{scheme}://")));
+            let scheme = ["http", "https", "rsocket", "rsockets"]
+                .into_iter()
+                .find(|scheme| url.starts_with(&format!("{scheme}://")));
             let scheme = scheme.ok_or_else(|| {
-                wrong(format!("`{address}` is no http://host:port, https://.. or host:port"))
+                wrong(format!("`{address}` is no http://host:port, https://.., rsocket://.. or host:port"))
             })?;
             let host =
                 with_port(bare(&url), scheme).ok_or_else(|| wrong(format!("`{address}` has no host")))?;
@@ -369,7 +373,14 @@ fn with_port(host: &str, scheme: &str) -> Option<String> {
     match (host.is_empty() || host.starts_with(':'), has_port) {
         (true, _) => None,
         (false, true) => Some(host.to_owned()),
-        (false, false) => Some(format!("{host}:{}", if scheme == "https" { 443 } else { 80 })),
+        (false, false) => {
+            let port = match scheme {
+                "https" => 443,
+                "rsocket" | "rsockets" => RSOCKET_PORT,
+                _ => 80,
+            };
+            Some(format!("{host}:{port}"))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
-use super::credentials::Credentials;
+use super::Credentials;
 use super::frame::{
     self, ErrorCode, Frame, HEADER_BYTES, Interaction, LENGTH_BYTES, Payload, Setup, announced_length, flag,
 };

@@ -2,17 +2,13 @@
 //!
 //! `frame` and `write` know bytes, `connection` and its other half, `requester`, know the protocol and neither socket
 //! nor clock, `protobuf` knows the messages. Only `serve` and what it starts know tokio. The parts without a socket are public, for clients, measuring
-//! and fuzzing.
+//! and fuzzing; those that a client needs as well are a crate of their own, which the lab asks with.
 
 mod answers;
 pub mod connection;
-mod credentials;
 mod driver;
-pub mod frame;
 pub mod protobuf;
-pub mod requester;
 pub(crate) mod serve;
 mod streams;
-pub mod write;
 
-pub use credentials::Credentials;
+pub use durward_rsocket::{Credentials, frame, requester, write};

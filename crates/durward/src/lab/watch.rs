@@ -118,6 +118,19 @@ pub(super) fn table(record: &Record) -> String {
             let _ = writeln!(out, "* {}, {}: {mark}", point.load, nodes_in_words(point.nodes));
         }
         for step in &point.steps {
+            if step.events > 0 {
+                let gap = |percent| ms(step.gaps.percentile_ns(percent));
+                let _ = writeln!(
+                    out,
+                    "  {}, {}: {}: {} events of streams, between two of them p50 {}, p99 {}",
+                    point.load,
+                    nodes_in_words(point.nodes),
+                    step.name,
+                    step.events,
+                    gap(50.0),
+                    gap(99.0)
+                );
+            }
             for (cause, count) in &step.failed {
                 let _ = writeln!(
                     out,
@@ -136,6 +149,11 @@ pub(super) fn table(record: &Record) -> String {
             "generator alone: {:.0} requests/s with {} threads, {busy:.0} % busy",
             limit.requests_per_s, limit.threads
         );
+    }
+    for search in &record.searches {
+        let comma = if search.configuration.is_empty() { "" } else { ", " };
+        let nodes = nodes_in_words(search.nodes);
+        let _ = writeln!(out, "limit of {nodes}{comma}{}: {}", search.configuration, search.verdict);
     }
     for threshold in &record.thresholds {
         let word = if threshold.is_kept { "kept  " } else { "BROKEN" };

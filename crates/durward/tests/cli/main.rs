@@ -16,6 +16,7 @@ mod fmt;
 mod generate;
 mod lab_agent;
 mod lab_fit;
+mod lab_protocols;
 mod lab_report;
 mod lab_run;
 mod lab_study;

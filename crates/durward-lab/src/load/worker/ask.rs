@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::io::ErrorKind;
+use std::time::Instant;
 
 use mio::Token;
 
@@ -9,6 +10,8 @@ use super::super::cause::Cause;
 use super::super::clock::NEVER;
 use super::super::stream::Stream;
 use super::super::user::NONE;
+use super::super::wire::{Asking, Wire};
+use super::receive::Outcome;
 use super::{Connection, EMPTY_TURN_NS, Flight, Worker};
 use crate::scenario::Balance;
 
@@ -26,26 +29,27 @@ impl Worker<'_> {
             }
             return;
         }
-        let Some(pool) = self.pools.get_mut(node) else { return };
-        if let Some(idle) = pool.idle.pop() {
+        let is_room = self.pools.get(node).is_some_and(|pool| pool.open < self.setup.connections_by_node);
+        // Where their number is said, requests are spread over all connections, however many each carries.
+        let is_spread = is_room && self.plan.protocol.is_shared() && self.setup.load.connections.is_some();
+        if is_spread {
+            self.open(number, node);
+        } else if let Some(idle) = self.take_idle(node) {
             self.send(idle, number);
-        } else if pool.open < self.setup.connections_by_node {
+        } else if is_room {
             self.open(number, node);
         } else {
-            pool.waiting.push_back(number);
-            // It is not this generator that makes the request late.
-            if let Some(user) = self.users.get_mut(number as usize) {
-                user.free_since = NEVER;
-            }
-            let backlog = self.pools.iter().map(|pool| pool.waiting.len()).sum();
-            self.note_backlog(backlog);
+            self.wait(node, number);
         }
     }
 
     /// Whether users have connections of their own.
     pub(super) fn has_own(&self) -> bool {
         let is_sticky = self.setup.balance == Balance::Sticky || self.plan.nodes.len() == 1;
-        is_sticky && self.setup.load.connections.is_none() && self.arrivals.is_none()
+        is_sticky
+            && !self.plan.protocol.is_shared()
+            && self.setup.load.connections.is_none()
+            && self.arrivals.is_none()
     }
 
     /// Opens a connection for a user, whose request is sent as soon as it is there.
@@ -65,6 +69,7 @@ impl Worker<'_> {
         }
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         (connection.stream, connection.is_open) = (Some(stream), false);
+        connection.wire = Wire::new(&self.plan.protocol, self.setup.streams);
         connection.node = u32::try_from(node).unwrap_or(0);
         if let Some(pool) = self.pools.get_mut(node) {
             pool.open += 1;
@@ -74,6 +79,9 @@ impl Worker<'_> {
             self.own(number, user);
         }
         self.send(number, user);
+        if self.plan.protocol.is_shared() {
+            self.fill(number, node);
+        }
     }
 
     /// Makes a connection a user's own.
@@ -90,10 +98,19 @@ impl Worker<'_> {
         self.free.push(connection);
         let now = self.shared.clock.now();
         let Some(asker) = self.users.get(user as usize) else { return };
-        let flight = Flight { user, request: asker.request, due: asker.due, sent: now, deadline: 0 };
+        let flight = Flight {
+            user,
+            request: asker.request,
+            due: asker.due,
+            sent: now,
+            deadline: 0,
+            connection,
+            handle: 0,
+            held: None,
+        };
         let node = asker.node;
         self.shared.nodes.count(node as usize, -1);
-        self.conclude(flight, node, Err(cause.clone()), now);
+        self.conclude(flight, node, Outcome::Failed(cause.clone()), now);
         if let Some(next) = self.pools.get_mut(node as usize).and_then(|pool| pool.waiting.pop_front()) {
             self.shared.nodes.count(node as usize, -1);
             self.timers.push(Reverse((now + EMPTY_TURN_NS, next)));
@@ -107,10 +124,18 @@ impl Worker<'_> {
         let Some(asker) = self.users.get(user as usize) else { return };
         let Some(request) = self.plan.requests.get(asker.request as usize) else { return };
         self.request_number += self.request_stride;
-        let fill = asker.fill(self.request_number);
+        let Some(connection) = self.connections.get_mut(number as usize) else { return };
         self.buffers.request.clear();
-        let (body, out) = (&mut self.buffers.body, &mut self.buffers.request);
-        let written = request.write(asker.node as usize, &fill, &self.plan.tables, body, out);
+        let asking = Asking {
+            tag: user,
+            number: asker.request,
+            request,
+            node: asker.node as usize,
+            fill: asker.fill(self.request_number),
+            tables: &self.plan.tables,
+            body: &mut self.buffers.body,
+        };
+        let begun = connection.wire.begin(asking, &mut self.buffers.request);
         if is_measured && asker.due >= asker.free_since {
             self.tally.lateness.record(now - asker.due.min(now));
         }
@@ -120,15 +145,21 @@ impl Worker<'_> {
             due: asker.due,
             sent: now,
             deadline: now + request.timeout_ns,
+            connection: number,
+            handle: *begun.as_ref().unwrap_or(&0),
+            held: None,
         };
-        let Some(connection) = self.connections.get_mut(number as usize) else { return };
-        connection.flight = Some(flight);
-        connection.reader.begin();
-        self.in_flight += 1;
-        if written.is_err() {
-            return self.finish(number, Err(Cause::NoCapture), now);
+        if let Some(place) = self.flights.get_mut(user as usize) {
+            *place = Some(flight);
         }
-        if connection.is_open && connection.out.is_empty() {
+        self.in_flight += 1;
+        if let Err(cause) = begun {
+            return self.finish_unsent(user, cause, now);
+        }
+        if self.plan.protocol.is_shared() {
+            self.list(number);
+            self.note_unwritten(number);
+        } else if connection.is_open && connection.out.is_empty() {
             self.write_now(number);
         } else {
             connection.out.extend_from_slice(&self.buffers.request);
@@ -158,14 +189,71 @@ impl Worker<'_> {
         }
     }
 
+    /// Notes that a connection of several requests has something to write: what is begun at the same moment goes out at once.
+    pub(super) fn note_unwritten(&mut self, number: u32) {
+        if let Some(connection) = self.connections.get_mut(number as usize)
+            && !std::mem::replace(&mut connection.is_unwritten, true)
+        {
+            self.unwritten.push(number);
+        }
+    }
+
+    /// Writes what connections of several requests have.
+    pub(super) fn write_all(&mut self) {
+        while let Some(number) = self.unwritten.pop() {
+            let Some(connection) = self.connections.get_mut(number as usize) else { continue };
+            connection.is_unwritten = false;
+            if connection.stream.is_none() {
+                continue;
+            }
+            self.buffers.request.clear();
+            connection.wire.take_out(&mut self.buffers.request);
+            if self.buffers.request.is_empty() {
+                continue;
+            }
+            if connection.is_open && connection.out.is_empty() {
+                self.write_now(number);
+            } else {
+                connection.out.extend_from_slice(&self.buffers.request);
+            }
+        }
+    }
+
     /// Requests whose time is over fail.
     pub(super) fn sweep(&mut self, now: u64, cause: &Cause) {
-        let is_over =
-            |connection: &Connection| connection.flight.is_some_and(|flight| flight.deadline <= now);
-        let over = self.connections.iter().enumerate().filter(|(_, connection)| is_over(connection));
-        let over: Vec<u32> = over.filter_map(|(number, _)| u32::try_from(number).ok()).collect();
-        for number in over {
-            self.break_off(number, cause.clone());
+        let over = self.flights.iter().flatten().filter(|flight| flight.deadline <= now || now == NEVER);
+        let over: Vec<Flight> = over.copied().collect();
+        for flight in over {
+            let connection = self.connections.get(flight.connection as usize);
+            // A connection that never came to be is nothing to go on with.
+            let is_shared = self.plan.protocol.is_shared() && connection.is_some_and(|one| one.is_open);
+            match self.flights.get(flight.user as usize) {
+                Some(Some(still)) if still.sent == flight.sent => {}
+                // The same connection was broken off for another.
+                Some(_) | None => continue,
+            }
+            if is_shared {
+                self.finish(flight.user, Outcome::of(flight.held, cause.clone()), now);
+                self.note_unwritten(flight.connection);
+            } else {
+                self.break_off(flight.connection, cause.clone());
+            }
+        }
+    }
+
+    /// Lets connections do what is due by itself.
+    pub(super) fn tick(&mut self) {
+        if !self.plan.protocol.is_shared() {
+            return;
+        }
+        let now = Instant::now();
+        for number in 0..self.connections.len() {
+            let Some(connection) = self.connections.get_mut(number) else { return };
+            let number = u32::try_from(number).unwrap_or(NONE);
+            if connection.stream.is_some() && connection.wire.tick(now) {
+                self.note_unwritten(number);
+                self.take_events(number);
+            }
         }
     }
 }

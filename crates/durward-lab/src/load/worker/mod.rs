@@ -1,7 +1,9 @@
 //! One thread of the generator: an event loop over its users' timers and its connections' sockets.
 
 mod ask;
+mod pool;
 mod receive;
+mod streams;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,11 +18,11 @@ use super::arrivals::Schedule;
 use super::balance::Nodes;
 use super::cause::Cause;
 use super::clock::{Clock, NEVER, Sleep, TIMER, thread_cpu_s};
-use super::http::Reader;
 use super::plan::{Plan, ns};
 use super::stream::Stream;
 use super::tally::{SecondTally, Tally};
 use super::user::{NONE, Next, User};
+use super::wire::Wire;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -50,16 +52,24 @@ pub(super) struct Worker<'l> {
     poll: Poll,
     sleep: Sleep,
     users: Vec<User>,
+    /// What each user has under way, by user.
+    flights: Vec<Option<Flight>>,
     connections: Vec<Connection>,
     /// Numbers of connections that are closed and may be used anew.
     free: Vec<u32>,
+    /// Numbers of those that are being closed.
+    closed: Vec<u32>,
     pools: Vec<Pool>,
     /// When users send their next request.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// When users close the streams that they hold; those whose stream is gone by then mean nothing.
+    holds: BinaryHeap<Reverse<(u64, u32)>>,
     /// Users who go on now.
     ready: VecDeque<u32>,
     arrivals: Option<Arrivals>,
     in_flight: usize,
+    /// Connections that carry several requests and have something to write.
+    unwritten: Vec<u32>,
     is_closing: bool,
     /// Requests that this thread numbers: its own number, and so many further on each time.
     request_number: u64,
@@ -85,10 +95,13 @@ struct Connection {
     node: u32,
     /// The user whose own it is.
     owner: u32,
-    flight: Option<Flight>,
     /// What could not be written yet.
     out: Vec<u8>,
-    reader: Reader,
+    wire: Wire,
+    /// Whether it is among those of its pool that take a request.
+    is_listed: bool,
+    /// Whether it is among those that have something to write.
+    is_unwritten: bool,
 }
 
 /// A request under way.
@@ -99,12 +112,29 @@ struct Flight {
     due: u64,
     sent: u64,
     deadline: u64,
+    connection: u32,
+    /// By which its connection knows it.
+    handle: u32,
+    /// Of a stream whose first event came.
+    held: Option<Held>,
+}
+
+/// A stream that is held.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// When it is closed; [`NEVER`] where only events end it.
+    until: u64,
+    /// When its last event came.
+    last: u64,
+    /// How many more events may come before it is closed.
+    left: u64,
 }
 
 /// Connections of one node that users share.
 #[derive(Debug, Default)]
 struct Pool {
-    idle: Vec<u32>,
+    /// Those that take a request; of HTTP/1.1 the one that was used last is at the end.
+    idle: VecDeque<u32>,
     open: usize,
     /// Users who wait for one.
     waiting: VecDeque<u32>,
@@ -150,6 +180,7 @@ impl<'l> Worker<'l> {
             let stride = usize::try_from(share.of).unwrap_or(usize::MAX);
             Arrivals { schedule, stride, next, backlog: VecDeque::new(), idle }
         });
+        let flights = users.iter().map(|_| None).collect();
         let mut worker = Worker {
             setup,
             plan,
@@ -157,13 +188,17 @@ impl<'l> Worker<'l> {
             poll,
             sleep,
             users,
+            flights,
             connections: Vec::new(),
             free: Vec::new(),
+            closed: Vec::new(),
             pools: plan.nodes.iter().map(|_| Pool::default()).collect(),
             timers: BinaryHeap::new(),
+            holds: BinaryHeap::new(),
             ready: VecDeque::new(),
             arrivals,
             in_flight: 0,
+            unwritten: Vec::new(),
             is_closing: false,
             request_number: share.number,
             request_stride: share.of,
@@ -229,6 +264,7 @@ impl<'l> Worker<'l> {
                 cpu_to = Some(thread_cpu_s());
                 self.close_for(from, to);
             }
+            self.write_all();
             if self.is_closing && self.in_flight == 0 {
                 break;
             }
@@ -237,6 +273,8 @@ impl<'l> Worker<'l> {
             }
             if now >= next_sweep {
                 self.sweep(now, &Cause::Timeout);
+                self.tick();
+                self.write_all();
                 next_sweep = now + sweep_every;
             }
             self.roll(now);
@@ -269,8 +307,9 @@ impl<'l> Worker<'l> {
     fn wake(&self) -> u64 {
         let timer = self.timers.peek().map_or(NEVER, |Reverse((due, _))| *due);
         let arrival = self.arrivals.as_ref().and_then(|arrivals| arrivals.next).unwrap_or(NEVER);
+        let hold = self.holds.peek().map_or(NEVER, |Reverse((until, _))| *until);
         let second = (self.second.number + 1) * SECOND_NS - self.setup.second_shift;
-        if self.is_closing { second } else { timer.min(arrival).min(second) }
+        if self.is_closing { second } else { timer.min(hold).min(arrival).min(second) }
     }
 
     /// Tells of seconds that are over.
@@ -297,6 +336,12 @@ impl<'l> Worker<'l> {
                 }
                 self.go_on(user);
             }
+        }
+        while let Some(Reverse((until, user))) =
+            self.holds.peek().copied().filter(|Reverse((until, _))| *until <= now)
+        {
+            self.holds.pop();
+            self.let_go(user, until);
         }
         self.take_arrivals(now);
     }
@@ -399,6 +444,7 @@ impl<'l> Worker<'l> {
     /// Ends asking: what is due and was not sent is counted.
     fn close_for(&mut self, from: u64, to: u64) {
         self.is_closing = true;
+        self.let_go_all();
         let mut waiting: Vec<u32> = Vec::new();
         for (node, pool) in self.pools.iter_mut().enumerate() {
             for user in pool.waiting.drain(..) {
@@ -420,8 +466,7 @@ impl<'l> Worker<'l> {
             return;
         };
         // Further requests of users who are behind their pace.
-        let flying =
-            self.connections.iter().filter_map(|connection| connection.flight.map(|flight| flight.user));
+        let flying = self.flights.iter().flatten().map(|flight| flight.user);
         let behind: Vec<u32> = flying.chain(waiting).collect();
         for number in behind {
             let Some(user) = self.users.get(number as usize) else { continue };

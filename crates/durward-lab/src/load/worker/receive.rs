@@ -1,18 +1,43 @@
 //! Takes answers: reads, judges, counts, and lets users go on.
 
+use std::cmp::Reverse;
 use std::io::ErrorKind;
 
 use super::super::answer::{Captured, judge};
 use super::super::cause::Cause;
+use super::super::clock::NEVER;
 use super::super::user::NONE;
-use super::{Flight, READ_BYTES, Worker};
+use super::super::wire::{Event, Protocol, Wire};
+use super::{Flight, Held, READ_BYTES, Worker};
+
+/// When a request that a server did not look at is sent again.
+const AGAIN_NS: u64 = 100_000;
+
+/// What came of a request.
+pub(super) enum Outcome {
+    /// A right answer.
+    Answered(Captured),
+    /// No right answer.
+    Failed(Cause),
+    /// A stream, whose first event was counted, was closed by its user.
+    Held,
+    /// A stream, whose first event was counted, ended before.
+    Broken(Cause),
+}
+
+impl Outcome {
+    /// That of a failure, for a request or for a stream that is held.
+    pub(super) fn of(held: Option<Held>, cause: Cause) -> Outcome {
+        if held.is_some() { Outcome::Broken(cause) } else { Outcome::Failed(cause) }
+    }
+}
 
 /// What came of looking at a socket.
 enum Looked {
     /// Nothing more for now.
     Wait,
-    /// A whole answer.
-    Answer,
+    /// Something may have happened.
+    News,
     /// The connection is of no more use.
     Broken(Cause),
 }
@@ -22,20 +47,59 @@ impl Worker<'_> {
     pub(super) fn serve(&mut self, number: usize, is_closed: bool) {
         let number = u32::try_from(number).unwrap_or(NONE);
         match self.write_rest(number) {
-            Looked::Wait | Looked::Answer => {}
+            Looked::Wait | Looked::News => {}
             Looked::Broken(cause) => return self.break_off(number, cause),
         }
         loop {
             match self.look(number, is_closed) {
                 (Looked::Wait, _) => return,
                 (Looked::Broken(cause), _) => return self.break_off(number, cause),
-                (Looked::Answer, is_drained) => {
-                    self.answered(number);
+                (Looked::News, is_drained) => {
+                    self.take_events(number);
                     if is_drained {
                         return;
                     }
                 }
             }
+        }
+    }
+
+    /// Takes all that happened on a connection.
+    pub(super) fn take_events(&mut self, number: u32) {
+        let now = self.shared.clock.now();
+        loop {
+            let Some(connection) = self.connections.get_mut(number as usize) else { return };
+            if connection.stream.is_none() {
+                return;
+            }
+            match connection.wire.next(&self.plan.requests) {
+                Ok(Some(event)) => self.happened(event, now),
+                Ok(None) => break,
+                Err(cause) => return self.break_off(number, cause),
+            }
+        }
+        if self.plan.protocol.is_shared() {
+            self.note_unwritten(number);
+            let Some(connection) = self.connections.get_mut(number as usize) else { return };
+            let is_idle = connection.stream.is_some() && !connection.wire.is_busy();
+            // Looking for room tells whether the server is going away.
+            if is_idle && connection.wire.room() == 0 && !connection.wire.is_kept() {
+                self.close(number);
+            }
+        }
+    }
+
+    #[inline]
+    fn happened(&mut self, event: Event, now: u64) {
+        match event {
+            Event::Answer(user) => self.answered(user, now),
+            Event::Item(user) => self.item(user, now),
+            Event::End(user) => self.ended(user, now),
+            Event::Failed(user, cause) => {
+                let held = self.flights.get(user as usize).and_then(|flight| flight.as_ref()?.held);
+                self.finish(user, Outcome::of(held, cause), now);
+            }
+            Event::Unprocessed(user) => self.ask_again(user, now),
         }
     }
 
@@ -84,13 +148,9 @@ impl Worker<'_> {
         };
         loop {
             let count = match stream.read(&mut self.buffers.read) {
-                Ok(0) if connection.flight.is_none() => return (Looked::Broken(Cause::Closed), true),
                 Ok(0) => {
-                    let closed = connection.reader.close();
-                    return (
-                        closed.map_or_else(|fault| Looked::Broken(fault.into()), |()| Looked::Answer),
-                        true,
-                    );
+                    let closed = connection.wire.close();
+                    return (closed.map_or_else(Looked::Broken, |()| Looked::News), true);
                 }
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return (Looked::Wait, true),
@@ -99,106 +159,167 @@ impl Worker<'_> {
             };
             // A read that did not fill the room has emptied a plain socket: what comes later is a new event.
             let is_drained = count < READ_BYTES && !stream.is_tls() && !is_closed;
-            let Some(flight) = connection.flight else { return (Looked::Broken(Cause::NotHttp), true) };
-            let Some(request) = self.plan.requests.get(flight.request as usize) else {
-                return (Looked::Wait, true);
-            };
-            let bytes = self.buffers.read.get(..count).unwrap_or_default();
-            match connection.reader.feed(bytes, &request.wants) {
-                Ok(true) => return (Looked::Answer, is_drained),
-                Ok(false) if is_drained => return (Looked::Wait, true),
-                Ok(false) => {}
-                Err(fault) => return (Looked::Broken(fault.into()), true),
+            if self.plan.protocol == Protocol::Http2 && !stream.has_agreed_on(b"h2") {
+                return (Looked::Broken(Cause::NoHttp2), true);
             }
+            let bytes = self.buffers.read.get(..count).unwrap_or_default();
+            return match connection.wire.feed(bytes, &self.plan.requests) {
+                Ok(()) => (Looked::News, is_drained),
+                Err(cause) => (Looked::Broken(cause), true),
+            };
         }
     }
 
     /// An answer is whole: judges it.
-    fn answered(&mut self, number: u32) {
-        let now = self.shared.clock.now();
-        let Some(connection) = self.connections.get(number as usize) else { return };
-        let Some(flight) = connection.flight else { return };
-        let Some(user) = self.users.get(flight.user as usize) else { return };
+    fn answered(&mut self, number: u32, now: u64) {
+        let Some(Some(flight)) = self.flights.get(number as usize) else { return };
+        let Some(connection) = self.connections.get(flight.connection as usize) else { return };
+        let Some(user) = self.users.get(number as usize) else { return };
         let Some(request) = self.plan.requests.get(flight.request as usize) else { return };
-        let result = judge(&request.check, &connection.reader, &user.fill(0), &self.plan.tables);
-        self.finish(number, result, now);
+        let result = judge(&request.check, connection.wire.answer(), &user.fill(0), &self.plan.tables);
+        let outcome = match result {
+            Ok(_) if request.hold.is_some() => Outcome::Failed(Cause::NoEvents),
+            Ok(captured) => Outcome::Answered(captured),
+            Err(cause) => Outcome::Failed(cause),
+        };
+        self.finish(number, outcome, now);
     }
 
-    /// Closes a connection; its request, if there is one, failed.
+    /// Closes a connection; what is under way on it failed.
     pub(super) fn break_off(&mut self, number: u32, cause: Cause) {
+        let now = self.shared.clock.now();
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
-        connection.reader.is_kept = false;
-        if connection.flight.is_some() {
-            self.finish(number, Err(cause), self.shared.clock.now());
-        } else {
-            self.close(number);
+        let users = connection.wire.tags();
+        // Before users go on: none of them may ask over it again.
+        self.drop_stream(number);
+        for user in users {
+            let held = self.flights.get(user as usize).and_then(|flight| flight.as_ref()?.held);
+            self.finish(user, Outcome::of(held, cause.clone()), now);
         }
+        self.retire(number);
     }
 
     /// A request has ended: its connection is free or closed, and its user goes on.
-    pub(super) fn finish(&mut self, number: u32, result: Result<Captured, Cause>, now: u64) {
+    pub(super) fn finish(&mut self, user: u32, outcome: Outcome, now: u64) {
+        let Some(flight) = self.flights.get_mut(user as usize).and_then(Option::take) else { return };
+        let number = flight.connection;
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
-        let Some(flight) = connection.flight.take() else { return };
         let node = connection.node;
-        connection.reader.shrink();
-        let is_unsent = matches!(result, Err(Cause::NoCapture));
-        let is_kept = (connection.reader.is_kept && self.setup.load.keep_alive || is_unsent)
-            && connection.stream.is_some();
+        connection.wire.release(flight.handle);
+        let is_there = connection.stream.is_some();
+        let is_kept = is_there && connection.wire.is_kept() && self.setup.load.keep_alive;
+        let is_busy = connection.wire.is_busy();
         self.in_flight -= 1;
         self.shared.nodes.count(node as usize, -1);
-        self.conclude(flight, node, result, now);
-        if !is_kept {
+        self.conclude(flight, node, outcome, now);
+        if self.plan.protocol.is_shared() {
+            self.note_unwritten(number);
+        }
+        if !is_kept && is_there && !is_busy {
             self.close(number);
-        } else if !self.has_own() {
+        } else if is_kept && !self.has_own() {
             self.reuse(number, node as usize);
         }
     }
 
-    /// A shared connection is free: for whoever waits.
-    fn reuse(&mut self, number: u32, node: usize) {
-        let Some(pool) = self.pools.get_mut(node) else { return };
-        match pool.waiting.pop_front() {
-            Some(user) => self.send(number, user),
-            None => pool.idle.push(number),
+    /// A request that could not be written has ended; nothing of it was sent.
+    pub(super) fn finish_unsent(&mut self, user: u32, cause: Cause, now: u64) {
+        let Some(flight) = self.flights.get_mut(user as usize).and_then(Option::take) else { return };
+        let Some(connection) = self.connections.get(flight.connection as usize) else { return };
+        let (node, is_there) = (connection.node, connection.stream.is_some());
+        self.in_flight -= 1;
+        self.shared.nodes.count(node as usize, -1);
+        self.conclude(flight, node, Outcome::Failed(cause), now);
+        if is_there && !self.has_own() {
+            self.reuse(flight.connection, node as usize);
         }
     }
 
-    /// Closes a connection, and opens another one for whoever waits.
-    fn close(&mut self, number: u32) {
+    /// A server did not look at a request and said so: it is sent over another connection, due when it was, while its time lasts.
+    fn ask_again(&mut self, user: u32, now: u64) {
+        let Some(Some(flight)) = self.flights.get(user as usize).copied() else { return };
+        let timeout = self.plan.requests.get(flight.request as usize).map_or(0, |request| request.timeout_ns);
+        if self.is_closing || now >= flight.due.saturating_add(timeout) {
+            return self.finish(user, Outcome::Failed(Cause::GoAway(0)), now);
+        }
+        let Some(connection) = self.connections.get_mut(flight.connection as usize) else { return };
+        connection.wire.release(flight.handle);
+        if let Some(place) = self.flights.get_mut(user as usize) {
+            *place = None;
+        }
+        self.in_flight -= 1;
+        self.shared.nodes.count(connection.node as usize, -1);
+        if let Some(asker) = self.users.get_mut(user as usize) {
+            // The server, and not this generator, makes it late.
+            asker.free_since = NEVER;
+        }
+        // Not at once: a server that sends everybody away must not be stormed.
+        self.timers.push(Reverse((now + AGAIN_NS, user)));
+    }
+
+    /// Nothing more is read from or written to a connection.
+    fn drop_stream(&mut self, number: u32) {
         let Some(connection) = self.connections.get_mut(number as usize) else { return };
         if connection.stream.take().is_none() {
             return;
         }
         connection.is_open = false;
         connection.out = Vec::new();
-        let node = connection.node as usize;
-        self.free.push(number);
+        let listed = std::mem::take(&mut connection.is_listed) || !self.plan.protocol.is_shared();
         let owner = std::mem::replace(&mut connection.owner, NONE);
+        let node = connection.node as usize;
         if let Some(owner) = self.users.get_mut(owner as usize) {
             owner.own = NONE;
         }
         let Some(pool) = self.pools.get_mut(node) else { return };
         pool.open -= 1;
-        pool.idle.retain(|idle| *idle != number);
-        if let Some(user) = pool.waiting.pop_front() {
+        if listed {
+            pool.idle.retain(|idle| *idle != number);
+        }
+        self.closed.push(number);
+    }
+
+    /// Closes a connection, and opens another one for whoever waits.
+    fn close(&mut self, number: u32) {
+        self.drop_stream(number);
+        self.retire(number);
+    }
+
+    /// The number of a connection that was closed is free for another one.
+    fn retire(&mut self, number: u32) {
+        let Some(at) = self.closed.iter().position(|closed| *closed == number) else { return };
+        self.closed.swap_remove(at);
+        let Some(connection) = self.connections.get_mut(number as usize) else { return };
+        connection.wire = Wire::default();
+        let node = connection.node as usize;
+        self.free.push(number);
+        if let Some(user) = self.pools.get_mut(node).and_then(|pool| pool.waiting.pop_front()) {
             self.shared.nodes.count(node, -1);
             self.ask(user);
         }
     }
 
     /// Counts a request, and lets its user go on.
-    pub(super) fn conclude(&mut self, flight: Flight, node: u32, result: Result<Captured, Cause>, now: u64) {
-        self.count(flight, node, result.as_ref().err(), now);
+    pub(super) fn conclude(&mut self, flight: Flight, node: u32, outcome: Outcome, now: u64) {
+        match &outcome {
+            Outcome::Answered(_) => self.count(flight, node, None, now),
+            Outcome::Failed(cause) => self.count(flight, node, Some(cause), now),
+            // It belongs to the moment at which it broke.
+            Outcome::Broken(cause) => self.count(Flight { due: now, ..flight }, node, Some(cause), now),
+            // Counted when its first event came.
+            Outcome::Held => {}
+        }
         let Some(user) = self.users.get_mut(flight.user as usize) else { return };
         let Some(request) = self.plan.requests.get(flight.request as usize) else { return };
         user.free_since = now;
         user.request = NONE;
-        match result {
-            Ok(captured) => {
+        match outcome {
+            Outcome::Answered(captured) => {
                 captured.into_iter().for_each(|(number, value)| user.capture(number, value));
                 user.forget(&request.check.forget);
             }
-            Err(cause) => {
+            Outcome::Held => user.forget(&request.check.forget),
+            Outcome::Failed(cause) | Outcome::Broken(cause) => {
                 user.forget(&request.check.forget_on_error);
                 user.end_turn();
                 user.has_to_pause =
@@ -208,7 +329,7 @@ impl Worker<'_> {
         self.ready.push_back(flight.user);
     }
 
-    fn count(&mut self, flight: Flight, node: u32, cause: Option<&Cause>, now: u64) {
+    pub(super) fn count(&mut self, flight: Flight, node: u32, cause: Option<&Cause>, now: u64) {
         self.roll(now);
         let since_due = now.saturating_sub(flight.due);
         match cause {

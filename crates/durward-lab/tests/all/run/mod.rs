@@ -1,7 +1,11 @@
 //! The lab against real sockets.
 
+mod events;
 mod faults;
+mod http2;
 mod load;
+mod rsocket;
 mod scenarios;
+mod search;
 pub(crate) mod server;
 mod tls;

@@ -14,7 +14,6 @@
 //! ```
 
 mod value;
-mod wire;
 
 use bytes::BytesMut;
 use durward_pdp::ir::Value;
@@ -22,11 +21,12 @@ use durward_pdp::ir::path::Element;
 use smol_str::SmolStr;
 
 use crate::sapl::{Decision, MultiSubscription, Outcome, Subscription};
+use durward_rsocket::protobuf as wire;
 use value::{Budget, put_plain};
 use wire::{Field, Reader, error, put_bytes, put_number};
 
+pub use durward_rsocket::protobuf::DecodeError;
 pub use value::{TooDeep, VALUE_DEPTH_MAX};
-pub use wire::DecodeError;
 
 /// How large a message may be in what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

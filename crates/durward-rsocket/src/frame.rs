@@ -12,7 +12,7 @@ pub const LENGTH_BYTES: usize = 3;
 pub const FRAME_BYTES_MAX: usize = 0xFF_FFFF;
 
 /// Stream id, type and flags.
-pub(super) const HEADER_BYTES: usize = 6;
+pub const HEADER_BYTES: usize = 6;
 
 /// A client that asks for this many takes all there is (`2^31 - 1`, the most that can be asked for).
 pub const UNBOUNDED: u32 = 0x7FFF_FFFF;
@@ -38,7 +38,7 @@ pub mod flag {
 }
 
 /// The types of frames that are written or told apart here.
-pub(super) mod kind {
+pub(crate) mod kind {
     pub(crate) const SETUP: u16 = 0x01;
     pub(crate) const LEASE: u16 = 0x02;
     pub(crate) const KEEPALIVE: u16 = 0x03;
@@ -210,7 +210,7 @@ impl std::error::Error for FrameError {}
 /// all there.
 ///
 /// ```
-/// use durward_server::rsocket::frame::announced_length;
+/// use durward_rsocket::frame::announced_length;
 ///
 /// assert_eq!(announced_length(&[0, 1, 2, 9]), Some(258));
 /// assert_eq!(announced_length(&[0, 1]), None);

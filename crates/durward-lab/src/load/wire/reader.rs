@@ -2,27 +2,32 @@
 
 use httparse::{Response, Status};
 
+use super::super::answer::Answer;
+use super::sse::Events;
+
 /// The longest head of an answer.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Most headers of an answer.
 const HEADERS_MAX: usize = 64;
 /// The longest body that is kept for checks and captures; longer ones are read through where nothing looks at them.
-pub(super) const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What is looked at in an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wants {
+pub(crate) struct Wants {
     /// Whether the body is kept.
-    pub(super) body: bool,
+    pub(crate) body: bool,
     /// Names of headers whose values are kept.
-    pub(super) headers: Vec<String>,
+    pub(crate) headers: Vec<String>,
     /// Whether the request was HEAD, whose answers have no body.
-    pub(super) is_head: bool,
+    pub(crate) is_head: bool,
+    /// Whether an event stream is taken apart into its events.
+    pub(crate) events: bool,
 }
 
 /// Why bytes are no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// They are not HTTP.
     NotHttp,
     /// The head, or a body that is looked at, is too long.
@@ -33,20 +38,16 @@ pub(super) enum Fault {
 
 /// Reads one answer after the other.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     state: State,
     /// Bytes that came and could not be used yet.
     left: Vec<u8>,
-    /// The status of the answer.
-    pub(super) status: u16,
+    /// The answer: the body as far as it came.
+    pub(crate) answer: Answer,
     /// Whether the connection may be used again.
-    pub(super) is_kept: bool,
-    /// The body, as far as it came, where it is wanted.
-    pub(super) body: Vec<u8>,
-    /// Values of wanted headers.
-    pub(super) headers: Vec<Option<String>>,
-    /// Whether any byte of the answer came.
-    pub(super) has_begun: bool,
+    pub(crate) is_kept: bool,
+    /// The events of an event stream, where the answer is one and they are wanted.
+    pub(crate) events: Option<Box<Events>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,19 +67,23 @@ enum State {
 
 impl Reader {
     /// Prepares for the next answer.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.state = State::Head;
         self.left.clear();
-        self.body.clear();
-        self.headers.clear();
-        self.has_begun = false;
+        self.answer.begin();
+        self.events = None;
+    }
+
+    /// Whether the whole answer came.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
     }
 
     /// Gives back memory that a large answer took.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         const KEPT_BYTES: usize = 1024;
-        if self.body.capacity() > KEPT_BYTES {
-            self.body = Vec::new();
+        if self.answer.body.capacity() > KEPT_BYTES {
+            self.answer.body = Vec::new();
         }
         if self.left.capacity() > KEPT_BYTES {
             self.left = Vec::new();
@@ -89,8 +94,7 @@ impl Reader {
     ///
     /// # Errors
     /// Bytes that are no answer.
-    pub(super) fn feed(&mut self, bytes: &[u8], wants: &Wants) -> Result<bool, Fault> {
-        self.has_begun |= !bytes.is_empty();
+    pub(crate) fn feed(&mut self, bytes: &[u8], wants: &Wants) -> Result<bool, Fault> {
         if self.left.is_empty() {
             let used = self.read(bytes, wants)?;
             self.left.extend_from_slice(bytes.get(used..).unwrap_or_default());
@@ -107,9 +111,13 @@ impl Reader {
     }
 
     /// The other side closed; `Ok` where that is the end of the answer.
-    pub(super) fn close(&mut self) -> Result<(), Fault> {
+    pub(crate) fn close(&mut self) -> Result<(), Fault> {
         self.is_kept = false;
-        if self.state == State::UntilClose { Ok(()) } else { Err(Fault::Closed) }
+        if self.state != State::UntilClose {
+            return Err(Fault::Closed);
+        }
+        self.state = State::Done;
+        Ok(())
     }
 
     /// Reads as much as there is; how many bytes were used.
@@ -161,7 +169,7 @@ impl Reader {
         if (100..200).contains(&status) && status != 101 {
             return Ok(Some(length));
         }
-        self.status = status;
+        self.answer.status = status;
         self.is_kept = response.version == Some(1);
         let (mut content_length, mut is_chunked) = (None, false);
         for header in response.headers.iter() {
@@ -176,7 +184,10 @@ impl Reader {
                 self.is_kept = (self.is_kept && value != b"close") || value == b"keep-alive";
             }
         }
-        self.headers = wants.headers.iter().map(|name| value_of(response.headers, name)).collect();
+        self.answer.headers = wants.headers.iter().map(|name| value_of(response.headers, name)).collect();
+        if wants.events && is_event_stream(status, value_of(response.headers, "content-type").as_deref()) {
+            self.events = Some(Box::default());
+        }
         self.state = match content_length {
             _ if wants.is_head || status == 204 || status == 304 => State::Done,
             _ if is_chunked => State::ChunkSize,
@@ -236,15 +247,24 @@ impl Reader {
     }
 
     fn keep(&mut self, bytes: &[u8], wants: &Wants) -> Result<(), Fault> {
+        if let Some(events) = &mut self.events {
+            return events.feed(bytes);
+        }
         if !wants.body {
             return Ok(());
         }
-        if self.body.len() + bytes.len() > BODY_BYTES_MAX {
+        if self.answer.body.len() + bytes.len() > BODY_BYTES_MAX {
             return Err(Fault::TooLong);
         }
-        self.body.extend_from_slice(bytes);
+        self.answer.body.extend_from_slice(bytes);
         Ok(())
     }
+}
+
+/// Whether an answer is an event stream.
+pub(crate) fn is_event_stream(status: u16, media: Option<&str>) -> bool {
+    let media = media.and_then(|media| media.split(';').next()).unwrap_or_default();
+    (200..300).contains(&status) && media.trim().eq_ignore_ascii_case("text/event-stream")
 }
 
 fn value_of(headers: &[httparse::Header<'_>], name: &str) -> Option<String> {
@@ -257,7 +277,7 @@ mod tests {
     use super::*;
 
     fn wants() -> Wants {
-        Wants { body: true, headers: vec!["x-a".into()], is_head: false }
+        Wants { body: true, headers: vec!["x-a".into()], ..Wants::default() }
     }
 
     /// What is read, however the bytes are cut: status, body, kept, header.
@@ -272,8 +292,9 @@ mod tests {
                 Ok(())
             });
             let result = result.and_then(|()| if is_done { Ok(()) } else { reader.close() });
-            let body = String::from_utf8(reader.body.clone()).unwrap();
-            let result = result.map(|()| (reader.status, body, reader.is_kept, reader.headers[0].clone()));
+            let body = String::from_utf8(reader.answer.body.clone()).unwrap();
+            let result = result
+                .map(|()| (reader.answer.status, body, reader.is_kept, reader.answer.headers[0].clone()));
             assert_eq!(first.get_or_insert(result.clone()), &result, "{size}");
         }
         first.unwrap()
@@ -333,7 +354,7 @@ mod tests {
         reader.begin();
         let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK";
         assert_eq!(reader.feed(text, &Wants::default()), Ok(true));
-        assert!(!reader.is_kept && reader.body.is_empty());
+        assert!(!reader.is_kept && reader.answer.body.is_empty());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One connection of a requester, without a socket and without a clock: the other half of [`super::connection`].
+//! One connection of a requester, without a socket and without a clock: the other half of the one that answers.
 //!
 //! ```text
 //!  Open --an error of the connection, silence, nonsense--> Closed
@@ -165,7 +165,7 @@ impl Requester {
     /// # Errors
     /// A question that does not fit a frame, or a connection that takes none any more.
     pub fn ask(&mut self, route: &[u8], data: &[u8]) -> Result<u32, Refused> {
-        self.request(Interaction::Response, route, data)
+        self.request(Interaction::Response, UNBOUNDED, route, data)
     }
 
     /// Asks for all answers there will be, as fast as they come.
@@ -173,10 +173,31 @@ impl Requester {
     /// # Errors
     /// As [`Requester::ask`].
     pub fn watch(&mut self, route: &[u8], data: &[u8]) -> Result<u32, Refused> {
-        self.request(Interaction::Stream, route, data)
+        self.watch_some(UNBOUNDED, route, data)
     }
 
-    fn request(&mut self, interaction: Interaction, route: &[u8], data: &[u8]) -> Result<u32, Refused> {
+    /// Asks for the first so many answers; [`Requester::demand`] asks for more.
+    ///
+    /// # Errors
+    /// As [`Requester::ask`].
+    pub fn watch_some(&mut self, demand: u32, route: &[u8], data: &[u8]) -> Result<u32, Refused> {
+        self.request(Interaction::Stream, demand, route, data)
+    }
+
+    /// Asks for so many more answers.
+    pub fn demand(&mut self, stream: u32, more: u32) {
+        if self.closed.is_none() && self.streams.contains_key(&stream) {
+            write::request_n(&mut self.out, stream, more);
+        }
+    }
+
+    fn request(
+        &mut self,
+        interaction: Interaction,
+        demand: u32,
+        route: &[u8],
+        data: &[u8],
+    ) -> Result<u32, Refused> {
         // Demand and the length of the route take four and three bytes.
         if HEADER_BYTES + 4 + LENGTH_BYTES + route.len() + data.len() > FRAME_BYTES_MAX {
             return Err(Refused::TooLong);
@@ -186,9 +207,7 @@ impl Requester {
         }
         let stream = self.next_stream;
         self.next_stream += 2;
-        write::request(&mut self.out, stream, interaction, UNBOUNDED, route, |out| {
-            out.extend_from_slice(data)
-        });
+        write::request(&mut self.out, stream, interaction, demand, route, |out| out.extend_from_slice(data));
         let is_stream = interaction == Interaction::Stream;
         self.streams.insert(stream, Stream { is_stream, partial: BytesMut::new() });
         Ok(stream)

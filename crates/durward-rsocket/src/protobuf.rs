@@ -19,39 +19,59 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-pub(super) const fn error<T>(message: &'static str) -> Result<T, DecodeError> {
+/// A [`DecodeError`] as the result of anything.
+///
+/// # Errors
+/// Always.
+pub const fn error<T>(message: &'static str) -> Result<T, DecodeError> {
     Err(DecodeError { message })
 }
 
 /// One field of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Field<'b> {
-    pub(super) number: u64,
-    pub(super) content: Content<'b>,
+pub struct Field<'b> {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What it holds.
+    pub content: Content<'b>,
 }
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Content<'b> {
+pub enum Content<'b> {
+    /// A number.
     Varint(u64),
+    /// A text, bytes or a message.
     Bytes(&'b [u8]),
     /// Of a fixed length; no message here has one.
     Fixed,
 }
 
 impl<'b> Content<'b> {
-    pub(super) fn bytes(self) -> Result<&'b [u8], DecodeError> {
+    /// Bytes.
+    ///
+    /// # Errors
+    /// A field of another type.
+    pub fn bytes(self) -> Result<&'b [u8], DecodeError> {
         match self {
             Content::Bytes(bytes) => Ok(bytes),
             Content::Varint(_) | Content::Fixed => error("a field is of another type than it should be"),
         }
     }
 
-    pub(super) fn text(self) -> Result<&'b str, DecodeError> {
+    /// A text.
+    ///
+    /// # Errors
+    /// A field of another type, or one that is not UTF-8.
+    pub fn text(self) -> Result<&'b str, DecodeError> {
         str::from_utf8(self.bytes()?).or(error("a text is not UTF-8"))
     }
 
-    pub(super) fn varint(self) -> Result<u64, DecodeError> {
+    /// A number.
+    ///
+    /// # Errors
+    /// A field of another type.
+    pub fn varint(self) -> Result<u64, DecodeError> {
         match self {
             Content::Varint(number) => Ok(number),
             Content::Bytes(_) | Content::Fixed => error("a field is of another type than it should be"),
@@ -61,18 +81,24 @@ impl<'b> Content<'b> {
 
 /// The fields of a message, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reader<'b> {
+pub struct Reader<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Reader<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Reader<'b> {
+    /// The fields of these bytes.
+    #[inline]
+    pub fn new(bytes: &'b [u8]) -> Reader<'b> {
         Reader { rest: bytes }
     }
 
     /// The next field; `None` at the end.
+    ///
+    /// # Errors
+    /// Bytes that are no field.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Field<'b>>, DecodeError> {
+    #[expect(clippy::should_implement_trait, reason = "an iterator could not be left with `?`")]
+    pub fn next(&mut self) -> Result<Option<Field<'b>>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
@@ -119,7 +145,9 @@ impl<'b> Reader<'b> {
     }
 }
 
-pub(super) fn put_varint(out: &mut BytesMut, mut value: u64) {
+/// Appends a number without a tag.
+#[inline]
+pub fn put_varint(out: &mut BytesMut, mut value: u64) {
     while value >= 0x80 {
         out.put_u8(value as u8 | 0x80);
         value >>= 7;
@@ -127,12 +155,16 @@ pub(super) fn put_varint(out: &mut BytesMut, mut value: u64) {
     out.put_u8(value as u8);
 }
 
-pub(super) fn put_number(out: &mut BytesMut, field: u64, value: u64) {
+/// Appends a field that is a number.
+#[inline]
+pub fn put_number(out: &mut BytesMut, field: u64, value: u64) {
     put_varint(out, field << 3);
     put_varint(out, value);
 }
 
-pub(super) fn put_bytes(out: &mut BytesMut, field: u64, bytes: &[u8]) {
+/// Appends a field that is a text, bytes, or a message that is there already.
+#[inline]
+pub fn put_bytes(out: &mut BytesMut, field: u64, bytes: &[u8]) {
     put_varint(out, field << 3 | 2);
     put_varint(out, bytes.len() as u64);
     out.put_slice(bytes);
@@ -140,7 +172,10 @@ pub(super) fn put_bytes(out: &mut BytesMut, field: u64, bytes: &[u8]) {
 
 /// A field whose content `write` appends. Its length is known only afterwards: one byte is left for it, and a content
 /// of 128 bytes or more is moved to make room.
-pub(super) fn put_message<E>(
+///
+/// # Errors
+/// What `write` says.
+pub fn put_message<E>(
     out: &mut BytesMut,
     field: u64,
     write: impl FnOnce(&mut BytesMut) -> Result<(), E>,

@@ -1,5 +1,7 @@
-//! A server that does nothing: it answers every request with 200 and two bytes. What the generator reaches against it is
-//! what the generator can reach.
+//! A server that does nothing: it answers every request with 200 and two bytes, over RSocket with a permit. What the generator
+//! reaches against it is what the generator can reach. It tells HTTP/1.1, HTTP/2 and RSocket apart by their first bytes.
+
+mod speech;
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
@@ -8,17 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use memchr::memmem;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
+use speech::Speech;
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 const LISTENER: Token = Token(0);
 /// How often it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// A head that does not end within this is not answered.
-const HEAD_BYTES_MAX: usize = 1 << 20;
-
 /// A server that does nothing, on a thread of its own; it ends when this is dropped.
 #[derive(Debug)]
 pub struct NullServer {
@@ -48,9 +46,14 @@ impl NullServer {
         Ok(NullServer { address, is_over, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Where it listens, for whoever speaks HTTP.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Where it listens, for whoever speaks RSocket.
+    pub(crate) fn rsocket_url(&self) -> String {
+        format!("rsocket://{}", self.address)
     }
 }
 
@@ -74,10 +77,7 @@ struct Server {
 
 struct Connection {
     stream: TcpStream,
-    /// The beginning of a head that is not whole.
-    head: Vec<u8>,
-    /// Bytes of a body still to come.
-    body: usize,
+    speech: Speech,
     /// Answers that could not be written.
     out: Vec<u8>,
 }
@@ -119,7 +119,7 @@ impl Server {
             stream.set_nodelay(true)?;
             let token = Token(self.connections.len() + 1);
             self.poll.registry().register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-            self.connections.push(Some(Connection { stream, head: Vec::new(), body: 0, out: Vec::new() }));
+            self.connections.push(Some(Connection { stream, speech: Speech::default(), out: Vec::new() }));
         }
     }
 
@@ -134,8 +134,8 @@ impl Server {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            connection.take(self.buffer.get(..count).unwrap_or_default());
-            if connection.head.len() > HEAD_BYTES_MAX {
+            let bytes = self.buffer.get(..count).unwrap_or_default();
+            if !connection.speech.take(bytes, &mut connection.out) {
                 return Ok(false);
             }
             if count < self.buffer.len() {
@@ -147,27 +147,6 @@ impl Server {
 }
 
 impl Connection {
-    /// Counts whole requests, and puts an answer for each.
-    fn take(&mut self, bytes: &[u8]) {
-        let mut joined = std::mem::take(&mut self.head);
-        let mut bytes = bytes;
-        if !joined.is_empty() {
-            joined.extend_from_slice(bytes);
-            bytes = &joined;
-        }
-        loop {
-            let skipped = self.body.min(bytes.len());
-            self.body -= skipped;
-            bytes = bytes.get(skipped..).unwrap_or_default();
-            let Some(end) = memmem::find(bytes, b"\r\n\r\n") else { break };
-            let (head, rest) = bytes.split_at(end + 4);
-            self.body = content_length(head);
-            bytes = rest;
-            self.out.extend_from_slice(ANSWER);
-        }
-        self.head.extend_from_slice(bytes);
-    }
-
     fn write(&mut self) -> io::Result<bool> {
         while !self.out.is_empty() {
             match self.stream.write(&self.out) {
@@ -181,12 +160,4 @@ impl Connection {
         }
         Ok(true)
     }
-}
-
-/// The generator writes the header in this letter case.
-fn content_length(head: &[u8]) -> usize {
-    let Some(at) = memmem::find(head, b"\r\nContent-Length: ") else { return 0 };
-    let digits = head.get(at + 18..).unwrap_or_default();
-    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0_usize, |number, digit| number.saturating_mul(10).saturating_add(usize::from(digit - b'0')))
 }

@@ -1,0 +1,246 @@
+//! What a scenario comes to for one curve: a small program that each user runs, with requests whose fixed parts are written.
+
+mod compile;
+mod form;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use regex::bytes::Regex;
+
+use super::address::Node;
+use super::wire::{Protocol, Wants};
+use crate::scenario::template::{self, Filter};
+use crate::scenario::{DataOrder, Scenario, ScenarioError, Step, Table, Think};
+use compile::Compiler;
+pub(super) use form::Form;
+
+/// What stands for captures while the generator is measured against a server that answers nothing to capture.
+const STAND_IN: &str = "durward-lab-stand-in-0123456789ab";
+
+/// What each user does, for all nodes.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The program; at its end it begins again.
+    pub(super) ops: Vec<Op>,
+    /// What is asked, in the order of the scenario.
+    pub(super) requests: Vec<Request>,
+    /// How many captures and loops a user has.
+    pub(super) capture_count: usize,
+    pub(super) loop_count: usize,
+    pub(super) tables: Vec<(Table, DataOrder)>,
+    pub(super) nodes: Vec<Node>,
+    /// What is spoken to all of them.
+    pub(super) protocol: Protocol,
+}
+
+/// One instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Op {
+    /// Goes on at `to` unless the condition holds and chance has it.
+    Unless { condition: Condition, percent: f64, to: usize },
+    /// Asks.
+    Ask(usize),
+    /// Goes back so many times in all.
+    Again { times: u32, counter: usize, back: usize },
+}
+
+/// What captures must be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Always,
+    Has(usize),
+    Lacks(usize),
+}
+
+/// One request.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) name: String,
+    /// What is written.
+    pub(super) form: Form,
+    pub(super) wants: Wants,
+    pub(super) check: Check,
+    /// The user thinks so long before it; `None`: as `load.think` says.
+    pub(super) think: Option<Think>,
+    pub(super) timeout_ns: u64,
+    /// How long its stream is held; `None` where one answer is expected.
+    pub(super) hold: Option<Hold>,
+}
+
+/// How long a stream is held, from its first item on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hold {
+    /// For so long; `None`: as long as items come in time, until there were `count`.
+    pub(super) time_ns: Option<u64>,
+    /// Until so many items came.
+    pub(super) count: u64,
+}
+
+/// Part of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(Vec<u8>),
+    Capture(usize, Filter),
+    Data { table: usize, column: usize, filter: Filter },
+    User,
+    Request,
+}
+
+/// What a right answer is, and what is taken from it.
+#[derive(Debug, Default)]
+pub(super) struct Check {
+    pub(super) statuses: Vec<u16>,
+    pub(super) json: Vec<(String, Expected)>,
+    pub(super) contains: Vec<Vec<Piece>>,
+    pub(super) captures: Vec<(usize, String, Extract)>,
+    pub(super) forget: Vec<usize>,
+    pub(super) forget_on_error: Vec<usize>,
+}
+
+/// What stands at a JSON pointer.
+#[derive(Debug)]
+pub(super) enum Expected {
+    Value(serde_json::Value),
+    Text(Vec<Piece>),
+}
+
+/// Where a capture is.
+#[derive(Debug)]
+pub(super) enum Extract {
+    Json(String),
+    /// The number of the header among [`Wants::headers`].
+    Header(usize, Option<Regex>),
+    Body(Regex),
+}
+
+/// What fills a request.
+pub(super) struct Fill<'u> {
+    pub(super) captures: &'u [Option<Box<str>>],
+    pub(super) rows: &'u [u32],
+    pub(super) user: u64,
+    pub(super) request: u64,
+}
+
+impl Plan {
+    /// Makes requests of a scenario's steps for these nodes, with these values of what is varied.
+    ///
+    /// # Errors
+    /// A file or variable that is not there, a column that no table has, a number that is none.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        vary: &BTreeMap<String, String>,
+        nodes: &[Node],
+    ) -> Result<Plan, ScenarioError> {
+        let mut compiler = Compiler::new(scenario, vary, nodes)?;
+        for (line, step) in scenario.outer_steps() {
+            compiler.step(step).map_err(|error| error.in_line(line))?;
+        }
+        let Compiler { ops, requests, captures, loop_count, tables, protocol, .. } = compiler;
+        let tables = tables.into_iter().map(|(_, table, order)| (table, order)).collect();
+        let nodes = nodes.to_vec();
+        Ok(Plan { ops, requests, capture_count: captures.len(), loop_count, tables, nodes, protocol })
+    }
+
+    /// The same requests, whose answers may be anything: for a server that does nothing.
+    pub(crate) fn blind(mut self) -> Plan {
+        for request in &mut self.requests {
+            request.check = Check::default();
+            request.wants = Wants { is_head: request.wants.is_head, ..Wants::default() };
+            // Over RSocket a stream stays one, and is given up after its first item.
+            let is_stream = matches!(&request.form, Form::Rsocket(form) if form.is_stream);
+            request.hold = is_stream.then_some(Hold { time_ns: None, count: 1 });
+            request.form.each_piece(|piece| {
+                if matches!(piece, Piece::Capture(..)) {
+                    *piece = Piece::Text(STAND_IN.as_bytes().to_vec());
+                }
+            });
+        }
+        self.ops.retain(|op| matches!(op, Op::Ask(_)));
+        self
+    }
+
+    /// The request that a turn begins with, as far as that is the same for all.
+    pub(super) fn first(&self) -> usize {
+        let first =
+            self.ops.iter().find_map(|op| if let Op::Ask(request) = op { Some(*request) } else { None });
+        first.unwrap_or(0)
+    }
+}
+
+impl Scenario {
+    fn outer_steps(&self) -> Vec<(usize, &Step)> {
+        let lines = self.all_steps();
+        let line_of =
+            |step: &Step| lines.iter().find(|(_, one)| std::ptr::eq(*one, step)).map_or(1, |(line, _)| *line);
+        self.steps.iter().map(|step| (line_of(step.get_ref()), step.get_ref())).collect()
+    }
+}
+
+/// Nanoseconds of a time; as many as there are at most.
+pub(super) fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A capture that a request needs is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missing;
+
+impl From<Missing> for super::cause::Cause {
+    fn from(_: Missing) -> super::cause::Cause {
+        super::cause::Cause::NoCapture
+    }
+}
+
+fn write_length(out: &mut Vec<u8>, length: usize) {
+    out.extend_from_slice(b"Content-Length: ");
+    write_number(out, length as u64);
+    out.extend_from_slice(b"\r\n\r\n");
+}
+
+fn write_number(out: &mut Vec<u8>, number: u64) {
+    use std::io::Write;
+    // Writing into memory does not fail.
+    let _ = write!(out, "{number}");
+}
+
+/// Values from answers and tables cannot end a line of the head, so they cannot add headers or requests.
+fn drop_controls(out: &mut Vec<u8>, start: usize) {
+    let has = out.get(start..).unwrap_or_default().iter().any(|byte| *byte < 0x20 || *byte == 0x7f);
+    if has {
+        let tail: Vec<u8> = out.drain(start..).filter(|byte| *byte >= 0x20 && *byte != 0x7f).collect();
+        out.extend_from_slice(&tail);
+    }
+}
+
+/// Appends pieces as text, such as what an answer must contain.
+pub(super) fn text_of(pieces: &[Piece], fill: &Fill<'_>, tables: &[(Table, DataOrder)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    // A capture that is missing makes the text one that no answer has to contain: what it was is unknown.
+    let _ = pieces.iter().try_for_each(|piece| write(piece, fill, tables, &mut out));
+    out
+}
+
+fn write(
+    piece: &Piece,
+    fill: &Fill<'_>,
+    tables: &[(Table, DataOrder)],
+    out: &mut Vec<u8>,
+) -> Result<(), Missing> {
+    match piece {
+        Piece::Text(text) => out.extend_from_slice(text),
+        Piece::User => write_number(out, fill.user),
+        Piece::Request => write_number(out, fill.request),
+        Piece::Capture(capture, filter) => {
+            let value = fill.captures.get(*capture).and_then(Option::as_deref).ok_or(Missing)?;
+            template::write(out, value, *filter);
+        }
+        Piece::Data { table, column, filter } => {
+            let row = fill.rows.get(*table).copied().unwrap_or(0) as usize;
+            let rows = tables.get(*table).map(|(table, _)| &table.rows);
+            let cell = rows.and_then(|rows| rows.get(row)?.get(*column)).ok_or(Missing)?;
+            template::write(out, cell, *filter);
+        }
+    }
+    Ok(())
+}
