@@ -7,6 +7,7 @@
 
 pub mod draw;
 pub mod fit;
+pub mod live;
 pub mod load;
 pub mod machine;
 pub mod plan;

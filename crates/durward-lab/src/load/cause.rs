@@ -7,7 +7,7 @@ use super::http::Fault;
 
 /// Why a request failed, as records tell it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cause {
+pub(crate) enum Cause {
     /// An answer with this status, which is none of those expected.
     Status(u16),
     /// An answer that does not say what it should: what was looked at.

@@ -83,8 +83,8 @@ pub(crate) enum Askers {
 
 /// Told of a measurement while it goes on, on the thread that began it.
 pub(crate) trait Attend {
-    /// A second has passed.
-    fn second(&mut self, second: &Second);
+    /// A second has passed; `tally` is all that was counted in it.
+    fn second(&mut self, second: &Second, tally: &SecondTally);
     /// Measuring begins now.
     fn begin(&mut self);
     /// Measuring ends now: no more is asked.
@@ -295,7 +295,7 @@ impl<'l> Leader<'l> {
 
     fn tell(&mut self, attend: &mut dyn Attend) {
         if let Some((second, _)) = self.open.get(self.told) {
-            attend.second(&second.second(self.at_s(second.number)));
+            attend.second(&second.second(self.at_s(second.number)), second);
         }
         self.told += 1;
         let (from, _) = self.shared.clock.borders();

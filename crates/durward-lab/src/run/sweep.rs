@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{Options, Place, RunError, Watcher, marks, thresholds};
-use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, Setup};
+use super::moment::Seen;
+use super::{Moment, Options, Place, RunError, Watcher, marks, thresholds};
+use crate::load::{Askers, Attend, Measured, Node, NullServer, Plan, SecondTally, Setup};
 use crate::machine::Machine;
 use crate::random::Random;
 use crate::record::{About, FORMAT, GeneratorLimit, Load, Mark, Point, Record, Second, Used};
@@ -21,6 +22,8 @@ const LIMIT_USERS: u64 = 64;
 const LIMIT_WARM_UP: Duration = Duration::from_millis(300);
 /// Files beside connections.
 const FILES: u64 = 256;
+/// The longest warm-up that ends by itself, and the second that measuring begins with.
+const AUTO_WARM_UP_S_MAX: f64 = 61.0;
 /// How often a pause looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -220,6 +223,8 @@ impl<'s> Sweep<'s> {
         watcher.begin(&place);
         let mut attend = Attendance {
             place: &place,
+            plan: &plan,
+            threads: setup.threads(),
             running,
             watcher,
             options: self.options,
@@ -228,6 +233,9 @@ impl<'s> Sweep<'s> {
             neighbours: None,
             others: None,
             started_unix_ms: 0,
+            has_begun: false,
+            seen: Seen::default(),
+            warm_up_s_max: scenario.load.ramp.0.as_secs_f64() + AUTO_WARM_UP_S_MAX,
             checked: Instant::now(),
         };
         let mut measured = setup.measure(&mut attend)?;
@@ -336,6 +344,9 @@ fn askers(scenario: &Scenario) -> Vec<Askers> {
 /// Follows one measurement: watches nodes between its borders, looks whether they live, tells the watcher.
 struct Attendance<'a> {
     place: &'a Place,
+    plan: &'a Plan,
+    /// How many make the load.
+    threads: usize,
     running: &'a Running,
     watcher: &'a mut dyn Watcher,
     options: &'a Options,
@@ -344,21 +355,39 @@ struct Attendance<'a> {
     neighbours: Option<Neighbours>,
     others: Option<Others>,
     started_unix_ms: u64,
+    has_begun: bool,
+    seen: Seen,
+    /// After so many seconds a warm-up that ends by itself has ended at the latest.
+    warm_up_s_max: f64,
     checked: Instant,
 }
 
 impl Attend for Attendance<'_> {
-    fn second(&mut self, second: &Second) {
-        self.watcher.second(self.place, second);
+    fn second(&mut self, second: &Second, tally: &SecondTally) {
+        let mut second = *second;
+        // While it is not known when measuring begins, seconds are counted from the begin of the load.
+        if !self.has_begun && second.at_s >= 0.0 {
+            second.at_s = (second.at_s - self.warm_up_s_max).min(-1.0);
+        }
+        // The last second is told when nodes are watched no more.
+        if let Some(watch) = &self.watch {
+            self.seen = Seen::of(watch);
+        }
+        let moment = Moment::of(&second, tally, self.plan, self.threads, &self.seen);
+        self.watcher.second(self.place, &moment);
     }
 
     fn begin(&mut self) {
+        self.has_begun = true;
         self.started_unix_ms = (self.options.now_unix_ms)();
         self.neighbours = Some(Neighbours::begin(self.running));
         self.watch = Some(self.running.watch());
     }
 
     fn end(&mut self) {
+        if let Some(watch) = &self.watch {
+            self.seen = Seen::of(watch);
+        }
         self.used = self.watch.take().map(Watch::end).unwrap_or_default();
         self.others = self.neighbours.take().map(Neighbours::end);
     }
@@ -380,7 +409,7 @@ struct Unattended<'a> {
 }
 
 impl Attend for Unattended<'_> {
-    fn second(&mut self, _: &Second) {}
+    fn second(&mut self, _: &Second, _: &SecondTally) {}
     fn begin(&mut self) {}
     fn end(&mut self) {}
     fn must_stop(&mut self) -> Option<String> {

@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::needless_range_loop,
     clippy::wildcard_enum_match_arm,
@@ -14,6 +15,7 @@
 )]
 
 mod fit;
+mod live;
 mod plan;
 mod report;
 mod run;

@@ -3,5 +3,5 @@
 mod faults;
 mod load;
 mod scenarios;
-mod server;
+pub(crate) mod server;
 mod tls;
