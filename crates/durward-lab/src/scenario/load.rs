@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::value::{OneOrMany, Time};
 
 /// Who asks, how often, for how long. One of `users` and `arrivals`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Load {
     /// Closed: so many users, each of whom waits for an answer before the next request. Several: one point each.
@@ -70,7 +71,7 @@ impl Default for Load {
 }
 
 /// Requests that come by a schedule. One of the shapes.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Arrivals {
     /// So many a second. Several: one point each.
@@ -90,7 +91,7 @@ pub struct Arrivals {
 }
 
 /// How arrivals are spread in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Equally far apart.
@@ -101,7 +102,7 @@ pub enum Distribution {
 }
 
 /// A rate for a time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Arrivals a second.
@@ -214,7 +215,7 @@ impl<'de> Deserialize<'de> for WarmUp {
 }
 
 /// To which of several nodes requests go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// All requests of a user to one node; users evenly over nodes.

@@ -27,6 +27,7 @@ mod check;
 mod data;
 mod error;
 mod load;
+mod schema;
 mod step;
 pub mod template;
 #[cfg(test)]
@@ -37,6 +38,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -44,6 +46,7 @@ pub use builtin::BUILT_INS;
 pub use data::{Data, DataOrder, Table};
 pub use error::ScenarioError;
 pub use load::{ArrivalShape, Arrivals, Balance, Distribution, Load, RateStep, Think, WarmUp};
+pub use schema::schema;
 pub use step::{Capture, Expect, Step};
 pub use threshold::{Bound, Limit, Metric, Thresholds};
 pub use value::{Number, OneOrMany, Time};
@@ -51,7 +54,7 @@ pub use value::{Number, OneOrMany, Time};
 use crate::target::Spec;
 
 /// A scenario as it stands in its file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What reports call it.
@@ -67,6 +70,7 @@ pub struct Scenario {
     pub load: Load,
     /// Values that are varied: each combination is a curve of its own. `${vary.NAME}` stands for the value.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub vary: BTreeMap<String, Vec<toml::Value>>,
     /// Tables whose columns requests are filled with.
     #[serde(default)]
@@ -75,6 +79,7 @@ pub struct Scenario {
     #[serde(default)]
     pub tls: Tls,
     /// What each user does, over and over.
+    #[schemars(with = "Vec<Step>")]
     pub steps: Vec<Spanned<Step>>,
     /// What must hold, else the command exits 1.
     #[serde(default)]
@@ -92,7 +97,7 @@ fn one() -> u64 {
 }
 
 /// How servers prove themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
     /// A file of PEM certificates that are trusted, instead of the system's.
