@@ -3,11 +3,18 @@
 mod compare;
 mod fit;
 mod init;
+mod live;
 mod plan;
 mod report;
 mod rerun;
 mod run;
 mod simulate;
+#[cfg(feature = "dashboard")]
+#[path = "dashboard/mod.rs"]
+mod terminal;
+#[cfg(not(feature = "dashboard"))]
+#[path = "terminal_none.rs"]
+mod terminal;
 mod watch;
 
 use crate::failure::Outcome;

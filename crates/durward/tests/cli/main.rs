@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "a test may fail so"
 )]
@@ -15,6 +16,7 @@ mod decide;
 mod fmt;
 mod generate;
 mod lab_fit;
+mod lab_live;
 mod lab_report;
 mod lab_run;
 mod lines;
