@@ -63,6 +63,10 @@ pub(crate) const MOSQUITTO_PUB: Tool =
 pub(crate) const SLAPD: Tool =
     Tool { names: &["slapd"], package: "slapd", purpose: "the tests of users in an LDAP directory" };
 
+/// What takes the figures that runs of the lab push.
+pub(crate) const PROMETHEUS: Tool =
+    Tool { names: &["prometheus"], package: "prometheus", purpose: "the tests of Prometheus remote write" };
+
 /// What makes certificates for tests.
 pub(crate) const OPENSSL: Tool =
     Tool { names: &["openssl"], package: "openssl", purpose: "certificates that tests make for themselves" };

@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod draw;
 pub mod fit;
+pub mod live;
 pub mod load;
 pub mod machine;
 pub mod plan;

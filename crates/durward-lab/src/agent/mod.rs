@@ -63,7 +63,7 @@ pub struct Address {
 pub const LOCAL: &str = "local";
 
 /// One agent as scenarios name it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Named {
     /// `HOST:PORT`, or `local`.

@@ -80,6 +80,8 @@ pub fn read(text: &str, n_is: Option<By>, how: Weights) -> Result<Input, InputEr
     let mut input = match text.trim_start().chars().next() {
         None => return Err(InputError::whole("the file is empty")),
         Some('{') => json(text, n_is)?,
+        // A page of a report holds its record.
+        Some('<') => of_record(text, n_is)?,
         Some('[') => {
             let points: Points = serde_json::from_str(text).map_err(|error| json_error(&error))?;
             Input {
@@ -146,7 +148,7 @@ fn of_record(text: &str, n_is: Option<By>) -> Result<Input, InputError> {
             let place = json_error(&error);
             InputError { problem: format!("no record of `durward lab run`: {}", place.problem), ..place }
         }
-        RecordError::Format(_) => InputError::whole(error.to_string()),
+        RecordError::Format(_) | RecordError::Page(_) => InputError::whole(error.to_string()),
     })?;
     let curves = curves(&record, n_is.unwrap_or_else(|| by(&record)));
     if curves.is_empty() {

@@ -100,7 +100,7 @@ pub(crate) trait Attend {
     fn measure_from(&mut self, own: Option<u64>) -> Option<u64> {
         own
     }
-    /// A second has passed; `tally` is the same with its whole histogram.
+    /// A second has passed; `tally` is all that was counted in it.
     fn second(&mut self, second: &Second, tally: &SecondTally);
     /// Measuring begins now.
     fn begin(&mut self);

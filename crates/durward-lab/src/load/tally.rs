@@ -46,6 +46,28 @@ pub(crate) struct SecondTally {
     pub(crate) answered: u64,
     pub(crate) failed: u64,
     pub(crate) since_due: Latency,
+    /// Failed requests by cause, as records tell it.
+    pub(crate) causes: BTreeMap<String, u64>,
+    /// By the number of the request in the plan.
+    pub(crate) steps: Vec<Counts>,
+    /// By the number of the node.
+    pub(crate) nodes: Vec<Counts>,
+    /// Processor time of the thread, in seconds.
+    pub(crate) cpu_s: f64,
+}
+
+/// Requests of one step or one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    pub(crate) answered: u64,
+    pub(crate) failed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.answered += other.answered;
+        self.failed += other.failed;
+    }
 }
 
 impl Tally {
@@ -117,6 +139,37 @@ impl SecondTally {
         self.answered += other.answered;
         self.failed += other.failed;
         self.since_due.add(&other.since_due);
+        for (cause, count) in &other.causes {
+            *self.causes.entry(cause.clone()).or_default() += count;
+        }
+        add_all(&mut self.steps, &other.steps);
+        add_all(&mut self.nodes, &other.nodes);
+        self.cpu_s += other.cpu_s;
+    }
+
+    /// Counts one request that ended: `cause` says why it failed.
+    pub(super) fn count(&mut self, step: u32, node: u32, cause: Option<&Cause>, since_due: u64) {
+        let counts = match cause {
+            None => {
+                self.answered += 1;
+                self.since_due.record(since_due);
+                Counts { answered: 1, failed: 0 }
+            }
+            Some(cause) => {
+                self.failed += 1;
+                *self.causes.entry(cause.to_string()).or_default() += 1;
+                Counts { answered: 0, failed: 1 }
+            }
+        };
+        for (all, number) in [(&mut self.steps, step), (&mut self.nodes, node)] {
+            let number = number as usize;
+            if all.len() <= number {
+                all.resize(number + 1, Counts::default());
+            }
+            if let Some(one) = all.get_mut(number) {
+                one.add(counts);
+            }
+        }
     }
 
     /// For the record; `at_s` is its begin.
@@ -129,4 +182,11 @@ impl SecondTally {
             p99_ns: self.since_due.percentile_ns(99.0),
         }
     }
+}
+
+fn add_all(all: &mut Vec<Counts>, others: &[Counts]) {
+    if all.len() < others.len() {
+        all.resize(others.len(), Counts::default());
+    }
+    all.iter_mut().zip(others).for_each(|(one, other)| one.add(*other));
 }

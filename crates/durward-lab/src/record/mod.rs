@@ -12,6 +12,7 @@
 //! ```
 
 mod latency;
+mod page;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -471,6 +472,8 @@ pub enum RecordError {
     Json(serde_json::Error),
     /// It has another version of the format than [`FORMAT`].
     Format(u32),
+    /// It is a page with so many records, which is not one.
+    Page(usize),
 }
 
 impl fmt::Display for RecordError {
@@ -480,6 +483,10 @@ impl fmt::Display for RecordError {
             RecordError::Format(other) => {
                 write!(f, "a record of format {other}; this durward reads format {FORMAT}")
             }
+            RecordError::Page(0) => f.write_str("a page without a record of `durward lab run`"),
+            RecordError::Page(count) => {
+                write!(f, "a page with {count} records: give the `record.json` of one of them")
+            }
         }
     }
 }
@@ -488,17 +495,23 @@ impl std::error::Error for RecordError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             RecordError::Json(error) => Some(error),
-            RecordError::Format(_) => None,
+            RecordError::Format(_) | RecordError::Page(_) => None,
         }
     }
 }
 
 impl Record {
-    /// Reads the JSON text of a record.
+    /// Reads the JSON text of a record, or the page of a report that holds one.
     ///
     /// # Errors
-    /// Text that is no record, or one of another format.
+    /// Text that is no record, or one of another format; a page with none or several.
     pub fn read(text: &str) -> Result<Record, RecordError> {
+        if page::is_page(text) {
+            return match page::records(text).as_slice() {
+                [json] => Record::read(json),
+                others => Err(RecordError::Page(others.len())),
+            };
+        }
         let record: Record = serde_json::from_str(text).map_err(RecordError::Json)?;
         if record.format == FORMAT { Ok(record) } else { Err(RecordError::Format(record.format)) }
     }

@@ -44,7 +44,7 @@ pub(super) fn add(document: &mut Document, record: &Record) {
         document.blocks.push(Block::Code(about.scenario.chars().take(SCENARIO_MAX).collect()));
     }
     document.text(
-        "`durward lab rerun` runs a record's scenario again. Numbers of different machines, or of one machine at different times, \
+        "`durward lab rerun` runs a record's scenario again; it reads this page as well. Numbers of different machines, or of one machine at different times, \
          say nothing about each other without a comparison.",
     );
 }

@@ -9,6 +9,8 @@ pub struct Document {
     pub title: String,
     /// From top to bottom.
     pub blocks: Vec<Block>,
+    /// What a page holds beside what it shows: records, as [`Record::to_html`](crate::record::Record::to_html) writes them.
+    pub data: Vec<String>,
 }
 
 /// A part of a report. Texts are plain: they are escaped where they are written.
@@ -59,7 +61,7 @@ pub struct Figure {
 impl Document {
     /// An empty report.
     pub fn new(title: &str) -> Document {
-        Document { title: title.to_owned(), blocks: Vec::new() }
+        Document { title: title.to_owned(), ..Document::default() }
     }
 
     /// Adds a heading.

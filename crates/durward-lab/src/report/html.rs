@@ -1,4 +1,4 @@
-//! A report as a page: HTML with everything in it, without a script, for light and dark, wide and narrow screens, and paper.
+//! A report as a page: HTML with everything in it, the data too, without a script that runs, for light and dark, wide and narrow screens, and paper.
 
 use super::document::{Block, Document, Figure, Table};
 use crate::draw::{self, escaped, shortened};
@@ -37,8 +37,9 @@ pub fn html(document: &Document, links: Links) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n\
-         <main>\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n",
-        draw::STYLE
+         <main>\n<h1>{title}</h1>\n{body}</main>\n{}</body>\n</html>\n",
+        draw::STYLE,
+        document.data.iter().map(|data| format!("{data}\n")).collect::<String>()
     )
 }
 

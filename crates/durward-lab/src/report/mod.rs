@@ -117,11 +117,13 @@ fn document_of(all: &[Read<'_>]) -> Document {
             course::add(&mut document, read.record, read.by, &read.prefix);
         }
         about::add(&mut document, read.record);
+        // A number that JSON cannot say leaves the record out, not the report.
+        document.data.extend(read.record.to_html().ok());
     }
     document
 }
 
-/// The page of these records: HTML that needs no other file and no script.
+/// The page of these records: HTML that needs no other file and no script. [`Record::read`] reads the record of a page with one.
 pub fn page(records: &[Record]) -> String {
     html(&document(records), Links::Nothing)
 }

@@ -51,6 +51,14 @@ impl Generators {
         }
     }
 
+    /// How many threads make the load: of agents, as many as showed what they can do.
+    pub(super) fn threads(&self, setup: &Setup<'_>, limit: Option<&GeneratorLimit>) -> usize {
+        match self {
+            Generators::Here => setup.threads(),
+            Generators::Agents(crew) => limit.map_or(crew.count(), |limit| limit.threads),
+        }
+    }
+
     /// How many connections of so many this process opens itself.
     pub(super) fn own_connections(&self, connections: u64) -> u64 {
         match self {

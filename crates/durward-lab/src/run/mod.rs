@@ -2,9 +2,11 @@
 
 mod generators;
 mod marks;
+mod moment;
 mod search;
 mod sweep;
 mod thresholds;
+mod watchers;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +14,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::agent::Agents;
-use crate::record::{Load, Point, Record, Second};
+pub use moment::{Moment, NodeNow, StepNow};
+pub use watchers::Watchers;
+
+use crate::record::{Load, Point, Record};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::target::TargetError;
 
@@ -66,7 +71,7 @@ pub struct Place {
     pub replicate: u32,
 }
 
-/// Told of a run's progress, on the thread that runs it.
+/// Told of a run's progress, on the thread that runs it: it must not block. Several are [`Watchers`].
 pub trait Watcher {
     /// The generator is measured against a server that does nothing.
     fn generator_limit(&mut self) {}
@@ -74,9 +79,9 @@ pub trait Watcher {
     fn begin(&mut self, place: &Place) {
         let _ = place;
     }
-    /// A second has passed; `at_s` is below 0 until measuring begins. What nodes used until now is beside it.
-    fn second(&mut self, place: &Place, second: &Second) {
-        let _ = (place, second);
+    /// A second has passed; its `at_s` is below 0 until measuring begins.
+    fn second(&mut self, place: &Place, moment: &Moment) {
+        let _ = (place, moment);
     }
     /// A point was measured.
     fn end(&mut self, place: &Place, point: &Point) {

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::generators::Generators;
+use super::moment::Seen;
 use super::search::Searching;
-use super::{Options, Place, RunError, Watcher, marks, thresholds};
+use super::{Moment, Options, Place, RunError, Watcher, marks, thresholds};
 use crate::agent::Task;
 use crate::load::{Askers, Attend, Measured, Node, Plan, SecondTally, Setup, Share, allow_files};
 use crate::random::Random;
@@ -15,6 +16,8 @@ use crate::record::{About, FORMAT, Load, Mark, Point, Record, Second, Used};
 use crate::scenario::{self, Balance, Scenario, Tls, Trial};
 use crate::target::{Neighbours, Others, Running, Watch};
 
+/// The longest warm-up that ends by itself, and the second that measuring begins with.
+const AUTO_WARM_UP_S_MAX: f64 = 61.0;
 /// How often a pause looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -273,6 +276,8 @@ impl<'s> Sweep<'s> {
         watcher.begin(&place);
         let mut attend = Attendance {
             place: &place,
+            plan: &plan,
+            threads: self.generators.threads(&setup, self.record.generator_limit.as_ref()),
             running,
             watcher,
             options: self.options,
@@ -282,6 +287,9 @@ impl<'s> Sweep<'s> {
             neighbours: None,
             others: None,
             started_unix_ms: 0,
+            has_begun: false,
+            seen: Seen::default(),
+            warm_up_s_max: scenario.load.ramp.0.as_secs_f64() + AUTO_WARM_UP_S_MAX,
             checked: Instant::now(),
         };
         let mut measured = self.generators.measure(&setup, &task, &mut attend)?;
@@ -395,6 +403,9 @@ fn askers(scenario: &Scenario) -> Vec<Askers> {
 /// Follows one measurement: watches nodes between its borders, looks whether they live, tells the watcher.
 struct Attendance<'a> {
     place: &'a Place,
+    plan: &'a Plan,
+    /// How many make the load.
+    threads: usize,
     running: &'a Running,
     watcher: &'a mut dyn Watcher,
     options: &'a Options,
@@ -405,21 +416,39 @@ struct Attendance<'a> {
     neighbours: Option<Neighbours>,
     others: Option<Others>,
     started_unix_ms: u64,
+    has_begun: bool,
+    seen: Seen,
+    /// After so many seconds a warm-up that ends by itself has ended at the latest.
+    warm_up_s_max: f64,
     checked: Instant,
 }
 
 impl Attend for Attendance<'_> {
-    fn second(&mut self, second: &Second, _: &SecondTally) {
-        self.watcher.second(self.place, second);
+    fn second(&mut self, second: &Second, tally: &SecondTally) {
+        let mut second = *second;
+        // While it is not known when measuring begins, seconds are counted from the begin of the load.
+        if !self.has_begun && second.at_s >= 0.0 {
+            second.at_s = (second.at_s - self.warm_up_s_max).min(-1.0);
+        }
+        // The last second is told when nodes are watched no more.
+        if let Some(watch) = &self.watch {
+            self.seen = Seen::of(watch);
+        }
+        let moment = Moment::of(&second, tally, self.plan, self.threads, &self.seen);
+        self.watcher.second(self.place, &moment);
     }
 
     fn begin(&mut self) {
+        self.has_begun = true;
         self.started_unix_ms = (self.options.now_unix_ms)();
         self.neighbours = Some(Neighbours::begin_beside(self.running, &self.beside));
         self.watch = Some(self.running.watch());
     }
 
     fn end(&mut self) {
+        if let Some(watch) = &self.watch {
+            self.seen = Seen::of(watch);
+        }
         self.used = self.watch.take().map(Watch::end).unwrap_or_default();
         self.others = self.neighbours.take().map(Neighbours::end);
     }

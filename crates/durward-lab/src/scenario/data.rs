@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
@@ -11,7 +12,7 @@ use super::folder::Folder;
 const CELLS_MAX: usize = 50_000_000;
 
 /// A table, and in which order its rows are taken.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Data {
     /// `.csv` with a header, or `.jsonl`: one object a line.
@@ -22,7 +23,7 @@ pub struct Data {
 }
 
 /// Which row of a table a request gets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
     /// Each user keeps the row of their number; where there are fewer rows than users, some share one.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -9,7 +10,7 @@ use super::search::Search;
 use super::value::{OneOrMany, Time};
 
 /// Who asks, how often, for how long. One of `users`, `arrivals` and `search`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Load {
     /// Closed: so many users, each of whom waits for an answer before the next request. Several: one point each.
@@ -81,7 +82,7 @@ impl Default for Load {
 }
 
 /// Which HTTP is spoken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum HttpVersion {
     /// HTTP/1.1: one request at a time on a connection.
     #[default]
@@ -93,7 +94,7 @@ pub enum HttpVersion {
 }
 
 /// Requests that come by a schedule. One of the shapes.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Arrivals {
     /// So many a second. Several: one point each.
@@ -115,7 +116,7 @@ pub struct Arrivals {
 }
 
 /// How arrivals are spread in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
     /// Equally far apart.
@@ -126,7 +127,7 @@ pub enum Distribution {
 }
 
 /// A rate for a time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     /// Arrivals a second.
@@ -239,7 +240,7 @@ impl<'de> Deserialize<'de> for WarmUp {
 }
 
 /// To which of several nodes requests go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
     /// All requests of a user to one node; users evenly over nodes.

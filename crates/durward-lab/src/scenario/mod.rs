@@ -28,6 +28,7 @@ mod data;
 mod error;
 mod folder;
 mod load;
+mod schema;
 mod search;
 mod step;
 pub mod template;
@@ -39,6 +40,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -49,6 +51,7 @@ pub use error::ScenarioError;
 pub use folder::Folder;
 pub(crate) use folder::Sent;
 pub use load::{ArrivalShape, Arrivals, Balance, Distribution, HttpVersion, Load, RateStep, Think, WarmUp};
+pub use schema::schema;
 pub(crate) use search::Trial;
 pub use search::{Search, Share};
 pub use step::{Capture, Events, Expect, Step};
@@ -59,7 +62,7 @@ use crate::agent::Named;
 use crate::target::Spec;
 
 /// A scenario as it stands in its file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// What reports call it.
@@ -75,6 +78,7 @@ pub struct Scenario {
     pub load: Load,
     /// Values that are varied: each combination is a curve of its own. `${vary.NAME}` stands for the value.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<serde_json::Value>>")]
     pub vary: BTreeMap<String, Vec<toml::Value>>,
     /// Tables whose columns requests are filled with.
     #[serde(default)]
@@ -89,6 +93,7 @@ pub struct Scenario {
     #[serde(default)]
     pub rsocket: Rsocket,
     /// What each user does, over and over.
+    #[schemars(with = "Vec<Step>")]
     pub steps: Vec<Spanned<Step>>,
     /// What must hold, else the command exits 1.
     #[serde(default)]
@@ -106,7 +111,7 @@ fn one() -> u64 {
 }
 
 /// How connections of RSocket introduce themselves. Texts may hold `${env.NAME}`, `${file:PATH}` and `${vary.NAME}`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rsocket {
     /// A bearer token or an API key.
@@ -129,7 +134,7 @@ impl Default for Rsocket {
 }
 
 /// How servers prove themselves.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tls {
     /// A file of PEM certificates that are trusted, instead of the system's.

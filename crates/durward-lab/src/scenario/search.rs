@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::USERS_MAX;
@@ -11,7 +12,7 @@ use super::threshold::{Metric, Thresholds};
 use super::value::{Time, share};
 
 /// Finds saturation and the highest rate that holds a promise, then measures latency at shares of it.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Search {
     /// What must hold at a rate: as in `[thresholds]`, without `rate` and `steps`. Without it, saturation alone is looked for.

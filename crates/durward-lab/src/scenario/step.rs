@@ -3,19 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::load::Think;
 use super::value::{Number, OneOrMany, Time};
 
 /// A request, or several steps that are repeated together.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
     /// What reports call it; without it method and path.
     pub name: String,
     /// A built-in step (one of [`super::BUILT_INS`]) that fills in what is not set here.
     #[serde(rename = "use")]
+    #[schemars(with = "Option<super::schema::BuiltIn>")]
     pub built_in: Option<String>,
     /// What the built-in step is told: `user`, `password`, ...
     pub with: BTreeMap<String, String>,
@@ -30,6 +32,7 @@ pub struct Step {
     /// A file with the body, which is sent as it is.
     pub body_file: Option<PathBuf>,
     /// The body as a value, sent as JSON with its content type. Texts may hold `${...}`.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub json: Option<toml::Value>,
     /// The answer is an event stream (or a stream of RSocket), which is held open: the step's latency is that of the first event,
     /// by which checks and captures go; further ones are counted.
@@ -60,7 +63,7 @@ pub struct Step {
 }
 
 /// How long a stream is held open. Nothing said: until its first event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Events {
     /// For so long from its first event on.
@@ -72,7 +75,7 @@ pub struct Events {
 }
 
 /// Where in an answer something stands. One of `json`, `header` and `regex`, or `header` with `regex`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capture {
     /// A JSON pointer (RFC 6901) into the body.
@@ -84,12 +87,13 @@ pub struct Capture {
 }
 
 /// What a right answer is.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
     /// Statuses that are right. Without it 200 to 399.
     pub status: OneOrMany<u16>,
     /// What stands at JSON pointers. Texts may hold `${...}` of data.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub json: BTreeMap<String, toml::Value>,
     /// Texts that are in the body.
     pub contains: OneOrMany<String>,

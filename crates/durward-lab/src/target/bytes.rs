@@ -1,7 +1,9 @@
 //! Sizes in settings: `"64M"`, or a number of bytes.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -52,6 +54,25 @@ impl fmt::Display for Bytes {
             }
         }
         write!(f, "{}", self.0)
+    }
+}
+
+impl JsonSchema for Bytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^\\s*[0-9]+(\\.[0-9]+)?\\s*([kKmMgGtT](i?[bB])?|[bB])?\\s*$" }
+            ]
+        })
     }
 }
 

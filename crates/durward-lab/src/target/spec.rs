@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::Bytes;
@@ -35,7 +36,7 @@ use super::bytes::Bytes;
 ///
 /// `${env.NAME}` and `${file:PATH}` are replaced by an environment variable of durward's and by a file's text without its
 /// last line break. What they stand for is in no record and no error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spec {
     /// What reports call it. Empty: the command's program, the image, or the first address.
@@ -122,7 +123,7 @@ impl Default for Spec {
 }
 
 /// How a server is spoken to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
     /// Plain.
@@ -149,7 +150,7 @@ impl Scheme {
 }
 
 /// A command beside the nodes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
     /// By which the nodes' `{NAME.port}` refers to it. Empty where nothing does.
@@ -187,7 +188,7 @@ impl Default for Part {
 
 /// What one node may use. Each limit is set by the first means that works on this machine, and the record says by which:
 /// a control group, else affinity and resource limits of processes; or why it is not in force.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Cores' worth of processor time: `0.4` is 40 ms of every 100. A quota: a node that has used it waits for the next period.

@@ -62,6 +62,12 @@ impl Watch {
         nodes.map(|(_, samples)| samples.last().copied()).collect()
     }
 
+    /// How many cores each node may use and its limit of memory in bytes: `None` where nothing can be seen.
+    pub fn limits(&self) -> Vec<Option<(f64, Option<u64>)>> {
+        let nodes = self.watched.iter().filter(|one| one.part.is_empty());
+        nodes.map(|one| one.member.as_deref().map(|member| (member.cores, member.memory_max_bytes))).collect()
+    }
+
     /// What each node used until now: one a node, in their order; `None` where nothing can be seen of it, such as at an
     /// address on another machine.
     pub fn end(self) -> Vec<Option<Used>> {

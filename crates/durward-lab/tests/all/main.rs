@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::needless_range_loop,
     clippy::wildcard_enum_match_arm,
@@ -15,6 +16,7 @@
 
 mod agent;
 mod fit;
+mod live;
 mod plan;
 mod report;
 mod run;

@@ -18,8 +18,11 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// What is to be measured: `http://127.0.0.1:8080/path`
-    #[arg(value_name = "URL")]
-    url: String,
+    #[arg(value_name = "URL", required_unless_present = "schema")]
+    url: Option<String>,
+    /// Print the JSON Schema of scenarios instead, by which editors complete and check them
+    #[arg(long, conflicts_with_all = ["url", "out"])]
+    schema: bool,
     /// The scenario to write; one that is there is not overwritten
     #[arg(long, value_name = "FILE", default_value = "lab.toml")]
     out: PathBuf,
@@ -27,7 +30,11 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let probe = probe(&arguments.url, TIME_MAX).map_err(|error| {
+    let Some(url) = arguments.url.as_deref().filter(|_| !arguments.schema) else {
+        to_stdout(&format!("{:#}\n", durward_lab::scenario::schema()))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let probe = probe(url, TIME_MAX).map_err(|error| {
         Failure::new(error.to_string()).hint("is the server up, and does it speak HTTP there?")
     })?;
     let cannot = |error: std::io::Error| {
@@ -43,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let leave = if probe.is_local { String::new() } else { format!(" --i-may-load {}", probe.host) };
     to_stdout(&format!(
         "{} answered {} in {:.1} ms\nwrote {}; now: durward lab run {}{leave}\n",
-        arguments.url,
+        url,
         probe.status,
         probe.time.as_secs_f64() * 1e3,
         arguments.out.display(),

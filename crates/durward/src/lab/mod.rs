@@ -4,12 +4,19 @@ mod agent;
 mod compare;
 mod fit;
 mod init;
+mod live;
 mod plan;
 mod report;
 mod rerun;
 mod run;
 mod simulate;
 mod study;
+#[cfg(feature = "dashboard")]
+#[path = "dashboard/mod.rs"]
+mod terminal;
+#[cfg(not(feature = "dashboard"))]
+#[path = "terminal_none.rs"]
+mod terminal;
 mod watch;
 
 use crate::failure::Outcome;

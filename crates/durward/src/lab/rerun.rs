@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome};
 /// Run again what a record came from: the same scenario, the same seed
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
-    /// The record: `record.json` of an earlier run
+    /// The record: `record.json` of an earlier run, or the page of its report
     #[arg(value_name = "RECORD")]
     record: PathBuf,
     /// Where the files are that the scenario names; without it the current directory

@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use durward_lab::record::Record;
+use durward_lab::report;
 use durward_lab::run::{Options, RunError};
 use durward_lab::scenario::Scenario;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::agent::{Named, named};
-use super::watch::{Lines, table};
+use super::live::{Live, Report, Screens};
+use super::terminal;
+use super::watch::table;
 use crate::failure::{DIFFERENT, Failure, Outcome, without_number};
 use crate::to_stdout;
 
@@ -23,9 +26,11 @@ Examples:
   durward lab run openam-logout.toml --out results/openam
   durward lab run shop.toml --i-may-load shop.test.example --json > shop.json
   durward lab run shop.toml --agent 10.0.0.2:7400 --agent 10.0.0.3:7400 --agent-key agent.key
+  durward lab run shop.toml --page --report
 
 The scenario says what is asked of which target, by whom, how often. The record of what was measured is written to
-DIR/record.json. Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept
+DIR/record.json. In a terminal a dashboard shows the run while it goes on; `--page` shows it in a browser: docs/lab-live.md.
+Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept
 or the run ended before its time.";
 
 /// The name of the record in its directory.
@@ -64,6 +69,8 @@ pub(super) struct How {
     /// Say nothing while it runs
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    live: Live,
 }
 
 /// Runs the command.
@@ -83,6 +90,7 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
     let agents = named(&how.agents, &scenario, folder)?;
     // An hour of measuring must not end at a directory that cannot be written.
     let record_path = prepare(&out)?;
+    let stop = stop_at_signal()?;
     let options = Options {
         command: std::env::args().collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -93,11 +101,20 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
             Options::default().generator_limit
         },
         now_unix_ms,
-        stop: stop_at_signal()?,
+        stop: Arc::clone(&stop),
         agents,
     };
-    let record = durward_lab::run::run(&scenario, &options, &mut Lines::new(&scenario, how.quiet));
-    let record = record.map_err(|error| failure(error, path))?;
+    let mut screens = Screens::open(&how.live, &scenario, how.quiet, &stop, now_unix_ms)?;
+    let record = durward_lab::run::run(&scenario, &options, &mut screens.watchers(&scenario));
+    // From here on there is a terminal to print to.
+    screens.close_terminal();
+    let record = match record {
+        Ok(record) => record,
+        Err(error) => {
+            screens.fail(&error.to_string());
+            return Err(failure(error, path));
+        }
+    };
     let json = record.to_json().map_err(|error| Failure::new(error.to_string()))?;
     let written = write(&record_path, &json);
     if how.json || written.is_err() {
@@ -105,11 +122,31 @@ pub(super) fn run_text(text: &str, path: &Path, folder: &Path, name: &str, how: 
         to_stdout(&format!("{json}\n"))?;
     }
     written?;
+    let report = how.live.report.then(|| draw_report(&record, &out)).transpose();
     if !how.json {
         to_stdout(&table(&record))?;
         to_stdout(&format!("\nrecord: {}\n", record_path.display()))?;
+        if let Ok(Some(report)) = &report {
+            to_stdout(&format!("report: {}\n", report.index().display()))?;
+        }
+    }
+    let (report, failed) = match report {
+        Ok(report) => (report, None),
+        Err(failure) => (None, Some(failure)),
+    };
+    screens.finish(&record, &record_path, report, &how.live, &stop);
+    if let Some(failure) = failed {
+        return Err(failure);
     }
     Ok(if is_good(&record) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+/// Draws the report beside the record.
+fn draw_report(record: &Record, out: &Path) -> Result<Report, Failure> {
+    let folder = out.join("report");
+    let names = report::write(std::slice::from_ref(record), &folder, &report::Options::default());
+    let names = names.map_err(|error| super::report_failure(&error))?;
+    Ok(Report { folder, names })
 }
 
 fn is_good(record: &Record) -> bool {
@@ -174,6 +211,7 @@ pub(super) fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
             for _ in 0..2 {
                 tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
                 if stopped.swap(true, Ordering::Relaxed) {
+                    terminal::put_back();
                     std::process::exit(130);
                 }
             }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use durward_lab::record::{Load, Point, Record, Second, nodes_in_words};
-use durward_lab::run::{Place, Watcher};
+use durward_lab::record::{Load, Point, Record, nodes_in_words};
+use durward_lab::run::{Moment, Place, Watcher};
 use durward_lab::scenario::Scenario;
 
 /// Plain lines on standard error.
@@ -36,7 +36,8 @@ impl Watcher for Lines {
         self.say(&format!("[{}/{}] {}", place.number, place.count, what(place)));
     }
 
-    fn second(&mut self, place: &Place, second: &Second) {
+    fn second(&mut self, place: &Place, moment: &Moment) {
+        let second = &moment.second;
         if second.at_s >= self.measure_s {
             return;
         }

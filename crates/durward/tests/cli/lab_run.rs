@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use crate::{command, durward};
 
 /// A directory of a test's own.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("durward-lab-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 }
@@ -31,7 +31,7 @@ impl Drop for Folder {
 }
 
 /// A server that answers `{}` to whatever it is asked without a body, for as long as the test runs.
-fn server() -> String {
+pub(crate) fn server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {

@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "a test may fail so"
 )]
@@ -16,6 +17,7 @@ mod fmt;
 mod generate;
 mod lab_agent;
 mod lab_fit;
+mod lab_live;
 mod lab_protocols;
 mod lab_report;
 mod lab_run;

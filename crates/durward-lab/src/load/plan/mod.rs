@@ -123,6 +123,16 @@ pub(super) struct Fill<'u> {
 }
 
 impl Plan {
+    /// What reports call the steps that ask, in the order of the scenario.
+    pub(crate) fn step_names(&self) -> impl Iterator<Item = &str> {
+        self.requests.iter().map(|request| request.name.as_str())
+    }
+
+    /// The addresses of nodes, in their order.
+    pub(crate) fn node_names(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().map(|node| node.name.as_str())
+    }
+
     /// Makes requests of a scenario's steps for these nodes, with these values of what is varied.
     ///
     /// # Errors

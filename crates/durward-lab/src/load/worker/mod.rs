@@ -77,6 +77,8 @@ pub(super) struct Worker<'l> {
     buffers: Buffers,
     tally: Tally,
     second: SecondTally,
+    /// Processor time of this thread when the second began.
+    second_cpu_s: f64,
     seconds: Sender<SecondTally>,
 }
 
@@ -205,6 +207,7 @@ impl<'l> Worker<'l> {
             buffers: Buffers { read: vec![0; READ_BYTES].into(), request: Vec::new(), body: Vec::new() },
             tally: Tally::new(plan.requests.len(), plan.nodes.len()),
             second: SecondTally::default(),
+            second_cpu_s: 0.0,
             seconds,
         };
         if worker.arrivals.is_none() {
@@ -297,7 +300,8 @@ impl<'l> Worker<'l> {
         }
         self.tally.cpu_s = cpu_to.zip(cpu_from).map_or(0.0, |(to, from)| to - from);
         self.tally.connections = self.connections.iter().filter(|one| one.stream.is_some()).count() as u64;
-        let last = std::mem::take(&mut self.second);
+        let mut last = std::mem::take(&mut self.second);
+        last.cpu_s = thread_cpu_s() - self.second_cpu_s;
         // Whoever listens may have gone.
         let _ = self.seconds.send(last);
         Ok(self.tally)
@@ -316,7 +320,10 @@ impl<'l> Worker<'l> {
     fn roll(&mut self, now: u64) {
         let number = (now + self.setup.second_shift) / SECOND_NS;
         if number > self.second.number {
-            let over = std::mem::replace(&mut self.second, SecondTally { number, ..SecondTally::default() });
+            let mut over =
+                std::mem::replace(&mut self.second, SecondTally { number, ..SecondTally::default() });
+            let cpu_s = thread_cpu_s();
+            over.cpu_s = cpu_s - std::mem::replace(&mut self.second_cpu_s, cpu_s);
             let _ = self.seconds.send(over);
         }
     }

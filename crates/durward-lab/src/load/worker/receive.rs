@@ -332,13 +332,7 @@ impl Worker<'_> {
     pub(super) fn count(&mut self, flight: Flight, node: u32, cause: Option<&Cause>, now: u64) {
         self.roll(now);
         let since_due = now.saturating_sub(flight.due);
-        match cause {
-            None => {
-                self.second.answered += 1;
-                self.second.since_due.record(since_due);
-            }
-            Some(_) => self.second.failed += 1,
-        }
+        self.second.count(flight.request, node, cause, since_due);
         if !self.is_measured(flight.due) {
             return;
         }

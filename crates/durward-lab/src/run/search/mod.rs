@@ -100,7 +100,6 @@ impl Searching<'_, '_> {
     }
 
     fn closed(&mut self, users: u64, replicate: u32) -> Result<(Point, bool), RunError> {
-        // Each user has a connection of their own, or a place on one: arrivals have as many as the scenario says.
         let trial = Trial { is_saturating: true, ..self.trial() };
         let job = Job {
             configuration: self.label(SATURATION),

@@ -1,3 +1,4 @@
 //! Studies.
 
 mod luas;
+mod openam;
