@@ -4,4 +4,5 @@ mod faults;
 mod load;
 mod scenarios;
 mod server;
+mod stall;
 mod tls;
