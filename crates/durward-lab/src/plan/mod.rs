@@ -117,7 +117,10 @@ pub fn of(
         report.refused.iter().copied().filter(|one| !accepted.contains(one)).collect();
     let Some(capacity) = Capacity::of(report, record) else {
         return Ok(Plan {
-            verdict: format!("No plan: no law was fitted, so there is nothing to plan with. {}", report.verdict),
+            verdict: format!(
+                "No plan: no law was fitted, so there is nothing to plan with. {}",
+                report.verdict
+            ),
             refused,
             goal: goal.clone(),
             peak_rate: goal.peak_rate(),

@@ -68,8 +68,7 @@ fn compare(calibration: &Calibration, record: &Record, point: &Point) -> Result<
         throughput,
         p50_ms: ms(50.0),
         p99_ms,
-        is_close: difference(throughput).abs() <= THROUGHPUT_WITHIN
-            && difference(p99_ms).abs() <= P99_WITHIN,
+        is_close: difference(throughput).abs() <= THROUGHPUT_WITHIN && difference(p99_ms).abs() <= P99_WITHIN,
         notes,
     })
 }

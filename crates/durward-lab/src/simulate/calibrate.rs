@@ -49,12 +49,11 @@ pub fn calibrate(record: &Record) -> Result<Calibration, CalibrationError> {
     let load = |point: &Point| point.throughput() / point.nodes.max(1) as f64;
     let mut notes = Vec::new();
     let points = usable(record, &mut notes);
-    let lightest =
-        points.iter().min_by(|one, other| load(one).total_cmp(&load(other))).ok_or_else(|| {
-            CalibrationError(format!(
-                "no point of the record has {ANSWERS_MIN} answers: nothing to take service times from"
-            ))
-        })?;
+    let lightest = points.iter().min_by(|one, other| load(one).total_cmp(&load(other))).ok_or_else(|| {
+        CalibrationError(format!(
+            "no point of the record has {ANSWERS_MIN} answers: nothing to take service times from"
+        ))
+    })?;
     let mean_s = Latency::merged(lightest.steps.iter().map(sent)).mean_ns() / 1e9;
     let scenario = recorded::scenario(record);
     let mut nodes = recorded::nodes(record, lightest, &mut notes);
@@ -93,7 +92,10 @@ fn usable<'r>(record: &'r Record, notes: &mut Vec<String>) -> Vec<&'r Point> {
     let all: Vec<&Point> = record.points.iter().filter(|point| point.answered() >= ANSWERS_MIN).collect();
     let good: Vec<&Point> = all.iter().copied().filter(|point| point.is_fitted()).collect();
     if good.is_empty() && !all.is_empty() {
-        notes.push("every point of the record has a mark: what it was calibrated by is not to be believed".to_owned());
+        notes.push(
+            "every point of the record has a mark: what it was calibrated by is not to be believed"
+                .to_owned(),
+        );
         return all;
     }
     good

@@ -29,8 +29,7 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
-        let mut stream =
-            Stream { every_ns: 1e9 / rate, arrivals, next: 0.0, count: 0 };
+        let mut stream = Stream { every_ns: 1e9 / rate, arrivals, next: 0.0, count: 0 };
         stream.step(random);
         stream
     }
