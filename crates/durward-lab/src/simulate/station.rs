@@ -104,10 +104,14 @@ impl Station {
         }
     }
 
+    /// How much longer a request takes that finds it idle, now: nothing where it is not.
+    pub(super) fn waking(&self) -> u64 {
+        if self.working == 0 { self.wake } else { 0 }
+    }
+
     /// Takes up a request that a core works on for `service` nanoseconds. When it is done, where the station's clock does not tell.
     pub(super) fn begin(&mut self, now: u64, job: JobId, service: u64) -> Option<u64> {
         self.advance(now);
-        let service = if self.working == 0 { service + self.wake } else { service };
         self.working += 1;
         match &mut self.clock {
             None => Some(now + service),

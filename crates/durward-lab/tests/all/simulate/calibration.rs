@@ -46,7 +46,7 @@ fn work_and_waiting_are_told_apart_by_processor_time() {
     blind.points[0].by_node.iter_mut().for_each(|node| node.used = None);
     let calibration = simulate::calibrate(&blind).unwrap();
     assert!((calibration.deployment.steps[0].service.mean_s() - 0.008).abs() < 0.0004);
-    assert!(calibration.notes[0].contains("no processor time"));
+    assert!(calibration.notes.iter().any(|note| note.contains("no processor time")));
     assert!(
         simulate::calibrate(&Record::default()).unwrap_err().to_string().contains("no point of the record")
     );
@@ -114,7 +114,7 @@ fn bursts_are_simulated_as_bursts_and_thinking_as_it_was() {
         simulate::calibrate(&record("{ constant_ms = 2 }", "{ constant_ms = 0 }", &[40.0])).unwrap();
     let steps = "steps = [{ name = 'validate', service = { constant_ms = 2 } }]";
     for (load, scenario, bound_ms) in [
-        ("rate = 80, arrivals = { burst = 20 }", "arrivals = { burst = 20, every = \"250ms\" }", 15.0),
+        ("rate = 80, arrivals = { burst = 20 }", "arrivals = { burst = 20, every = \"250ms\" }", 10.0),
         ("rate = 400, arrivals = 'constant'", "arrivals = { rate = 400 }", 1.9),
         ("users = 30, think_s = 0.1, think = 'constant'", "users = 30\nthink = \"100ms\"", 1.9),
         ("users = 30, think_s = 0.1", "users = 30\nthink = { mean = \"100ms\" }", 1.9),
