@@ -50,9 +50,8 @@ impl Peer {
     /// Those that are there.
     pub(super) fn installed(durward: &Path) -> Vec<Peer> {
         let mut all = vec![Peer::Durward(durward.to_owned())];
-        let others: [(&str, fn(PathBuf) -> Peer); 3] =
-            [("wrk", Peer::Wrk), ("hey", Peer::Hey), ("k6", Peer::K6)];
-        for (name, of) in others {
+        let of: fn(PathBuf) -> Peer = Peer::Wrk;
+        for (name, of) in [("wrk", of), ("hey", Peer::Hey), ("k6", Peer::K6)] {
             match find(name) {
                 Some(path) => all.push(of(path)),
                 None => println!("{name} is not on the PATH: left out"),

@@ -68,8 +68,8 @@ fn cores_at_once(point: &Point, quota: f64, period_s: f64) -> Option<f64> {
 /// The period in a limit such as `cpus = 0.4 (cgroup v1, cpu.cfs_quota_us = 40000 of 100000)`, in seconds.
 fn period_s(limit: &str) -> Option<f64> {
     let (_, values) = limit.split_once("cpu.cfs_quota_us = ").or_else(|| limit.split_once("cpu.max = "))?;
-    let numbers = values.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
-    let period_us: f64 = numbers.last()?.parse().ok()?;
+    let mut numbers = values.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+    let period_us: f64 = numbers.next_back()?.parse().ok()?;
     (period_us >= 1_000.0).then_some(period_us / 1e6)
 }
 
