@@ -10,6 +10,7 @@ mod differential;
 mod faults;
 mod fuzz;
 mod generate;
+mod generators;
 mod instructions;
 mod licences;
 mod links;
@@ -39,6 +40,8 @@ cargo xtask <command>
                          --rounds N      how many kills (default 30)
   fuzz [TARGET]          fuzz one target, or all in turn      --seconds N   how long each (default 60)
   generate               write the generated documents again  --check       only say which are stale
+  generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
+                         --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
   instructions           count the instructions of decisions  --bless       keep what is counted now
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
@@ -75,6 +78,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
         ["peers", "check"] => Ok(peers::check_alone()),
+        ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
         ["peers", rest @ ..] => peers::run(rest),
         ["sessions", rest @ ..] => sessions::run_alone(rest),

@@ -5,6 +5,8 @@
 pub enum Scale {
     /// Equal distances are equal differences; it begins at 0, or below where values do.
     Linear,
+    /// The same of bytes: ticks are round in KiB, MiB, GiB.
+    Binary,
     /// Equal distances are equal ratios; only values above 0 lie on it.
     Log,
 }
@@ -50,6 +52,10 @@ impl Axis {
 
     /// A linear axis that holds these values and 0.
     pub fn linear(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
+        Axis::even(Scale::Linear, values, from, to)
+    }
+
+    fn even(scale: Scale, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
         let (mut least, mut greatest) = (0.0_f64, 0.0_f64);
         for value in values.filter(|value| value.is_finite()) {
             least = least.min(value);
@@ -58,29 +64,29 @@ impl Axis {
         if greatest - least <= 0.0 {
             greatest = 1.0;
         }
-        let step = step(greatest - least);
+        let step = step(scale, greatest - least);
         let up = (greatest * 1.02 / step).ceil() * step;
-        Axis { scale: Scale::Linear, least: (least / step).floor() * step, greatest: up, from, to }
+        Axis { scale, least: (least / step).floor() * step, greatest: up, from, to }
     }
 
     /// An axis of this scale.
     pub fn new(scale: Scale, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
         match scale {
-            Scale::Linear => Axis::linear(values, from, to),
+            Scale::Linear | Scale::Binary => Axis::even(scale, values, from, to),
             Scale::Log => Axis::log(values, from, to),
         }
     }
 
     /// Whether a value has a place on it.
     pub fn has(&self, value: f64) -> bool {
-        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+        value.is_finite() && (self.scale != Scale::Log || value > 0.0)
     }
 
     /// Where a value lies; at an end where it lies beyond.
     pub fn place(&self, value: f64) -> f64 {
         let part = match self.scale {
             Scale::Log => (value.max(self.least) / self.least).ln() / (self.greatest / self.least).ln(),
-            Scale::Linear => (value - self.least) / (self.greatest - self.least),
+            Scale::Linear | Scale::Binary => (value - self.least) / (self.greatest - self.least),
         };
         self.from + (self.to - self.from) * part.clamp(0.0, 1.0)
     }
@@ -93,8 +99,8 @@ impl Axis {
 
     fn values(&self) -> Vec<f64> {
         match self.scale {
-            Scale::Linear => {
-                let step = step(self.greatest - self.least);
+            Scale::Linear | Scale::Binary => {
+                let step = step(self.scale, self.greatest - self.least);
                 let first = (self.least / step).ceil();
                 (0..TICKS_MAX)
                     .map(|number| (first + f64::from(u32::try_from(number).unwrap_or(0))) * step)
@@ -119,11 +125,16 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 of a power of ten, so that a range has about [`TICKS`] of them.
-fn step(range: f64) -> f64 {
-    let rough = range / TICKS;
+/// 1, 2 or 5 of a power of ten, so that a range has about [`TICKS`] of them; of bytes in their unit.
+fn step(scale: Scale, range: f64) -> f64 {
+    let unit = match scale {
+        Scale::Binary => 1024f64.powf((range.max(1.0).log2() / 10.0).floor()),
+        Scale::Linear | Scale::Log => 1.0,
+    };
+    let rough = range / unit / TICKS;
     let power = 10f64.powf(rough.log10().floor());
-    [1.0, 2.0, 5.0].iter().map(|step| step * power).find(|it| *it >= rough).unwrap_or(10.0 * power)
+    let round = [1.0, 2.0, 5.0].iter().map(|step| step * power).find(|it| *it >= rough);
+    unit * round.unwrap_or(10.0 * power)
 }
 
 /// The greatest 1, 2 or 5 of a power of ten that is a little below.
@@ -164,6 +175,19 @@ mod tests {
             assert!(axis.ticks(count).len() >= 2, "{value}");
         }
         assert!(!Axis::log(std::iter::empty(), 0.0, 1.0).ticks(count).is_empty());
+    }
+
+    #[test]
+    fn bytes_have_ticks_in_their_unit() {
+        for (most, labels) in [
+            (38.0 * 1024.0 * 1024.0, ["0 B", "10 MiB", "20 MiB", "30 MiB", "40 MiB"].as_slice()),
+            (3.9 * 1024.0 * 1024.0 * 1024.0, ["0 B", "1 GiB", "2 GiB", "3 GiB", "4 GiB"].as_slice()),
+        ] {
+            let axis = Axis::new(Scale::Binary, std::iter::once(most), 0.0, 100.0);
+            let said: Vec<String> =
+                axis.ticks(crate::draw::bytes).into_iter().map(|tick| tick.label).collect();
+            assert_eq!(said, labels);
+        }
     }
 
     #[test]

@@ -242,8 +242,13 @@ fn vertical_grid(scene: &mut Scene, ticks: &[Tick], top: f64, bottom: f64) {
         let half = CHARACTER_WIDTH * tick.label.chars().count() as f64 / 2.0 + 5.0;
         // Labels that would touch are left out, their lines are not.
         if tick.at - half >= free_from {
-            let place = Place::at(tick.at, bottom + 20.0);
-            scene.text(place, &tick.label, Anchor::Middle, Colour::Faint);
+            let y = bottom + 20.0;
+            if tick.at + half > WIDTH {
+                // In the middle of its line it would be cut off.
+                scene.text(Place::at(WIDTH - 2.0, y), &tick.label, Anchor::End, Colour::Faint);
+            } else {
+                scene.text(Place::at(tick.at, y), &tick.label, Anchor::Middle, Colour::Faint);
+            }
             free_from = tick.at + half;
         }
     }

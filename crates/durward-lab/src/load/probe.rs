@@ -82,7 +82,7 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
     socket.set_read_timeout(Some(time_max)).map_err(failed)?;
     socket.set_write_timeout(Some(time_max)).map_err(failed)?;
     if !node.is_tls {
-        return converse(socket, request).map_err(|error| error.map_or(Cause::NotHttp, failed));
+        return converse(socket, request, failed);
     }
     // Nothing secret is sent: who answers is checked when load is made.
     let any = Tls { danger_any_certificate: true, ..Tls::default() };
@@ -90,14 +90,17 @@ fn ask(node: &Node, request: &[u8], time_max: Duration) -> Result<Reader, Cause>
         tls::to_nodes(std::slice::from_ref(node), &any, &Folder::default(), None).map_err(|_| Cause::Tls)?;
     let to = to.into_iter().next().flatten().ok_or(Cause::Tls)?;
     let connection = ClientConnection::new(to.config, to.name).map_err(|_| Cause::Tls)?;
-    converse(StreamOwned::new(connection, socket), request)
-        .map_err(|error| error.map_or(Cause::NotHttp, failed))
+    converse(StreamOwned::new(connection, socket), request, failed)
 }
 
-/// Writes a request and reads the answer; an error without a cause is one of the protocol.
-fn converse(mut stream: impl Read + Write, request: &[u8]) -> Result<Reader, Option<io::Error>> {
-    stream.write_all(request).map_err(Some)?;
-    stream.flush().map_err(Some)?;
+/// Writes a request and reads the answer.
+fn converse(
+    mut stream: impl Read + Write,
+    request: &[u8],
+    failed: impl Fn(io::Error) -> Cause,
+) -> Result<Reader, Cause> {
+    stream.write_all(request).map_err(&failed)?;
+    stream.flush().map_err(&failed)?;
     let wants = Wants {
         body: true,
         headers: vec!["content-type".to_owned(), "server".to_owned()],
@@ -106,11 +109,11 @@ fn converse(mut stream: impl Read + Write, request: &[u8]) -> Result<Reader, Opt
     let (mut reader, mut buffer) = (Reader::default(), vec![0; 16 * 1024]);
     reader.begin();
     loop {
-        let count = stream.read(&mut buffer).map_err(Some)?;
+        let count = stream.read(&mut buffer).map_err(&failed)?;
         if count == 0 {
-            return reader.close().map(|()| reader).map_err(|_| None);
+            return reader.close().map(|()| reader).map_err(Cause::from);
         }
-        if reader.feed(buffer.get(..count).unwrap_or_default(), &wants).map_err(|_| None)? {
+        if reader.feed(buffer.get(..count).unwrap_or_default(), &wants).map_err(Cause::from)? {
             return Ok(reader);
         }
     }

@@ -100,10 +100,11 @@ pub struct Shards {
     pub nodes: f64,
 }
 
-/// Plans for a goal. `accepted` refusals of the fit do not stop the plan; they are said all the same.
+/// Plans for a goal. `accepted` refusals of the fit do not stop the plan; they are said all the same. Where no law was fitted, the plan has
+/// no nodes, and says so.
 ///
 /// # Errors
-/// A goal that cannot be planned for, and a fit without a law.
+/// A goal that cannot be planned for.
 pub fn of(
     report: &Report,
     record: Option<&Record>,
@@ -115,10 +116,16 @@ pub fn of(
     let refused: Vec<Refusal> =
         report.refused.iter().copied().filter(|one| !accepted.contains(one)).collect();
     let Some(capacity) = Capacity::of(report, record) else {
-        return goal::wrong(
-            "",
-            format!("no law was fitted, so there is nothing to plan with: {}", report.verdict),
-        );
+        return Ok(Plan {
+            verdict: format!(
+                "No plan: no law was fitted, so there is nothing to plan with. {}",
+                report.verdict
+            ),
+            refused,
+            goal: goal.clone(),
+            peak_rate: goal.peak_rate(),
+            ..Plan::default()
+        });
     };
     let planner = Planner { capacity, record, goal };
     let mut plan = Plan {

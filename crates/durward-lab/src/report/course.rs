@@ -65,8 +65,8 @@ fn nodes(document: &mut Document, record: &Record, prefix: &str) {
         );
         document.figure(&format!("{prefix}nodes"), chart.scene(), &caption);
     }
-    let rows =
-        record.points.iter().flat_map(|point| point.by_node.iter().map(move |node| node_row(point, node)));
+    let ordered = select::in_order(record).into_iter();
+    let rows = ordered.flat_map(|point| point.by_node.iter().map(move |node| node_row(point, node)));
     let columns = [
         "point",
         "node",
@@ -134,7 +134,7 @@ fn resources(document: &mut Document, record: &Record, prefix: &str) {
         format: count,
     };
     let cores = AxisSpec { label: "cores in use".to_owned(), scale: Scale::Linear, format: count };
-    let memory = AxisSpec { label: "memory".to_owned(), scale: Scale::Linear, format: bytes };
+    let memory = AxisSpec { label: "memory".to_owned(), scale: Scale::Binary, format: bytes };
     let mut cpu_chart = Chart::new("Processor by node", "Cores in use over time, by node.", time(), cores);
     let mut memory_chart = Chart::new("Memory by node", "Memory in use over time, by node.", time(), memory);
     for (number, node) in point.by_node.iter().take(SERIES_MAX).enumerate() {
@@ -168,7 +168,7 @@ fn resources(document: &mut Document, record: &Record, prefix: &str) {
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
 fn errors(document: &mut Document, record: &Record, by: By, prefix: &str) {
     let mut rows = Vec::new();
-    for point in &record.points {
+    for point in select::in_order(record) {
         let mut causes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         for step in &point.steps {
             step.failed
@@ -241,8 +241,11 @@ fn seconds(document: &mut Document, record: &Record, prefix: &str) {
     let y = AxisSpec { label: "requests in one second".to_owned(), scale: Scale::Linear, format: count };
     let mut rate =
         Chart::new("Requests, second by second", "Right answers and failures in each second.", time(), y);
+    // In what is left after the last whole second, answers were only waited for.
+    let is_whole = |second: &&crate::record::Second| second.at_s + 1.0 <= point.measured_s + 0.001;
     let of = |value: fn(&crate::record::Second) -> f64| {
-        point.seconds.iter().map(|second| (second.at_s, value(second))).collect::<Vec<_>>()
+        let whole = point.seconds.iter().filter(is_whole);
+        whole.map(|second| (second.at_s, value(second))).collect::<Vec<_>>()
     };
     rate.curve("right", Colour::Series(0), Dash::Solid, of(|second| second.answered as f64));
     rate.curve("failed", Colour::Series(1), Dash::Dashed, of(|second| second.failed as f64));

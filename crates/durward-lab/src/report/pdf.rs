@@ -228,7 +228,7 @@ fn widths(table: &Table, size: f64) -> Vec<f64> {
     let of = |(at, name): (usize, &String)| {
         let cells = table.rows.iter().take(ROWS_MAX).filter_map(|row| row.get(at));
         let widest = cells.map(|cell| width(&shortened(cell, 110), plain)).fold(width(name, bold), f64::max);
-        widest.min(INNER * 0.6) + 8.0
+        widest.min(INNER * 0.75) + 8.0
     };
     table.columns.iter().enumerate().map(of).collect()
 }

@@ -31,9 +31,20 @@ impl ScenarioError {
         let message = error.message();
         let (key, problem) = match unknown(message) {
             Some((word, allowed)) => (word.to_owned(), unknown_problem(word, &allowed)),
-            None => (String::new(), message.replace('\n', "; ")),
+            None => (String::new(), in_words(message)),
         };
         ScenarioError { line, key, problem }
+    }
+}
+
+/// The reader names what it expected by types of Rust.
+fn in_words(message: &str) -> String {
+    let text = message.replace('\n', "; ");
+    let Some((before, expected)) = text.rsplit_once("expected ") else { return text };
+    match expected {
+        "u64" | "u32" | "u16" | "usize" => format!("{before}expected a whole number from 0 on"),
+        "f64" => format!("{before}expected a number"),
+        _ => text,
     }
 }
 

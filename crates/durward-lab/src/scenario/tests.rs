@@ -41,7 +41,7 @@ fn errors_tell_line_key_and_a_way_out() {
         ("users = 5", "think = \"1 year\"", "line 5: `1 year` is no time: write `250ms`, `1.5s` or `2m`"),
         ("users = 5", "users = 0", "`load.users` is a number from 1 to 1000000"),
         ("users = 5", "", "`load.users` is missing: say `users = 10`, or `arrivals = { rate = 100 }`"),
-        ("users = 5", "users = -5", "line 5: invalid value: integer `-5`, expected u64"),
+        ("users = 5", "users = -5", "line 5: invalid value: integer `-5`, expected a whole number from 0 on"),
         (
             "users = 5",
             "arrivals = { rate = 1, burst = 2 }",

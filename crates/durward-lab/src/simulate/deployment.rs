@@ -95,6 +95,9 @@ pub struct Nodes {
     /// Whether a node drops a waiting request when its client has given up.
     #[serde(default)]
     pub drops_abandoned: bool,
+    /// How much longer a core works on a request that finds its node idle, in milliseconds: processes that wait have to be woken.
+    #[serde(default)]
+    pub wake_ms: f64,
 }
 
 fn one() -> u32 {
@@ -119,6 +122,7 @@ impl Default for Nodes {
             stall_every_s: 0.0,
             stall_s: 0.0,
             drops_abandoned: false,
+            wake_ms: 0.0,
         }
     }
 }
@@ -177,6 +181,8 @@ pub enum Arrivals {
     Poisson,
     /// Always the same time apart.
     Constant,
+    /// So many at once, and always the same time apart.
+    Burst(u64),
 }
 
 /// How the time that users think varies.
@@ -505,6 +511,7 @@ impl Nodes {
         within("nodes.period_s", self.period_s, 0.001, 10.0)?;
         within("nodes.stall_every_s", self.stall_every_s, 0.0, SECONDS_MAX)?;
         within("nodes.stall_s", self.stall_s, 0.0, 3600.0)?;
+        within("nodes.wake_ms", self.wake_ms, 0.0, 3_600_000.0)?;
         if let Some(quota) = self.quota {
             within("nodes.quota", quota, 0.001, f64::from(self.cores))?;
         }
@@ -527,7 +534,12 @@ impl Load {
             (Some(users), None) => {
                 within("load.users", users as f64, 1.0, USERS_MAX as f64)?;
             }
-            (None, Some(rate)) => within("load.rate", rate, 1e-6, 1e9)?,
+            (None, Some(rate)) => {
+                within("load.rate", rate, 1e-6, 1e9)?;
+                if self.arrivals == Arrivals::Burst(0) {
+                    return wrong("load.arrivals", "a burst of 0 is none: 1 or more");
+                }
+            }
             (Some(_), Some(_)) => {
                 return wrong("load", "either `users` or `rate`: users wait for answers, arrivals do not");
             }

@@ -26,6 +26,7 @@
     reason = "times are whole nanoseconds below 2^53, counts are below 2^53, and both are computed with as numbers"
 )]
 
+mod against;
 mod balance;
 mod calibrate;
 mod deployment;
@@ -33,6 +34,7 @@ mod faults;
 mod future;
 mod measure;
 mod outcome;
+mod recorded;
 mod replicate;
 mod station;
 mod sweep;
@@ -40,9 +42,8 @@ mod times;
 mod users;
 mod world;
 
-pub use calibrate::{
-    Calibration, CalibrationError, Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, calibrate, difference,
-};
+pub use against::{Compared, P99_WITHIN, THROUGHPUT_WITHIN, against, difference};
+pub use calibrate::{Calibration, CalibrationError, calibrate};
 pub use deployment::{
     Arrivals, Balance, Deployment, DeploymentError, Discipline, EVENTS_MAX, Event, Kind, Load, Mode,
     NODES_MAX, Nodes, Replication, SECONDS_MAX, STEPS_MAX, Step, Think, UNDER_WAY_MAX, USERS_EACH_MAX,

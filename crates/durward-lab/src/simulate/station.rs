@@ -27,6 +27,8 @@ pub(super) struct Station {
     pub(super) clock: Option<Box<Clock>>,
     pub(super) figures: Figures,
     since: u64,
+    /// Nanoseconds that a request costs more which finds it idle.
+    wake: u64,
 }
 
 /// What is measured of a station.
@@ -59,6 +61,7 @@ impl Station {
             clock: None,
             figures: Figures::default(),
             since: 0,
+            wake: 0,
         }
     }
 
@@ -66,7 +69,7 @@ impl Station {
     pub(super) fn node(nodes: &Nodes, phase: f64) -> Station {
         let is_plain = nodes.quota.is_none() && nodes.discipline == Discipline::Fifo && nodes.stall_s <= 0.0;
         let clock = (!is_plain).then(|| Box::new(Clock::new(nodes, phase)));
-        Station { clock, ..Station::new(nodes.cores) }
+        Station { clock, wake: super::world::ns(nodes.wake_ms / 1e3), ..Station::new(nodes.cores) }
     }
 
     /// Whether another request can be worked on now.
@@ -99,6 +102,11 @@ impl Station {
                 self.figures.throttled += std::mem::take(&mut clock.throttled);
             }
         }
+    }
+
+    /// How much longer a request takes that finds it idle, now: nothing where it is not.
+    pub(super) fn waking(&self) -> u64 {
+        if self.working == 0 { self.wake } else { 0 }
     }
 
     /// Takes up a request that a core works on for `service` nanoseconds. When it is done, where the station's clock does not tell.

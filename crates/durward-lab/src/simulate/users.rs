@@ -20,7 +20,7 @@ pub(super) enum Users {
 #[derive(Debug)]
 pub(super) struct Stream {
     every_ns: f64,
-    is_constant: bool,
+    arrivals: Arrivals,
     /// When the next one is due, in nanoseconds and parts of them, so that rounding does not add up.
     next: f64,
     /// Arrivals until then.
@@ -29,8 +29,7 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(rate: f64, arrivals: Arrivals, random: &mut Random) -> Stream {
-        let mut stream =
-            Stream { every_ns: 1e9 / rate, is_constant: arrivals == Arrivals::Constant, next: 0.0, count: 0 };
+        let mut stream = Stream { every_ns: 1e9 / rate, arrivals, next: 0.0, count: 0 };
         stream.step(random);
         stream
     }
@@ -42,9 +41,10 @@ impl Stream {
     pub(super) fn step(&mut self, random: &mut Random) {
         self.count += 1;
         // A product, since the rounding of a sum would add up.
-        self.next = match self.is_constant {
-            true => self.count as f64 * self.every_ns,
-            false => self.next + random.exponential(self.every_ns),
+        self.next = match self.arrivals {
+            Arrivals::Constant => self.count as f64 * self.every_ns,
+            Arrivals::Poisson => self.next + random.exponential(self.every_ns),
+            Arrivals::Burst(size) => self.count.div_ceil(size.max(1)) as f64 * size as f64 * self.every_ns,
         };
     }
 }
@@ -300,6 +300,19 @@ mod tests {
             assert_eq!(counts.total, plain.iter().sum::<u64>());
             assert_eq!(counts.get(home as u32), plain[home]);
         }
+    }
+
+    #[test]
+    fn bursts_come_at_once() {
+        let mut random = Random::new(1);
+        let mut stream = Stream::new(6.0, Arrivals::Burst(3), &mut random);
+        let mut next = || {
+            let at = stream.next_at();
+            stream.step(&mut random);
+            at
+        };
+        let half_seconds: Vec<u64> = (0..7).map(|_| next() / 500_000_000).collect();
+        assert_eq!(half_seconds, [1, 1, 1, 2, 2, 2, 3]);
     }
 
     #[test]

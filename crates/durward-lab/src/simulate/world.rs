@@ -349,6 +349,11 @@ impl<'d> World<'d> {
             node.waiting.push_back(job);
             return;
         }
+        // One that waited is taken up by a process that is awake.
+        let waking = node.waking();
+        if let Some(job) = self.jobs.get_mut(job) {
+            job.service += waking;
+        }
         self.begin(job, station);
         self.plan_tick(station);
     }

@@ -46,6 +46,16 @@ fn nodes_are_the_least_that_do_it() {
 }
 
 #[test]
+fn a_fit_without_a_law_is_no_plan() {
+    let report = report(LAW, &[4.0]);
+    assert!(report.fits.usl.is_none());
+    let plan = plan::of(&report, None, &goal("rate = 100"), None, &Refusal::ALL).unwrap();
+    assert!(!plan.is_met && plan.nodes.is_none() && plan.furthest.is_none());
+    let said = plan.to_string();
+    assert!(said.starts_with("No plan: no law was fitted") && said.contains("100 requests/s"), "{said}");
+}
+
+#[test]
 fn beyond_the_peak_there_is_no_plan_but_shards() {
     let report = report(LAW, &MEASURED);
     // The peak: sqrt(0.98 / 0.002) = 22.1 nodes.

@@ -76,17 +76,27 @@ fn write_page(
     after: &[Record],
     comparisons: &[Comparison],
 ) -> Result<(), Failure> {
-    let paths = std::iter::once(&arguments.before).chain(&arguments.after);
+    let paths: Vec<&Path> =
+        std::iter::once(&arguments.before).chain(&arguments.after).map(PathBuf::as_path).collect();
     let records: Vec<(String, &Record)> =
-        paths.zip(std::iter::once(before).chain(after)).map(|(path, record)| (name(path), record)).collect();
+        names(&paths).into_iter().zip(std::iter::once(before).chain(after)).collect();
     let document = comparison_document(&records, comparisons);
     let options = Options { has_pdf: cfg!(feature = "pictures") };
     report::write_document(&document, out, &options).map(drop).map_err(|error| failure(&error))
 }
 
-/// A record is called by its file.
-fn name(path: &Path) -> String {
-    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+/// Records are called by their files; where those have the same name, as every run gives its record, by their whole paths.
+fn names(paths: &[&Path]) -> Vec<String> {
+    let stem = |path: &&Path| {
+        path.file_stem()
+            .map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+    };
+    let stems: Vec<String> = paths.iter().map(stem).collect();
+    let is_alone = |name: &String| stems.iter().filter(|other| *other == name).count() == 1;
+    if stems.iter().all(is_alone) {
+        return stems;
+    }
+    paths.iter().map(|path| path.with_extension("").display().to_string()).collect()
 }
 
 /// A share of `5%` or `0.05`.
@@ -98,7 +108,15 @@ fn share(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{names, share};
+    use std::path::Path;
+
+    #[test]
+    fn records_of_one_name_are_called_by_their_directories() {
+        let named = |paths: &[&str]| names(&paths.iter().map(Path::new).collect::<Vec<_>>());
+        assert_eq!(named(&["a/before.json", "b/after.json"]), ["before", "after"]);
+        assert_eq!(named(&["a/record.json", "b/record.json"]), ["a/record", "b/record"]);
+    }
 
     #[test]
     fn shares_are_per_cent_or_parts() {

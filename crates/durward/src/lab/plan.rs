@@ -23,7 +23,7 @@ a record, or simulated; the law says nothing of it. A goal file has the names of
 `utilisation_percent`; flags go before it. Prices are TOML: `currency`, `core_hour`, `gib_hour`, `node_hour`, and `[[node]]`
 with `name`, `cores`, `memory_gib`, `hour` for sizes on offer.
 
-It exits with 0 where the goal can be met, with 1 where it cannot, or the fit is refused, and with 2 for bad input.";
+It exits with 0 where the goal can be met, with 1 where it cannot, the fit is refused or no law was fitted, and with 2 for bad input.";
 
 /// How many nodes a goal needs, and what they cost
 #[derive(Debug, clap::Args)]

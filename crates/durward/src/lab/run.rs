@@ -197,16 +197,22 @@ pub(super) fn now_unix_ms() -> u64 {
     now.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
 
+/// SIGXFSZ, on Linux and macOS: it would end the process at a write beyond `ulimit -f`.
+const FILE_SIZE_SIGNAL: i32 = 25;
+
 /// Becomes true at the first Ctrl-C or SIGTERM; the second ends the process.
 pub(super) fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let (mut interrupt, mut terminate) = {
+    let (mut interrupt, mut terminate, file_size) = {
         let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        let file_size = signal(SignalKind::from_raw(FILE_SIZE_SIGNAL))?;
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, file_size)
     };
     std::thread::Builder::new().name("lab-signal".to_owned()).spawn(move || {
+        // A limit of file sizes is then an error of the write, which does not cost what was measured.
+        let _file_size = file_size;
         runtime.block_on(async {
             for _ in 0..2 {
                 tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }

@@ -45,6 +45,9 @@ pub(super) struct Arguments {
     /// Users, each of whom waits for answers
     #[arg(long, value_name = "N", conflicts_with = "rate")]
     users: Option<u64>,
+    /// How many cores a node works with at once; without it as in the deployment or record
+    #[arg(long, value_name = "N")]
+    cores: Option<u32>,
     /// How long a user thinks, in seconds on average
     #[arg(long, value_name = "S")]
     think_s: Option<f64>,
@@ -93,7 +96,10 @@ fn balance(name: BalanceName) -> Balance {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let calibration = arguments.from.as_deref().map(calibrated).transpose()?;
+    let mut calibration = arguments.from.as_deref().map(calibrated).transpose()?;
+    if let (Some(calibration), Some(cores)) = (&mut calibration, arguments.cores) {
+        calibration.deployment.nodes.cores = cores;
+    }
     if let (Some(calibration), Some(path)) = (&calibration, &arguments.against) {
         return against(arguments, calibration, path);
     }
@@ -173,6 +179,7 @@ fn side_by_side(calibration: &Calibration, compared: &[Compared]) -> String {
             off(one.p99_ms),
             if one.is_marked { "  (marked)" } else { "" }
         );
+        one.notes.iter().for_each(|note| text += &format!("  note: {note}\n"));
     }
     text
 }
@@ -193,6 +200,7 @@ impl Arguments {
             (deployment.load.users, deployment.load.rate) = (None, Some(rate));
         }
         deployment.load.think_s = self.think_s.unwrap_or(deployment.load.think_s);
+        deployment.nodes.cores = self.cores.unwrap_or(deployment.nodes.cores);
         deployment.balance = self.balance.map_or(deployment.balance, balance);
         deployment.seconds = self.seconds.unwrap_or(deployment.seconds);
         deployment.seed = self.seed.unwrap_or(deployment.seed);

@@ -95,9 +95,11 @@ pub(super) fn table(record: &Record) -> String {
     );
     let mut points: Vec<&Point> = record.points.iter().collect();
     points.sort_by(|one, other| order(one).partial_cmp(&order(other)).unwrap_or(Ordering::Equal));
-    for point in points {
+    for point in &points {
         let all = point.since_due();
-        let percent = |percent| ms(all.percentile_ns(percent));
+        // Nothing answered is not answered in no time.
+        let time = |ns| if all.count() == 0 { "–".to_owned() } else { ms(ns) };
+        let percent = |percent| time(all.percentile_ns(percent));
         let _ = writeln!(
             out,
             "{:<24} {:>5} {:>16} {:>10.1} {:>11} {:>11} {:>11} {:>11} {:>7.2}% {:>4.0}%{}",
@@ -108,13 +110,13 @@ pub(super) fn table(record: &Record) -> String {
             percent(50.0),
             percent(90.0),
             percent(99.0),
-            ms(all.max_ns()),
+            time(all.max_ns()),
             point.error_share() * 100.0,
             point.generator.busy * 100.0,
             if point.marks.is_empty() { "" } else { "  *" }
         );
     }
-    for point in &record.points {
+    for point in points {
         for mark in &point.marks {
             let _ = writeln!(out, "* {}, {}: {mark}", point.load, nodes_in_words(point.nodes));
         }

@@ -131,6 +131,23 @@ fn what_cannot_be_run_is_bad_input() {
     durward(&["lab", "init", &server(), "--out", &file]).exits(2);
 }
 
+/// What was never answered took no time that could be told.
+#[test]
+fn without_an_answer_there_are_no_percentiles() {
+    let folder = Folder::new("refused");
+    let file = scenario(&folder, &server());
+    let (head, rest) = {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let (head, rest) = text.split_once("addresses = [").unwrap();
+        (head.to_owned(), rest.split_once(']').unwrap().1.to_owned())
+    };
+    std::fs::write(&file, format!("{head}addresses = [\"http://127.0.0.1:1\"]{rest}")).unwrap();
+    let ran = durward(&["lab", "run", &file, "--out", &folder.path("out"), "--skip-generator-limit", "-q"])
+        .exits(1);
+    let line = ran.stdout.lines().find(|line| line.contains("1 user ")).unwrap_or_default();
+    assert!(line.contains('–') && !line.contains("0.00 ms") && line.contains("100.00%"), "{}", ran.stdout);
+}
+
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
     let folder = Folder::new("interrupt");
@@ -194,7 +211,8 @@ fn this_program_is_measured_as_one_node_and_as_two() {
     // Two points a curve are no law, and without one there is no plan.
     let fitted = durward(&["lab", "fit", &record, "--json"]).exits(1).stdout;
     assert!(fitted.contains("few-points"), "{fitted}");
-    durward(&["lab", "plan", &record, "--rate", "100"]).exits(2);
+    let planned = durward(&["lab", "plan", &record, "--rate", "100"]).exits(1).stdout;
+    assert!(planned.starts_with("No plan: no law was fitted"), "{planned}");
     let said = durward(&["lab", "compare", &record, &record]).exits(0).stdout;
     assert!(said.contains("1 node, 2 users"), "{said}");
     let simulated =

@@ -49,6 +49,23 @@ fn failures_are_counted_by_cause() {
 }
 
 #[test]
+fn what_a_single_question_meets_is_told_by_cause() {
+    for (raw, cause) in [
+        ("", "closed"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", "closed"),
+        ("SSH-2.0-OpenSSH_9.9\r\n", "not HTTP"),
+    ] {
+        let server = Server::start(move |_| Reply::Raw(raw.as_bytes().to_vec()));
+        let error = durward_lab::load::probe(&server.url, Duration::from_secs(5)).unwrap_err().to_string();
+        assert!(error.ends_with(&format!("does not answer: {cause}")), "{error}");
+    }
+    let server =
+        Server::start(|_| Reply::Raw(format!("HTTP/1.1 200 OK\r\nX: {}", "z".repeat(1 << 20)).into()));
+    let error = durward_lab::load::probe(&server.url, Duration::from_secs(5)).unwrap_err().to_string();
+    assert!(error.ends_with("does not answer: answer too long"), "{error}");
+}
+
+#[test]
 fn an_answer_that_ends_with_its_connection_is_right() {
     let server = Server::start(|_| Reply::Raw(b"HTTP/1.1 200 OK\r\n\r\n{\"a\":[1]}".to_vec()));
     let point = one_point(&[&server.url], SHORT, "path = \"/\"\nexpect.json.\"/a/0\" = 1");

@@ -4,42 +4,8 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use super::server::{Asked, Reply, Server, ok, one_point, run_text, run_with, since_start};
+use super::server::{Asked, Reply, Server, ok, one_point, run_text, run_with};
 use durward_lab::run::Options;
-
-/// A server that stalls in the middle of each period: requests that come then wait until the stall is over.
-fn stalling(every: Duration, stall: Duration) -> Server {
-    let elapsed = since_start();
-    Server::start(move |_| {
-        let at = elapsed();
-        let into = Duration::from_nanos(((at + every / 2).as_nanos() % every.as_nanos()) as u64);
-        if into < stall {
-            thread::sleep(stall - into);
-        }
-        ok("")
-    })
-}
-
-/// A server that stalls for a tenth of the time. A request that is due `t` before the end of a stall takes `t`, and all others
-/// next to nothing: so 90 % take nothing, and beyond that the wait grows evenly up to the whole stall. The exact answer
-/// for a stall of 200 ms each 2 s: p90 is 0, p95 is 100 ms, p99 is 180 ms, p99.9 is 198 ms.
-#[test]
-fn a_stall_is_seen_by_all_who_were_due() {
-    let server = stalling(Duration::from_secs(2), Duration::from_millis(200));
-    let load = "arrivals = { rate = 500 }\nconnections = 1\nmeasure = \"4s\"";
-    let point = one_point(&[&server.url], load, "path = \"/\"");
-    let step = &point.steps[0];
-    assert_eq!((step.answered, step.not_sent, point.failed()), (2000, 0, 0));
-    let due = |percent| step.since_due.percentile_ns(percent) as f64 / 1e6;
-    for (percent, exact) in [(95.0, 100.0), (99.0, 180.0), (99.9, 198.0)] {
-        let measured = due(percent);
-        assert!((measured - exact).abs() < 15.0, "p{percent}: {measured} ms, exactly {exact} ms");
-    }
-    assert!(due(85.0) < 15.0, "{}", due(85.0));
-    // Over one connection only one request a stall sees it: what counts since sending hides it.
-    let sent = step.since_sent.percentile_ns(99.0) as f64 / 1e6;
-    assert!(sent < 15.0, "{sent}");
-}
 
 #[test]
 fn arrivals_that_a_slow_target_holds_back_are_counted() {

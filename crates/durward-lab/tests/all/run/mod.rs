@@ -8,4 +8,5 @@ mod rsocket;
 mod scenarios;
 mod search;
 pub(crate) mod server;
+mod stall;
 mod tls;
