@@ -148,6 +148,15 @@ impl Http2 {
         most.saturating_sub(self.streams.len() - self.free.len())
     }
 
+    /// The other side closed: why, where it said so before (GOAWAY).
+    pub(super) fn closed(&mut self) -> Cause {
+        let Some(send) = self.send.as_mut() else { return Cause::Closed };
+        match send.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Err(error)) => cause_of(&error),
+            Poll::Ready(Ok(())) | Poll::Pending => Cause::Closed,
+        }
+    }
+
     pub(super) fn begin(&mut self, asking: Asking<'_>) -> Result<u32, Cause> {
         let Asking { tag, number, request, node, fill, tables, body } = asking;
         let Form::Http2(form) = &request.form else { return Err(Cause::NotHttp2) };

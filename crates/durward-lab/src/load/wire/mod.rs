@@ -155,7 +155,7 @@ impl Wire {
     pub(super) fn close(&mut self) -> Result<(), Cause> {
         match self {
             Wire::Http1(http) => http.close(),
-            Wire::Http2(_) => Err(Cause::Closed),
+            Wire::Http2(http) => Err(http.closed()),
             Wire::Rsocket(rsocket) => rsocket.close(),
         }
     }

@@ -155,7 +155,13 @@ impl Worker<'_> {
                 Ok(count) => count,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return (Looked::Wait, true),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return (Looked::Broken(Cause::from(&error)), true),
+                Err(error) => {
+                    let cause = Cause::from(&error);
+                    // A server that gives up a connection may have said why before.
+                    let is_told = cause == Cause::Closed && self.plan.protocol.is_shared();
+                    let told = if is_told { connection.wire.close().err() } else { None };
+                    return (Looked::Broken(told.unwrap_or(cause)), true);
+                }
             };
             // A read that did not fill the room has emptied a plain socket: what comes later is a new event.
             let is_drained = count < READ_BYTES && !stream.is_tls() && !is_closed;

@@ -29,6 +29,9 @@ fn events(answer: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync +
     url
 }
 
+/// What is said to a request.
+type Say = fn(&mut TcpStream) -> std::io::Result<()>;
+
 const HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream;charset=UTF-8\r\nTransfer-Encoding: chunked\r\n\r\n";
 
@@ -85,7 +88,7 @@ fn streams_are_held_and_their_events_counted() {
 
 #[test]
 fn streams_that_break_are_told_apart_by_cause() {
-    let table: [(&str, &str, fn(&mut TcpStream) -> std::io::Result<()>); 6] = [
+    let table: [(&str, &str, Say); 6] = [
         ("stream ended", "events.hold = \"1s\"", |stream| {
             stream.write_all(HEAD)?;
             chunk(stream, "data: 1\n\n")?;

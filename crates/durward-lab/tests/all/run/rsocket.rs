@@ -19,6 +19,9 @@ use super::server::run_text;
 const PERMIT: &[u8] = &[8, 1];
 const DENY: &[u8] = &[8, 2];
 
+/// Says something to a request: the stream, what is expected, the route.
+type Answer = dyn Fn(&mut BytesMut, u32, Interaction, &[u8]);
+
 /// What a responder saw.
 #[derive(Default)]
 struct Seen {
@@ -52,11 +55,7 @@ fn responder(
     (url, seen)
 }
 
-fn serve(
-    mut stream: TcpStream,
-    seen: &Seen,
-    answer: &dyn Fn(&mut BytesMut, u32, Interaction, &[u8]),
-) -> Option<()> {
+fn serve(mut stream: TcpStream, seen: &Seen, answer: &Answer) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     let (mut input, mut out, mut buffer) = (BytesMut::new(), BytesMut::new(), vec![0; 65536]);
     loop {
