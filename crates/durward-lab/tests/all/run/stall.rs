@@ -74,7 +74,7 @@ fn arrivals_with_room_are_sent_into_the_stall() {
     for percent in [97.0, 98.0, 99.0, 99.9] {
         let (due, sent) = (ms(&point.since_due(), percent), ms(&point.steps[0].since_sent, percent));
         let late = ms(&point.generator.lateness, 99.9);
-        assert!((due - sent).abs() < 2.0 + late, "p{percent}: {due} {sent}, late {late}");
+        assert!((due - sent).abs() < 10.0 + late, "p{percent}: {due} {sent}, late {late}");
     }
 }
 
