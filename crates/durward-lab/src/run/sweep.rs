@@ -384,8 +384,8 @@ const WARM_UP_AUTO: Duration = Duration::from_secs(10);
 pub(super) fn expected(scenario: &Scenario) -> Duration {
     let load = &scenario.load;
     let warm_up = match load.warm_up {
-        WarmUp::For(time) => time.0,
-        WarmUp::Auto => WARM_UP_AUTO,
+        scenario::WarmUp::For(time) => time.0,
+        scenario::WarmUp::Auto => WARM_UP_AUTO,
     };
     let each = load.ramp.0 + warm_up + load.measure.0 + load.cool_down.0;
     let count: usize = scenario.target.sweep().iter().map(|nodes| jobs(scenario, *nodes).len()).sum();

@@ -125,7 +125,7 @@ fn arrivals(scenario: &Scenario, rate: f64, notes: &mut Vec<String>) -> Arrivals
         match shape {
             ArrivalShape::Rate(one, Distribution::Constant) if is_it(one) => return Arrivals::Constant,
             ArrivalShape::Rate(one, Distribution::Poisson) if is_it(one) => return Arrivals::Poisson,
-            ArrivalShape::Burst(size, every) if is_it(size as f64 / every.0.as_secs_f64()) => {
+            ArrivalShape::Burst(size, every, _) if is_it(size as f64 / every.0.as_secs_f64()) => {
                 return Arrivals::Burst(size);
             }
             ArrivalShape::Rate(..)

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use durward_lab::agent::{Address, Agents, Hosting, Key, LOCAL, serve};
 use durward_lab::record::{Latency, Mark, Point, Record, Second};
-use durward_lab::run::{Options, Place, Unwatched, Watcher, run};
+use durward_lab::run::{Moment, Options, Place, Unwatched, Watcher, run};
 use durward_lab::scenario::Scenario;
 
 use super::run::server::{Server, ok};
@@ -189,10 +189,14 @@ fn users_rows_and_secrets_reach_the_target_and_nothing_else() {
 #[test]
 fn each_second_comes_while_it_goes_on_and_the_limit_is_that_of_all() {
     #[derive(Default)]
-    struct Seen(Vec<Second>, Option<Duration>);
+    struct Seen(Vec<Second>);
     impl Watcher for Seen {
-        fn second(&mut self, _: &Place, second: &Second) {
-            self.0.push(*second);
+        fn second(&mut self, _: &Place, moment: &Moment) {
+            // Steps and nodes come from agents as well.
+            let steps: u64 = moment.steps.iter().map(|step| step.answered).sum();
+            let nodes: u64 = moment.nodes.iter().map(|node| node.answered).sum();
+            assert_eq!((steps, nodes), (moment.second.answered, moment.second.answered));
+            self.0.push(moment.second);
         }
     }
     let mut hosts = Hosts::start(1);

@@ -163,18 +163,15 @@ fn paper(document: &mut Document, facts: &Facts, rows: &[Row<'_>]) {
             .map(|count| format!("{count} of {}", SENT.get(number).copied().unwrap_or(0)))
     });
     number_table(document, "Reliability: answers in time, of requests sent.", &completed);
-    let percentiles: [(&str, fn(&(f64, f64)) -> f64, f64); 2] =
-        [("95th", |both| both.0, 95.0), ("99th", |both| both.1, 99.0)];
-    for (name, paper_ms, percent) in percentiles {
+    for (name, is_p95) in [("95th", true), ("99th", false)] {
         let ours = |row: &Row<'_>| {
-            let spread =
-                if percent < 99.0 { row.spread(|all| all.p95_ms) } else { row.spread(|all| all.p99_ms) };
+            let spread = if is_p95 { row.spread(|all| all.p95_ms) } else { row.spread(|all| all.p99_ms) };
             let text =
                 spread.map_or_else(|| "none answered".to_owned(), |spread| format!("{} ms", spread.text()));
             if row.engine.wrong > 0 { format!("wrong decisions ({text})") } else { text }
         };
         let latency = numbers("table II", rows, &ours, &|pdp, number| {
-            pdp.latency_ms.get(number).map(|both| format!("{} ms", paper_ms(both)))
+            pdp.latency_ms.get(number).map(|(p95, p99)| format!("{} ms", if is_p95 { p95 } else { p99 }))
         });
         number_table(document, &format!("Latency: the {name} percentile of answers in time."), &latency);
     }

@@ -45,8 +45,11 @@ fn pushed(destination: Destination) -> (Delivery, Vec<String>) {
     (delivery, said)
 }
 
-/// A receiver that answers so, and what it got: head and length of the body.
-fn receiver(answer: &'static str) -> (String, Arc<Mutex<Vec<(String, usize)>>>) {
+/// Head and length of the body of each request.
+type Got = Arc<Mutex<Vec<(String, usize)>>>;
+
+/// A receiver that answers so, and what it got.
+fn receiver(answer: &'static str) -> (String, Got) {
     use std::io::{Read, Write};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

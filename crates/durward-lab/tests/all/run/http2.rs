@@ -78,7 +78,8 @@ server.on('stream', (stream, headers) => {
   if (path === '/away') {
     const session = stream.session;
     session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    return setTimeout(() => session.destroy(), 50);
+    // Without the code, node takes the farewell back by another with NO_ERROR.
+    return setTimeout(() => session.destroy(undefined, http2.constants.NGHTTP2_ENHANCE_YOUR_CALM), 50);
   }
   if (path === '/big') { stream.respond({ ':status': 200 }); return stream.end(Buffer.alloc(3000000, 'x')); }
   if (path === '/events') {
