@@ -10,8 +10,18 @@ use durward_pdp::{Algorithm, DataType};
 use crate::Arguments;
 
 /// The flags that texts name in their own right and that are not durward's.
-const FLAGS_OF_OTHERS: [&str; 9] =
-    ["--release", "--path", "--data", "--check", "--no-auth", "--machine", "--rounds", "--only", "--bless"];
+const FLAGS_OF_OTHERS: [&str; 10] = [
+    "--release",
+    "--path",
+    "--data",
+    "--check",
+    "--no-auth",
+    "--machine",
+    "--rounds",
+    "--only",
+    "--bless",
+    "--web.enable-remote-write-receiver",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -141,7 +141,11 @@ fn without_an_answer_there_are_no_percentiles() {
         let (head, rest) = text.split_once("addresses = [").unwrap();
         (head.to_owned(), rest.split_once(']').unwrap().1.to_owned())
     };
-    std::fs::write(&file, format!("{head}addresses = [\"http://127.0.0.1:1\"]{rest}")).unwrap();
+    // It takes connections and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    thread::spawn(move || silent.incoming().for_each(drop));
+    std::fs::write(&file, format!("{head}addresses = [\"http://{address}\"]{rest}")).unwrap();
     let ran = durward(&["lab", "run", &file, "--out", &folder.path("out"), "--skip-generator-limit", "-q"])
         .exits(1);
     let line = ran.stdout.lines().find(|line| line.contains("1 user ")).unwrap_or_default();

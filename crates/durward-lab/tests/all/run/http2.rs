@@ -71,6 +71,7 @@ fn nginx(name: &str, listen: &str, rest: &str) -> Option<Other> {
 const NODE: &str = r#"
 const http2 = require('http2');
 const server = http2.createServer();
+server.on('session', (session) => session.on('error', () => {}));
 server.on('stream', (stream, headers) => {
   const path = headers[':path'];
   stream.on('error', () => {});
@@ -79,7 +80,7 @@ server.on('stream', (stream, headers) => {
     const session = stream.session;
     session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
     // Without the code, node takes the farewell back by another with NO_ERROR.
-    return setTimeout(() => session.destroy(undefined, http2.constants.NGHTTP2_ENHANCE_YOUR_CALM), 50);
+    return setTimeout(() => session.destroy(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM), 50);
   }
   if (path === '/big') { stream.respond({ ':status': 200 }); return stream.end(Buffer.alloc(3000000, 'x')); }
   if (path === '/events') {

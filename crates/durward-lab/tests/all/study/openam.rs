@@ -203,17 +203,13 @@ fn the_openam_that_was_recorded_is_told_as_it_was() {
 #[test]
 fn the_page_of_the_openam_study_comes_of_its_figures() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let digest = Digest::read(&fs::read_to_string(docs.join("study-openam.json")).unwrap()).unwrap();
+    let Ok(text) = fs::read_to_string(docs.join("study-openam.json")) else {
+        println!("no run of the OpenAM study is checked in");
+        return;
+    };
+    let digest = Digest::read(&text).unwrap();
     let study = openam::study(&Setup::default());
     let document = (study.document)(&digest);
-    if std::env::var_os("DURWARD_BLESS").is_some() {
-        fs::create_dir_all(docs.join("pictures")).unwrap();
-        fs::write(docs.join("study-openam.json"), digest.to_json().unwrap()).unwrap();
-        fs::write(docs.join("study-openam.md"), study::markdown(&document, "pictures")).unwrap();
-        for figure in document.figures() {
-            fs::write(docs.join(format!("pictures/{}.svg", figure.name)), svg_file(&figure.scene)).unwrap();
-        }
-    }
     let page = fs::read_to_string(docs.join("study-openam.md")).unwrap();
     let again = "docs/study-openam.md is not what its JSON says: run `durward lab study openam --redraw docs/study-openam.json --page docs`";
     assert!(page == study::markdown(&document, "pictures"), "{again}");
