@@ -236,7 +236,11 @@ fn what_could_not_be_delivered_is_said_once_and_counted() {
     ])
     .exits(0);
     assert_eq!(ran.stderr.matches("does not deliver, and the run goes on").count(), 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("0 of 3 batches delivered, 3 dropped: "), "{}", ran.stderr);
+    // How many there were depends on how long the run took.
+    let (_, counts) = ran.stderr.split_once(": 0 of ").unwrap_or_else(|| panic!("{}", ran.stderr));
+    let (count, rest) = counts.split_once(' ').unwrap();
+    assert!(count.parse::<u32>().unwrap() >= 3, "{}", ran.stderr);
+    assert!(rest.starts_with(&format!("batches delivered, {count} dropped: ")), "{}", ran.stderr);
 }
 
 #[test]
