@@ -20,6 +20,8 @@ use crate::machine::{Identity, Machine};
 
 /// Connections that have proven nothing yet.
 const STRANGERS_MAX: usize = 16;
+/// A run that has ended makes room for the next one within this.
+const HANDOVER_TIME_MAX: Duration = Duration::from_secs(1);
 /// How often is looked whether somebody comes, or all is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -181,14 +183,31 @@ fn check(house: &House, hello: &Hello, binding: &[u8], peer: SocketAddr) -> Resu
             hello.protocol
         ));
     }
-    let mut leader = house.leader.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(other) = *leader {
-        return Err(format!("the agent serves another run, steered from {other}; it serves one at a time"));
-    }
-    *leader = Some(peer);
+    take_over(house, peer).map_err(|other| {
+        format!("the agent serves another run, steered from {other}; it serves one at a time")
+    })?;
     Ok(Greeting::Welcome {
         proof: hosting.key.proof(Side::Agent, binding),
         machine: Box::new(Machine::this().info("")),
         identity: Identity::this(),
     })
+}
+
+/// Makes this the leader. One that goes while the next one comes is waited for; `Err` is one that stays.
+fn take_over(house: &House, peer: SocketAddr) -> Result<(), SocketAddr> {
+    let until = Instant::now() + HANDOVER_TIME_MAX;
+    loop {
+        {
+            let mut leader = house.leader.lock().unwrap_or_else(PoisonError::into_inner);
+            match *leader {
+                Some(other) if Instant::now() >= until => return Err(other),
+                Some(_) => {}
+                None => {
+                    *leader = Some(peer);
+                    return Ok(());
+                }
+            }
+        }
+        thread::sleep(LOOK);
+    }
 }
