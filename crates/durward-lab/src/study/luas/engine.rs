@@ -37,6 +37,18 @@ pub enum Start {
     Address(String),
 }
 
+/// What is wrong with an engine that the user named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineError(String);
+
+impl std::fmt::Display for EngineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EngineError {}
+
 /// Something that must be brought to a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shipped {
@@ -75,8 +87,12 @@ impl Engine {
     /// together.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
-    pub fn read(text: &str) -> Result<Engine, String> {
+    /// See [`EngineError`].
+    pub fn read(text: &str) -> Result<Engine, EngineError> {
+        Engine::parse(text).map_err(EngineError)
+    }
+
+    fn parse(text: &str) -> Result<Engine, String> {
         let (name, what) = text
             .split_once('=')
             .ok_or_else(|| "write NAME=COMMAND, NAME=URL or NAME=image:PORT:IMAGE".to_owned())?;
@@ -205,7 +221,7 @@ mod tests {
             ("a=image:x", "is no image"),
             ("a=image:0:x", "is no image"),
         ] {
-            assert!(Engine::read(wrong).unwrap_err().contains(why), "{wrong}");
+            assert!(Engine::read(wrong).unwrap_err().to_string().contains(why), "{wrong}");
         }
     }
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
-pub use engine::{Engine, Shipped, Start, known};
+pub use engine::{Engine, EngineError, Shipped, Start, known};
 pub use policies::{Policies, PoliciesError, Question};
 
 use super::{Digest, Run, Study};
