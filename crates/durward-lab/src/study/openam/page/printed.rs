@@ -109,7 +109,7 @@ pub(super) fn numbers(document: &mut Document, digest: &Digest) {
             &what("three"),
             &three,
             &at(THREE, load),
-            "three nodes, three stores and the generator share two cores",
+            "three nodes, three stores and the generator share two cores; beyond their limit, logins that would wait longer than 3 s for their hash are turned away with 503",
         ),
         Number::new(
             "text, figure 3",
