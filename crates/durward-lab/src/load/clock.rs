@@ -86,6 +86,9 @@ pub(super) fn thread_cpu_s() -> f64 {
 pub(super) struct Sleep {
     #[cfg(target_os = "linux")]
     timer: rustix::fd::OwnedFd,
+    /// The moment that the timer is armed for: what wakes the poll meanwhile leaves it armed.
+    #[cfg(target_os = "linux")]
+    armed: u64,
 }
 
 impl Sleep {
@@ -101,7 +104,7 @@ impl Sleep {
             TIMER,
             mio::Interest::READABLE,
         )?;
-        Ok(Sleep { timer })
+        Ok(Sleep { timer, armed: NEVER })
     }
 
     /// Systems whose poll is exact by itself.
@@ -110,14 +113,21 @@ impl Sleep {
         Ok(Sleep {})
     }
 
-    /// Waits until sockets have something, or for this time.
+    /// Waits until sockets have something, or until a moment; both in nanoseconds since the load began.
     #[cfg(target_os = "linux")]
-    pub(super) fn poll(&self, poll: &mut Poll, events: &mut Events, time: Duration) -> io::Result<()> {
+    pub(super) fn poll(
+        &mut self,
+        poll: &mut Poll,
+        events: &mut Events,
+        now: u64,
+        wake: u64,
+    ) -> io::Result<()> {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
         /// Below this, arming a timer takes as long as the wait.
         const TOO_SHORT: Duration = Duration::from_micros(5);
         /// From this on, the poll wakes this much early and the rest is waited for apart.
         const EXACT: Duration = Duration::from_millis(2);
+        let time = Duration::from_nanos(wake.saturating_sub(now));
         if time < TOO_SHORT {
             return poll.poll(events, Some(Duration::ZERO));
         }
@@ -125,19 +135,28 @@ impl Sleep {
             let whole = u64::try_from(time.as_millis()).unwrap_or(1000).saturating_sub(1);
             return poll.poll(events, Some(Duration::from_millis(whole)));
         }
-        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let value = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
-        let _ = timerfd_settime(
-            &self.timer,
-            TimerfdTimerFlags::empty(),
-            &Itimerspec { it_interval: zero, it_value: value },
-        )?;
+        if self.armed != wake {
+            let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let value = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+            let _ = timerfd_settime(
+                &self.timer,
+                TimerfdTimerFlags::empty(),
+                &Itimerspec { it_interval: zero, it_value: value },
+            )?;
+            self.armed = wake;
+        }
         poll.poll(events, Some(EXACT))
     }
 
-    /// Waits until sockets have something, or for this time.
+    /// Waits until sockets have something, or until a moment; both in nanoseconds since the load began.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn poll(&self, poll: &mut Poll, events: &mut Events, time: Duration) -> io::Result<()> {
-        poll.poll(events, Some(time))
+    pub(super) fn poll(
+        &mut self,
+        poll: &mut Poll,
+        events: &mut Events,
+        now: u64,
+        wake: u64,
+    ) -> io::Result<()> {
+        poll.poll(events, Some(Duration::from_nanos(wake.saturating_sub(now))))
     }
 }

@@ -9,7 +9,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 
 use mio::{Events, Poll};
 
@@ -286,8 +285,8 @@ impl<'l> Worker<'l> {
                 .min(next_sweep)
                 .min(if now < from { from } else { NEVER })
                 .min(if now < to { to } else { NEVER });
-            let pause = if self.ready.is_empty() { wake.saturating_sub(self.shared.clock.now()) } else { 0 };
-            match self.sleep.poll(&mut self.poll, &mut events, Duration::from_nanos(pause)) {
+            let wake = if self.ready.is_empty() { wake } else { 0 };
+            match self.sleep.poll(&mut self.poll, &mut events, self.shared.clock.now(), wake) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             }
