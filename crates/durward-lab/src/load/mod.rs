@@ -38,7 +38,7 @@ pub(crate) use seconds::Seconds;
 pub(crate) use share::Share;
 pub(crate) use tally::SecondTally;
 
-use crate::record::{GeneratorUse, NodeResult, Second, StepResult};
+use crate::record::{GeneratorUse, NodeResult, Second, StepResult, add_all};
 use crate::run::RunError;
 use crate::scenario::{ArrivalShape, Balance, Folder, Load, ScenarioError, Tls, USERS_MAX, WarmUp};
 use arrivals::Schedule;
@@ -263,13 +263,13 @@ impl<'s> Setup<'s> {
             shared.clock.begin(attend.start());
             let mut leader = Leader::new(self, &shared);
             leader.lead(&receiver, attend);
-            let mut tally = Tally::new(self.plan.requests.len(), self.plan.nodes.len());
+            let mut tallies = Vec::new();
             for thread in threads {
                 let one =
                     thread.join().map_err(|_| RunError::Machine("a thread of the load failed".to_owned()))?;
-                tally.add(&one.map_err(machine)?);
+                tallies.push(one.map_err(machine)?);
             }
-            Ok(leader.measured(&tally))
+            Ok(leader.measured(&tallies))
         })
     }
 }
@@ -372,31 +372,34 @@ impl<'l> Leader<'l> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a run does not take 2^53 ns")]
-    fn measured(self, tally: &Tally) -> Measured {
+    fn measured(self, tallies: &[Tally]) -> Measured {
         let (from, to) = self.shared.clock.borders();
         let time_s = if from < to && to != NEVER { (to - from) as f64 / 1e9 } else { 0.0 };
         let ramp_s = self.setup.load.ramp.0.as_secs_f64();
         let warm_up_s = if from == NEVER { 0.0 } else { from as f64 / 1e9 - ramp_s };
-        let names = |nodes: &[Node]| nodes.iter().map(|node| node.name.clone()).collect::<Vec<_>>();
         let steps: Vec<String> =
             self.setup.plan.requests.iter().map(|request| request.name.clone()).collect();
-        let busy = if time_s > 0.0 { tally.cpu_s / time_s / self.setup.threads as f64 } else { 0.0 };
-        Measured {
-            steps: tally.step_results(&steps),
-            by_node: tally.node_results(&names(&self.setup.plan.nodes)),
-            generator: GeneratorUse {
-                busy,
-                cpu_s: tally.cpu_s,
-                lateness: tally.lateness.clone(),
-                connections: tally.connections,
-                backlog_max: tally.backlog_max,
-                agents: Vec::new(),
-            },
+        let nodes: Vec<String> = self.setup.plan.nodes.iter().map(|node| node.name.clone()).collect();
+        let mut measured = Measured {
             seconds: self.seconds.record(self.from()),
             time_s,
             warm_up_s,
             stopped: self.stopped,
             not_level: self.not_level,
+            ..Measured::default()
+        };
+        let generator = &mut measured.generator;
+        for tally in tallies {
+            add_all(&mut measured.steps, tally.step_results(&steps), |step| &step.name, StepResult::add);
+            add_all(&mut measured.by_node, tally.node_results(&nodes), |node| &node.name, NodeResult::add);
+            generator.cpu_s += tally.cpu_s;
+            generator.lateness.add(&tally.lateness);
+            generator.connections += tally.connections;
+            generator.backlog_max += tally.backlog_max;
         }
+        if time_s > 0.0 {
+            generator.busy = generator.cpu_s / time_s / self.setup.threads as f64;
+        }
+        measured
     }
 }

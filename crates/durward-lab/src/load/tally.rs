@@ -79,31 +79,6 @@ impl Tally {
         }
     }
 
-    /// Adds what another thread saw.
-    pub(super) fn add(&mut self, other: &Tally) {
-        for (step, other) in self.steps.iter_mut().zip(&other.steps) {
-            step.answered += other.answered;
-            step.not_sent += other.not_sent;
-            for (cause, count) in &other.failed {
-                *step.failed.entry(cause.clone()).or_default() += count;
-            }
-            step.since_due.add(&other.since_due);
-            step.since_sent.add(&other.since_sent);
-            step.failed_since_due.add(&other.failed_since_due);
-            step.events += other.events;
-            step.gaps.add(&other.gaps);
-        }
-        for (node, other) in self.nodes.iter_mut().zip(&other.nodes) {
-            node.answered += other.answered;
-            node.failed += other.failed;
-            node.since_due.add(&other.since_due);
-        }
-        self.lateness.add(&other.lateness);
-        self.backlog_max += other.backlog_max;
-        self.connections += other.connections;
-        self.cpu_s += other.cpu_s;
-    }
-
     /// By step, for the record.
     pub(super) fn step_results(&self, names: &[String]) -> Vec<StepResult> {
         let result = |(step, name): (&StepTally, &String)| StepResult {

@@ -13,6 +13,8 @@
 
 mod latency;
 mod page;
+mod step;
+mod used;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +22,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use latency::{LATENCY_NS_MAX, Latency};
+pub(crate) use step::add_all;
+pub use step::{NodeResult, StepResult};
+pub use used::{AgentUse, GeneratorUse, Used, UsedSample};
 
 /// The version of the format that this lab writes, and the only one that it reads.
 pub const FORMAT: u32 = 1;
@@ -250,156 +255,6 @@ impl Default for Load {
     }
 }
 
-/// What became of the requests of one step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StepResult {
-    /// The step's name.
-    pub name: String,
-    /// Requests with an answer that is right.
-    pub answered: u64,
-    /// Requests without one, by cause: `status 503`, `timeout`, `refused`, `closed`, `wrong answer`.
-    #[serde(default)]
-    pub failed: BTreeMap<String, u64>,
-    /// Requests that were due and never sent, since the measurement ended or there was no room.
-    #[serde(default)]
-    pub not_sent: u64,
-    /// How long right answers took since the request was due.
-    pub since_due: Latency,
-    /// How long right answers took since the request was sent: what a stall holds back is missing here.
-    #[serde(default)]
-    pub since_sent: Latency,
-    /// How long failed requests took since they were due.
-    #[serde(default)]
-    pub failed_since_due: Latency,
-    /// Of a step that holds streams: events that came while it was measured, first ones included.
-    #[serde(default)]
-    pub events: u64,
-    /// How long after the one before events of a stream came.
-    #[serde(default)]
-    pub gaps: Latency,
-}
-
-/// What one node did and used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NodeResult {
-    /// Its address.
-    pub name: String,
-    /// Requests with an answer that is right.
-    pub answered: u64,
-    /// Requests without one.
-    pub failed: u64,
-    /// How long right answers took since the request was due.
-    #[serde(default)]
-    pub since_due: Latency,
-    /// What it used of its machine while it was measured; `None` where that cannot be seen.
-    #[serde(default)]
-    pub used: Option<Used>,
-}
-
-impl NodeResult {
-    /// What one request cost: microseconds of processor time for each right answer. `None` where nothing was answered, or
-    /// its processor time cannot be seen.
-    #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
-    pub fn cpu_us_per_request(&self) -> Option<f64> {
-        let used = self.used.as_ref().filter(|used| used.cpu_s > 0.0)?;
-        (self.answered > 0).then(|| used.cpu_s * 1e6 / self.answered as f64)
-    }
-}
-
-/// What a node used between the borders of a measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Used {
-    /// Where the figures come from: `cgroup v2`, `cgroup v1`, `/proc`.
-    pub source: String,
-    /// Seconds of processor time.
-    pub cpu_s: f64,
-    /// How many cores it may use: its limit, or those of the machine.
-    pub cores: f64,
-    /// Seconds in which its quota held it back, and in how many of how many periods.
-    #[serde(default)]
-    pub throttled_s: f64,
-    /// Periods in which its quota held it back.
-    #[serde(default)]
-    pub throttled_periods: u64,
-    /// Periods there were.
-    #[serde(default)]
-    pub periods: u64,
-    /// Memory at the end, in bytes.
-    pub memory_bytes: u64,
-    /// The most memory there was, in bytes.
-    #[serde(default)]
-    pub memory_peak_bytes: u64,
-    /// Its limit of memory, in bytes; `None` where there is none of its own.
-    #[serde(default)]
-    pub memory_max_bytes: Option<u64>,
-    /// Figures of less use, by name with the unit last: `io_read_bytes`, `net_out_bytes`, `context_switches`, `threads`,
-    /// `sockets`, `pressure_cpu_some_us`, `energy_j`, `oom_kills`.
-    #[serde(default)]
-    pub more: BTreeMap<String, f64>,
-    /// What was seen every second or more often.
-    #[serde(default)]
-    pub samples: Vec<UsedSample>,
-}
-
-/// What a node used at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct UsedSample {
-    /// Seconds since measuring began.
-    pub at_s: f64,
-    /// Cores used since the sample before.
-    pub cpus: f64,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// The share of periods, since the sample before, in which the quota held it back: 0 to 1.
-    #[serde(default)]
-    pub throttled: f64,
-}
-
-/// How the generator was.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct GeneratorUse {
-    /// How much of the cores of its threads it had, from 0 to 1.
-    pub busy: f64,
-    /// Seconds of processor time.
-    pub cpu_s: f64,
-    /// How late requests were sent that could have been sent: timers and the generator's own queue, no wait for the target.
-    #[serde(default)]
-    pub lateness: Latency,
-    /// Connections that were open.
-    #[serde(default)]
-    pub connections: u64,
-    /// The most requests that were due and not sent at one moment.
-    #[serde(default)]
-    pub backlog_max: u64,
-    /// The same by agent, where agents made the load: then `busy` is that of the busiest, and all else their sum.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub agents: Vec<AgentUse>,
-}
-
-/// How one agent was, of several that made a load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct AgentUse {
-    /// Its address, or `local`.
-    pub name: String,
-    /// How many threads made its part of the load.
-    pub threads: usize,
-    /// Requests it sent that came to an end, right or wrong.
-    pub requests: u64,
-    /// How much of the cores of its threads it had, from 0 to 1.
-    pub busy: f64,
-    /// Seconds of processor time.
-    pub cpu_s: f64,
-    /// How late it sent requests that could have been sent.
-    #[serde(default)]
-    pub lateness: Latency,
-    /// How far its clock can be off from the leader's, in microseconds: its load began at most so much early or late.
-    #[serde(default)]
-    pub clock_uncertain_us: u64,
-    /// How long after the moment for all it began, in microseconds, where the word came too late.
-    #[serde(default)]
-    pub began_late_us: u64,
-}
-
 /// One second of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
@@ -525,6 +380,13 @@ impl Record {
     }
 }
 
+impl Record {
+    /// Requests with a right answer, of all points.
+    pub fn answered(&self) -> u64 {
+        self.points.iter().map(Point::answered).sum()
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
 impl Point {
     /// Requests with a right answer, of all steps.
@@ -605,15 +467,6 @@ mod tests {
         assert_eq!((point.throughput(), point.error_share()), (2.0, 0.25));
         // 2 a second, 2 ms each.
         assert!((point.concurrency() - 0.004).abs() < 1e-5, "{}", point.concurrency());
-    }
-
-    #[test]
-    fn a_node_tells_what_a_request_cost() {
-        let used = Used { cpu_s: 1.5, ..Used::default() };
-        let node = NodeResult { answered: 30_000, used: Some(used), ..NodeResult::default() };
-        assert_eq!(node.cpu_us_per_request(), Some(50.0));
-        assert_eq!(NodeResult { answered: 0, ..node.clone() }.cpu_us_per_request(), None);
-        assert_eq!(NodeResult { used: None, ..node }.cpu_us_per_request(), None);
     }
 
     #[test]

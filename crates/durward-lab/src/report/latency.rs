@@ -35,6 +35,7 @@ pub(super) fn add(document: &mut Document, record: &Record, by: By, prefix: &str
         );
     }
     percentiles_table(document, record);
+    events_table(document, record);
     for (number, group) in groups.iter().take(SERIES_MAX).enumerate() {
         let chart = distribution(group);
         document.figure(
@@ -140,6 +141,29 @@ fn percentiles_table(document: &mut Document, record: &Record) {
         "p99 uncorrected",
     ];
     document.table("Times by step, of right answers.", &columns, 2, rows);
+}
+
+/// Events of steps that hold streams; nothing where no step does.
+#[expect(clippy::cast_precision_loss, reason = "no run counts to 2^53")]
+fn events_table(document: &mut Document, record: &Record) {
+    let mut rows = Vec::new();
+    for point in select::in_order(record) {
+        for step in point.steps.iter().filter(|step| step.events > 0) {
+            let mut row = vec![
+                point_in_words(point),
+                step.name.clone(),
+                count(step.events as f64),
+                count(step.events as f64 / point.measured_s.max(f64::MIN_POSITIVE)),
+            ];
+            row.extend([50.0, 90.0, 99.0].map(|percent| at(&step.gaps, percent)));
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        return;
+    }
+    let columns = ["point", "step", "events", "events/s", "between two p50", "p90", "p99"];
+    document.table("Events of streams, and the time between two of one stream.", &columns, 2, rows);
 }
 
 /// A percentile as text; a dash of nothing.

@@ -2,7 +2,7 @@
 
 use super::super::message::Part;
 use crate::load::Measured;
-use crate::record::{AgentUse, NodeResult, StepResult};
+use crate::record::{AgentUse, NodeResult, StepResult, add_all};
 
 /// What one agent tells at the end of a load.
 pub(super) struct Told {
@@ -18,8 +18,8 @@ pub(super) fn merged(told: impl IntoIterator<Item = Told>) -> Measured {
     for one in told {
         let agent = agent_use(&one);
         let Measured { steps, by_node, generator, time_s, warm_up_s, .. } = one.part.measured;
-        add(&mut all.steps, steps, |known, other| known.name == other.name, add_step);
-        add(&mut all.by_node, by_node, |known, other| known.name == other.name, add_node);
+        add_all(&mut all.steps, steps, |step| &step.name, StepResult::add);
+        add_all(&mut all.by_node, by_node, |node| &node.name, NodeResult::add);
         // All begin and end at one moment; where they were stopped, the last one counts.
         all.time_s = all.time_s.max(time_s);
         all.warm_up_s = all.warm_up_s.max(warm_up_s);
@@ -47,33 +47,6 @@ fn agent_use(told: &Told) -> AgentUse {
         clock_uncertain_us: told.clock_uncertain_us,
         began_late_us: told.part.late_us,
     }
-}
-
-/// Adds each to the one that is the same, or puts it behind them.
-fn add<T>(all: &mut Vec<T>, more: Vec<T>, is_same: impl Fn(&T, &T) -> bool, join: impl Fn(&mut T, &T)) {
-    for one in more {
-        match all.iter_mut().find(|known| is_same(known, &one)) {
-            Some(known) => join(known, &one),
-            None => all.push(one),
-        }
-    }
-}
-
-fn add_step(step: &mut StepResult, other: &StepResult) {
-    step.answered += other.answered;
-    step.not_sent += other.not_sent;
-    for (cause, count) in &other.failed {
-        *step.failed.entry(cause.clone()).or_default() += count;
-    }
-    step.since_due.add(&other.since_due);
-    step.since_sent.add(&other.since_sent);
-    step.failed_since_due.add(&other.failed_since_due);
-}
-
-fn add_node(node: &mut NodeResult, other: &NodeResult) {
-    node.answered += other.answered;
-    node.failed += other.failed;
-    node.since_due.add(&other.since_due);
 }
 
 #[cfg(test)]
