@@ -30,8 +30,8 @@ Examples:
 
 The scenario says what is asked of which target, by whom, how often. The record of what was measured is written to
 DIR/record.json. In a terminal a dashboard shows the run while it goes on; `--page` shows it in a browser: docs/lab-live.md.
-Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept
-or the run ended before its time.";
+Ctrl-C ends the run and keeps what was measured. The command exits 1 where a threshold was not kept,
+no request was answered as expected, or the run ended before its time.";
 
 /// The name of the record in its directory.
 const RECORD: &str = "record.json";
@@ -150,7 +150,9 @@ fn draw_report(record: &Record, out: &Path) -> Result<Report, Failure> {
 }
 
 fn is_good(record: &Record) -> bool {
-    record.cut_short.is_none() && record.thresholds.iter().all(|threshold| threshold.is_kept)
+    record.cut_short.is_none()
+        && record.answered() > 0
+        && record.thresholds.iter().all(|threshold| threshold.is_kept)
 }
 
 fn failure(error: RunError, path: &Path) -> Failure {

@@ -12,11 +12,13 @@ use durward_lab::scenario::Scenario;
 pub(super) struct Lines {
     is_quiet: bool,
     measure_s: f64,
+    /// Seconds of the warm-up so far.
+    warm_up_s: u32,
 }
 
 impl Lines {
     pub(super) fn new(scenario: &Scenario, is_quiet: bool) -> Lines {
-        Lines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64() }
+        Lines { is_quiet, measure_s: scenario.load.measure.0.as_secs_f64(), warm_up_s: 0 }
     }
 
     fn say(&self, line: &str) {
@@ -33,6 +35,7 @@ impl Watcher for Lines {
     }
 
     fn begin(&mut self, place: &Place) {
+        self.warm_up_s = 0;
         self.say(&format!("[{}/{}] {}", place.number, place.count, what(place)));
     }
 
@@ -41,12 +44,16 @@ impl Watcher for Lines {
         if second.at_s >= self.measure_s {
             return;
         }
-        let phase = if second.at_s < -0.001 { "warm-up " } else { "measured" };
+        let (phase, at_s) = if second.at_s < -0.001 {
+            self.warm_up_s += 1;
+            ("warm-up ", f64::from(self.warm_up_s))
+        } else {
+            ("measured", second.at_s + 1.0)
+        };
         self.say(&format!(
-            "[{}/{}] {phase} {:>4.0} s  {:>9}/s  p50 {:>9}  p99 {:>9}  failed {}",
+            "[{}/{}] {phase} {at_s:>4.0} s  {:>9}/s  p50 {:>9}  p99 {:>9}  failed {}",
             place.number,
             place.count,
-            second.at_s.max(0.0) + if second.at_s < -0.001 { 0.0 } else { 1.0 },
             second.answered,
             ms(second.p50_ns),
             ms(second.p99_ns),
@@ -161,6 +168,9 @@ pub(super) fn table(record: &Record) -> String {
     for threshold in &record.thresholds {
         let word = if threshold.is_kept { "kept  " } else { "BROKEN" };
         let _ = writeln!(out, "threshold {word} {}: {}", threshold.threshold, threshold.measured);
+    }
+    if record.answered() == 0 {
+        let _ = writeln!(out, "not one request was answered as expected");
     }
     if let Some(why) = &record.cut_short {
         let _ = writeln!(out, "cut short: {why}");
