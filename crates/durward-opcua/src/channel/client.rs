@@ -96,8 +96,9 @@ impl ClientChannel {
         });
         // From here on the outbox ends with this, whatever happens.
         let channel = ClientChannel { shared: Arc::clone(&shared) };
-        let opened = tokio::time::timeout(shared.settings.handshake_max, shared.handshake(&mut receiver));
-        let lifetime = opened.await.map_err(|_| timeout("the server did not open the channel in time"))??;
+        let opened = tokio::time::timeout(shared.settings.handshake_max, shared.handshake(&mut receiver)).await;
+        let opened = opened.unwrap_or_else(|_| Err(timeout("the server did not open the channel in time")));
+        let lifetime = opened.inspect_err(|error| shared.end(error.clone()))?;
         tokio::spawn(Arc::clone(&shared).run(receiver, lifetime));
         Ok(channel)
     }
@@ -148,6 +149,9 @@ impl ClientChannel {
 
     /// Closes the channel, and says so to the server.
     pub fn close(&self) {
+        if self.ended().is_some() {
+            return;
+        }
         let request = CloseSecureChannelRequest { request_header: self.shared.header() };
         if let Ok(body) = wire::encode_service(&wire::context().context(), &request) {
             let _ = self.shared.outbox.send(ChunkKind::Close, self.shared.next_request_id(), body);
