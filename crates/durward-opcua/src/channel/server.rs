@@ -160,7 +160,7 @@ impl ServerChannel {
     }
 
     /// Checks certificates, decrypts and verifies, on a worker.
-    async fn unwrap(&self, claim: PeerClaim, chunk: BytesMut) -> Result<Opened, Error> {
+    async fn unwrap(&mut self, claim: PeerClaim, chunk: BytesMut) -> Result<Opened, Error> {
         let settings = Arc::clone(&self.settings);
         let known = self.client.clone();
         let moment = (self.settings.clock)();

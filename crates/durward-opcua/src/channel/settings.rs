@@ -25,7 +25,7 @@ pub trait Trust: Send + Sync {
 }
 
 /// A security policy and a mode that a server offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The policy.
     pub policy: SecurityPolicy,
