@@ -1,0 +1,151 @@
+//! Security of OpenSecureChannel, whose messages are signed and encrypted with the keys of certificates (Part 6, 6.7.2 and 6.7.4).
+
+use bytes::{BufMut, Bytes, BytesMut};
+use opcua_types::StatusCode;
+
+use crate::crypto::{self, Certificate, OwnCertificate, SecurityPolicy};
+use crate::error::Error;
+use crate::wire::{AsymmetricHeader, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Finality, SequenceHeader};
+
+/// Keys of RSA with more bytes than this need two bytes for the size of padding.
+const ONE_BYTE_PADDING_MODULUS_BYTES: usize = 256;
+
+/// Signs and encrypts an OpenSecureChannel message: one chunk.
+///
+/// # Errors
+/// The library refuses a key.
+pub(super) fn seal_open(
+    channel_id: u32,
+    policy: SecurityPolicy,
+    own: &OwnCertificate,
+    peer: Option<&Certificate>,
+    sequence: SequenceHeader,
+    body: &[u8],
+) -> Result<Bytes, Error> {
+    let mut plain = BytesMut::new();
+    sequence.encode(&mut plain);
+    plain.put_slice(body);
+    let Some(peer) = peer.filter(|_| policy.is_secure()) else {
+        let header = AsymmetricHeader {
+            channel_id,
+            policy_uri: policy.uri().to_owned(),
+            sender_certificate: Vec::new(),
+            receiver_thumbprint: Vec::new(),
+        };
+        let mut chunk = headers(&header, plain.len());
+        chunk.put_slice(&plain);
+        return Ok(chunk.freeze());
+    };
+    let header = AsymmetricHeader {
+        channel_id,
+        policy_uri: policy.uri().to_owned(),
+        sender_certificate: own.certificate().der().to_vec(),
+        receiver_thumbprint: peer.thumbprint().to_vec(),
+    };
+    let modulus_bytes = peer.key().modulus_bytes();
+    pad(&mut plain, policy, modulus_bytes, own.key().modulus_bytes())?;
+    let plain_bytes = plain.len() + own.key().modulus_bytes();
+    let mut chunk = headers(&header, crypto::encrypted_length(policy, modulus_bytes, plain_bytes)?);
+    let header_bytes = chunk.len();
+    chunk.put_slice(&plain);
+    let signature = crypto::sign(policy, own.key(), &chunk)?;
+    plain.put_slice(&signature);
+    chunk.truncate(header_bytes);
+    chunk.put_slice(&crypto::encrypt(policy, peer.key(), &plain)?);
+    Ok(chunk.freeze())
+}
+
+fn headers(header: &AsymmetricHeader, content_bytes: usize) -> BytesMut {
+    let mut security = BytesMut::new();
+    header.encode(&mut security);
+    let size = (CHUNK_HEADER_BYTES + security.len() + content_bytes) as u32;
+    let mut chunk = BytesMut::with_capacity(size as usize);
+    ChunkHeader { kind: ChunkKind::Open, finality: Finality::Final, size }.encode(&mut chunk);
+    chunk.put_slice(&security);
+    chunk
+}
+
+fn pad(
+    plain: &mut BytesMut,
+    policy: SecurityPolicy,
+    modulus_bytes: usize,
+    signature_bytes: usize,
+) -> Result<(), Error> {
+    let block = crypto::plain_block_bytes(policy, modulus_bytes)?;
+    let extra = usize::from(modulus_bytes > ONE_BYTE_PADDING_MODULUS_BYTES);
+    let content = plain.len() + 1 + extra + signature_bytes;
+    let padding = (block - content % block) % block;
+    let [low, high, ..] = padding.to_le_bytes();
+    plain.put_bytes(low, padding + 1);
+    if extra == 1 {
+        plain.put_u8(high);
+    }
+    Ok(())
+}
+
+/// Decrypts and verifies an OpenSecureChannel chunk, whose header has `header_bytes`.
+///
+/// # Errors
+/// `BadSecurityChecksFailed`, whatever is wrong with its security; `BadDecodingError` when it is truncated.
+pub(super) fn open_open(
+    chunk: &[u8],
+    header_bytes: usize,
+    policy: SecurityPolicy,
+    own: &OwnCertificate,
+    peer: Option<&Certificate>,
+) -> Result<(SequenceHeader, Bytes), Error> {
+    let failed = || Error::security("an OpenSecureChannel message is not secured by the certificates that it names");
+    let content = chunk.get(header_bytes..).unwrap_or_default();
+    let Some(peer) = peer.filter(|_| policy.is_secure()) else {
+        return split_sequence(content);
+    };
+    let plain = crypto::decrypt(policy, own.key(), content).map_err(|_| failed())?;
+    let signed = plain.len().checked_sub(peer.key().modulus_bytes()).ok_or_else(failed)?;
+    let (plain, signature) = plain.split_at_checked(signed).ok_or_else(failed)?;
+    let mut data = Vec::with_capacity(header_bytes + plain.len());
+    data.extend_from_slice(chunk.get(..header_bytes).unwrap_or_default());
+    data.extend_from_slice(plain);
+    crypto::verify(policy, peer.key(), &data, signature).map_err(|_| failed())?;
+    split_sequence(unpad(plain, own.key().modulus_bytes()).ok_or_else(failed)?)
+}
+
+fn unpad(plain: &[u8], modulus_bytes: usize) -> Option<&[u8]> {
+    let (plain, high) = if modulus_bytes > ONE_BYTE_PADDING_MODULUS_BYTES {
+        let (high, rest) = plain.split_last()?;
+        (rest, usize::from(*high) << 8)
+    } else {
+        (plain, 0)
+    };
+    let low = *plain.last()?;
+    let content = plain.len().checked_sub((high | usize::from(low)) + 1)?;
+    let (content, filler) = plain.split_at_checked(content)?;
+    filler.iter().all(|byte| *byte == low).then_some(content)
+}
+
+fn split_sequence(content: &[u8]) -> Result<(SequenceHeader, Bytes), Error> {
+    let sequence = SequenceHeader::decode(content)?;
+    let body = content.get(crate::wire::SEQUENCE_HEADER_BYTES..).unwrap_or_default();
+    Ok((sequence, Bytes::copy_from_slice(body)))
+}
+
+/// What the header of a peer's OpenSecureChannel message says about it.
+pub(super) struct PeerClaim {
+    pub(super) header: AsymmetricHeader,
+    pub(super) header_bytes: usize,
+    pub(super) policy: SecurityPolicy,
+}
+
+impl PeerClaim {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// No header, an unsupported policy, or certificates where the policy is `None`.
+    pub(super) fn read(chunk: &[u8]) -> Result<PeerClaim, Error> {
+        let (header, header_bytes) = AsymmetricHeader::decode(chunk)?;
+        let policy = SecurityPolicy::from_uri(&header.policy_uri)?;
+        if !policy.is_secure() && !header.receiver_thumbprint.is_empty() {
+            return Err(Error::new(StatusCode::BadSecurityChecksFailed, "a receiver is named, but there is no security"));
+        }
+        Ok(PeerClaim { header, header_bytes, policy })
+    }
+}

@@ -1,0 +1,27 @@
+//! Secure channels (Part 6, 6.7), both ends, over any byte stream.
+//!
+//! ```text
+//!   bytes read --> Receiver --> whole messages --> session layer
+//!                  chunks, keys, sequence, limits      |
+//!   bytes written <-- Outbox <------------------- messages, in any order
+//! ```
+//!
+//! RSA is done by [`Workers`], off the task that reads. Half-open connections are bounded in time here, and in number by who accepts them.
+
+mod asymmetric;
+mod client;
+mod outbox;
+mod receiver;
+mod server;
+mod settings;
+mod symmetric;
+mod workers;
+
+pub use client::{ChannelTarget, ClientChannel};
+pub use outbox::Outbox;
+pub use server::{Request, ServerChannel};
+pub use settings::{ChannelSettings, Clock, Offer, Trust};
+pub use workers::Workers;
+
+/// The URI of OPC UA TCP with secure conversation and binary encoding (Part 7).
+pub const TRANSPORT_PROFILE_URI: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";

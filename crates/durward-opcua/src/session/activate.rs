@@ -1,0 +1,140 @@
+//! ActivateSession (Part 4, 5.7.3): who the user is, from now on.
+//!
+//! Everything is verified beside the session, which keeps serving requests under the user that it has; then one swap. Two activations that
+//! race sign the same nonce, and only the first swap finds it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use opcua_types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
+
+use super::connection::{Peer, find_session};
+use super::endpoint::Endpoint;
+use super::server::Core;
+use super::service::{Activation, Attempt, CloseReason, Service};
+use super::store::{Activated, Entry};
+use super::token::{SentToken, verify_proof};
+use crate::channel::Offer;
+use crate::crypto;
+use crate::error::Error;
+use crate::wire::{self, RequestPeek};
+
+/// Languages that are looked at.
+const LOCALES_MAX: usize = 16;
+
+/// Answers ActivateSession.
+pub(super) async fn activate<S: Service>(
+    core: &Arc<Core<S>>,
+    peer: &Peer,
+    peek: &RequestPeek,
+    body: &[u8],
+) -> Result<Bytes, Error> {
+    let entry = find_session(core, peek, body)?;
+    entry.touch();
+    let activated = attempt(core, peer, &entry, body).await;
+    let nonce = activated.inspect_err(|error| refused(core, &entry, error))?;
+    peer.activated.store(true, Ordering::Relaxed);
+    let response = ActivateSessionResponse {
+        response_header: wire::response_header(peek.handle, StatusCode::Good, (core.channel.clock)()),
+        server_nonce: nonce.to_vec().into(),
+        results: None,
+        diagnostic_infos: None,
+    };
+    wire::encode_service(&core.context.context(), &response)
+}
+
+/// A session that nobody activated is not left open to be tried on and on.
+fn refused<S: Service>(core: &Core<S>, entry: &Entry<S>, error: &Error) {
+    let failures = entry.failed();
+    tracing::info!(session = entry.info.number, failures, %error, "a session was not activated");
+    if entry.active().is_none() && failures >= core.settings.limits.activation_failures_max {
+        core.close_session(&entry.token, CloseReason::Timeout);
+    }
+}
+
+async fn attempt<S: Service>(
+    core: &Arc<Core<S>>,
+    peer: &Peer,
+    entry: &Arc<Entry<S>>,
+    body: &[u8],
+) -> Result<crypto::Nonce, Error> {
+    let request: ActivateSessionRequest = wire::decode_service(&core.context.context(), body)?;
+    let endpoint = check_channel(core, peer, entry)?;
+    let nonce = entry.nonce();
+    let sent = SentToken::read(&core.context.context(), &request, endpoint)?;
+    let policy_id = sent.policy.id.clone();
+
+    let own = core.channel.own.clone();
+    let client = Arc::clone(&entry.info.client.certificate);
+    let (policy, secret_bytes_max) = (peer.channel.security_policy, core.settings.limits.secret_bytes_max);
+    let signature = request.client_signature.clone();
+    let verify = move || {
+        verify_proof(&signature, policy, &client, &own, &nonce).map_err(|_| {
+            Error::new(StatusCode::BadApplicationSignatureInvalid, "the client's certificate did not sign the last nonce")
+        })?;
+        sent.open(&own, &nonce, secret_bytes_max)
+    };
+    let identity = core.channel.workers.run(verify).await?;
+
+    let current = entry.active().map(|active| active.user());
+    let attempt = Attempt {
+        session: &entry.info,
+        channel: peer.channel,
+        policy_id: &policy_id,
+        identity,
+        activation: current.as_ref().map_or(Activation::First, |current| Activation::Again { current }),
+        locales: locales(&request),
+        moment: (core.channel.clock)(),
+    };
+    let refused = |status| Error::new(status, "the user was refused");
+    let user = Arc::new(core.service.authenticate(attempt).await.map_err(refused)?);
+    let moves = entry.channel() != peer.channel.id;
+    if moves && !current.as_ref().is_some_and(|current| core.service.same_user(current, &user)) {
+        return Err(Error::new(
+            StatusCode::BadIdentityChangeNotSupported,
+            "a session moves to another channel only with the same user",
+        ));
+    }
+    let state = match &current {
+        Some(_) => None,
+        None => Some(core.service.opened(&entry.info, &user).await.map_err(refused)?),
+    };
+    let next_nonce = crypto::nonce()?;
+    let activated = Activated { user, state, channel: peer.channel.id, nonce, next_nonce };
+    let first = entry.commit(activated, Arc::downgrade(core))?;
+    if let Some(active) = entry.active().filter(|_| !first) {
+        core.service.user_changed(active);
+    }
+    Ok(next_nonce)
+}
+
+/// The first activation comes on the channel that the session was created on; a later one may come on another, of the same application and
+/// secured in the same way.
+fn check_channel<'a, S: Service>(core: &'a Core<S>, peer: &Peer, entry: &Entry<S>) -> Result<&'a Endpoint, Error> {
+    let same_channel = entry.channel() == peer.channel.id;
+    if !same_channel && entry.active().is_none() {
+        return Err(Error::new(
+            StatusCode::BadSecureChannelIdInvalid,
+            "a session is first activated on the channel that it was created on",
+        ));
+    }
+    let certificate = &entry.info.client.certificate;
+    if !peer.client.as_ref().is_some_and(|client| client.der() == certificate.der()) {
+        return Err(Error::security("the session belongs to another certificate"));
+    }
+    let offer = Offer { policy: peer.channel.security_policy, mode: peer.channel.security_mode };
+    if offer != (Offer { policy: entry.info.security_policy, mode: entry.info.security_mode }) {
+        return Err(Error::new(
+            StatusCode::BadSecurityModeRejected,
+            "a session moves only between channels of the same security policy and mode",
+        ));
+    }
+    let endpoint = core.settings.endpoints.iter().find(|endpoint| endpoint.offer == offer);
+    endpoint.ok_or_else(|| Error::new(StatusCode::BadSecurityPolicyRejected, "no endpoint is secured like that"))
+}
+
+fn locales(request: &ActivateSessionRequest) -> Vec<String> {
+    let sent = request.locale_ids.iter().flatten().take(LOCALES_MAX);
+    sent.map(|locale| locale.as_ref().to_owned()).collect()
+}

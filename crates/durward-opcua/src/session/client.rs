@@ -1,0 +1,407 @@
+//! The client's end of a session: created, activated, activated again while requests are under way.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use opcua_types::{
+    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ApplicationType, AttributeId, BinaryDecodable,
+    BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned, CreateSessionRequest,
+    CreateSessionResponse, EndpointDescription, LocalizedText, MessageInfo, NodeId, QualifiedName, ReadRequest,
+    ReadResponse, ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString, VariableId,
+};
+
+use super::discover::{choose, connect_channel, discover, offer_of};
+use super::identity::{ClientIdentity, prove};
+use crate::channel::{ChannelSettings, ClientChannel, Offer};
+use crate::crypto::{self, Certificate, NONCE_BYTES, SecretFormat};
+use crate::error::Error;
+use crate::wire::{self, RequestPeek, ResponsePeek};
+
+/// What a client is.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    /// Certificate, trust, sizes.
+    pub channel: Arc<ChannelSettings>,
+    /// The application's URI, as in its certificate.
+    pub application_uri: String,
+    /// The product's URI.
+    pub product_uri: String,
+    /// The application's name.
+    pub application_name: String,
+    /// The name of its sessions.
+    pub session_name: String,
+    /// How long a session may be idle.
+    pub session_timeout: Duration,
+    /// How long a response may take.
+    pub request_max: Duration,
+    /// How secrets are encrypted where the token policy says so.
+    pub secret_format: SecretFormat,
+    /// A session that nobody uses reads the server's state this often, so that it does not time out.
+    pub keep_alive: Option<Duration>,
+}
+
+/// A session with a server. Many requests can be under way at a time.
+pub struct ClientSession {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: ClientSettings,
+    channel: ArcSwap<ClientChannel>,
+    endpoint: EndpointDescription,
+    server: Arc<Certificate>,
+    session_id: NodeId,
+    /// The authentication token, as it stands in requests.
+    token: Vec<u8>,
+    timeout: Duration,
+    /// The server's last nonce. Held through an activation: they come one after the other.
+    nonce: tokio::sync::Mutex<Vec<u8>>,
+    handle: AtomicU32,
+    context: ContextOwned,
+    closed: Mutex<bool>,
+}
+
+/// Decodes a response. A fault, or a bad result of the whole service, is an error with its code.
+pub(super) fn decode_response<T: BinaryDecodable + MessageInfo>(
+    owned: &ContextOwned,
+    body: &[u8],
+) -> Result<T, Error> {
+    let peek = ResponsePeek::read(body)?;
+    if peek.service_result.is_bad() || peek.is_fault() {
+        return Err(Error::new(peek.service_result, "the server refused the request"));
+    }
+    wire::decode_service(&owned.context(), body)
+}
+
+impl ClientSession {
+    /// Finds the server's endpoints, opens a channel to the one that is wished for (or the best), and creates a session there. It is to be
+    /// activated next.
+    ///
+    /// # Errors
+    /// See [`discover`], [`choose`], [`connect_channel`] and [`ClientSession::create`].
+    pub async fn connect(url: &str, wish: Option<Offer>, settings: ClientSettings) -> Result<ClientSession, Error> {
+        let endpoints = discover(url, &settings).await?;
+        let endpoint = choose(&endpoints, wish)?;
+        let channel = connect_channel(url, endpoint, &settings).await?;
+        ClientSession::create(channel, endpoint.clone(), &endpoints, settings).await
+    }
+
+    /// Creates a session on a channel.
+    ///
+    /// # Errors
+    /// What the server said; `BadSecurityChecksFailed` when its certificate, its signature or its endpoints are not those that were
+    /// discovered.
+    pub async fn create(
+        channel: ClientChannel,
+        endpoint: EndpointDescription,
+        discovered: &[EndpointDescription],
+        settings: ClientSettings,
+    ) -> Result<ClientSession, Error> {
+        let context = wire::context();
+        let server = channel.target().server.clone();
+        let server = server.ok_or_else(|| Error::security("a session needs a channel with security"))?;
+        let nonce = crypto::nonce()?;
+        let request = create_request(&settings, &channel, &endpoint, &nonce);
+        let body = wire::encode_service(&context.context(), &request)?;
+        let response = channel.request(body, settings.request_max).await?;
+        let response: CreateSessionResponse = decode_response(&context, &response)?;
+        check_created(&response, &server, &endpoint, discovered)?;
+
+        let policy = offer_of(&endpoint)?.policy;
+        let signed = [settings.channel.own.certificate().der(), nonce.as_slice()].concat();
+        let (signature, key) = (response.server_signature, server.key().clone());
+        let verify = move || {
+            if signature.algorithm.as_ref() != policy.signature_uri() {
+                return Err(Error::security("the server signs with another algorithm than the policy's"));
+            }
+            crypto::verify(policy, &key, &signed, signature.signature.value.as_deref().unwrap_or_default())
+        };
+        settings.channel.workers.run(verify).await?;
+        let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
+        let inner = Arc::new(Inner {
+            token: wire::encode_node_id(&NodeId::from(response.authentication_token)),
+            session_id: response.session_id,
+            timeout: timeout.unwrap_or(settings.session_timeout),
+            nonce: tokio::sync::Mutex::new(response.server_nonce.value.unwrap_or_default()),
+            channel: ArcSwap::from_pointee(channel),
+            handle: AtomicU32::new(1),
+            closed: Mutex::new(false),
+            endpoint,
+            server,
+            context,
+            settings,
+        });
+        inner.keep_alive();
+        Ok(ClientSession { inner })
+    }
+
+    /// Activates the session, or activates it again: requests that are under way, and new ones, go on under the old user meanwhile.
+    ///
+    /// # Errors
+    /// What the server said (`BadIdentityTokenRejected`, `BadUserAccessDenied`, ...): the session is as it was. The endpoint accepts no such
+    /// identity.
+    pub async fn activate(&self, identity: &ClientIdentity) -> Result<(), Error> {
+        self.inner.activate(identity, None).await
+    }
+
+    /// Moves the session to another channel to the same endpoint, with the same user.
+    ///
+    /// # Errors
+    /// As of [`ClientSession::activate`]; the session stays on its channel then.
+    pub async fn activate_on(&self, channel: ClientChannel, identity: &ClientIdentity) -> Result<(), Error> {
+        self.inner.activate(identity, Some(Arc::new(channel))).await
+    }
+
+    /// Sends a request and decodes its response. Token, time and (if it is 0) handle are set in its header.
+    ///
+    /// # Errors
+    /// A fault, or a bad result of the whole service, as its code; the channel broke; no response in time.
+    pub async fn call<Q, R>(&self, request: &Q) -> Result<R, Error>
+    where
+        Q: BinaryEncodable + MessageInfo,
+        R: BinaryDecodable + MessageInfo,
+    {
+        self.inner.call(request).await
+    }
+
+    /// Sends the bytes of a request with this session's token in place of its own; all else, the handle included, stays. The response
+    /// comes back as the server sent it.
+    ///
+    /// # Errors
+    /// Bytes that are no request; the channel broke; no response in time (the request's timeout hint, or that of the settings).
+    pub async fn forward(&self, body: &[u8]) -> Result<Bytes, Error> {
+        let peek = RequestPeek::read(body)?;
+        self.inner.send(body, &peek, None).await
+    }
+
+    /// Reads the server's state: keeps the session alive, and says whether it is.
+    ///
+    /// # Errors
+    /// The session has ended, or the server cannot be reached.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.inner.ping().await
+    }
+
+    /// The public identifier of the session.
+    pub fn id(&self) -> &NodeId {
+        &self.inner.session_id
+    }
+
+    /// The endpoint.
+    pub fn endpoint(&self) -> &EndpointDescription {
+        &self.inner.endpoint
+    }
+
+    /// The channel that the session is on.
+    pub fn channel(&self) -> Arc<ClientChannel> {
+        self.inner.channel.load_full()
+    }
+
+    /// The longest time that the session may be idle.
+    pub fn timeout(&self) -> Duration {
+        self.inner.timeout
+    }
+
+    /// Closes session and channel.
+    ///
+    /// # Errors
+    /// The server did not answer; the channel is closed all the same.
+    pub async fn close(&self, delete_subscriptions: bool) -> Result<(), Error> {
+        let request = CloseSessionRequest { request_header: RequestHeader::default(), delete_subscriptions };
+        let closed = self.inner.call::<_, CloseSessionResponse>(&request).await;
+        self.inner.set_closed();
+        self.inner.channel.load().close();
+        closed.map(drop)
+    }
+}
+
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        self.inner.set_closed();
+    }
+}
+
+impl fmt::Debug for ClientSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientSession").field("id", &self.inner.session_id).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn set_closed(&self) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn is_closed(&self) -> bool {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn activate(&self, identity: &ClientIdentity, to: Option<Arc<ClientChannel>>) -> Result<(), Error> {
+        let mut nonce = self.nonce.lock().await;
+        let moment = (self.settings.channel.clock)();
+        let policy = offer_of(&self.endpoint)?.policy;
+        let (endpoint, server) = (self.endpoint.clone(), Arc::clone(&self.server));
+        let (own, format) = (self.settings.channel.own.clone(), self.settings.secret_format);
+        let (identity, last) = (identity.clone(), nonce.clone());
+        let seal = move || {
+            let client_signature = prove(policy, &own, server.der(), &last)?;
+            Ok((client_signature, identity.seal(&endpoint, &server, &last, format, moment)?))
+        };
+        let (client_signature, sealed) = self.settings.channel.workers.run(seal).await?;
+        let request = ActivateSessionRequest {
+            request_header: RequestHeader::default(),
+            client_signature,
+            client_software_certificates: None,
+            locale_ids: None,
+            user_identity_token: sealed.token,
+            user_token_signature: sealed.signature,
+        };
+        let body = wire::encode_service(&self.context.context(), &request)?;
+        let peek = RequestPeek::read(&body)?;
+        let response = self.send(&body, &peek, to.as_ref()).await?;
+        let response: ActivateSessionResponse = decode_response(&self.context, &response)?;
+        *nonce = response.server_nonce.value.unwrap_or_default();
+        if let Some(channel) = to {
+            self.channel.store(channel);
+        }
+        Ok(())
+    }
+
+    async fn call<Q, R>(&self, request: &Q) -> Result<R, Error>
+    where
+        Q: BinaryEncodable + MessageInfo,
+        R: BinaryDecodable + MessageInfo,
+    {
+        let body = wire::encode_service(&self.context.context(), request)?;
+        let peek = RequestPeek::read(&body)?;
+        let response = self.send(&body, &peek, None).await?;
+        decode_response(&self.context, &response)
+    }
+
+    /// Sends bytes under this session's token; a handle of 0 is replaced.
+    async fn send(&self, body: &[u8], peek: &RequestPeek, to: Option<&Arc<ClientChannel>>) -> Result<Bytes, Error> {
+        let mut sent = wire::replace_token(body, peek, &self.token);
+        let at = peek.token.start + self.token.len();
+        if peek.handle == 0 {
+            let handle = self.handle.fetch_add(1, Ordering::Relaxed);
+            wire::patch_handle(&mut sent, at + 8, handle);
+            let ticks = wire::datetime((self.settings.channel.clock)()).checked_ticks().to_le_bytes();
+            if let Some(time) = sent.get_mut(at..at + 8) {
+                time.copy_from_slice(&ticks);
+            }
+        }
+        let within = match peek.timeout_hint_ms {
+            0 => self.settings.request_max,
+            hint => Duration::from_millis(u64::from(hint)),
+        };
+        let current = self.channel.load_full();
+        to.unwrap_or(&current).request(sent.freeze(), within).await
+    }
+
+    async fn ping(&self) -> Result<(), Error> {
+        let request = ReadRequest {
+            request_header: RequestHeader::default(),
+            max_age: 0.0,
+            timestamps_to_return: TimestampsToReturn::Neither,
+            nodes_to_read: Some(vec![ReadValueId {
+                node_id: NodeId::new(0, VariableId::Server_ServerStatus_State as u32),
+                attribute_id: AttributeId::Value as u32,
+                index_range: opcua_types::NumericRange::None,
+                data_encoding: QualifiedName::null(),
+            }]),
+        };
+        self.call::<_, ReadResponse>(&request).await.map(drop)
+    }
+
+    /// Pings as often as the settings say, as long as somebody has the session.
+    fn keep_alive(self: &Arc<Inner>) {
+        let Some(every) = self.settings.keep_alive else { return };
+        let session = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let Some(session) = session.upgrade().filter(|session| !session.is_closed()) else { return };
+                if let Err(error) = session.ping().await {
+                    tracing::debug!(%error, "a session was not kept alive");
+                }
+            }
+        });
+    }
+}
+
+fn create_request(
+    settings: &ClientSettings,
+    channel: &ClientChannel,
+    endpoint: &EndpointDescription,
+    nonce: &[u8],
+) -> CreateSessionRequest {
+    let moment = wire::datetime((settings.channel.clock)());
+    CreateSessionRequest {
+        request_header: RequestHeader::new(&NodeId::null(), &moment, 1),
+        client_description: ApplicationDescription {
+            application_uri: UAString::from(settings.application_uri.as_str()),
+            product_uri: UAString::from(settings.product_uri.as_str()),
+            application_name: LocalizedText::new("en", &settings.application_name),
+            application_type: ApplicationType::Client,
+            gateway_server_uri: UAString::null(),
+            discovery_profile_uri: UAString::null(),
+            discovery_urls: None,
+        },
+        server_uri: endpoint.server.gateway_server_uri.clone(),
+        endpoint_url: UAString::from(channel.target().endpoint_url.as_str()),
+        session_name: UAString::from(settings.session_name.as_str()),
+        client_nonce: nonce.to_vec().into(),
+        client_certificate: settings.channel.own.certificate().der().to_vec().into(),
+        requested_session_timeout: settings.session_timeout.as_secs_f64() * 1_000.0,
+        max_response_message_size: settings.channel.limits.receive.message_bytes_max,
+    }
+}
+
+/// What the server says on the secured channel must be what discovery said without security (Part 4, 5.7.2).
+fn check_created(
+    response: &CreateSessionResponse,
+    server: &Certificate,
+    endpoint: &EndpointDescription,
+    discovered: &[EndpointDescription],
+) -> Result<(), Error> {
+    let sent = crypto::split_chain(response.server_certificate.value.as_deref().unwrap_or_default())?;
+    if sent.first() != Some(&server.der()) {
+        return Err(Error::security("the session's certificate is not that of the channel"));
+    }
+    let nonce_bytes = response.server_nonce.value.as_ref().map_or(0, Vec::len);
+    if nonce_bytes < NONCE_BYTES {
+        return Err(Error::new(StatusCode::BadNonceInvalid, "the server's nonce is too short"));
+    }
+    let endpoints = response.server_endpoints.as_deref().unwrap_or_default();
+    if !endpoints.iter().any(|other| same_endpoint(other, endpoint)) {
+        return Err(Error::security("the endpoint is not among those that the server now says it has"));
+    }
+    let of_transport = |endpoints: &[EndpointDescription]| {
+        let transport = &endpoint.transport_profile_uri;
+        endpoints.iter().filter(|other| other.transport_profile_uri == *transport).count()
+    };
+    let told = discovered.is_empty() || of_transport(endpoints) == of_transport(discovered);
+    let known = |other: &EndpointDescription| {
+        other.transport_profile_uri != endpoint.transport_profile_uri
+            || endpoints.iter().any(|now| same_endpoint(now, other))
+    };
+    if !told || !discovered.iter().all(known) {
+        return Err(Error::security("the server's endpoints are not those that were discovered"));
+    }
+    Ok(())
+}
+
+/// Servers may tell URLs by the name under which they are asked: those are not compared.
+fn same_endpoint(left: &EndpointDescription, right: &EndpointDescription) -> bool {
+    left.security_mode == right.security_mode
+        && left.security_policy_uri == right.security_policy_uri
+        && left.server_certificate == right.server_certificate
+        && left.server.application_uri == right.server.application_uri
+        && left.transport_profile_uri == right.transport_profile_uri
+        && left.security_level == right.security_level
+        && left.user_identity_tokens == right.user_identity_tokens
+}

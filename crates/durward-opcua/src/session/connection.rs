@@ -1,0 +1,343 @@
+//! One connection: requests in, responses out in any order.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::FuturesUnordered;
+use opcua_types::{
+    CancelRequest, CancelResponse, CloseSessionRequest, CloseSessionResponse, FindServersRequest, FindServersResponse,
+    GetEndpointsRequest, GetEndpointsResponse, ObjectId, StatusCode,
+};
+use tokio::time::{Instant, sleep_until};
+
+use super::server::Core;
+use super::service::{Call, ChannelInfo, CloseReason, Service};
+use super::store::Entry;
+use super::{activate, create};
+use crate::channel::{Request, ServerChannel, TRANSPORT_PROFILE_URI};
+use crate::crypto::Certificate;
+use crate::error::Error;
+use crate::wire::{self, ChunkKind, MessageLimits, RequestPeek, response_header};
+
+/// A client that takes none of its responses for so long is disconnected.
+const STALLED_MAX: Duration = Duration::from_secs(60);
+
+const GET_ENDPOINTS: u32 = ObjectId::GetEndpointsRequest_Encoding_DefaultBinary as u32;
+const FIND_SERVERS: u32 = ObjectId::FindServersRequest_Encoding_DefaultBinary as u32;
+const CREATE_SESSION: u32 = ObjectId::CreateSessionRequest_Encoding_DefaultBinary as u32;
+const ACTIVATE_SESSION: u32 = ObjectId::ActivateSessionRequest_Encoding_DefaultBinary as u32;
+const CLOSE_SESSION: u32 = ObjectId::CloseSessionRequest_Encoding_DefaultBinary as u32;
+const CANCEL: u32 = ObjectId::CancelRequest_Encoding_DefaultBinary as u32;
+
+/// What requests of a connection know of it.
+pub(super) struct Peer {
+    pub(super) channel: ChannelInfo,
+    /// `None` without security.
+    pub(super) client: Option<Arc<Certificate>>,
+    /// A session was activated: larger requests are taken.
+    pub(super) activated: AtomicBool,
+}
+
+/// A response on its way.
+struct Answer {
+    request_id: u32,
+    handle: u32,
+    body: Result<Bytes, Error>,
+}
+
+type UnderWay = FuturesUnordered<Pin<Box<dyn Future<Output = Answer> + Send>>>;
+
+/// A connection whose channel is open.
+pub(super) struct Connection<S: Service> {
+    core: Arc<Core<S>>,
+    channel: ServerChannel,
+    peer: Arc<Peer>,
+    under_way: UnderWay,
+}
+
+impl<S: Service> Connection<S> {
+    pub(super) fn new(core: Arc<Core<S>>, channel: ServerChannel) -> Connection<S> {
+        let peer = Arc::new(Peer {
+            channel: *channel.info(),
+            client: channel.client().cloned(),
+            activated: AtomicBool::new(false),
+        });
+        Connection { core, channel, peer, under_way: FuturesUnordered::new() }
+    }
+
+    /// Serves the connection to its end.
+    pub(super) async fn serve(mut self) {
+        let id = self.peer.channel.id;
+        let closing = self.core.channel_opened(id);
+        let ended = {
+            let closed = closing.notified();
+            self.run(closed).await
+        };
+        self.channel.close(ended.as_ref().err());
+        self.core.channel_ended(id);
+        match ended {
+            Ok(()) => tracing::debug!(channel = id, "a channel was closed"),
+            Err(error) => tracing::info!(channel = id, peer = ?self.peer.channel.peer, %error, "a channel broke"),
+        }
+    }
+
+    async fn run(&mut self, closed: impl Future<Output = ()>) -> Result<(), Error> {
+        let mut closed = pin!(closed);
+        let mut expires = self.expires();
+        let mut expired = pin!(sleep_until(expires));
+        loop {
+            if self.expires() != expires {
+                expires = self.expires();
+                expired.as_mut().reset(expires);
+            }
+            let request = tokio::select! {
+                biased;
+                () = closed.as_mut() => {
+                    return Err(Error::new(StatusCode::BadSecureChannelClosed, "the server closed the channel"));
+                }
+                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
+                    self.respond(answer);
+                    None
+                }
+                request = self.channel.next() => match request? {
+                    Some(request) => Some(request),
+                    None => return Ok(()),
+                },
+                () = expired.as_mut() => {
+                    return Err(Error::new(StatusCode::BadSecureChannelTokenUnknown, "the channel was not renewed"));
+                }
+            };
+            match request {
+                None => {}
+                Some(Request::Service { request_id, body }) => self.begin(request_id, body),
+                Some(Request::Renewal(chunk)) => self.channel.renew(chunk).await?,
+            }
+            if !self.channel.has_more() {
+                self.channel.outbox().flush();
+            }
+            tokio::time::timeout(STALLED_MAX, self.channel.outbox().uncongested())
+                .await
+                .map_err(|_| Error::new(StatusCode::BadTimeout, "the client does not take its responses"))?;
+        }
+    }
+
+    fn expires(&self) -> Instant {
+        self.channel.expires().unwrap_or_else(Instant::now)
+    }
+
+    /// Begins with a request; what can be answered at once is.
+    fn begin(&mut self, request_id: u32, body: Bytes) {
+        let (core, peer) = (Arc::clone(&self.core), Arc::clone(&self.peer));
+        let peek = match RequestPeek::read(&body) {
+            Ok(peek) => peek,
+            Err(error) => return self.respond(Answer { request_id, handle: 0, body: Err(error) }),
+        };
+        let handle = peek.handle;
+        if self.under_way.len() >= self.core.settings.limits.requests_per_connection_max {
+            let error = Error::new(StatusCode::BadTooManyOperations, "too many requests are under way");
+            return self.respond(Answer { request_id, handle, body: Err(error) });
+        }
+        let mut answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
+            let body = answer_request(core, peer, peek, body).await;
+            Answer { request_id, handle, body }
+        });
+        match answer.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(answer) => self.respond(answer),
+            // It is polled again, with a waker that counts, before anything is waited for.
+            Poll::Pending => self.under_way.push(answer),
+        }
+    }
+
+    fn respond(&mut self, answer: Answer) {
+        let Answer { request_id, handle, body } = answer;
+        let moment = (self.core.channel.clock)();
+        let body = body.unwrap_or_else(|error| {
+            tracing::debug!(channel = self.peer.channel.id, %error, "a request was refused");
+            wire::fault(handle, error.status(), moment)
+        });
+        let outbox = self.channel.outbox();
+        if let Err(error) = outbox.push(ChunkKind::Message, request_id, body) {
+            if error.status() == StatusCode::BadEncodingLimitsExceeded {
+                let fault = wire::fault(handle, StatusCode::BadResponseTooLarge, moment);
+                // A fault that does not fit either leaves the client to its timeout.
+                let _ = outbox.push(ChunkKind::Message, request_id, fault);
+            }
+        }
+        let limits = self.core.channel.limits.receive;
+        if self.peer.activated.load(Ordering::Relaxed) {
+            self.channel.set_limits(limits);
+        } else {
+            self.channel.set_limits(MessageLimits::BEFORE_ACTIVATION);
+        }
+    }
+}
+
+async fn answer_request<S: Service>(
+    core: Arc<Core<S>>,
+    peer: Arc<Peer>,
+    peek: RequestPeek,
+    body: Bytes,
+) -> Result<Bytes, Error> {
+    match peek.type_id {
+        GET_ENDPOINTS => return get_endpoints(&core, &body),
+        FIND_SERVERS => return find_servers(&core, &body),
+        _ => {}
+    }
+    if peer.client.is_none() {
+        return Err(Error::new(
+            StatusCode::BadSecurityModeInsufficient,
+            "only discovery is possible without security",
+        ));
+    }
+    match peek.type_id {
+        CREATE_SESSION => create::create(&core, &peer, &body).await,
+        ACTIVATE_SESSION => activate::activate(&core, &peer, &peek, &body).await,
+        CLOSE_SESSION => close_session(&core, &peer, &peek, &body),
+        CANCEL => cancel(&core, &peer, &peek, &body),
+        _ => call(&core, &peer, peek, body).await,
+    }
+}
+
+/// The session that a request names, if it is on this channel.
+fn session_of<S: Service>(
+    core: &Core<S>,
+    peer: &Peer,
+    peek: &RequestPeek,
+    body: &[u8],
+) -> Result<Arc<Entry<S>>, Error> {
+    let entry = find_session(core, peek, body)?;
+    if entry.channel() != peer.channel.id {
+        return Err(Error::new(StatusCode::BadSecureChannelIdInvalid, "the session is on another channel"));
+    }
+    entry.touch();
+    Ok(entry)
+}
+
+/// The session that a request names, on whichever channel it is.
+pub(super) fn find_session<S: Service>(
+    core: &Core<S>,
+    peek: &RequestPeek,
+    body: &[u8],
+) -> Result<Arc<Entry<S>>, Error> {
+    let token = peek.opaque_token(body);
+    token.and_then(|token| core.sessions.get(token)).ok_or_else(|| {
+        Error::new(StatusCode::BadSessionIdInvalid, "the request names no session, or one that has ended")
+    })
+}
+
+/// Hands a request to the service. Only one that has to wait is registered, to be cancelled.
+async fn call<S: Service>(
+    core: &Arc<Core<S>>,
+    peer: &Peer,
+    request: RequestPeek,
+    body: Bytes,
+) -> Result<Bytes, Error> {
+    let entry = session_of(core, peer, &request, &body)?;
+    let session = entry.active().ok_or_else(|| {
+        Error::new(StatusCode::BadSessionNotActivated, "the session was not activated")
+    })?;
+    let handle = request.handle;
+    let call = Call { session: Arc::clone(session), user: session.user(), request, body };
+    let mut answer = pin!(core.service.answer(call));
+    let first = std::future::poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await;
+    let response = match first {
+        Poll::Ready(response) => response,
+        Poll::Pending => {
+            let (abort, registration) = AbortHandle::new_pair();
+            let registered = entry.register(handle, abort).map(|number| Registered { entry: &entry, number });
+            let _registered = registered.ok_or_else(session_closed)?;
+            match Abortable::new(answer, registration).await {
+                Ok(response) => response,
+                Err(_) if entry.is_closed() => return Err(session_closed()),
+                Err(_) => {
+                    return Err(Error::new(StatusCode::BadRequestCancelledByClient, "the client cancelled it"));
+                }
+            }
+        }
+    };
+    let response = response.map_err(|status| Error::new(status, "the service refused"))?;
+    let most = entry.info.response_bytes_max;
+    if most != 0 && response.len() > most as usize {
+        return Err(Error::new(StatusCode::BadResponseTooLarge, "the response is larger than the session takes"));
+    }
+    Ok(response)
+}
+
+fn session_closed() -> Error {
+    Error::new(StatusCode::BadSessionClosed, "the session has ended")
+}
+
+/// Forgets a request when it is done, or nobody waits for it any more.
+struct Registered<'a, S: Service> {
+    entry: &'a Entry<S>,
+    number: u64,
+}
+
+impl<S: Service> Drop for Registered<'_, S> {
+    fn drop(&mut self) {
+        self.entry.unregister(self.number);
+    }
+}
+
+fn get_endpoints<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error> {
+    let context = core.context.context();
+    let request: GetEndpointsRequest = wire::decode_service(&context, body)?;
+    let profiles = request.profile_uris.unwrap_or_default();
+    let wanted = profiles.is_empty() || profiles.iter().any(|uri| uri.as_ref() == TRANSPORT_PROFILE_URI);
+    let response = GetEndpointsResponse {
+        response_header: response_header(
+            request.request_header.request_handle,
+            StatusCode::Good,
+            (core.channel.clock)(),
+        ),
+        endpoints: Some(if wanted { core.endpoints.clone() } else { Vec::new() }),
+    };
+    wire::encode_service(&context, &response)
+}
+
+fn find_servers<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error> {
+    let context = core.context.context();
+    let request: FindServersRequest = wire::decode_service(&context, body)?;
+    let uris = request.server_uris.unwrap_or_default();
+    let wanted = uris.is_empty() || uris.contains(&core.application.application_uri);
+    let response = FindServersResponse {
+        response_header: response_header(
+            request.request_header.request_handle,
+            StatusCode::Good,
+            (core.channel.clock)(),
+        ),
+        servers: Some(if wanted { vec![core.application.clone()] } else { Vec::new() }),
+    };
+    wire::encode_service(&context, &response)
+}
+
+fn close_session<S: Service>(
+    core: &Arc<Core<S>>,
+    peer: &Peer,
+    peek: &RequestPeek,
+    body: &[u8],
+) -> Result<Bytes, Error> {
+    let entry = session_of(core, peer, peek, body)?;
+    let context = core.context.context();
+    let request: CloseSessionRequest = wire::decode_service(&context, body)?;
+    let reason = CloseReason::Client { delete_subscriptions: request.delete_subscriptions };
+    core.close_session(&entry.token, reason);
+    let response_header = response_header(peek.handle, StatusCode::Good, (core.channel.clock)());
+    wire::encode_service(&context, &CloseSessionResponse { response_header })
+}
+
+fn cancel<S: Service>(core: &Core<S>, peer: &Peer, peek: &RequestPeek, body: &[u8]) -> Result<Bytes, Error> {
+    let entry = session_of(core, peer, peek, body)?;
+    let context = core.context.context();
+    let request: CancelRequest = wire::decode_service(&context, body)?;
+    let cancel_count = entry.cancel(request.request_handle);
+    let response_header = response_header(peek.handle, StatusCode::Good, (core.channel.clock)());
+    wire::encode_service(&context, &CancelResponse { response_header, cancel_count })
+}

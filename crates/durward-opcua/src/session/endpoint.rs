@@ -1,0 +1,198 @@
+//! Endpoints that a server offers, and how users may identify themselves at each.
+
+use std::collections::HashSet;
+
+use opcua_types::{
+    ApplicationDescription, ApplicationType, EndpointDescription, LocalizedText, MessageSecurityMode, StatusCode,
+    UAString, UserTokenPolicy, UserTokenType,
+};
+
+use super::server::ServerSettings;
+use crate::channel::{Offer, TRANSPORT_PROFILE_URI};
+use crate::crypto::{SecurityPolicy, TokenSecurity};
+use crate::error::Error;
+
+/// A security policy and mode, and the user tokens that are accepted there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Policy and mode.
+    pub offer: Offer,
+    /// How users may identify themselves.
+    pub tokens: Vec<TokenPolicy>,
+}
+
+/// A user token policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenPolicy {
+    /// The identifier, which no other policy of the server has (Part 4, 7.41).
+    pub id: String,
+    /// What kind of token.
+    pub kind: TokenKind,
+    /// How its secret is encrypted, or its signature made. Nothing that an anonymous token needs.
+    pub security: TokenSecurity,
+}
+
+/// Kinds of user tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// No user.
+    Anonymous,
+    /// Name and password.
+    UserName,
+    /// A certificate of the user.
+    Certificate,
+    /// A token that somebody else issued.
+    Issued {
+        /// The URI of its type (`http://opcfoundation.org/UA/UserToken#JWT`).
+        token_type: String,
+        /// Where to get one: for a JWT a JSON object (Part 6, 6.5.2.2).
+        issuer_endpoint_url: String,
+    },
+}
+
+impl TokenKind {
+    fn token_type(&self) -> UserTokenType {
+        match self {
+            TokenKind::Anonymous => UserTokenType::Anonymous,
+            TokenKind::UserName => UserTokenType::UserName,
+            TokenKind::Certificate => UserTokenType::Certificate,
+            TokenKind::Issued { .. } => UserTokenType::IssuedToken,
+        }
+    }
+
+    fn has_secret(&self) -> bool {
+        match self {
+            TokenKind::UserName | TokenKind::Issued { .. } => true,
+            TokenKind::Anonymous | TokenKind::Certificate => false,
+        }
+    }
+}
+
+impl TokenPolicy {
+    fn describe(&self) -> UserTokenPolicy {
+        let mut described = UserTokenPolicy {
+            policy_id: UAString::from(self.id.as_str()),
+            token_type: self.kind.token_type(),
+            issued_token_type: UAString::null(),
+            issuer_endpoint_url: UAString::null(),
+            security_policy_uri: UAString::from(self.security.policy().uri()),
+        };
+        match &self.kind {
+            TokenKind::Anonymous => described.security_policy_uri = UAString::null(),
+            TokenKind::UserName | TokenKind::Certificate => {}
+            TokenKind::Issued { token_type, issuer_endpoint_url } => {
+                described.issued_token_type = UAString::from(token_type.as_str());
+                described.issuer_endpoint_url = UAString::from(issuer_endpoint_url.as_str());
+            }
+        }
+        described
+    }
+}
+
+impl Endpoint {
+    /// An endpoint with these kinds of tokens, encrypted as the endpoint's policy says. Identifiers are made of the kind, the policy and
+    /// the mode.
+    pub fn new(policy: SecurityPolicy, mode: MessageSecurityMode, kinds: &[TokenKind]) -> Endpoint {
+        let tokens = kinds.iter().map(|kind| TokenPolicy {
+            id: format!("{}_{}_{}", kind.name(), policy.name(), if mode == MessageSecurityMode::Sign { "s" } else { "e" }),
+            kind: kind.clone(),
+            security: TokenSecurity::Encrypted(policy),
+        });
+        Endpoint { offer: Offer { policy, mode }, tokens: tokens.collect() }
+    }
+
+    fn check(&self, ids: &mut HashSet<String>) -> Result<(), String> {
+        let Offer { policy, mode } = self.offer;
+        let secured = matches!(mode, MessageSecurityMode::Sign | MessageSecurityMode::SignAndEncrypt);
+        if !policy.is_secure() || !secured {
+            return Err(format!("an endpoint with {policy} and {mode:?} has no security; sessions need it"));
+        }
+        if self.tokens.is_empty() {
+            return Err(format!("the endpoint with {policy} and {mode:?} accepts no user token"));
+        }
+        for token in &self.tokens {
+            if !ids.insert(token.id.clone()) {
+                return Err(format!("the user token policy `{}` is there twice", token.id));
+            }
+            let plain = token.security == TokenSecurity::Plain;
+            if plain && token.kind.has_secret() && mode != MessageSecurityMode::SignAndEncrypt {
+                return Err(format!("`{}` sends secrets in plain over a channel that is not encrypted", token.id));
+            }
+            if plain && token.kind == TokenKind::Certificate {
+                return Err(format!("`{}` needs a security policy for the user's signature", token.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TokenKind {
+    fn name(&self) -> &'static str {
+        match self {
+            TokenKind::Anonymous => "anonymous",
+            TokenKind::UserName => "username",
+            TokenKind::Certificate => "certificate",
+            TokenKind::Issued { .. } => "issued",
+        }
+    }
+}
+
+/// Checks what an operator set up.
+///
+/// # Errors
+/// `BadConfigurationError`, with what to change.
+pub(super) fn check(settings: &ServerSettings) -> Result<(), Error> {
+    let wrong = |reason: String| Error::new(StatusCode::BadConfigurationError, reason);
+    let own = settings.channel.own.certificate();
+    if !own.is_of_application(&settings.application_uri) {
+        return Err(wrong(format!(
+            "the certificate is that of `{}`, not of `{}`",
+            own.application_uri().unwrap_or_default(),
+            settings.application_uri
+        )));
+    }
+    if settings.endpoints.is_empty() {
+        return Err(wrong("there is no endpoint".to_owned()));
+    }
+    let mut ids = HashSet::new();
+    for (index, endpoint) in settings.endpoints.iter().enumerate() {
+        endpoint.check(&mut ids).map_err(wrong)?;
+        if settings.endpoints.iter().take(index).any(|other| other.offer == endpoint.offer) {
+            return Err(wrong("two endpoints have the same security policy and mode".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// What the server says of itself.
+pub(super) fn application(settings: &ServerSettings) -> ApplicationDescription {
+    ApplicationDescription {
+        application_uri: UAString::from(settings.application_uri.as_str()),
+        product_uri: UAString::from(settings.product_uri.as_str()),
+        application_name: LocalizedText::new("en", &settings.application_name),
+        application_type: ApplicationType::Server,
+        gateway_server_uri: UAString::null(),
+        discovery_profile_uri: UAString::null(),
+        discovery_urls: Some(vec![UAString::from(settings.endpoint_url.as_str())]),
+    }
+}
+
+/// What the server says of its endpoints.
+pub(super) fn describe(settings: &ServerSettings) -> Vec<EndpointDescription> {
+    let describe = |endpoint: &Endpoint| EndpointDescription {
+        endpoint_url: UAString::from(settings.endpoint_url.as_str()),
+        server: application(settings),
+        server_certificate: settings.channel.own.certificate().der().to_vec().into(),
+        security_mode: endpoint.offer.mode,
+        security_policy_uri: UAString::from(endpoint.offer.policy.uri()),
+        user_identity_tokens: Some(endpoint.tokens.iter().map(TokenPolicy::describe).collect()),
+        transport_profile_uri: UAString::from(TRANSPORT_PROFILE_URI),
+        security_level: level(endpoint.offer),
+    };
+    settings.endpoints.iter().map(describe).collect()
+}
+
+fn level(offer: Offer) -> u8 {
+    let encrypted = u8::from(offer.mode == MessageSecurityMode::SignAndEncrypt);
+    offer.policy.level() + 10 * encrypted
+}

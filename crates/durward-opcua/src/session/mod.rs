@@ -1,0 +1,31 @@
+//! Sessions (Part 4, 5.7), both ends: discovery, creation, activation, and what a service is told about who calls it.
+//!
+//! ```text
+//!   ServerChannel --> connection --> discovery, create, activate, close, cancel
+//!                          '-------> Service::answer, for activated sessions
+//! ```
+//!
+//! What is held true here: a session's certificate is its channel's, and its ApplicationUri stands in it; a nonce is used once; a token is
+//! encrypted as its policy demands; requests go on under the old user while a new one is verified.
+
+mod activate;
+mod client;
+mod connection;
+mod create;
+mod discover;
+mod endpoint;
+mod identity;
+mod server;
+mod service;
+mod store;
+mod token;
+
+pub use client::{ClientSession, ClientSettings};
+pub use discover::{choose, connect_channel, discover};
+pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
+pub use identity::ClientIdentity;
+pub use server::{Server, ServerLimits, ServerSettings};
+pub use service::{
+    Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,
+};
+pub use store::ActiveSession;

@@ -1,0 +1,279 @@
+//! A server: listens, keeps its bounds, ends sessions whose time is over.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opcua_types::{ApplicationDescription, ContextOwned, EndpointDescription};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+
+use super::connection::Connection;
+use super::endpoint::{self, Endpoint};
+use super::service::{CloseReason, Service};
+use super::store::{AuthenticationToken, Sessions};
+use crate::channel::{ChannelSettings, Offer, ServerChannel};
+use crate::crypto::{SECRET_BYTES_MAX, random_bytes};
+use crate::error::Error;
+use crate::wire;
+
+/// How often overdue sessions are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// After accepting failed (no file descriptors, mostly), it is tried again so much later.
+const ACCEPT_AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// What a server is.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Certificate, trust, sizes.
+    pub channel: ChannelSettings,
+    /// The application's URI, as in its certificate.
+    pub application_uri: String,
+    /// The product's URI.
+    pub product_uri: String,
+    /// The application's name.
+    pub application_name: String,
+    /// The URL that clients are told.
+    pub endpoint_url: String,
+    /// Security policies and modes, with their user tokens.
+    pub endpoints: Vec<Endpoint>,
+    /// Bounds.
+    pub limits: ServerLimits,
+}
+
+/// Bounds of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Connections at a time.
+    pub connections_max: usize,
+    /// Connections at a time whose channel is not open yet.
+    pub half_open_max: usize,
+    /// Sessions at a time.
+    pub sessions_max: usize,
+    /// Sessions at a time that were created on one channel or moved to it.
+    pub sessions_per_channel_max: usize,
+    /// Requests under way at a time on one connection; Publish requests count.
+    pub requests_per_connection_max: usize,
+    /// The shortest session timeout.
+    pub session_timeout_min: Duration,
+    /// The longest session timeout.
+    pub session_timeout_max: Duration,
+    /// A session that is not activated ends after this time.
+    pub unactivated_max: Duration,
+    /// A session that was never activated ends after so many failed activations.
+    pub activation_failures_max: u32,
+    /// The longest secret of a user token, as it is sent.
+    pub secret_bytes_max: usize,
+}
+
+impl Default for ServerLimits {
+    fn default() -> ServerLimits {
+        ServerLimits {
+            connections_max: 4_096,
+            half_open_max: 256,
+            sessions_max: 2_048,
+            sessions_per_channel_max: 32,
+            requests_per_connection_max: 256,
+            session_timeout_min: Duration::from_secs(10),
+            session_timeout_max: Duration::from_secs(3_600),
+            unactivated_max: Duration::from_secs(30),
+            activation_failures_max: 5,
+            secret_bytes_max: SECRET_BYTES_MAX,
+        }
+    }
+}
+
+/// A server whose requests a [`Service`] answers.
+pub struct Server<S: Service> {
+    core: Arc<Core<S>>,
+}
+
+/// What all connections share.
+pub(super) struct Core<S: Service> {
+    pub(super) settings: ServerSettings,
+    pub(super) channel: Arc<ChannelSettings>,
+    pub(super) offers: Arc<[Offer]>,
+    pub(super) service: Arc<S>,
+    pub(super) sessions: Sessions<S>,
+    pub(super) application: ApplicationDescription,
+    pub(super) endpoints: Vec<EndpointDescription>,
+    pub(super) context: ContextOwned,
+    connections: Semaphore,
+    half_open: Semaphore,
+    /// By channel id: what closes it.
+    open: Mutex<HashMap<u32, Arc<Notify>>>,
+    next_channel_id: AtomicU32,
+    shutdown: Notify,
+}
+
+impl<S: Service> Server<S> {
+    /// Sets a server up.
+    ///
+    /// # Errors
+    /// `BadConfigurationError`: an endpoint without security or user tokens, a policy identifier used twice, plain secrets over channels that
+    /// are not encrypted, a certificate of another application.
+    pub fn new(settings: ServerSettings, service: Arc<S>) -> Result<Server<S>, Error> {
+        endpoint::check(&settings)?;
+        let start = u32::from_le_bytes(random_bytes()?);
+        let core = Core {
+            channel: Arc::new(settings.channel.clone()),
+            offers: settings.endpoints.iter().map(|endpoint| endpoint.offer).collect(),
+            service,
+            sessions: Sessions::new(),
+            application: endpoint::application(&settings),
+            endpoints: endpoint::describe(&settings),
+            context: wire::context(),
+            connections: Semaphore::new(settings.limits.connections_max),
+            half_open: Semaphore::new(settings.limits.half_open_max),
+            open: Mutex::default(),
+            next_channel_id: AtomicU32::new(start),
+            shutdown: Notify::new(),
+            settings,
+        };
+        Ok(Server { core: Arc::new(core) })
+    }
+
+    /// Serves clients that connect, until [`Server::shutdown`]. TCP_NODELAY is always set.
+    pub async fn serve(&self, listener: TcpListener) {
+        let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, peer)) => {
+                        if let Err(error) = stream.set_nodelay(true) {
+                            tracing::debug!(%peer, %error, "a connection broke at once");
+                            continue;
+                        }
+                        let server = Server { core: Arc::clone(&self.core) };
+                        tokio::spawn(async move { server.accept(stream, Some(peer)).await });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "no connection can be accepted; trying again");
+                        tokio::time::sleep(ACCEPT_AGAIN_AFTER).await;
+                    }
+                },
+                _ = sweep.tick() => self.sweep(),
+                () = self.core.shutdown.notified() => return,
+            }
+        }
+    }
+
+    /// Serves one client over any stream, to its end. Turned away at once when there are too many connections.
+    pub async fn accept<T>(&self, stream: T, peer: Option<SocketAddr>)
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let Ok(_connection) = self.core.connections.try_acquire() else {
+            tracing::warn!(?peer, "a client was turned away: there are as many connections as there may be");
+            return;
+        };
+        let Ok(half_open) = self.core.half_open.try_acquire() else {
+            tracing::warn!(?peer, "a client was turned away: too many connections are half open");
+            return;
+        };
+        let channel_id = self.core.next_channel_id();
+        let (settings, offers) = (Arc::clone(&self.core.channel), Arc::clone(&self.core.offers));
+        let opened = ServerChannel::accept(stream, peer, settings, offers, channel_id).await;
+        drop(half_open);
+        match opened {
+            Ok(channel) => Connection::new(Arc::clone(&self.core), channel).serve().await,
+            Err(error) => tracing::info!(?peer, %error, "a channel was not opened"),
+        }
+    }
+
+    /// Ends sessions whose time is over. [`Server::serve`] does so by itself.
+    pub fn sweep(&self) {
+        for token in self.core.sessions.overdue(&self.core.settings.limits) {
+            self.core.close_session(&token, CloseReason::Timeout);
+        }
+    }
+
+    /// How many sessions there are, activated or not.
+    pub fn session_count(&self) -> usize {
+        self.core.sessions.len()
+    }
+
+    /// How many channels are open.
+    pub fn channel_count(&self) -> usize {
+        self.core.open().len()
+    }
+
+    /// What stands behind the sessions.
+    pub fn service(&self) -> &Arc<S> {
+        &self.core.service
+    }
+
+    /// Ends all sessions and channels, and [`Server::serve`].
+    pub fn shutdown(&self) {
+        self.core.shutdown.notify_one();
+        for token in self.core.sessions.all() {
+            self.core.close_session(&token, CloseReason::Shutdown);
+        }
+        for closing in self.core.open().values() {
+            closing.notify_one();
+        }
+    }
+}
+
+impl<S: Service> Core<S> {
+    fn next_channel_id(&self) -> u32 {
+        loop {
+            let id = self.next_channel_id.fetch_add(1, Ordering::Relaxed);
+            if id != 0 && !self.open().contains_key(&id) {
+                return id;
+            }
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<u32, Arc<Notify>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A channel is open: what will tell it to close.
+    pub(super) fn channel_opened(&self, channel: u32) -> Arc<Notify> {
+        let closing = Arc::new(Notify::new());
+        self.open().insert(channel, Arc::clone(&closing));
+        closing
+    }
+
+    /// A channel has ended, and with it sessions that only it could have activated.
+    pub(super) fn channel_ended(&self, channel: u32) {
+        self.open().remove(&channel);
+        for token in self.sessions.unactivated_on(channel) {
+            self.sessions.remove(&token);
+        }
+    }
+
+    /// Tells a channel to close.
+    pub(super) fn close_channel(&self, channel: u32) {
+        if let Some(closing) = self.open().get(&channel) {
+            closing.notify_one();
+        }
+    }
+
+    /// Ends a session; the service hears of it once, if it was activated.
+    pub(super) fn close_session(&self, token: &AuthenticationToken, reason: CloseReason) -> bool {
+        let Some(entry) = self.sessions.remove(token) else { return false };
+        if let Some(active) = entry.active() {
+            self.service.closed(active, reason);
+        }
+        true
+    }
+}
+
+impl<S: Service> Clone for Server<S> {
+    fn clone(&self) -> Server<S> {
+        Server { core: Arc::clone(&self.core) }
+    }
+}
+
+impl<S: Service> fmt::Debug for Server<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("settings", &self.core.settings).finish_non_exhaustive()
+    }
+}

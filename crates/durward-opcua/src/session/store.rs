@@ -1,0 +1,333 @@
+//! The sessions of a server, found by their authentication tokens.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::future::AbortHandle;
+use opcua_types::StatusCode;
+use tokio::time::Instant;
+
+use super::server::{Core, ServerLimits};
+use super::service::{CloseReason, Service, SessionInfo};
+use crate::crypto::Nonce;
+use crate::error::Error;
+
+/// An authentication token: random, and nobody but its client and this server knows it.
+pub(super) type AuthenticationToken = [u8; 32];
+
+/// A session that was activated: has a user and the service's own state.
+pub struct ActiveSession<S: Service> {
+    info: SessionInfo,
+    user: ArcSwap<S::User>,
+    state: S::State,
+    token: AuthenticationToken,
+    server: Weak<Core<S>>,
+}
+
+impl<S: Service> ActiveSession<S> {
+    /// What does not change about the session.
+    pub fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// The user now.
+    pub fn user(&self) -> Arc<S::User> {
+        self.user.load_full()
+    }
+
+    /// What the service keeps for the session.
+    pub fn state(&self) -> &S::State {
+        &self.state
+    }
+
+    /// Ends the session: requests that are under way are answered with `BadSessionClosed`, later ones with `BadSessionIdInvalid`.
+    pub fn close(&self) {
+        if let Some(server) = self.server.upgrade() {
+            server.close_session(&self.token, CloseReason::Service);
+        }
+    }
+
+    /// Ends the session, and the channel that it is on now.
+    pub fn close_with_channel(&self) {
+        if let Some(server) = self.server.upgrade() {
+            let channel = server.sessions.get(&self.token).map(|entry| entry.channel());
+            server.close_session(&self.token, CloseReason::Service);
+            if let Some(channel) = channel {
+                server.close_channel(channel);
+            }
+        }
+    }
+}
+
+impl<S: Service> fmt::Debug for ActiveSession<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActiveSession").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// A session, activated or not.
+pub(super) struct Entry<S: Service> {
+    pub(super) info: SessionInfo,
+    pub(super) token: AuthenticationToken,
+    created: Instant,
+    /// The channel that requests must come on.
+    channel: AtomicU32,
+    /// When the last request came, in milliseconds after `created`.
+    last_seen_ms: AtomicU64,
+    closed: AtomicBool,
+    gate: Mutex<Gate>,
+    active: OnceLock<Arc<ActiveSession<S>>>,
+    pending: Mutex<Pending>,
+}
+
+/// What an activation is checked against, and changes.
+struct Gate {
+    nonce: Nonce,
+    failures: u32,
+}
+
+/// Requests that are under way.
+#[derive(Default)]
+struct Pending {
+    next: u64,
+    /// By a number of ours: the client's handle, and what stops it.
+    requests: HashMap<u64, (u32, AbortHandle)>,
+}
+
+/// What an activation brought.
+pub(super) struct Activated<S: Service> {
+    pub(super) user: Arc<S::User>,
+    /// Made at the first activation.
+    pub(super) state: Option<S::State>,
+    pub(super) channel: u32,
+    /// The nonce that was signed.
+    pub(super) nonce: Nonce,
+    pub(super) next_nonce: Nonce,
+}
+
+impl<S: Service> Entry<S> {
+    pub(super) fn new(info: SessionInfo, token: AuthenticationToken, channel: u32, nonce: Nonce) -> Entry<S> {
+        Entry {
+            info,
+            token,
+            created: Instant::now(),
+            channel: AtomicU32::new(channel),
+            last_seen_ms: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            gate: Mutex::new(Gate { nonce, failures: 0 }),
+            active: OnceLock::new(),
+            pending: Mutex::default(),
+        }
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Gate> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The nonce that the next activation must sign.
+    pub(super) fn nonce(&self) -> Nonce {
+        self.gate().nonce
+    }
+
+    /// The channel that the session is on.
+    pub(super) fn channel(&self) -> u32 {
+        self.channel.load(Ordering::Acquire)
+    }
+
+    /// The session with its user, once it was activated.
+    pub(super) fn active(&self) -> Option<&Arc<ActiveSession<S>>> {
+        self.active.get()
+    }
+
+    /// A request came.
+    pub(super) fn touch(&self) {
+        let since = self.created.elapsed().as_millis();
+        self.last_seen_ms.store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Counts an activation that failed; how many did.
+    pub(super) fn failed(&self) -> u32 {
+        let mut gate = self.gate();
+        gate.failures = gate.failures.saturating_add(1);
+        gate.failures
+    }
+
+    /// The one swap: new nonce, new user, new channel, all or nothing. Of two activations that signed the same nonce only the first
+    /// gets here with it.
+    ///
+    /// # Errors
+    /// `BadNonceInvalid` when another activation came first, `BadSessionClosed` when the session ended meanwhile.
+    pub(super) fn commit(&self, activated: Activated<S>, server: Weak<Core<S>>) -> Result<bool, Error> {
+        let mut gate = self.gate();
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(StatusCode::BadSessionClosed, "the session ended during its activation"));
+        }
+        if gate.nonce != activated.nonce {
+            return Err(Error::new(StatusCode::BadNonceInvalid, "another activation used the nonce first"));
+        }
+        let first = match (self.active.get(), activated.state) {
+            (Some(active), _) => {
+                active.user.store(activated.user);
+                false
+            }
+            (None, Some(state)) => {
+                let active = ActiveSession {
+                    info: self.info.clone(),
+                    user: ArcSwap::new(activated.user),
+                    state,
+                    token: self.token,
+                    server,
+                };
+                self.active.set(Arc::new(active)).is_ok()
+            }
+            (None, None) => {
+                return Err(Error::new(StatusCode::BadInternalError, "a first activation made no state"));
+            }
+        };
+        gate.nonce = activated.next_nonce;
+        gate.failures = 0;
+        self.channel.store(activated.channel, Ordering::Release);
+        Ok(first)
+    }
+
+    /// Remembers a request that is under way. `None` when the session ended already.
+    pub(super) fn register(&self, handle: u32, abort: AbortHandle) -> Option<u64> {
+        let mut pending = self.pending();
+        if self.closed.load(Ordering::Acquire) {
+            return None;
+        }
+        pending.next += 1;
+        let number = pending.next;
+        pending.requests.insert(number, (handle, abort));
+        Some(number)
+    }
+
+    /// Forgets a request that is done.
+    pub(super) fn unregister(&self, number: u64) {
+        self.pending().requests.remove(&number);
+    }
+
+    /// Stops requests with this handle: how many there were.
+    pub(super) fn cancel(&self, handle: u32) -> u32 {
+        let mut count = 0;
+        self.pending().requests.retain(|_, (known, abort)| {
+            if *known == handle {
+                abort.abort();
+                count += 1;
+            }
+            *known != handle
+        });
+        count
+    }
+
+    /// Whether the session ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Marks the session as ended and stops what is under way; true for the one who did it.
+    fn end(&self) -> bool {
+        let first = {
+            let _gate = self.gate();
+            !self.closed.swap(true, Ordering::AcqRel)
+        };
+        for (_, (_, abort)) in self.pending().requests.drain() {
+            abort.abort();
+        }
+        first
+    }
+
+    fn is_overdue(&self, limits: &ServerLimits) -> bool {
+        let age = self.created.elapsed();
+        let idle = age.saturating_sub(Duration::from_millis(self.last_seen_ms.load(Ordering::Relaxed)));
+        let never = self.active.get().is_none() && age > limits.unactivated_max;
+        never || idle > Duration::from_millis(self.info.timeout_ms)
+    }
+}
+
+/// All sessions.
+pub(super) struct Sessions<S: Service> {
+    by_token: RwLock<HashMap<AuthenticationToken, Arc<Entry<S>>>>,
+    next_number: AtomicU64,
+}
+
+impl<S: Service> Sessions<S> {
+    pub(super) fn new() -> Sessions<S> {
+        Sessions { by_token: RwLock::default(), next_number: AtomicU64::new(1) }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<AuthenticationToken, Arc<Entry<S>>>> {
+        self.by_token.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<AuthenticationToken, Arc<Entry<S>>>> {
+        self.by_token.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that no session had.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Adds one, within the limits. When there are too many, the oldest that was never activated goes (Part 4, 5.7.2).
+    ///
+    /// # Errors
+    /// `BadTooManySessions`.
+    pub(super) fn insert(&self, entry: Arc<Entry<S>>, limits: &ServerLimits) -> Result<(), Error> {
+        let mut by_token = self.write();
+        let on_channel = by_token.values().filter(|other| other.channel() == entry.channel()).count();
+        if on_channel >= limits.sessions_per_channel_max {
+            return Err(Error::new(StatusCode::BadTooManySessions, "the channel has as many sessions as one may have"));
+        }
+        if by_token.len() >= limits.sessions_max {
+            let unactivated = by_token.values().filter(|entry| entry.active().is_none());
+            let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token);
+            let removed = oldest.and_then(|token| by_token.remove(&token));
+            let removed = removed.ok_or_else(|| {
+                Error::new(StatusCode::BadTooManySessions, "the server has as many sessions as it may have")
+            })?;
+            removed.end();
+        }
+        by_token.insert(entry.token, entry);
+        Ok(())
+    }
+
+    pub(super) fn get(&self, token: &[u8]) -> Option<Arc<Entry<S>>> {
+        let token = AuthenticationToken::try_from(token).ok()?;
+        self.read().get(&token).cloned()
+    }
+
+    /// Takes one out and ends it; `None` when it ended already.
+    pub(super) fn remove(&self, token: &AuthenticationToken) -> Option<Arc<Entry<S>>> {
+        let entry = self.write().remove(token)?;
+        entry.end().then_some(entry)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    /// Tokens of sessions whose time is over.
+    pub(super) fn overdue(&self, limits: &ServerLimits) -> Vec<AuthenticationToken> {
+        self.read().values().filter(|entry| entry.is_overdue(limits)).map(|entry| entry.token).collect()
+    }
+
+    /// Tokens of sessions on a channel that were never activated: nobody can activate them any more when it ends.
+    pub(super) fn unactivated_on(&self, channel: u32) -> Vec<AuthenticationToken> {
+        let entries = self.read();
+        let orphans = entries.values().filter(|entry| entry.channel() == channel && entry.active().is_none());
+        orphans.map(|entry| entry.token).collect()
+    }
+
+    pub(super) fn all(&self) -> Vec<AuthenticationToken> {
+        self.read().keys().copied().collect()
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the whole crate: one binary, a module for each part.
