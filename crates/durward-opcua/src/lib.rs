@@ -17,8 +17,8 @@
 //! | `channel` | secure channels over a byte stream, both ends |
 //! | `session` | sessions over channels, both ends: discovery, activation, what a service is told about who calls it |
 //! | [`permission`] | what may be done to a node, and the trait by which that is asked |
-//! | `token` | what a token grants, compactly; issue and verification |
-//! | `protocol` | client, gate and authorization service as pure state machines: what runs is what is model-checked |
+//! | [`token`] | what a token grants, compactly; issue and verification |
+//! | [`protocol`] | client, gate and authorization service as pure state machines: what runs is what is model-checked |
 //! | `gate` | mediation of every service |
 //! | `authority` | the authorization service |
 //! | `client` | the client that keeps a token |
@@ -32,3 +32,5 @@
 //! binary implements with `durward-pdp`. No `None` security but for discovery. No clock: the moment is an argument.
 
 pub mod permission;
+pub mod protocol;
+pub mod token;
