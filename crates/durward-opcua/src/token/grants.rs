@@ -71,14 +71,17 @@ impl Columns {
     }
 
     fn set(&mut self, permission: Permission, row: u32, rows: usize, to: bool) {
-        let Some(column) = self.0.get_mut(permission as usize) else { return };
-        if column.is_none() && !to {
+        let Some(slot) = self.0.get_mut(permission as usize) else { return };
+        if slot.is_none() && !to {
             return;
         }
-        let column = column.get_or_insert_with(|| vec![0; rows.div_ceil(WORD)].into());
+        let column = slot.get_or_insert_with(|| vec![0; rows.div_ceil(WORD)].into());
         if let Some(word) = column.get_mut(row as usize / WORD) {
             let bit = 1 << (row as usize % WORD);
             *word = if to { *word | bit } else { *word & !bit };
+        }
+        if !to && column.iter().all(|word| *word == 0) {
+            *slot = None;
         }
     }
 

@@ -101,7 +101,7 @@ impl Bounds {
     /// Recalls are bounded always: out of reach, nothing is served beyond the staleness.
     pub(crate) fn strict() -> Bounds {
         Bounds {
-            until: 6,
+            until: 5,
             recalls: 1,
             grants_again: 0,
             gate_restarts: 0,
@@ -129,7 +129,7 @@ impl Bounds {
 /// Looks at every state within the bounds, and demands every property.
 fn check(name: &str, bounds: Bounds) {
     let begun = Instant::now();
-    let checker = Plant { bounds, mutant: None }.checker().threads(2).spawn_bfs().join();
+    let checker = Plant { bounds, mutant: None }.checker().threads(2).timeout(Duration::from_secs(60)).spawn_dfs().join();
     println!(
         "{name}: {} states, {} different, {} deep, {:.1} s",
         checker.state_count(),

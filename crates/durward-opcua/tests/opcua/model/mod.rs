@@ -9,5 +9,3 @@ mod checks;
 mod mutants;
 mod truth;
 mod world;
-
-pub(crate) use world::{Bounds, Mutant, Plant};

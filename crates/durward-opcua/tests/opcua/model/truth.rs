@@ -72,6 +72,7 @@ pub(crate) struct Truth {
     pub(crate) sessions: BTreeMap<SessionId, (Option<Token>, u8)>,
     pub(crate) delivering: BTreeSet<SessionId>,
     pub(crate) broken: BTreeSet<Broken>,
+    /// What the last act has shown. Not what was shown before: histories would be told apart that come to the same.
     pub(crate) seen: BTreeSet<Seen>,
     pub(crate) has_gate_restarted: bool,
     pub(crate) has_authority_restarted: bool,

@@ -17,7 +17,7 @@ pub(crate) const SUBJECT: u8 = 1;
 const CLIENT: u8 = 1;
 const THIEF: u8 = 2;
 const POLICY: u8 = 7;
-pub(crate) const STALENESS: u8 = 2;
+pub(crate) const STALENESS: u8 = 1;
 const LIFETIME: u8 = 4;
 /// How far two clocks differ at most.
 pub(crate) const DRIFT: u8 = 1;
@@ -84,14 +84,11 @@ pub(crate) struct Plant {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What is under way. Questions of the client and answers to it come through at once: that they are late or lost it learns from what is
+/// late or lost here, and what it does then is the same.
 pub(crate) enum Message {
-    Ask { request: u32 },
     Decided { request: u32, is_granted: bool, recalls_before: usize },
-    Token { request: u32, token: Token },
-    Denied { request: u32 },
     Activate { session: SessionId, channel: ChannelId, nonce: Nonce, token: Token },
-    Activated { session: SessionId, nonce: Nonce },
-    ActivationRefused { session: SessionId },
     Request { session: SessionId, channel: ChannelId, kind: Kind },
     Feed(FeedMessage<u8>),
 }
@@ -237,6 +234,7 @@ impl Plant {
 
     pub(crate) fn act(&self, before: &World, act: Act) -> World {
         let mut world = before.clone();
+        world.truth.seen.clear();
         match act {
             Act::Pass => self.pass(&mut world),
             Act::Deliver(message) => {
@@ -331,12 +329,6 @@ impl Plant {
 
     fn deliver(&self, world: &mut World, message: Message) {
         match message {
-            Message::Ask { request } => {
-                let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
-                let event = AuthorityEvent::Ask { request, wanted };
-                let actions = world.authority.step::<()>(world.authority_now(), event);
-                self.authority_acts(world, actions);
-            }
             Message::Decided { request, is_granted, recalls_before } => {
                 if self.is(Mutant::DatedWhenSigned) {
                     // As if its decision were begun only now, with the answer of then.
@@ -348,21 +340,9 @@ impl Plant {
                 let actions = world.authority.step::<()>(world.authority_now(), event);
                 self.answer(world, actions, is_granted, recalls_before);
             }
-            Message::Token { request, token } => {
-                let (lifetime, renew_percent) = (seconds(LIFETIME), 75);
-                self.tell_client(world, ClientEvent::TokenGiven { request, token, lifetime, renew_percent });
-            }
-            Message::Denied { request } => self.tell_client(world, ClientEvent::TokenDenied { request }),
             Message::Activate { session, channel, nonce, token } => {
                 self.activate(world, (session, channel), CLIENT, nonce, token);
             }
-            Message::Activated { session, nonce } if session.0 == world.session => {
-                self.tell_client(world, ClientEvent::Activated { nonce });
-            }
-            Message::ActivationRefused { session } if session.0 == world.session => {
-                self.tell_client(world, ClientEvent::ActivationRefused);
-            }
-            Message::Activated { .. } | Message::ActivationRefused { .. } => {}
             Message::Request { session, channel, kind } => {
                 self.tell_gate(world, GateEvent::Request { session, channel, kind });
             }
@@ -473,10 +453,15 @@ impl Plant {
                 GateAction::Activated(session, nonce) if !is_thief => {
                     world.truth.delivering.insert(session);
                     world.gate.step(world.gate_now(), GateEvent::Subscribed { session, has: true });
-                    world.send(Message::Activated { session, nonce }, &self.bounds);
+                    if session.0 == world.session {
+                        self.tell_client(world, ClientEvent::Activated { nonce });
+                    }
                 }
-                GateAction::RefuseActivation(session, _) if !is_thief => {
-                    world.send(Message::ActivationRefused { session }, &self.bounds);
+                // A repeated one is refused where the first one was accepted: the client waits for no answer then.
+                GateAction::RefuseActivation(session, refusal) if !is_thief => {
+                    if session.0 == world.session && refusal != Refusal::Nonce {
+                        self.tell_client(world, ClientEvent::ActivationRefused);
+                    }
                 }
                 GateAction::Refuse(session, refusal) if session.0 == world.session && !is_thief => {
                     let event = match refusal {
@@ -544,11 +529,13 @@ impl Plant {
                         world.truth.broken.insert(Broken::IssuedDead);
                     }
                     let token = Token { facts, recalls_before, is_granted };
-                    world.send(Message::Token { request, token }, &self.bounds);
+                    let (lifetime, renew_percent) = (seconds(LIFETIME), 75);
+                    let event = ClientEvent::TokenGiven { request, token, lifetime, renew_percent };
+                    self.tell_client(world, event);
                 }
                 AuthorityAction::Refuse { request, .. } => {
                     world.truth.seen.insert(Seen::Denied);
-                    world.send(Message::Denied { request }, &self.bounds);
+                    self.tell_client(world, ClientEvent::TokenDenied { request });
                 }
                 AuthorityAction::Publish(message) | AuthorityAction::Answer((), message) => {
                     world.send(Message::Feed(message), &self.bounds);
@@ -582,7 +569,12 @@ impl Plant {
         for action in actions {
             match action {
                 ClientAction::ConnectAuthority => self.tell_client(world, ClientEvent::AuthorityUp),
-                ClientAction::AskToken { request } => world.send(Message::Ask { request }, &self.bounds),
+                ClientAction::AskToken { request } => {
+                    let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
+                    let event = AuthorityEvent::Ask { request, wanted };
+                    let actions = world.authority.step::<()>(world.authority_now(), event);
+                    self.authority_acts(world, actions);
+                }
                 ClientAction::ConnectGate => {
                     if world.session < self.bounds.sessions {
                         world.session += 1;
@@ -628,7 +620,7 @@ impl World {
     /// A token that is under way, or in force.
     fn stolen(&self) -> Option<Token> {
         let under_way = |message: &Message| match message {
-            Message::Token { token, .. } | Message::Activate { token, .. } => Some(token.clone()),
+            Message::Activate { token, .. } => Some(token.clone()),
             _ => None,
         };
         self.network.iter().find_map(under_way)
