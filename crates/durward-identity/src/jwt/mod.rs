@@ -10,7 +10,9 @@
 mod key;
 mod keys;
 mod token;
+mod verifying;
 
 pub use key::{Algorithm, SigningKey};
 pub use keys::{SIGNING_KEYS_MAX, SigningKeys};
 pub use token::{Claims, Expected, JWT_LENGTH_MAX, JwtRefusal, Request};
+pub use verifying::VerifyingKeys;

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::key::{Algorithm, SigningKey};
 use super::keys::SigningKeys;
 use crate::entropy::{Entropy, bytes};
 use crate::error::failed;
@@ -207,11 +208,7 @@ impl SigningKeys {
     /// # Errors
     /// It may not.
     pub fn verify(&self, now: Moment, token: &str, expected: Expected<'_>) -> Result<Claims, JwtRefusal> {
-        let claims = self.verify_own(now, token, expected.issuer)?;
-        if expected.audience.is_empty() || !claims.aud.iter().any(|audience| audience == expected.audience) {
-            return Err(JwtRefusal::Audience);
-        }
-        Ok(claims)
+        is_for(self.verify_own(now, token, expected.issuer)?, expected.audience)
     }
 
     /// What a token of this issuer says, whomever it is for: for the issuer itself, whom others ask about it. Whoever acts on a
@@ -220,31 +217,50 @@ impl SigningKeys {
     /// # Errors
     /// It may not be believed.
     pub fn verify_own(&self, now: Moment, token: &str, issuer: &str) -> Result<Claims, JwtRefusal> {
-        if token.len() > JWT_LENGTH_MAX {
-            return Err(JwtRefusal::Malformed);
-        }
-        let (signed, signature) = token.rsplit_once('.').ok_or(JwtRefusal::Malformed)?;
-        let (header, claims) = signed.split_once('.').ok_or(JwtRefusal::Malformed)?;
-        let header: Header = from_part(header)?;
-        let id = header.kid.as_deref().ok_or(JwtRefusal::UnknownKey)?;
-        let key = self.find(id, now).ok_or(JwtRefusal::UnknownKey)?;
-        if header.alg != key.algorithm().name() {
-            return Err(JwtRefusal::Algorithm);
-        }
-        let typ = header.typ.as_deref().unwrap_or_default();
-        if header.crit.is_some() || !typ.eq_ignore_ascii_case("at+jwt") {
-            return Err(JwtRefusal::Malformed);
-        }
-        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| JwtRefusal::Malformed)?;
-        if !key.verifies(signed.as_bytes(), &signature) {
-            return Err(JwtRefusal::Signature);
-        }
-        believe(now, from_part(claims)?, issuer)
+        let claims =
+            open(token, |id| self.find(id, now), SigningKey::algorithm, |key, signed, signature| {
+                key.verifies(signed, signature)
+            })?;
+        believe(now, claims, issuer, CLOCK_SKEW_MAX)
     }
 }
 
-fn believe(now: Moment, claims: Claims, issuer: &str) -> Result<Claims, JwtRefusal> {
-    let (now_s, skew_s) = (now.ms() / 1000, CLOCK_SKEW_MAX.as_secs());
+/// The claims of a token that the key verifies which its header names; nothing of them is looked at.
+pub(super) fn open<'k, K: 'k>(
+    token: &str,
+    find: impl FnOnce(&str) -> Option<&'k K>,
+    algorithm: impl FnOnce(&K) -> Algorithm,
+    verifies: impl FnOnce(&K, &[u8], &[u8]) -> bool,
+) -> Result<Claims, JwtRefusal> {
+    if token.len() > JWT_LENGTH_MAX {
+        return Err(JwtRefusal::Malformed);
+    }
+    let (signed, signature) = token.rsplit_once('.').ok_or(JwtRefusal::Malformed)?;
+    let (header, claims) = signed.split_once('.').ok_or(JwtRefusal::Malformed)?;
+    let header: Header = from_part(header)?;
+    let key = header.kid.as_deref().and_then(find).ok_or(JwtRefusal::UnknownKey)?;
+    if header.alg != algorithm(key).name() {
+        return Err(JwtRefusal::Algorithm);
+    }
+    let typ = header.typ.as_deref().unwrap_or_default();
+    if header.crit.is_some() || !typ.eq_ignore_ascii_case("at+jwt") {
+        return Err(JwtRefusal::Malformed);
+    }
+    let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| JwtRefusal::Malformed)?;
+    if !verifies(key, signed.as_bytes(), &signature) {
+        return Err(JwtRefusal::Signature);
+    }
+    from_part(claims)
+}
+
+/// The claims, if they are of this issuer and hold now. A token ends in the moment that `exp` names, without a skew.
+pub(super) fn believe(
+    now: Moment,
+    claims: Claims,
+    issuer: &str,
+    skew: Duration,
+) -> Result<Claims, JwtRefusal> {
+    let (now_s, skew_s) = (now.ms() / 1000, skew.as_secs());
     if claims.exp <= now_s {
         return Err(JwtRefusal::Expired);
     }
@@ -253,6 +269,14 @@ fn believe(now: Moment, claims: Claims, issuer: &str) -> Result<Claims, JwtRefus
     }
     if claims.iss != issuer {
         return Err(JwtRefusal::Issuer);
+    }
+    Ok(claims)
+}
+
+/// The claims, if the token is for this audience.
+pub(super) fn is_for(claims: Claims, audience: &str) -> Result<Claims, JwtRefusal> {
+    if audience.is_empty() || !claims.aud.iter().any(|one| one == audience) {
+        return Err(JwtRefusal::Audience);
     }
     Ok(claims)
 }

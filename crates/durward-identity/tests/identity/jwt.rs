@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use durward_identity::jwt::{Algorithm, Expected, JwtRefusal, Request, SigningKey, SigningKeys};
+use durward_identity::jwt::{Algorithm, Expected, JwtRefusal, Request, SigningKey, SigningKeys, VerifyingKeys};
 use durward_identity::{Moment, SystemEntropy};
 use serde_json::{Map, Value, json};
 
@@ -222,4 +222,54 @@ fn bytes(digits: &str) -> [u8; 32] {
 
 fn encoded(digits: &str) -> String {
     URL_SAFE_NO_PAD.encode(bytes(digits))
+}
+
+#[test]
+fn published_keys_verify_what_theirs_signed_and_nothing_after_its_end() {
+    let skew = Duration::from_secs(5);
+    for algorithm in [Algorithm::EdDsa, Algorithm::Es256, Algorithm::Rs256] {
+        let keys = keys(algorithm);
+        let public = VerifyingKeys::read(&keys.to_jwks(NOW)).unwrap();
+        let token = keys.issue(NOW, request(), &SystemEntropy).unwrap();
+        let at = |ms: u64| public.verify(Moment::from_ms(ms), &token, EXPECTED, skew).map(|claims| claims.sub);
+        let (begins, ends) = (NOW.ms(), NOW.ms() + 600_000);
+        assert_eq!(at(ends - 1), Ok("anna".to_owned()));
+        assert_eq!(at(ends), Err(JwtRefusal::Expired));
+        assert_eq!(at(begins - 5_000), Ok("anna".to_owned()));
+        assert_eq!(at(begins - 5_001), Err(JwtRefusal::Future));
+        let other = Expected { audience: "https://other.example", ..EXPECTED };
+        assert_eq!(public.verify(NOW, &token, other, skew), Err(JwtRefusal::Audience));
+        let other = Expected { issuer: "https://other.example", ..EXPECTED };
+        assert_eq!(public.verify(NOW, &token, other, skew), Err(JwtRefusal::Issuer));
+        let cut = &token[..token.len() - 8];
+        assert_eq!(public.verify(NOW, cut, EXPECTED, skew), Err(JwtRefusal::Signature));
+        let strange = VerifyingKeys::read(&self::keys(Algorithm::EdDsa).to_jwks(NOW)).unwrap();
+        assert_eq!(strange.verify(NOW, &token, EXPECTED, skew), Err(JwtRefusal::UnknownKey));
+    }
+}
+
+#[test]
+fn key_sets_that_verify_nothing_are_refused() {
+    let jwk = keys(Algorithm::EdDsa).to_jwks(NOW)["keys"][0].clone();
+    let read = |keys: Value| VerifyingKeys::read(&json!({ "keys": keys })).map_err(|error| error.to_string());
+    assert!(read(json!([jwk])).is_ok());
+    assert!(VerifyingKeys::read(&json!({})).unwrap_err().to_string().contains("`keys`"));
+    assert!(read(json!([])).unwrap_err().contains("no key"));
+    assert!(read(json!([jwk, jwk])).unwrap_err().contains("two keys"));
+    assert!(read(vec![jwk.clone(); 33].into()).unwrap_err().contains("33 keys"));
+    for (name, wrong) in [
+        ("use", json!("enc")),
+        ("alg", json!("RS256")),
+        ("kty", json!("oct")),
+        ("crv", json!("X25519")),
+        ("x", json!("AAAA")),
+        ("x", json!("!")),
+        ("kid", json!("")),
+        ("kid", json!(7)),
+    ] {
+        let mut changed = jwk.clone();
+        changed[name] = wrong;
+        assert!(read(json!([changed])).unwrap_err().contains("no key"), "{name}");
+        assert!(read(json!([changed, jwk])).is_ok(), "{name}");
+    }
 }

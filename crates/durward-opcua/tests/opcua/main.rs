@@ -1,1 +1,5 @@
 //! Tests of the whole crate: one binary, a module for each part.
+
+mod model;
+mod protocol;
+mod token;

@@ -1,0 +1,320 @@
+//! The authorization service: tokens in the name of a decision, cutoffs, heartbeats.
+//!
+//! What orders tokens and cutoffs is a moment in whole seconds, as `iat` has it. Two rules make it sound:
+//!
+//! 1. A cutoff is later than every token that was begun before it, and every token that is begun after it is not earlier than it. So a
+//!    token that was issued in the second of a recall is dead, or carries the next second.
+//! 2. A token is dated when its decision is *begun*. A recall that comes between decision and issue is later, and ends it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::Moment;
+
+use crate::token::{Cutoffs, Facts, FeedMessage, Name, Target};
+
+/// Most decisions that may be under way; further requests are refused as busy.
+pub const PENDING_MAX: usize = 4096;
+
+/// How far ahead of the tokens a mark is stored. So tokens cost one write a few seconds, and after a restart with a clock that went back
+/// no token is earlier than one before.
+const MARK_AHEAD: Duration = Duration::from_secs(2);
+
+/// What an authorization service is set to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AuthoritySettings {
+    /// How long a token lives. At most what gates believe.
+    pub token_lifetime: Duration,
+    /// The longest that any gate serves a token, grace included: cutoffs are kept for so long.
+    pub cutoff_lifetime: Duration,
+    /// How often gates hear a heartbeat.
+    pub heartbeat_interval: Duration,
+}
+
+/// Who wants a token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Wanted<N> {
+    /// Whom the rights are to be of.
+    pub subject: N,
+    /// The durward session behind it.
+    pub session: Option<N>,
+    /// The certificate that the token is to be bound to: that of the channel over which it is asked for.
+    pub client: N,
+}
+
+/// What happens at an authorization service. `Q` names a request, `G` a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AuthorityEvent<N, Q, G> {
+    /// Somebody wants a token.
+    Ask {
+        /// Names the request.
+        request: Q,
+        /// Who, as the channel and its session say.
+        wanted: Wanted<N>,
+    },
+    /// What [`AuthorityAction::Decide`] asked for is decided.
+    Decided {
+        /// The request.
+        request: Q,
+        /// The version of the policy that granted something; `None` where nothing is granted.
+        granted_by: Option<N>,
+    },
+    /// The one who asked is gone.
+    Withdrawn {
+        /// The request.
+        request: Q,
+    },
+    /// Tokens are recalled: a right was taken away, a session ended, a policy was replaced. Comes after the decision point knows of it.
+    Recall(Target<N>),
+    /// A gate asks for all cutoffs.
+    AskCutoffs {
+        /// Who asks.
+        gate: G,
+        /// The number of its question.
+        question: u64,
+    },
+    /// Time has passed.
+    Tick,
+}
+
+/// What an authorization service does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AuthorityAction<N: Name, Q, G> {
+    /// Make a record durable before whatever follows.
+    Store(Record<N>),
+    /// Ask the decision point. The question must be put to it after this action, not before.
+    Decide {
+        /// The request.
+        request: Q,
+        /// Who wants the token.
+        wanted: Wanted<N>,
+    },
+    /// Sign a token with these facts, and answer with it.
+    Issue {
+        /// The request.
+        request: Q,
+        /// The facts.
+        facts: Facts<N>,
+    },
+    /// Refuse the request.
+    Refuse {
+        /// The request.
+        request: Q,
+        /// Why.
+        why: WhyNot,
+    },
+    /// Tell all gates.
+    Publish(FeedMessage<N>),
+    /// Tell one gate.
+    Answer(G, FeedMessage<N>),
+}
+
+/// Why no token is issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WhyNot {
+    /// The policy grants nothing.
+    Denied,
+    /// Too many decisions are under way: ask again.
+    Busy,
+}
+
+/// What survives a restart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Record<N> {
+    /// The store begins.
+    Epoch(u64),
+    /// No token was begun at or after this moment.
+    Mark(Moment),
+    /// The number of the last cutoff, where cutoffs were dropped.
+    Sequence(u64),
+    /// A cutoff.
+    Cutoff {
+        /// Its number.
+        sequence: u64,
+        /// Whose tokens.
+        target: Target<N>,
+        /// Dead are those issued before.
+        before: Moment,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Pending<N> {
+    wanted: Wanted<N>,
+    issued: Moment,
+}
+
+/// An authorization service.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Authority<N: Name, Q> {
+    settings: AuthoritySettings,
+    now: Moment,
+    epoch: u64,
+    sequence: u64,
+    cutoffs: Arc<Cutoffs<N>>,
+    /// The latest second that a token was begun in, or that a cutoff names: tokens are not dated earlier, cutoffs are later.
+    latest: Moment,
+    /// What is stored. INVARIANT: no token was begun at or after it.
+    mark: Moment,
+    pending: BTreeMap<Q, Pending<N>>,
+    /// When the next heartbeat is due.
+    heartbeat_at: Moment,
+}
+
+impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
+    /// A service with an empty store. Whatever token a service before it may have issued is recalled: it is not known which of them were.
+    /// Carry the actions out before anything else.
+    pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, Vec<AuthorityAction<N, Q, G>>) {
+        let now = second_of(now);
+        let mut authority = Authority::empty(settings);
+        authority.epoch = now.ms().max(1);
+        (authority.now, authority.latest, authority.mark) = (now, now, now);
+        let mut actions = vec![AuthorityAction::Store(Record::Epoch(authority.epoch))];
+        authority.recall(Target::All, &mut actions);
+        (authority, actions)
+    }
+
+    /// The service as its records have it, in the order in which they were stored; `None` where they do not begin with an epoch.
+    pub fn restore(
+        settings: AuthoritySettings,
+        records: impl IntoIterator<Item = Record<N>>,
+    ) -> Option<Authority<N, Q>> {
+        let mut authority = Authority::empty(settings);
+        for record in records {
+            match record {
+                Record::Epoch(epoch) => authority.epoch = epoch,
+                Record::Mark(mark) => authority.mark = mark.max(authority.mark),
+                Record::Sequence(sequence) => authority.sequence = sequence.max(authority.sequence),
+                Record::Cutoff { sequence, target, before } => {
+                    authority.sequence = sequence.max(authority.sequence);
+                    Arc::make_mut(&mut authority.cutoffs).add(target, before);
+                    authority.latest = before.max(authority.latest);
+                }
+            }
+        }
+        authority.latest = authority.mark.max(authority.latest);
+        (authority.epoch > 0).then_some(authority)
+    }
+
+    fn empty(settings: AuthoritySettings) -> Authority<N, Q> {
+        let (zero, cutoffs, pending) = (Moment::default(), Arc::default(), BTreeMap::new());
+        Authority {
+            settings,
+            now: zero,
+            epoch: 0,
+            sequence: 0,
+            cutoffs,
+            latest: zero,
+            mark: zero,
+            pending,
+            heartbeat_at: zero,
+        }
+    }
+
+    /// The records that a new store begins with: what is kept when the old one is made shorter.
+    pub fn records(&self) -> Vec<Record<N>> {
+        let cutoff = |(target, before): (&Target<N>, Moment)| Record::Cutoff {
+            sequence: self.sequence,
+            target: target.clone(),
+            before,
+        };
+        let first =
+            [Record::Epoch(self.epoch), Record::Mark(self.mark), Record::Sequence(self.sequence)];
+        first.into_iter().chain(self.cutoffs.iter().map(cutoff)).collect()
+    }
+
+    /// The number of the last cutoff.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Takes an event at a moment.
+    pub fn step<G>(&mut self, now: Moment, event: AuthorityEvent<N, Q, G>) -> Vec<AuthorityAction<N, Q, G>> {
+        self.now = now.max(self.now);
+        let mut actions = Vec::new();
+        match event {
+            AuthorityEvent::Ask { request, wanted } => self.begin(request, wanted, &mut actions),
+            AuthorityEvent::Decided { request, granted_by } => self.decided(&request, granted_by, &mut actions),
+            AuthorityEvent::Withdrawn { request } => {
+                self.pending.remove(&request);
+            }
+            AuthorityEvent::Recall(target) => self.recall(target, &mut actions),
+            AuthorityEvent::AskCutoffs { gate, question } => {
+                let (epoch, sequence, time) = (self.epoch, self.sequence, self.now);
+                let cutoffs = Arc::clone(&self.cutoffs);
+                let snapshot = FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs };
+                actions.push(AuthorityAction::Answer(gate, snapshot));
+            }
+            AuthorityEvent::Tick => self.tick(&mut actions),
+        }
+        actions
+    }
+
+    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+        if self.pending.len() >= PENDING_MAX && !self.pending.contains_key(&request) {
+            actions.push(AuthorityAction::Refuse { request, why: WhyNot::Busy });
+            return;
+        }
+        let issued = second_of(self.now).max(self.latest);
+        self.latest = issued;
+        self.store_mark(actions);
+        self.pending.insert(request.clone(), Pending { wanted: wanted.clone(), issued });
+        actions.push(AuthorityAction::Decide { request, wanted });
+    }
+
+    /// Has a mark stored behind the latest moment, where the stored one is not.
+    fn store_mark<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+        if self.mark <= self.latest {
+            self.mark = self.latest.plus(MARK_AHEAD);
+            actions.push(AuthorityAction::Store(Record::Mark(self.mark)));
+        }
+    }
+
+    fn decided<G>(
+        &mut self,
+        request: &Q,
+        granted_by: Option<N>,
+        actions: &mut Vec<AuthorityAction<N, Q, G>>,
+    ) {
+        // An answer to a question that was withdrawn, or the second to one.
+        let Some(Pending { wanted, issued }) = self.pending.remove(request) else { return };
+        let request = request.clone();
+        let Some(policy) = granted_by else {
+            actions.push(AuthorityAction::Refuse { request, why: WhyNot::Denied });
+            return;
+        };
+        let Wanted { subject, session, client } = wanted.clone();
+        let expires = issued.plus(self.settings.token_lifetime);
+        let facts = Facts { subject, session, client, policy, issued, expires };
+        if self.cutoffs.end(&facts) {
+            // Recalled while it was decided: what was decided counts no more.
+            self.begin(request, wanted, actions);
+        } else {
+            actions.push(AuthorityAction::Issue { request, facts });
+        }
+    }
+
+    fn recall<G>(&mut self, target: Target<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+        let before = second_of(self.now).max(self.latest).plus(Duration::from_secs(1));
+        self.latest = before;
+        self.sequence = self.sequence.saturating_add(1);
+        Arc::make_mut(&mut self.cutoffs).add(target.clone(), before);
+        let (epoch, sequence) = (self.epoch, self.sequence);
+        actions.push(AuthorityAction::Store(Record::Cutoff { sequence, target: target.clone(), before }));
+        actions.push(AuthorityAction::Publish(FeedMessage::Cutoff { epoch, sequence, target, before }));
+    }
+
+    fn tick<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+        Arc::make_mut(&mut self.cutoffs).forget(self.now, self.settings.cutoff_lifetime);
+        if self.heartbeat_at <= self.now {
+            self.heartbeat_at = self.now.plus(self.settings.heartbeat_interval);
+            let (epoch, sequence, time) = (self.epoch, self.sequence, self.now);
+            actions.push(AuthorityAction::Publish(FeedMessage::Heartbeat { epoch, sequence, time }));
+        }
+    }
+}
+
+fn second_of(moment: Moment) -> Moment {
+    Moment::from_ms(moment.ms() / 1000 * 1000)
+}

@@ -1,0 +1,42 @@
+//! Gate, authorization service and client as state machines: an event at a moment goes in, actions come out. No socket, no clock, no
+//! chance. What runs is what is model-checked (`tests/opcua/model`).
+//!
+//! ```text
+//!  client                     authorization service                 gate
+//!  Client::step               Authority::step                       Gate::step
+//!    |---- AskToken -------------->| Decide, then Issue               |
+//!    |<--- TokenGiven -------------|                                  |
+//!    |                             |--- cutoff, heartbeat, snapshot ->| Feed
+//!    |                             |<-- AskCutoffs -------------------|
+//!    |---- Activate (token, nonce) ---------------------------------->| one swap
+//!    |---- requests ------------------------------------------------->| Serve or Refuse
+//! ```
+//!
+//! # What whoever runs them promises
+//!
+//! - Actions are carried out in their order. [`AuthorityAction::Store`] is durable before the next one is begun.
+//! - [`GateEvent::Activate`] is given only after the signature of the client over the certificate and the nonce of that number was
+//!   verified, and the token by [`Verifier`](crate::token::Verifier) against the certificate of the channel.
+//! - The moment is that of one clock for each machine. A machine does not follow it back.
+//! - Requests are admitted by [`Gate::admit`]; for each node, [`TokenRights`](crate::token::TokenRights) is asked, which ends rights by the
+//!   same function ([`until`](crate::token::until)).
+//!
+//! # What holds then, as checked
+//!
+//! With any loss, repetition and reordering of messages, restarts of all three, and clocks that differ by `D`:
+//! no request is served without an activation that the gate accepted, none with a token that has ended (beyond the grace), none with a
+//! token of another client, and none with a recalled token longer than `staleness_max + D` after the recall. Where nothing that the
+//! service said after the recall reaches the gate, it is served until `hold` or the token ends.
+
+mod authority;
+mod client;
+mod gate;
+
+pub use authority::{
+    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record, Wanted, WhyNot,
+};
+pub use client::{Client, ClientAction, ClientEvent, ClientSettings, Failure};
+pub use gate::{
+    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId,
+    Standing,
+};

@@ -1,0 +1,208 @@
+//! The rights of a session that was activated with a token: what mediation asks for each node.
+//!
+//! One question costs one look-up in a hash table and a few loads. Until when the token counts is worked out when the token or the feed
+//! changes, not for each question.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use durward_identity::Moment;
+use opcua_types::NodeId;
+
+use super::claims::VerifiedToken;
+use super::cutoff::Feed;
+use super::facts::Bearer;
+use super::grants::Verdict;
+use super::rows::Rows;
+use super::standing::{ByKind, Ended, Kind, Reach, Until, until};
+use crate::permission::{Permission, Rights, Ruling};
+
+/// What a gate decides itself: permissions that depend on live values.
+pub trait Live: Send + Sync {
+    /// Rules on a permission that the token leaves open. Called for each question: remember answers there, not here.
+    fn rule(&self, token: &VerifiedToken, permission: Permission, node: &NodeId) -> Ruling;
+}
+
+/// What all rights of a gate look at: the moment, and what is known of cutoffs.
+pub struct Watch {
+    /// Milliseconds; only ever grows.
+    now: AtomicU64,
+    /// Counts the feeds. INVARIANT: stored after `feed`, so that who sees the number sees that feed or a later one.
+    generation: AtomicU64,
+    feed: ArcSwap<Feed<Arc<str>>>,
+    reach: Reach,
+}
+
+impl Watch {
+    /// A watch that knows of no cutoffs yet: no token counts.
+    pub fn new(reach: Reach, now: Moment) -> Watch {
+        let (now, generation) = (AtomicU64::new(now.ms()), AtomicU64::new(0));
+        Watch { now, generation, feed: ArcSwap::default(), reach }
+    }
+
+    /// Sets the moment. An earlier one than before is not followed: what has ended stays ended. Whoever runs a gate sets it every few
+    /// milliseconds; tokens end by it.
+    pub fn set_now(&self, now: Moment) {
+        self.now.fetch_max(now.ms(), Ordering::Release);
+    }
+
+    /// The moment.
+    pub fn now(&self) -> Moment {
+        Moment::from_ms(self.now.load(Ordering::Acquire))
+    }
+
+    /// Publishes what the gate's state machine knows. One task does so, after each step that changed the feed.
+    pub fn publish(&self, feed: Feed<Arc<str>>) {
+        self.feed.store(Arc::new(feed));
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("now", &self.now()).field("reach", &self.reach).finish_non_exhaustive()
+    }
+}
+
+/// Why something may not be done, for the log and for `--explain`. The client hears `BadUserAccessDenied`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// The right has ended, or does not hold now.
+    Ended(Ended),
+    /// The node table has changed since the token was made.
+    OtherTable,
+    /// The node is in no row of the table.
+    UnknownNode,
+    /// The token does not grant it.
+    NotGranted,
+    /// It depends on live values, and the gate has no decision point to ask.
+    NobodyToAsk,
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Denial::Ended(ended) => ended.fmt(f),
+            Denial::OtherTable => f.write_str("the node table has changed since the token was made: renew it"),
+            Denial::UnknownNode => f.write_str("the node is not in the node table: publish the table again"),
+            Denial::NotGranted => f.write_str("the token does not grant it"),
+            Denial::NobodyToAsk => f.write_str("it depends on live values, and the gate has no decision point"),
+        }
+    }
+}
+
+/// What questions are answered from: replaced as a whole.
+struct Current {
+    token: Arc<VerifiedToken>,
+    rows: Arc<Rows>,
+    is_table_the_same: bool,
+    /// The generation of the feed that `until` was worked out from.
+    generation: u64,
+    until: ByKind<Until>,
+}
+
+/// The rights of one session.
+pub struct TokenRights {
+    current: ArcSwap<Current>,
+    watch: Arc<Watch>,
+    live: Option<Arc<dyn Live>>,
+}
+
+impl TokenRights {
+    /// The rights that a token gives, over a table as the server sees it. Without `live`, what depends on live values is refused.
+    pub fn new(
+        token: Arc<VerifiedToken>,
+        rows: Arc<Rows>,
+        watch: Arc<Watch>,
+        live: Option<Arc<dyn Live>>,
+    ) -> TokenRights {
+        TokenRights { current: ArcSwap::from_pointee(Current::new(token, rows, &watch)), watch, live }
+    }
+
+    /// The token in force.
+    pub fn token(&self) -> Arc<VerifiedToken> {
+        Arc::clone(&self.current.load().token)
+    }
+
+    /// Puts another token in force: what is asked from now on is answered from it.
+    pub fn swap(&self, token: Arc<VerifiedToken>) {
+        let next = |current: &Arc<Current>| {
+            Current::new(Arc::clone(&token), Arc::clone(&current.rows), &self.watch)
+        };
+        self.current.rcu(next);
+    }
+
+    /// Puts another table in force, or the same under another NamespaceArray.
+    pub fn set_rows(&self, rows: Arc<Rows>) {
+        let next = |current: &Arc<Current>| {
+            Current::new(Arc::clone(&current.token), Arc::clone(&rows), &self.watch)
+        };
+        self.current.rcu(next);
+    }
+
+    /// Until when rights of a kind count, by what is known now.
+    pub fn until(&self, kind: Kind) -> Until {
+        self.up_to_date(|current| current.until.of(kind))
+    }
+
+    /// Rules at a moment of the caller's, and says why not. The order: does the token still count, is it of this table, does the table
+    /// have the node, does the token grant it.
+    ///
+    /// # Errors
+    /// It may not be done.
+    pub fn judge(&self, now: Moment, permission: Permission, node: &NodeId) -> Result<Ruling, Denial> {
+        self.up_to_date(|current| {
+            current.until.of(Kind::of(permission)).at(now).map_err(Denial::Ended)?;
+            if !current.is_table_the_same {
+                return Err(Denial::OtherTable);
+            }
+            let row = current.rows.find(node).ok_or(Denial::UnknownNode)?;
+            match current.token.grants().get(row, permission) {
+                Verdict::Granted => Ok(Ruling::Granted),
+                Verdict::Refused => Err(Denial::NotGranted),
+                Verdict::Ask => {
+                    let live = self.live.as_ref().ok_or(Denial::NobodyToAsk)?;
+                    Ok(live.rule(&current.token, permission, node))
+                }
+            }
+        })
+    }
+
+    /// Answers from what is current, worked out anew where the feed has changed.
+    fn up_to_date<T>(&self, answer: impl FnOnce(&Current) -> T) -> T {
+        let current = self.current.load();
+        if current.generation == self.watch.generation.load(Ordering::Acquire) {
+            return answer(&current);
+        }
+        let next =
+            Arc::new(Current::new(Arc::clone(&current.token), Arc::clone(&current.rows), &self.watch));
+        // Where another token came in between, that one stays in force; this question was asked before.
+        self.current.compare_and_swap(&current, Arc::clone(&next));
+        answer(&next)
+    }
+}
+
+impl Current {
+    fn new(token: Arc<VerifiedToken>, rows: Arc<Rows>, watch: &Watch) -> Current {
+        // Read before the feed: a feed that comes in between is then worked out again, not missed.
+        let generation = watch.generation.load(Ordering::Acquire);
+        let feed = watch.feed.load();
+        let until = ByKind::each(|kind| until(token.facts(), &feed, &watch.reach, kind));
+        let is_table_the_same = rows.table().version() == token.grants().version();
+        Current { token, rows, is_table_the_same, generation, until }
+    }
+}
+
+impl Rights for TokenRights {
+    fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
+        self.judge(self.watch.now(), permission, node).unwrap_or(Ruling::DENIED)
+    }
+}
+
+impl fmt::Debug for TokenRights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenRights").field("token", &self.token().id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,98 @@
+//! Machines from which a check was taken: the checker must find out. A check that nothing misses is none.
+
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, HasDiscoveries, Model};
+
+use super::world::{Bounds, Mutant, Plant};
+
+/// The property that a mutant breaks; the shortest way there is printed.
+fn finds(mutant: Mutant, property: &'static str, bounds: Bounds) {
+    let begun = Instant::now();
+    let plant = Plant { bounds, mutant: Some(mutant) };
+    let finished = HasDiscoveries::AnyOf([property].into());
+    let checker = plant.checker().threads(2).finish_when(finished).spawn_bfs().join();
+    let found = checker.discovery(property);
+    println!(
+        "{mutant:?}: {} states, {:.1} s, {}",
+        checker.unique_state_count(),
+        begun.elapsed().as_secs_f64(),
+        if found.is_some() { "found" } else { "NOT FOUND" }
+    );
+    let path = found.unwrap_or_else(|| panic!("{mutant:?} was not found out"));
+    println!("  {:?}", path.into_actions());
+}
+
+const ENDED: &str = "nothing is served with a token that has ended";
+const BOUND: &str = "nothing recalled is served beyond the bound";
+const HEARD: &str = "nothing is served that the gate once heard was recalled";
+
+#[test]
+fn expiry_checked_only_at_activation_is_found() {
+    finds(Mutant::ExpiryOnlyAtActivation, ENDED, Bounds { recalls: 0, ..Bounds::holding() });
+}
+
+#[test]
+fn a_cutoff_forgotten_at_reactivation_is_found() {
+    finds(Mutant::CutoffForgottenAtReactivation, HEARD, Bounds::holding());
+}
+
+#[test]
+fn an_unchecked_binding_is_found() {
+    let bounds = Bounds { thefts: 1, recalls: 0, ..Bounds::strict() };
+    finds(Mutant::BindingUnchecked, "nothing is served to another client than the token's", bounds);
+}
+
+#[test]
+fn tokens_dated_by_the_clock_are_found() {
+    let bounds = Bounds { grants_again: 1, ..Bounds::strict() };
+    finds(Mutant::DatedByTheClock, "no token is dead when it is issued", bounds);
+}
+
+#[test]
+fn a_cutoff_by_the_clock_is_found() {
+    finds(Mutant::CutoffByTheClock, HEARD, Bounds::strict());
+}
+
+#[test]
+fn tokens_dated_when_they_are_signed_are_found() {
+    finds(Mutant::DatedWhenSigned, HEARD, Bounds::strict());
+}
+
+#[test]
+fn a_grace_without_end_is_found() {
+    let bounds = Bounds { grace: Duration::from_secs(1), recalls: 0, ..Bounds::holding() };
+    finds(Mutant::GraceUnbounded, ENDED, bounds);
+}
+
+#[test]
+fn heartbeats_that_count_on_arrival_are_found() {
+    finds(Mutant::HeartbeatsCountOnArrival, BOUND, Bounds::strict());
+}
+
+#[test]
+fn unseen_gaps_are_found() {
+    finds(Mutant::GapsUnseen, BOUND, Bounds::strict());
+}
+
+#[test]
+fn old_snapshots_after_a_restart_are_found() {
+    finds(Mutant::AnySnapshotAfterRestart, HEARD, Bounds { gate_restarts: 1, ..Bounds::strict() });
+}
+
+#[test]
+fn a_nonce_used_twice_is_found() {
+    let bounds = Bounds { repeats: 1, recalls: 0, ..Bounds::strict() };
+    finds(Mutant::NonceReused, "no nonce is good twice", bounds);
+}
+
+#[test]
+fn marks_that_are_not_stored_are_found() {
+    finds(Mutant::MarksNotStored, HEARD, Bounds { authority_restarts: 1, ..Bounds::strict() });
+}
+
+#[test]
+fn cutoffs_that_are_not_stored_are_found() {
+    let bounds = Bounds { authority_restarts: 1, ..Bounds::strict() };
+    finds(Mutant::CutoffsNotStored, BOUND, bounds);
+}

@@ -1,0 +1,720 @@
+//! The world: one gate, one authorization service, one client, a thief, and a network.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use durward_identity::Moment;
+use durward_opcua::protocol::{
+    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, ChannelId, Client, ClientAction,
+    ClientEvent, ClientSettings, Gate, GateAction, GateEvent, GateSettings, Identity, Nonce, Record, Refusal,
+    SessionId, Wanted,
+};
+use durward_opcua::token::{ByKind, Cutoffs, Ended, Facts, FeedMessage, Kind, Reach, Target};
+
+use super::truth::{Broken, Recall, Seen, Token, Truth};
+
+pub(crate) const SUBJECT: u8 = 1;
+const CLIENT: u8 = 1;
+const THIEF: u8 = 2;
+const POLICY: u8 = 7;
+pub(crate) const STALENESS: u8 = 1;
+const LIFETIME: u8 = 4;
+/// How far two clocks differ at most.
+pub(crate) const DRIFT: u8 = 1;
+const THIEVES_SESSION: SessionId = SessionId(100);
+
+/// A check that is missing: put before the machine, so that the product has no switch for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// The end of a token is looked at when a session is activated, and not again.
+    ExpiryOnlyAtActivation,
+    /// A token that is presented when a session is activated again is not held against cutoffs.
+    CutoffForgottenAtReactivation,
+    /// Nobody compares the certificate of the token with that of the channel.
+    BindingUnchecked,
+    /// Tokens are dated by the clock, whatever was recalled in that second.
+    DatedByTheClock,
+    /// A cutoff is dated by the clock: tokens of the same second live on.
+    CutoffByTheClock,
+    /// Tokens are dated when they are signed, not when their decision is begun.
+    DatedWhenSigned,
+    /// Grace never ends.
+    GraceUnbounded,
+    /// A heartbeat counts from when it arrives, not from when it was sent.
+    HeartbeatsCountOnArrival,
+    /// Nobody compares the number of a heartbeat with what was heard.
+    GapsUnseen,
+    /// A gate that was started takes any snapshot, not only the answer to its own question.
+    AnySnapshotAfterRestart,
+    /// A nonce is good more than once.
+    NonceReused,
+    /// The authorization service stores cutoffs, but no marks.
+    MarksNotStored,
+    /// The authorization service tells of a cutoff, but does not store it.
+    CutoffsNotStored,
+}
+
+/// How large the world is.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) until: u8,
+    pub(crate) recalls: u8,
+    pub(crate) grants_again: u8,
+    pub(crate) gate_restarts: u8,
+    pub(crate) authority_restarts: u8,
+    pub(crate) client_restarts: u8,
+    pub(crate) new_channels: u8,
+    pub(crate) repeats: u8,
+    pub(crate) thefts: u8,
+    pub(crate) sessions: u32,
+    pub(crate) messages: usize,
+    /// Gate ahead, authorization service ahead.
+    pub(crate) drifts: Vec<(u8, u8)>,
+    pub(crate) hold: Option<Duration>,
+    pub(crate) grace: Duration,
+    pub(crate) has_anonymous: bool,
+    pub(crate) kinds: Vec<Kind>,
+}
+
+/// The model.
+#[derive(Clone, Debug)]
+pub(crate) struct Plant {
+    pub(crate) bounds: Bounds,
+    pub(crate) mutant: Option<Mutant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What is under way. Questions of the client and answers to it come through at once: that they are late or lost it learns from what is
+/// late or lost here, and what it does then is the same.
+pub(crate) enum Message {
+    Decided { request: u32, is_granted: bool, recalls_before: usize },
+    Activate { session: SessionId, channel: ChannelId, nonce: Nonce, token: Token },
+    Request { session: SessionId, channel: ChannelId, kind: Kind },
+    Feed(FeedMessage<u8>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    Pass,
+    Deliver(Message),
+    /// Delivered, and still under way.
+    Repeat(Message),
+    Send(Kind),
+    Recall,
+    GrantAgain,
+    RestartGate,
+    RestartAuthority,
+    RestartClient,
+    NewChannel,
+    Theft,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Spent {
+    recalls: u8,
+    grants_again: u8,
+    gate_restarts: u8,
+    authority_restarts: u8,
+    client_restarts: u8,
+    new_channels: u8,
+    repeats: u8,
+    thefts: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    pub(crate) now: u8,
+    gate_ahead: u8,
+    authority_ahead: u8,
+    pub(crate) gate: Gate<Token>,
+    pub(crate) authority: Authority<u8, u32>,
+    store: Vec<Record<u8>>,
+    pub(crate) client: Client<Token>,
+    pub(crate) network: BTreeSet<Message>,
+    is_granted: bool,
+    /// The client's session and channel at the gate; both are numbered on.
+    session: u32,
+    channel: u32,
+    spent: Spent,
+    pub(crate) truth: Truth,
+}
+
+fn seconds(count: u8) -> Duration {
+    Duration::from_secs(count.into())
+}
+
+impl Plant {
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    fn gate(&self, question: u64) -> Gate<Token> {
+        let grace = if self.is(Mutant::GraceUnbounded) { seconds(200) } else { self.bounds.grace };
+        let hold = ByKind::all(self.bounds.hold);
+        let grace = ByKind { reading: grace, ..ByKind::all(Duration::ZERO) };
+        let reach = Reach { staleness_max: seconds(STALENESS), hold, grace };
+        let settings = GateSettings {
+            reach,
+            skew: seconds(DRIFT),
+            token_lifetime_max: seconds(LIFETIME),
+            ask_interval: seconds(1),
+            has_anonymous: self.bounds.has_anonymous,
+        };
+        Gate::new(settings, question)
+    }
+
+    fn authority_settings(&self) -> AuthoritySettings {
+        AuthoritySettings {
+            token_lifetime: seconds(LIFETIME),
+            cutoff_lifetime: seconds(LIFETIME) + self.bounds.grace,
+            heartbeat_interval: seconds(1),
+        }
+    }
+
+    fn client(&self) -> Client<Token> {
+        let settings =
+            ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
+        Client::new(settings)
+    }
+
+    pub(crate) fn begin(&self, gate_ahead: u8, authority_ahead: u8) -> World {
+        let started = Moment::from_s(u32::from(authority_ahead));
+        let (authority, actions) = Authority::new::<()>(self.authority_settings(), started);
+        let mut world = World {
+            now: 10,
+            gate_ahead,
+            authority_ahead,
+            gate: self.gate(0),
+            authority,
+            store: Vec::new(),
+            client: self.client(),
+            network: BTreeSet::new(),
+            is_granted: true,
+            session: 0,
+            channel: 0,
+            spent: Spent::default(),
+            truth: Truth::default(),
+        };
+        self.authority_acts(&mut world, actions);
+        world.network.clear();
+        self.tell_gate(&mut world, GateEvent::AuthorityConnected);
+        self.tell_client(&mut world, ClientEvent::Tick);
+        world
+    }
+
+    pub(crate) fn possible(&self, world: &World, acts: &mut Vec<Act>) {
+        let (bounds, spent) = (&self.bounds, &world.spent);
+        if world.now >= 10 + bounds.until {
+            return;
+        }
+        acts.push(Act::Pass);
+        for message in &world.network {
+            acts.push(Act::Deliver(message.clone()));
+            if spent.repeats < bounds.repeats {
+                acts.push(Act::Repeat(message.clone()));
+            }
+        }
+        if world.client.is_active() {
+            acts.extend(bounds.kinds.iter().map(|kind| Act::Send(*kind)));
+        }
+        for (is_left, act) in [
+            (spent.recalls < bounds.recalls, Act::Recall),
+            (spent.grants_again < bounds.grants_again && !world.is_granted, Act::GrantAgain),
+            (spent.gate_restarts < bounds.gate_restarts, Act::RestartGate),
+            (spent.authority_restarts < bounds.authority_restarts, Act::RestartAuthority),
+            (spent.client_restarts < bounds.client_restarts, Act::RestartClient),
+            (spent.new_channels < bounds.new_channels && world.client.is_active(), Act::NewChannel),
+            (spent.thefts < bounds.thefts && world.stolen().is_some(), Act::Theft),
+        ] {
+            if is_left {
+                acts.push(act);
+            }
+        }
+    }
+
+    pub(crate) fn act(&self, before: &World, act: Act) -> World {
+        let mut world = before.clone();
+        world.truth.seen.clear();
+        match act {
+            Act::Pass => self.pass(&mut world),
+            Act::Deliver(message) => {
+                world.network.remove(&message);
+                self.deliver(&mut world, message);
+            }
+            Act::Repeat(message) => {
+                world.spent.repeats += 1;
+                self.deliver(&mut world, message);
+            }
+            Act::Send(kind) => {
+                let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                world.send(Message::Request { session, channel, kind }, &self.bounds);
+            }
+            Act::Recall => self.recall(&mut world),
+            Act::GrantAgain => {
+                world.spent.grants_again += 1;
+                world.is_granted = true;
+            }
+            Act::RestartGate => {
+                world.spent.gate_restarts += 1;
+                world.truth.sessions.clear();
+                world.truth.delivering.clear();
+                world.truth.has_gate_restarted = true;
+                world.gate = self.gate(u64::from(world.spent.gate_restarts));
+                self.tell_gate(&mut world, GateEvent::AuthorityConnected);
+            }
+            Act::RestartAuthority => self.restart_authority(&mut world),
+            Act::RestartClient => {
+                world.spent.client_restarts += 1;
+                world.client = self.client();
+                self.tell_client(&mut world, ClientEvent::Tick);
+            }
+            Act::NewChannel => {
+                world.spent.new_channels += 1;
+                self.tell_gate(&mut world, GateEvent::ChannelClosed(ChannelId(before.channel)));
+                world.channel = world.channel.max(world.session) + 50;
+                self.tell_client(&mut world, ClientEvent::ChannelReplaced);
+            }
+            Act::Theft => self.steal(&mut world),
+        }
+        world
+    }
+
+    fn pass(&self, world: &mut World) {
+        world.now += 1;
+        self.tell_gate(world, GateEvent::Tick);
+        let actions = world.authority.step::<()>(world.authority_now(), AuthorityEvent::Tick);
+        self.authority_acts(world, actions);
+        self.tell_client(world, ClientEvent::Tick);
+    }
+
+    fn restart_authority(&self, world: &mut World) {
+        world.spent.authority_restarts += 1;
+        world.truth.has_authority_restarted = true;
+        // Its clock goes back as far as it can.
+        world.authority_ahead = 0;
+        let restored = Authority::restore(self.authority_settings(), world.store.clone());
+        world.authority = restored.expect("the store begins with an epoch");
+        self.tell_client(world, ClientEvent::AuthorityDown);
+        self.tell_gate(world, GateEvent::AuthorityConnected);
+    }
+
+    /// The right is taken away first; then tokens are recalled.
+    fn recall(&self, world: &mut World) {
+        world.spent.recalls += 1;
+        world.is_granted = false;
+        let event = AuthorityEvent::Recall(Target::Subject(SUBJECT));
+        let actions = world.authority.step::<()>(world.authority_now(), event);
+        let (at, sequence) = (world.now, world.authority.sequence());
+        world.truth.recalls.push(Recall { at, sequence, is_heard: false });
+        self.authority_acts(world, actions);
+    }
+
+    /// The thief has a session, a token that was under way, and the victim's session and nonce.
+    fn steal(&self, world: &mut World) {
+        world.spent.thefts += 1;
+        let Some(token) = world.stolen() else { return };
+        let (session, channel) = (THIEVES_SESSION, ChannelId(100));
+        self.tell_gate_as(world, GateEvent::Create { session, channel, client: THIEF }, true);
+        world.truth.sessions.insert(session, (None, THIEF));
+        for session in [THIEVES_SESSION, SessionId(world.session)] {
+            let Some(nonce) = world.gate.nonce(session) else { continue };
+            self.activate(world, (session, channel), THIEF, nonce, token.clone());
+            let kind = Kind::Reading;
+            self.tell_gate_as(world, GateEvent::Request { session, channel, kind }, true);
+        }
+        // It leaves: what it came to is in the truth.
+        self.tell_gate_as(world, GateEvent::Close(THIEVES_SESSION), true);
+        world.truth.sessions.remove(&THIEVES_SESSION);
+    }
+
+    fn deliver(&self, world: &mut World, message: Message) {
+        match message {
+            Message::Decided { request, is_granted, recalls_before } => {
+                if self.is(Mutant::DatedWhenSigned) {
+                    // As if its decision were begun only now, with the answer of then.
+                    let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
+                    let event = AuthorityEvent::Ask { request, wanted };
+                    world.authority.step::<()>(world.authority_now(), event);
+                }
+                let event = AuthorityEvent::Decided { request, granted_by: is_granted.then_some(POLICY) };
+                let actions = world.authority.step::<()>(world.authority_now(), event);
+                self.answer(world, actions, is_granted, recalls_before);
+            }
+            Message::Activate { session, channel, nonce, token } => {
+                self.activate(world, (session, channel), CLIENT, nonce, token);
+            }
+            Message::Request { session, channel, kind } => {
+                self.tell_gate(world, GateEvent::Request { session, channel, kind });
+            }
+            Message::Feed(message) => {
+                world.note_feed(&message);
+                let message = self.change_feed(world, message);
+                self.tell_gate(world, GateEvent::Heard(message));
+            }
+        }
+    }
+
+    fn change_feed(&self, world: &World, message: FeedMessage<u8>) -> FeedMessage<u8> {
+        match message {
+            FeedMessage::Heartbeat { epoch, time, .. } if self.is(Mutant::GapsUnseen) => {
+                FeedMessage::Heartbeat { epoch, sequence: world.gate.feed().known(), time }
+            }
+            FeedMessage::Heartbeat { epoch, sequence, .. } if self.is(Mutant::HeartbeatsCountOnArrival) => {
+                FeedMessage::Heartbeat { epoch, sequence, time: world.gate_now() }
+            }
+            FeedMessage::Snapshot { epoch, sequence, time, cutoffs, .. }
+                if self.is(Mutant::AnySnapshotAfterRestart) =>
+            {
+                let question = u64::from(world.spent.gate_restarts);
+                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
+            }
+            FeedMessage::Cutoff { epoch, sequence, target, before }
+                if self.is(Mutant::CutoffByTheClock) =>
+            {
+                FeedMessage::Cutoff { epoch, sequence, target, before: a_second_before(before) }
+            }
+            FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
+                if self.is(Mutant::CutoffByTheClock) =>
+            {
+                let mut earlier = Cutoffs::default();
+                for (target, before) in cutoffs.iter() {
+                    earlier.add(target.clone(), a_second_before(before));
+                }
+                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs: earlier.into() }
+            }
+            other => other,
+        }
+    }
+
+    /// An activation reaches the gate, of which whoever runs the gate has verified signature and token.
+    fn activate(
+        &self,
+        world: &mut World,
+        (session, channel): (SessionId, ChannelId),
+        client: u8,
+        nonce: Nonce,
+        mut token: Token,
+    ) {
+        let truly = token.clone();
+        let is_again = world.gate.nonce(session).is_some_and(|nonce| nonce > Nonce(0));
+        let mut nonce_shown = nonce;
+        let mut client_shown = client;
+        let forever = Moment::from_s(1_000);
+        if self.is(Mutant::ExpiryOnlyAtActivation) && token.facts.expires > world.gate_now() {
+            token.facts.expires = forever;
+        }
+        if self.is(Mutant::CutoffForgottenAtReactivation) && is_again {
+            token.facts.issued = forever;
+        }
+        if self.is(Mutant::BindingUnchecked) {
+            (client_shown, token.facts.client) = (client, client);
+        }
+        if self.is(Mutant::NonceReused) {
+            nonce_shown = world.gate.nonce(session).unwrap_or(nonce);
+        }
+        let identity = Identity::Token(token);
+        let event = GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
+        let actions = world.gate.step(world.gate_now(), event);
+        for action in &actions {
+            match action {
+                GateAction::Activated(..) => world.note_activation(session, client, nonce, nonce_shown, &truly),
+                GateAction::RefuseActivation(_, refusal) => world.note_refused_activation(client, *refusal),
+                _ => {}
+            }
+        }
+        self.gate_acts(world, actions, client == THIEF);
+    }
+
+    pub(crate) fn tell_gate(&self, world: &mut World, event: GateEvent<Token>) {
+        self.tell_gate_as(world, event, false);
+    }
+
+    fn tell_gate_as(&self, world: &mut World, event: GateEvent<Token>, is_thief: bool) {
+        let served_as = match &event {
+            GateEvent::Request { session, kind, .. } => Some((*session, *kind)),
+            _ => None,
+        };
+        let actions = world.gate.step(world.gate_now(), event);
+        for action in &actions {
+            match (action, served_as) {
+                (GateAction::Serve(_), Some((session, kind))) => {
+                    world.note_served(&self.bounds, session, kind);
+                }
+                (GateAction::Refuse(_, refusal), Some(_)) => world.note_refused(*refusal),
+                _ => {}
+            }
+        }
+        self.gate_acts(world, actions, is_thief);
+    }
+
+    fn gate_acts(&self, world: &mut World, actions: Vec<GateAction>, is_thief: bool) {
+        for action in actions {
+            match action {
+                GateAction::Activated(session, nonce) if !is_thief => {
+                    world.truth.delivering.insert(session);
+                    world.gate.step(world.gate_now(), GateEvent::Subscribed { session, has: true });
+                    if session.0 == world.session {
+                        self.tell_client(world, ClientEvent::Activated { nonce });
+                    }
+                }
+                // A repeated one is refused where the first one was accepted: the client waits for no answer then.
+                GateAction::RefuseActivation(session, refusal) if !is_thief => {
+                    if session.0 == world.session && refusal != Refusal::Nonce {
+                        self.tell_client(world, ClientEvent::ActivationRefused);
+                    }
+                }
+                GateAction::Refuse(session, refusal) if session.0 == world.session && !is_thief => {
+                    let event = match refusal {
+                        Refusal::Ended(_) => ClientEvent::RightEnded,
+                        _ => ClientEvent::SessionDown,
+                    };
+                    self.tell_client(world, event);
+                }
+                GateAction::StopDelivery(session) => {
+                    world.truth.delivering.remove(&session);
+                    world.truth.seen.insert(Seen::DeliveryStopped);
+                }
+                GateAction::ResumeDelivery(session) | GateAction::RecheckDelivery(session) => {
+                    world.truth.delivering.insert(session);
+                }
+                GateAction::BecomeAnonymous(session, _) => {
+                    world.truth.sessions.remove(&session);
+                    world.truth.delivering.remove(&session);
+                    world.truth.seen.insert(Seen::BecameAnonymous);
+                }
+                GateAction::CloseSession(session, ended) => {
+                    world.truth.sessions.remove(&session);
+                    world.truth.delivering.remove(&session);
+                    if ended == Ended::Recalled {
+                        world.truth.seen.insert(Seen::RefusedRecalled);
+                    }
+                }
+                GateAction::AskCutoffs(question) => {
+                    let event = AuthorityEvent::AskCutoffs { gate: (), question };
+                    let actions = world.authority.step(world.authority_now(), event);
+                    self.authority_acts(world, actions);
+                }
+                _ => {}
+            }
+        }
+        for session in world.truth.delivering.clone() {
+            world.note_served(&self.bounds, session, Kind::Reading);
+        }
+    }
+
+    fn authority_acts(&self, world: &mut World, actions: Vec<AuthorityAction<u8, u32, ()>>) {
+        let (is_granted, recalls_before) = (world.is_granted, world.truth.recalls.len());
+        self.answer(world, actions, is_granted, recalls_before);
+    }
+
+    /// Carries actions out; tokens among them were decided as said.
+    fn answer(
+        &self,
+        world: &mut World,
+        actions: Vec<AuthorityAction<u8, u32, ()>>,
+        is_granted: bool,
+        recalls_before: usize,
+    ) {
+        for action in actions {
+            match action {
+                AuthorityAction::Store(record) => self.store(world, record),
+                // The decision point answers at once; the answer is under way for as long as may be.
+                AuthorityAction::Decide { request, .. } => {
+                    let (is_granted, recalls_before) = (world.is_granted, world.truth.recalls.len());
+                    world.send(Message::Decided { request, is_granted, recalls_before }, &self.bounds);
+                }
+                AuthorityAction::Issue { request, facts } => {
+                    let facts = self.change_date(world, facts);
+                    if recalls_before == world.truth.recalls.len() && facts.issued < world.last_cutoff() {
+                        world.truth.broken.insert(Broken::IssuedDead);
+                    }
+                    let token = Token { facts, recalls_before, is_granted };
+                    let (lifetime, renew_percent) = (seconds(LIFETIME), 75);
+                    let event = ClientEvent::TokenGiven { request, token, lifetime, renew_percent };
+                    self.tell_client(world, event);
+                }
+                AuthorityAction::Refuse { request, .. } => {
+                    world.truth.seen.insert(Seen::Denied);
+                    self.tell_client(world, ClientEvent::TokenDenied { request });
+                }
+                AuthorityAction::Publish(message) | AuthorityAction::Answer((), message) => {
+                    world.send(Message::Feed(message), &self.bounds);
+                }
+            }
+        }
+    }
+
+    fn change_date(&self, world: &World, mut facts: Facts<u8>) -> Facts<u8> {
+        if self.is(Mutant::DatedByTheClock) {
+            facts.issued = world.authority_now();
+        }
+        facts
+    }
+
+    fn store(&self, world: &mut World, record: Record<u8>) {
+        match record {
+            Record::Mark(_) if self.is(Mutant::MarksNotStored) => {}
+            Record::Cutoff { .. }
+                if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {}
+            Record::Mark(_) => {
+                world.store.retain(|record| !matches!(record, Record::Mark(_)));
+                world.store.push(record);
+            }
+            Record::Epoch(_) | Record::Sequence(_) | Record::Cutoff { .. } => world.store.push(record),
+        }
+    }
+
+    pub(crate) fn tell_client(&self, world: &mut World, event: ClientEvent<Token>) {
+        let actions = world.client.step(Moment::from_s(world.now.into()), event);
+        for action in actions {
+            match action {
+                ClientAction::ConnectAuthority => self.tell_client(world, ClientEvent::AuthorityUp),
+                ClientAction::AskToken { request } => {
+                    let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
+                    let event = AuthorityEvent::Ask { request, wanted };
+                    let actions = world.authority.step::<()>(world.authority_now(), event);
+                    self.authority_acts(world, actions);
+                }
+                ClientAction::ConnectGate => {
+                    if world.session < self.bounds.sessions {
+                        world.session += 1;
+                        world.channel = world.channel.max(world.session);
+                        let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                        world.truth.sessions.insert(session, (None, CLIENT));
+                        self.tell_gate(world, GateEvent::Create { session, channel, client: CLIENT });
+                        self.tell_client(world, ClientEvent::SessionUp { nonce: Nonce(0) });
+                    }
+                }
+                ClientAction::Activate { token, nonce } => {
+                    let (session, channel) = (SessionId(world.session), ChannelId(world.channel));
+                    world.send(Message::Activate { session, channel, nonce, token }, &self.bounds);
+                }
+                ClientAction::Fail(_) | ClientAction::Close => {}
+            }
+        }
+    }
+}
+
+fn a_second_before(moment: Moment) -> Moment {
+    Moment::from_ms(moment.ms().saturating_sub(1_000))
+}
+
+impl World {
+    pub(crate) fn gate_now(&self) -> Moment {
+        Moment::from_s(u32::from(self.now + self.gate_ahead))
+    }
+
+    fn authority_now(&self) -> Moment {
+        Moment::from_s(u32::from(self.now + self.authority_ahead))
+    }
+
+    /// Whatever does not fit is lost.
+    fn send(&mut self, message: Message, bounds: &Bounds) {
+        let is_beat = |message: &Message| matches!(message, Message::Feed(FeedMessage::Heartbeat { .. }));
+        let beats = self.network.iter().filter(|message| is_beat(message)).count();
+        if self.network.len() < bounds.messages && (!is_beat(&message) || beats < 2) {
+            self.network.insert(message);
+        }
+    }
+
+    /// A token that is under way, or in force.
+    fn stolen(&self) -> Option<Token> {
+        let under_way = |message: &Message| match message {
+            Message::Activate { token, .. } => Some(token.clone()),
+            _ => None,
+        };
+        self.network.iter().find_map(under_way)
+    }
+
+    fn last_cutoff(&self) -> Moment {
+        let cutoff = |record: &Record<u8>| match record {
+            Record::Cutoff { before, .. } => Some(*before),
+            Record::Epoch(_) | Record::Mark(_) | Record::Sequence(_) => None,
+        };
+        self.store.iter().filter_map(cutoff).max().unwrap_or_default()
+    }
+
+    fn note_feed(&mut self, message: &FeedMessage<u8>) {
+        let (sequence, is_all) = match message {
+            FeedMessage::Cutoff { sequence, .. } => (*sequence, false),
+            FeedMessage::Heartbeat { sequence, .. } => {
+                self.truth.told = self.truth.told.max(*sequence);
+                return;
+            }
+            FeedMessage::Snapshot { sequence, .. } => (*sequence, true),
+        };
+        self.truth.told = self.truth.told.max(sequence);
+        for recall in &mut self.truth.recalls {
+            recall.is_heard |= recall.sequence == sequence || is_all && recall.sequence <= sequence;
+        }
+    }
+
+    fn note_activation(&mut self, session: SessionId, client: u8, nonce: Nonce, shown: Nonce, token: &Token) {
+        if nonce != shown {
+            self.truth.broken.insert(Broken::NonceTwice);
+        }
+        let before = self.truth.sessions.get(&session).and_then(|(token, _)| token.clone());
+        if before.is_some_and(|before| before.facts.issued < token.facts.issued) {
+            self.truth.seen.insert(Seen::Renewed);
+        }
+        self.truth.seen.insert(Seen::Activated);
+        self.truth.sessions.insert(session, (Some(token.clone()), client));
+    }
+
+    fn note_refused_activation(&mut self, client: u8, refusal: Refusal) {
+        if client == THIEF {
+            self.truth.seen.insert(Seen::ThiefRefused);
+        } else if refusal == Refusal::Nonce {
+            self.truth.seen.insert(Seen::ReplayRefused);
+        }
+        self.note_refused(refusal);
+    }
+
+    fn note_refused(&mut self, refusal: Refusal) {
+        match refusal {
+            Refusal::Ended(Ended::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
+            Refusal::Ended(Ended::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
+            _ => false,
+        };
+    }
+
+    /// A request was served, or a value delivered: was it right?
+    fn note_served(&mut self, bounds: &Bounds, session: SessionId, kind: Kind) {
+        let (gate_now, now) = (self.gate_now(), self.now);
+        let anonymous = bounds.has_anonymous;
+        let truth = &mut self.truth;
+        let Some((Some(token), client)) = truth.sessions.get(&session).cloned() else {
+            if !anonymous {
+                truth.broken.insert(Broken::ServedWithoutActivation);
+            }
+            return;
+        };
+        if !token.is_granted {
+            truth.broken.insert(Broken::ServedUngranted);
+        }
+        if token.facts.client != client {
+            truth.broken.insert(Broken::ServedToAnotherClient);
+        }
+        let grace = if kind == Kind::Reading { bounds.grace } else { Duration::ZERO };
+        if gate_now >= token.facts.expires.plus(grace) {
+            truth.broken.insert(Broken::ServedAfterTheEnd);
+        } else if gate_now >= token.facts.expires {
+            truth.seen.insert(Seen::ServedInGrace);
+        }
+        for recall in truth.recalls.iter().skip(token.recalls_before) {
+            let is_bounded = bounds.hold.is_some() || truth.told >= recall.sequence;
+            if recall.is_heard {
+                truth.broken.insert(Broken::ServedRecalledThatWasHeardOf);
+            } else if is_bounded && now - recall.at > STALENESS + DRIFT {
+                truth.broken.insert(Broken::ServedRecalledTooLong);
+            }
+        }
+        truth.seen.insert(Seen::Served);
+        if truth.has_gate_restarted {
+            truth.seen.insert(Seen::ServedAfterGateRestart);
+        }
+        if truth.has_authority_restarted {
+            truth.seen.insert(Seen::ServedAfterAuthorityRestart);
+        }
+    }
+}

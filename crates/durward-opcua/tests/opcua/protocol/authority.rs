@@ -1,0 +1,208 @@
+use durward_opcua::protocol::{
+    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record, Wanted, WhyNot,
+};
+use durward_opcua::token::{Facts, FeedMessage, Target};
+
+use super::{at, s};
+
+type Service = Authority<&'static str, u32>;
+type Action = AuthorityAction<&'static str, u32, u8>;
+
+fn settings() -> AuthoritySettings {
+    AuthoritySettings { token_lifetime: s(100), cutoff_lifetime: s(200), heartbeat_interval: s(1) }
+}
+
+fn wanted() -> Wanted<&'static str> {
+    Wanted { subject: "anna", session: Some("session"), client: "certificate" }
+}
+
+fn ask(request: u32) -> AuthorityEvent<&'static str, u32, u8> {
+    AuthorityEvent::Ask { request, wanted: wanted() }
+}
+
+fn granted(request: u32) -> AuthorityEvent<&'static str, u32, u8> {
+    AuthorityEvent::Decided { request, granted_by: Some("policy") }
+}
+
+const RECALL: AuthorityEvent<&'static str, u32, u8> = AuthorityEvent::Recall(Target::Subject("anna"));
+
+/// What it has stored goes into the store.
+fn stored(store: &mut Vec<Record<&'static str>>, actions: Vec<Action>) -> Vec<Action> {
+    let is_record = |action: &Action| matches!(action, AuthorityAction::Store(_));
+    let (records, rest): (Vec<_>, Vec<_>) = actions.into_iter().partition(is_record);
+    store.extend(records.into_iter().filter_map(|action| match action {
+        AuthorityAction::Store(record) => Some(record),
+        _ => None,
+    }));
+    rest
+}
+
+struct World {
+    service: Service,
+    store: Vec<Record<&'static str>>,
+}
+
+impl World {
+    fn new(now: u32) -> World {
+        let (service, actions) = Authority::new(settings(), at(now));
+        let mut store = Vec::new();
+        stored(&mut store, actions);
+        World { service, store }
+    }
+
+    fn step(&mut self, now: u32, event: AuthorityEvent<&'static str, u32, u8>) -> Vec<Action> {
+        let actions = self.service.step(at(now), event);
+        stored(&mut self.store, actions)
+    }
+
+    fn restart(&mut self) {
+        self.service = Authority::restore(settings(), self.store.clone()).unwrap();
+    }
+
+    /// A token that is asked for, decided and issued at one moment.
+    fn token(&mut self, now: u32) -> Facts<&'static str> {
+        self.step(now, ask(1));
+        issued(&self.step(now, granted(1)))
+    }
+
+    fn recall(&mut self, now: u32) -> durward_identity::Moment {
+        match &self.step(now, RECALL)[..] {
+            [AuthorityAction::Publish(FeedMessage::Cutoff { before, .. })] => *before,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn issued(actions: &[Action]) -> Facts<&'static str> {
+    match actions {
+        [AuthorityAction::Issue { facts, .. }] => facts.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_token_is_issued_for_what_was_granted_and_refused_for_what_was_not() {
+    let mut world = World::new(50);
+    assert_eq!(world.step(100, ask(1)), [AuthorityAction::Decide { request: 1, wanted: wanted() }]);
+    let facts = issued(&world.step(105, granted(1)));
+    assert_eq!((facts.subject, facts.client, facts.policy), ("anna", "certificate", "policy"));
+    assert_eq!((facts.issued, facts.expires), (at(100), at(200)), "dated when its decision was begun");
+    assert_eq!(world.step(105, granted(1)), [], "a decision is good for one token");
+    world.step(106, ask(2));
+    let denied = world.step(106, AuthorityEvent::Decided { request: 2, granted_by: None });
+    assert_eq!(denied, [AuthorityAction::Refuse { request: 2, why: WhyNot::Denied }]);
+    world.step(107, ask(3));
+    world.step(107, AuthorityEvent::Withdrawn { request: 3 });
+    assert_eq!(world.step(107, granted(3)), []);
+    assert_eq!(world.step(107, granted(99)), []);
+}
+
+#[test]
+fn a_cutoff_is_later_than_tokens_before_it_and_not_later_than_those_after_it() {
+    let mut world = World::new(50);
+    let before = world.token(100);
+    let cutoff = world.recall(100);
+    let after = world.token(100);
+    assert!(before.issued < cutoff && after.issued >= cutoff);
+    // A second one in the same second ends that one as well.
+    let next = world.recall(100);
+    assert!(after.issued < next && world.token(100).issued >= next);
+}
+
+#[test]
+fn what_is_recalled_while_it_is_decided_is_decided_anew() {
+    let mut world = World::new(50);
+    world.step(100, ask(1));
+    let cutoff = world.recall(102);
+    let again = world.step(103, granted(1));
+    assert_eq!(again, [AuthorityAction::Decide { request: 1, wanted: wanted() }]);
+    let facts = issued(&world.step(104, granted(1)));
+    assert!(facts.issued >= cutoff);
+}
+
+#[test]
+fn a_restart_forgets_no_cutoff_and_no_date() {
+    let mut world = World::new(50);
+    let token = world.token(100);
+    let first = world.recall(100);
+    world.token(110);
+    let late = world.token(111);
+    world.restart();
+    // The clock went back by a minute.
+    assert!(world.recall(51) > late.issued, "no token before it is as late");
+    assert!(world.token(51).issued > late.issued);
+    let answer = world.step(52, AuthorityEvent::AskCutoffs { gate: 3, question: 9 });
+    match &answer[..] {
+        [AuthorityAction::Answer(3, FeedMessage::Snapshot { sequence, question: 9, cutoffs, .. })] => {
+            assert_eq!(*sequence, 3);
+            assert!(cutoffs.end(&token) && cutoffs.end(&late) && token.issued < first);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_shortened_store_says_the_same() {
+    let mut world = World::new(50);
+    let token = world.token(100);
+    world.recall(100);
+    // All cutoffs are old and dropped; their number is not.
+    world.step(500, AuthorityEvent::Tick);
+    let sequence = world.service.sequence();
+    world.store = world.service.records();
+    world.restart();
+    assert_eq!((world.service.sequence(), sequence), (2, 2));
+    assert!(world.token(60).issued > token.issued);
+}
+
+#[test]
+fn a_new_store_recalls_whatever_was_issued_before() {
+    let (service, actions) = Service::new::<u8>(settings(), at(100));
+    let expected: Vec<Action> = vec![
+        AuthorityAction::Store(Record::Epoch(100_000)),
+        AuthorityAction::Store(Record::Cutoff { sequence: 1, target: Target::All, before: at(101) }),
+        AuthorityAction::Publish(FeedMessage::Cutoff {
+            epoch: 100_000,
+            sequence: 1,
+            target: Target::All,
+            before: at(101),
+        }),
+    ];
+    assert_eq!((service.sequence(), actions), (1, expected));
+    assert!(Service::restore(settings(), []).is_none());
+    assert!(Service::restore(settings(), [Record::Mark(at(1))]).is_none());
+}
+
+#[test]
+fn a_token_is_not_issued_before_its_mark_is_stored() {
+    let (mut service, _) = Service::new::<u8>(settings(), at(50));
+    let first = service.step::<u8>(at(100), ask(1));
+    assert_eq!(first[0], AuthorityAction::Store(Record::Mark(at(102))));
+    assert_eq!(service.step::<u8>(at(101), ask(2)).len(), 1, "stored ahead: one write in two seconds");
+    let third = service.step::<u8>(at(102), ask(3));
+    assert_eq!(third[0], AuthorityAction::Store(Record::Mark(at(104))));
+}
+
+#[test]
+fn heartbeats_come_at_their_interval_with_the_last_number() {
+    let mut world = World::new(50);
+    let beat = |time| {
+        let heartbeat = FeedMessage::Heartbeat { epoch: 50_000, sequence: 1, time: at(time) };
+        vec![AuthorityAction::Publish(heartbeat)]
+    };
+    assert_eq!(world.step(60, AuthorityEvent::Tick), beat(60));
+    assert_eq!(world.step(60, AuthorityEvent::Tick), []);
+    assert_eq!(world.step(61, AuthorityEvent::Tick), beat(61));
+}
+
+#[test]
+fn a_flood_of_requests_is_refused_as_busy() {
+    let mut world = World::new(50);
+    for request in 0..PENDING_MAX as u32 {
+        assert_eq!(world.step(100, ask(request)).len(), 1);
+    }
+    let busy = world.step(100, ask(9_999));
+    assert_eq!(busy, [AuthorityAction::Refuse { request: 9_999, why: WhyNot::Busy }]);
+    issued(&world.step(100, granted(7)));
+    assert_eq!(world.step(100, ask(9_999)).len(), 1);
+}

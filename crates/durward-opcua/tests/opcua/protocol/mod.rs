@@ -1,0 +1,17 @@
+//! Each machine by itself: one reason to fail a test. What they come to together is model-checked.
+
+mod authority;
+mod client;
+mod gate;
+
+use std::time::Duration;
+
+use durward_identity::Moment;
+
+pub(super) fn at(seconds: u32) -> Moment {
+    Moment::from_s(seconds)
+}
+
+pub(super) fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
