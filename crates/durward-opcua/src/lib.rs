@@ -31,4 +31,5 @@
 //! No HTTP, no policy language: tokens are signed and verified by `durward-identity`, decisions come through a trait that the
 //! binary implements with `durward-pdp`. No `None` security but for discovery. No clock: the moment is an argument.
 
+pub mod gate;
 pub mod permission;
