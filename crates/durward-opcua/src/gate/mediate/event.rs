@@ -112,10 +112,10 @@ pub(super) fn put_filter_result(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> W
     Ok(())
 }
 
-fn put_all_but_last(
-    walker: &mut Walker<'_>,
+fn put_all_but_last<'a>(
+    walker: &mut Walker<'a>,
     out: &mut Vec<u8>,
-    mut skip: impl FnMut(&mut Walker<'_>) -> Walked<()>,
+    mut skip: impl FnMut(&mut Walker<'a>) -> Walked<()>,
 ) -> Walked<()> {
     let count = walker.count()?;
     out.put_count(count.saturating_sub(1));

@@ -63,11 +63,9 @@ pub(super) trait Put {
                 self.put_text(text.value().as_ref().map(String::as_bytes));
             }
             Identifier::Guid(guid) => {
-                let [d, c, b, a, f, e, h, g, tail @ ..] = guid.to_bytes();
                 self.put_u8(4);
                 self.put_bytes(&node.namespace.to_le_bytes());
-                self.put_bytes(&[a, b, c, d, e, f, g, h]);
-                self.put_bytes(&tail);
+                self.put_bytes(&guid.to_bytes());
             }
             Identifier::ByteString(bytes) => {
                 self.put_u8(5);

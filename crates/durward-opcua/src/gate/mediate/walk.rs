@@ -190,7 +190,7 @@ impl<'a> Walker<'a> {
             }
             4 => {
                 let namespace = self.u16()?;
-                NodeId::new(namespace, Guid::from_bytes(guid_in_network_order(self.chunk()?)))
+                NodeId::new(namespace, Guid::from_bytes(self.chunk()?))
             }
             5 => {
                 let namespace = self.u16()?;
@@ -409,10 +409,4 @@ fn width(kind: u8) -> Option<usize> {
         14 => Some(16),
         _ => None,
     }
-}
-
-/// A GUID's first three fields are little endian on the wire (Part 6, 5.2.2.6).
-fn guid_in_network_order([a, b, c, d, e, f, g, h, tail @ ..]: [u8; 16]) -> [u8; 16] {
-    let [i, j, k, l, m, n, o, p] = tail;
-    [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
 }

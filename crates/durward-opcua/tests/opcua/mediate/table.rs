@@ -634,3 +634,9 @@ fn services_that_are_not_listed_are_refused() {
         assert_eq!(outcome, Outcome::Refuse(StatusCode::BadServiceUnsupported), "{service:?}");
     }
 }
+
+/// A sound request of every service that is mediated.
+pub(super) fn samples() -> Vec<(Service, Vec<u8>)> {
+    let mediated = rows().into_iter().filter(|row| row.service.mediation() == Mediation::Mediated);
+    mediated.map(|row| (row.service, row.body)).collect()
+}

@@ -276,7 +276,7 @@ pub(super) fn roles(permissions: u32) -> Variant {
     let role = |role: ObjectId| {
         Variant::from(ExtensionObject::from_message(RolePermissionType {
             role_id: role.into(),
-            permissions: PermissionType::from_bits_retain(permissions),
+            permissions: PermissionType::from_bits_retain(permissions.cast_signed()),
         }))
     };
     let roles = vec![role(ObjectId::WellKnownRole_Operator), role(ObjectId::WellKnownRole_Anonymous)];
