@@ -92,7 +92,9 @@ impl Lens<'_> {
         match self.rights.rule(permission, node) {
             Ruling::Granted => Ok(()),
             Ruling::Refused(status) if !status.is_bad() => Err(StatusCode::BadUserAccessDenied),
-            Ruling::Refused(StatusCode::BadUserAccessDenied) if !self.sees(node) => Err(StatusCode::BadNodeIdUnknown),
+            Ruling::Refused(StatusCode::BadUserAccessDenied) if !self.sees(node) => {
+                Err(StatusCode::BadNodeIdUnknown)
+            }
             Ruling::Refused(status) => Err(status),
         }
     }
@@ -133,7 +135,9 @@ impl Lens<'_> {
             (has(Permission::Write), 0b0110_0010),
             (has(Permission::ReadHistory), 0b0000_0100),
             (
-                has(Permission::InsertHistory) || has(Permission::ModifyHistory) || has(Permission::DeleteHistory),
+                has(Permission::InsertHistory)
+                    || has(Permission::ModifyHistory)
+                    || has(Permission::DeleteHistory),
                 0b0000_1000,
             ),
         ];
@@ -153,7 +157,10 @@ impl Lens<'_> {
             (Permission::WriteHistorizing, HISTORIZING),
             (Permission::WriteRolePermissions, ROLE_PERMISSIONS),
         ];
-        rules.into_iter().filter(|(permission, _)| self.has(*permission, node)).fold(0, |mask, (_, bits)| mask | bits)
+        rules
+            .into_iter()
+            .filter(|(permission, _)| self.has(*permission, node))
+            .fold(0, |mask, (_, bits)| mask | bits)
     }
 }
 
@@ -207,7 +214,10 @@ impl Effective {
             }
             (
                 _,
-                Effective::AccessLevel(_) | Effective::Executable(_) | Effective::WriteMask(_) | Effective::RolePermissions(_),
+                Effective::AccessLevel(_)
+                | Effective::Executable(_)
+                | Effective::WriteMask(_)
+                | Effective::RolePermissions(_),
             ) => Err(Garbled),
         }
     }

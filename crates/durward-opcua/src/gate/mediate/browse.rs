@@ -2,7 +2,7 @@
 
 use opcua_types::{NodeId, StatusCode};
 
-use super::access::{is_type_of_session_diagnostics, Aliases, Lens};
+use super::access::{Aliases, Lens, is_type_of_session_diagnostics};
 use super::pending::Pending;
 use super::points::Points;
 use super::put::Put;
@@ -65,10 +65,7 @@ impl Mediator {
 
     pub(super) fn browse_next<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let room = self.room();
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let points = &mut self.browse_points;
         let mut walker = Walker::new(body);
         // Whether to release the points.

@@ -46,7 +46,8 @@ impl Mediator {
             let at = walker.at();
             walker.skip_array(Walker::skip_variant)?;
             let method = lens.real(&method);
-            let verdict = lens.rule(Permission::Call, &object).and_then(|()| lens.rule(Permission::Call, method));
+            let verdict =
+                lens.rule(Permission::Call, &object).and_then(|()| lens.rule(Permission::Call, method));
             if verdict.is_err() || !is_one_of(method, &OF_SUBSCRIPTION) {
                 return Ok(verdict);
             }

@@ -5,7 +5,7 @@
 
 use opcua_types::{NodeId, ObjectId, ObjectTypeId, StatusCode};
 
-use super::access::{attribute, Lens};
+use super::access::{Lens, attribute};
 use super::browse::filter_array;
 use super::put::Put;
 use super::walk::{Extension, Garbled, Walked, Walker};
@@ -99,7 +99,8 @@ pub(super) fn put_filter(filter: &Extension<'_>, out: &mut Vec<u8>) -> Result<()
 pub(super) fn put_filter_result(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
     let start = walker.at();
     let result = walker.extension()?;
-    let Some(body) = result.binary.filter(|_| result.is(ObjectId::EventFilterResult_Encoding_DefaultBinary)) else {
+    let Some(body) = result.binary.filter(|_| result.is(ObjectId::EventFilterResult_Encoding_DefaultBinary))
+    else {
         out.put_bytes(walker.since(start));
         return Ok(());
     };
@@ -159,7 +160,11 @@ fn is_granted_source(lens: Lens<'_>, field: &[u8]) -> bool {
 }
 
 /// Copies a list of event fields (`HistoryEvent`, Part 11, 6.6.4) without the events of other sources; gives which ones stayed.
-pub(super) fn filter_history(lens: Lens<'_>, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<Vec<bool>> {
+pub(super) fn filter_history(
+    lens: Lens<'_>,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> Walked<Vec<bool>> {
     let mut stayed = Vec::new();
     filter_array(walker, out, |walker, out| {
         let start = out.len();

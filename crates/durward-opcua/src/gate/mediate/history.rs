@@ -49,12 +49,14 @@ impl Mediator {
         }
     }
 
-    fn history_read_entries<'a>(&mut self, rights: &dyn Rights, body: &'a [u8], history: History) -> Planned<'a> {
+    fn history_read_entries<'a>(
+        &mut self,
+        rights: &dyn Rights,
+        body: &'a [u8],
+        history: History,
+    ) -> Planned<'a> {
         let room = self.room();
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let points = &mut self.history_points;
         let mut nodes = Vec::new();
         let mut walker = Walker::new(body);
@@ -81,9 +83,8 @@ impl Mediator {
             Ok(verdict)
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::HistoryRead, |sieve| {
-            Pending::History(PendingHistory { sieve, nodes, history })
-        }))
+        Ok(sifted
+            .plan(Shape::HistoryRead, |sieve| Pending::History(PendingHistory { sieve, nodes, history })))
     }
 
     pub(super) fn history_update<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {

@@ -11,7 +11,7 @@ use super::pending::{Pending, Plan};
 use super::put::Put;
 use super::read::read_value_id;
 use super::service::Service;
-use super::splice::{count_within, Results, Shape, Sieve, Sifted};
+use super::splice::{Results, Shape, Sieve, Sifted, count_within};
 use super::subscription::Item;
 use super::subscriptions::mend_statuses;
 use super::walk::{Extension, Garbled, Walked, Walker};
@@ -60,13 +60,7 @@ impl<'a> Parameters<'a> {
         let filter = walker.extension()?;
         let filter_bytes = walker.since(at);
         let queue = walker.take(4 + 1)?;
-        Ok(Parameters {
-            client_handle,
-            sampling,
-            filter,
-            filter_bytes,
-            queue,
-        })
+        Ok(Parameters { client_handle, sampling, filter, filter_bytes, queue })
     }
 
     /// With the gate's handle, and the filter of events completed.
@@ -105,10 +99,7 @@ impl Mediator {
     pub(super) fn create_items<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let room = self.room();
         let items_left = self.limits.monitored_items.saturating_sub(self.subscriptions.item_count());
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let mut walker = Walker::new(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
@@ -145,11 +136,7 @@ impl Mediator {
         let out = list_of(id, timestamps, sieve.forwarded(), &entries);
         let handles = made.iter().map(|(handle, _)| *handle).collect();
         subscription.items.extend(made);
-        let pending = PendingCreate {
-            subscription: id,
-            sieve,
-            handles,
-        };
+        let pending = PendingCreate { subscription: id, sieve, handles };
         Ok(Plan::Forward(out.into(), Pending::CreateItems(pending)))
     }
 
@@ -191,10 +178,7 @@ impl Mediator {
 
     pub(super) fn modify_items<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let room = self.room();
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let mut walker = Walker::new(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
@@ -220,11 +204,7 @@ impl Mediator {
             return Ok(Plan::Answer(Shape::ModifyItem.refuse_all(&sieve)));
         }
         let out = list_of(id, timestamps, sieve.forwarded(), &entries);
-        let pending = PendingModify {
-            subscription: id,
-            sieve,
-            handles,
-        };
+        let pending = PendingModify { subscription: id, sieve, handles };
         Ok(Plan::Forward(out.into(), Pending::ModifyItems(pending)))
     }
 
@@ -258,10 +238,7 @@ impl Mediator {
     /// An item is enabled only where its right is granted still.
     pub(super) fn set_monitoring_mode<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let room = self.room();
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let mut walker = Walker::new(body);
         let subscription = self.subscriptions.own_mut(walker.u32()?)?;
         let mode = walker.i32()?;
@@ -308,11 +285,7 @@ impl Mediator {
             Ok(subscription.by_id(item).map(|_| ids.push(item)))
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Status, |sieve| Pending::DeleteItems {
-            subscription: id,
-            sieve,
-            ids,
-        }))
+        Ok(sifted.plan(Shape::Status, |sieve| Pending::DeleteItems { subscription: id, sieve, ids }))
     }
 
     pub(super) fn mend_delete_items(
@@ -334,10 +307,7 @@ impl Mediator {
     ///
     /// This spares the server work. It is not what protects: every notification is checked when it is delivered.
     pub fn on_rights_changed(&mut self, rights: &dyn Rights) -> Vec<UpstreamRequest> {
-        let lens = Lens {
-            rights,
-            aliases: &self.aliases,
-        };
+        let lens = Lens { rights, aliases: &self.aliases };
         let mut requests = Vec::new();
         for (subscription_id, subscription) in self.subscriptions.iter_mut() {
             let mut by_mode: [(i32, Vec<u32>); 3] = [DISABLED, 1, REPORTING].map(|mode| (mode, Vec::new()));
@@ -352,7 +322,8 @@ impl Mediator {
                 by_mode.iter_mut().filter(|(of, _)| *of == mode).for_each(|(_, ids)| ids.push(id));
             }
             for (mode, ids) in by_mode {
-                requests.extend(ids.chunks(ITEMS_PER_REQUEST).map(|ids| set_mode(subscription_id, mode, ids)));
+                requests
+                    .extend(ids.chunks(ITEMS_PER_REQUEST).map(|ids| set_mode(subscription_id, mode, ids)));
             }
         }
         requests
@@ -360,11 +331,7 @@ impl Mediator {
 }
 
 fn check_mode(mode: i32) -> Result<(), StatusCode> {
-    if (DISABLED..=REPORTING).contains(&mode) {
-        Ok(())
-    } else {
-        Err(StatusCode::BadMonitoringModeInvalid)
-    }
+    if (DISABLED..=REPORTING).contains(&mode) { Ok(()) } else { Err(StatusCode::BadMonitoringModeInvalid) }
 }
 
 fn put_result_of_filter(item: Option<&Item>, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
@@ -392,8 +359,5 @@ fn set_mode(subscription: u32, mode: i32, items: &[u32]) -> UpstreamRequest {
     body.put_i32(mode);
     body.put_count(items.len());
     items.iter().for_each(|item| body.put_u32(*item));
-    UpstreamRequest {
-        service: Service::SetMonitoringMode,
-        body,
-    }
+    UpstreamRequest { service: Service::SetMonitoringMode, body }
 }

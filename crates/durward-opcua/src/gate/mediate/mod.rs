@@ -165,7 +165,10 @@ impl Mediator {
         type_id: u32,
         body: &'a [u8],
     ) -> Outcome<'a> {
-        match self.admit(request_id, type_id).and_then(|service| Ok((service, self.plan(rights, service, body)?))) {
+        match self
+            .admit(request_id, type_id)
+            .and_then(|service| Ok((service, self.plan(rights, service, body)?)))
+        {
             Err(status) => Outcome::Refuse(status),
             Ok((_, Plan::Answer(body))) => Outcome::Answer(body),
             Ok((_, Plan::Cancel(handle))) => Outcome::Cancel(handle),
@@ -196,7 +199,9 @@ impl Mediator {
 
     /// How many entries the next request may have.
     fn room(&self) -> usize {
-        self.limits.nodes_per_request.min(self.limits.outstanding_entries.saturating_sub(self.waiting.weight()))
+        self.limits
+            .nodes_per_request
+            .min(self.limits.outstanding_entries.saturating_sub(self.waiting.weight()))
     }
 
     fn plan<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
@@ -264,19 +269,17 @@ impl Mediator {
             self.undo(&pending);
             return Reply::Fault(StatusCode::BadUnknownResponse);
         }
-        match pending {
-            Pending::Translate(mut pending) => {
-                let reply = pending.take(rights, &self.aliases, body);
-                if let Ok(Reply::FollowUp(_)) = &reply {
-                    self.waiting.insert(request_id, service, Pending::Translate(pending));
-                }
-                reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse))
+        if let Pending::Translate(mut pending) = pending {
+            let reply = pending.take(rights, &self.aliases, body);
+            if let Ok(Reply::FollowUp(_)) = &reply {
+                self.waiting.insert(request_id, service, Pending::Translate(pending));
             }
-            pending => self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
-                self.undo(&pending);
-                Reply::Fault(StatusCode::BadUnknownResponse)
-            }),
+            return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
         }
+        self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
+            self.undo(&pending);
+            Reply::Fault(StatusCode::BadUnknownResponse)
+        })
     }
 
     /// The server answered with a service fault, or will not answer.
@@ -305,9 +308,15 @@ impl Mediator {
                 check_triggering(*added, *removed, body)?;
                 Reply::Pass(body.into())
             }
-            Pending::Browse(browse) => pass(browse.mend(rights, &self.aliases, &mut self.browse_points, body)?),
-            Pending::History(history) => pass(history.mend(rights, &self.aliases, &mut self.history_points, body)?),
-            Pending::Call { sieve, item_lists } => pass(call::mend(sieve, item_lists, &self.subscriptions, body)?),
+            Pending::Browse(browse) => {
+                pass(browse.mend(rights, &self.aliases, &mut self.browse_points, body)?)
+            }
+            Pending::History(history) => {
+                pass(history.mend(rights, &self.aliases, &mut self.history_points, body)?)
+            }
+            Pending::Call { sieve, item_lists } => {
+                pass(call::mend(sieve, item_lists, &self.subscriptions, body)?)
+            }
             Pending::Register { sieve, nodes } => {
                 pass(register::mend(sieve, nodes, &mut self.aliases, self.limits.aliases, body)?)
             }
@@ -325,15 +334,15 @@ impl Mediator {
                 walker.end()?;
                 Reply::Pass(body.into())
             }
-            Pending::DeleteSubscriptions { sieve, ids } => pass(self.mend_delete_subscriptions(sieve, ids, body)?),
+            Pending::DeleteSubscriptions { sieve, ids } => {
+                pass(self.mend_delete_subscriptions(sieve, ids, body)?)
+            }
             Pending::Transfer { sieve, ids } => pass(self.mend_transfer(sieve, ids, body)?),
             Pending::CreateItems(pending) => pass(self.mend_create_items(pending, body)?),
             Pending::ModifyItems(pending) => pass(self.mend_modify_items(pending, body)?),
-            Pending::DeleteItems {
-                subscription,
-                sieve,
-                ids,
-            } => pass(self.mend_delete_items(*subscription, sieve, ids, body)?),
+            Pending::DeleteItems { subscription, sieve, ids } => {
+                pass(self.mend_delete_items(*subscription, sieve, ids, body)?)
+            }
             Pending::Publish { acknowledged, owed } => pass(publish::mend_publish(
                 rights,
                 &self.aliases,
@@ -341,11 +350,9 @@ impl Mediator {
                 (acknowledged, *owed),
                 body,
             )?),
-            Pending::Republish {
-                subscription,
-                sequence,
-                client_sequence,
-            } => self.mend_republish(rights, *subscription, (*sequence, *client_sequence), body)?,
+            Pending::Republish { subscription, sequence, client_sequence } => {
+                self.mend_republish(rights, *subscription, (*sequence, *client_sequence), body)?
+            }
             Pending::Translate(_) => return Err(Garbled),
         })
     }

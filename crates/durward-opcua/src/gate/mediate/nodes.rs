@@ -84,10 +84,7 @@ fn rule_reference(
     changes_target: bool,
 ) -> Result<(), StatusCode> {
     lens.rule(permission, source)?;
-    let permissions: &[Permission] = if changes_target {
-        &[Permission::Browse, permission]
-    } else {
-        &[Permission::Browse]
-    };
+    let permissions: &[Permission] =
+        if changes_target { &[Permission::Browse, permission] } else { &[Permission::Browse] };
     rule_local(lens, permissions, target)
 }

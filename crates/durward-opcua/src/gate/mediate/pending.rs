@@ -42,11 +42,7 @@ impl Outstanding {
     pub(super) fn insert(&mut self, request_id: u32, service: Service, pending: Pending) {
         let weight = pending.weight();
         self.weight += weight;
-        let waiting = Waiting {
-            service,
-            pending,
-            weight,
-        };
+        let waiting = Waiting { service, pending, weight };
         self.waiting.insert(request_id, waiting);
     }
 

@@ -19,11 +19,7 @@ pub(super) struct Points {
 
 impl Points {
     pub(super) fn new(max: usize) -> Self {
-        Points {
-            max,
-            count: 0,
-            points: HashMap::new(),
-        }
+        Points { max, count: 0, points: HashMap::new() }
     }
 
     /// Keeps a point; an empty one is none.
@@ -51,7 +47,8 @@ impl Points {
     }
 
     fn drop_oldest(&mut self) {
-        let oldest = self.points.iter().min_by_key(|(_, (number, _))| *number).map(|(point, _)| point.clone());
+        let oldest =
+            self.points.iter().min_by_key(|(_, (number, _))| *number).map(|(point, _)| point.clone());
         if let Some(oldest) = oldest {
             self.points.remove(&oldest);
         }

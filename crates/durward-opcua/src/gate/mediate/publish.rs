@@ -10,7 +10,7 @@ use super::browse::filter_array;
 use super::event::put_fields;
 use super::pending::{Pending, Plan};
 use super::put::Put;
-use super::splice::{count_within, Shape, Sieve};
+use super::splice::{Shape, Sieve, count_within};
 use super::subscription::{Item, Subscription};
 use super::subscriptions::Subscriptions;
 use super::walk::{Extension, Garbled, Walked, Walker};
@@ -59,11 +59,7 @@ impl Mediator {
         let mut out = Vec::new();
         out.put_u32(subscription);
         out.put_u32(sequence);
-        let pending = Pending::Republish {
-            subscription,
-            sequence,
-            client_sequence,
-        };
+        let pending = Pending::Republish { subscription, sequence, client_sequence };
         Ok(Plan::Forward(out.into(), pending))
     }
 }
@@ -89,13 +85,7 @@ impl<'a> Message<'a> {
             let notification = walker.extension()?;
             source.put_notification(&notification, walker.since(at), out)
         })?;
-        Ok(Message {
-            sequence,
-            publish_time,
-            was_keep_alive: count == 0,
-            count: kept,
-            data,
-        })
+        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, count: kept, data })
     }
 
     fn put(&self, sequence: u32, out: &mut Vec<u8>) {
@@ -114,7 +104,12 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Writes what may be delivered of one element of notification data; gives whether anything is left. Unknown kinds are not delivered.
-    fn put_notification(&self, notification: &Extension<'_>, bytes: &[u8], out: &mut Vec<u8>) -> Walked<bool> {
+    fn put_notification(
+        &self,
+        notification: &Extension<'_>,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Walked<bool> {
         let body = notification.binary.ok_or(Garbled)?;
         if notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary) {
             out.put_bytes(bytes);
@@ -183,7 +178,12 @@ impl Source<'_> {
         Ok(kept)
     }
 
-    fn put_events(&self, subscription: &Subscription, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<usize> {
+    fn put_events(
+        &self,
+        subscription: &Subscription,
+        walker: &mut Walker<'_>,
+        out: &mut Vec<u8>,
+    ) -> Walked<usize> {
         filter_array(walker, out, |walker, out| {
             let handle = walker.u32()?;
             let start = out.len();
@@ -215,10 +215,7 @@ pub(super) fn mend_publish(
     if subscriptions.own(id).is_err() && !subscriptions.was_released(id) {
         return Err(Garbled);
     }
-    let source = Source {
-        lens,
-        subscription: subscriptions.own(id).ok(),
-    };
+    let source = Source { lens, subscription: subscriptions.own(id).ok() };
     let message = Message::read(&source, &mut walker)?;
     let mut results = Vec::new();
     put_acknowledged(acknowledged, owed, &mut walker, &mut results)?;
@@ -302,10 +299,7 @@ pub(super) fn mend_republish(
     (sequence, client_sequence): (u32, u32),
     body: &[u8],
 ) -> Walked<Option<Vec<u8>>> {
-    let source = Source {
-        lens: Lens { rights, aliases },
-        subscription: Some(subscription),
-    };
+    let source = Source { lens: Lens { rights, aliases }, subscription: Some(subscription) };
     let mut walker = Walker::new(body);
     let message = Message::read(&source, &mut walker)?;
     walker.end()?;

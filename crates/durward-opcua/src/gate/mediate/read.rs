@@ -2,7 +2,7 @@
 
 use opcua_types::NodeId;
 
-use super::access::{to_read, to_write, Lens};
+use super::access::{Lens, to_read, to_write};
 use super::pending::Pending;
 use super::splice::{Results, Shape, Sifted};
 use super::walk::{Walked, Walker};
@@ -39,11 +39,7 @@ impl Mediator {
         })?;
         walker.end()?;
         Ok(sifted.plan(Shape::DataValue, |sieve| {
-            Pending::Results(Results {
-                shape: Shape::DataValue,
-                sieve,
-                edits,
-            })
+            Pending::Results(Results { shape: Shape::DataValue, sieve, edits })
         }))
     }
 
@@ -73,10 +69,6 @@ impl Mediator {
 
     /// The session's rights, with its aliases.
     pub(super) fn lens<'a>(&'a self, rights: &'a dyn Rights) -> Lens<'a> {
-        Lens {
-            rights,
-            aliases: &self.aliases,
-        }
+        Lens { rights, aliases: &self.aliases }
     }
 }
-

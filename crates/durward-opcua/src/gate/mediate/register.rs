@@ -5,7 +5,7 @@ use opcua_types::{NodeId, StatusCode};
 use super::access::Aliases;
 use super::pending::{Pending, Plan};
 use super::put::Put;
-use super::splice::{count_within, Sieve};
+use super::splice::{Sieve, count_within};
 use super::walk::{Garbled, Walked, Walker};
 use super::{Mediator, Planned};
 use crate::permission::{Permission, Rights};

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use opcua_types::StatusCode;
 
-use super::access::{put_refused_value, Effective};
+use super::access::{Effective, put_refused_value};
 use super::pending::{Pending, Plan};
 use super::put::Put;
 use super::walk::{Garbled, Walked, Walker};
@@ -86,11 +86,7 @@ impl Sieve {
     }
 
     fn expect(&self, count: usize) -> Walked<()> {
-        if count == self.forwarded() {
-            Ok(())
-        } else {
-            Err(Garbled)
-        }
+        if count == self.forwarded() { Ok(()) } else { Err(Garbled) }
     }
 
     pub(super) fn each(&self, mut entry: impl FnMut(u32, Option<StatusCode>) -> Walked<()>) -> Walked<()> {
@@ -141,12 +137,7 @@ impl<'a> Sifted<'a> {
             }
             sieve.note(verdict);
         }
-        Ok(Sifted {
-            body,
-            count_at,
-            sieve,
-            cuts,
-        })
+        Ok(Sifted { body, count_at, sieve, cuts })
     }
 
     /// Forwards what was granted; answers where nothing was.
@@ -308,11 +299,7 @@ pub(super) struct Results {
 
 impl Results {
     pub(super) fn plain(shape: Shape, sieve: Sieve) -> Pending {
-        Pending::Results(Results {
-            shape,
-            sieve,
-            edits: Vec::new(),
-        })
+        Pending::Results(Results { shape, sieve, edits: Vec::new() })
     }
 
     pub(super) fn mend<'a>(&self, body: &'a [u8]) -> Walked<Cow<'a, [u8]>> {

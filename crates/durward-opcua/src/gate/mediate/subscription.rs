@@ -36,7 +36,12 @@ pub(super) struct Item {
 impl Item {
     /// # Errors
     /// `BadAttributeIdInvalid` where the attribute is none.
-    pub(super) fn new(node: NodeId, attribute: u32, client_handle: u32, mode: i32) -> Result<Self, StatusCode> {
+    pub(super) fn new(
+        node: NodeId,
+        attribute: u32,
+        client_handle: u32,
+        mode: i32,
+    ) -> Result<Self, StatusCode> {
         Ok(Item {
             node,
             attribute,

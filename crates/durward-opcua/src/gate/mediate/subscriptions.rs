@@ -99,7 +99,12 @@ impl Mediator {
         Ok(sifted.plan(Shape::Status, |sieve| Pending::DeleteSubscriptions { sieve, ids }))
     }
 
-    pub(super) fn mend_delete_subscriptions(&mut self, sieve: &Sieve, ids: &[u32], body: &[u8]) -> Walked<Vec<u8>> {
+    pub(super) fn mend_delete_subscriptions(
+        &mut self,
+        sieve: &Sieve,
+        ids: &[u32],
+        body: &[u8],
+    ) -> Walked<Vec<u8>> {
         let mut deleted = Vec::new();
         let out = mend_statuses(sieve, ids, body, |id| deleted.push(id))?;
         deleted.into_iter().for_each(|id| self.subscriptions.remove(id));
@@ -142,7 +147,10 @@ impl Mediator {
             let status = walker.status()?;
             let count = walker.count()?;
             let available = (0..count).map(|_| walker.u32()).collect::<Walked<Vec<_>>>()?;
-            if !status.is_bad() && self.subscriptions.own(id).is_err() && let Some(taken) = owners.take(id) {
+            if !status.is_bad()
+                && self.subscriptions.own(id).is_err()
+                && let Some(taken) = owners.take(id)
+            {
                 self.subscriptions.insert(id, taken);
             }
             let Ok(subscription) = self.subscriptions.own(id) else {
@@ -167,7 +175,12 @@ impl Mediator {
 }
 
 /// Statuses put in order; `done` is told of what succeeded.
-pub(super) fn mend_statuses(sieve: &Sieve, ids: &[u32], body: &[u8], mut done: impl FnMut(u32)) -> Walked<Vec<u8>> {
+pub(super) fn mend_statuses(
+    sieve: &Sieve,
+    ids: &[u32],
+    body: &[u8],
+    mut done: impl FnMut(u32),
+) -> Walked<Vec<u8>> {
     let mut ids = ids.iter();
     let mut walker = Walker::new(body);
     let mut out = Vec::with_capacity(body.len());

@@ -65,19 +65,10 @@ impl Mediator {
             };
             ahead.reverse();
             let reached = if result.is_none() { vec![start] } else { Vec::new() };
-            paths.push(Path {
-                ahead,
-                reached,
-                result,
-                is_under_way: false,
-            });
+            paths.push(Path { ahead, reached, result, is_under_way: false });
         }
         walker.end()?;
-        let mut pending = PendingTranslate {
-            paths,
-            asked: Vec::new(),
-            room: self.room(),
-        };
+        let mut pending = PendingTranslate { paths, asked: Vec::new(), room: self.room() };
         Ok(match pending.next_round() {
             Some(body) => Plan::Forward(body.into(), Pending::Translate(pending)),
             None => Plan::Answer(pending.answer()),
@@ -120,7 +111,12 @@ impl PendingTranslate {
     }
 
     /// Takes the answer of a round in: the reply to the client, or what to ask next.
-    pub(super) fn take(&mut self, rights: &dyn Rights, aliases: &Aliases, body: &[u8]) -> Walked<Reply<'static>> {
+    pub(super) fn take(
+        &mut self,
+        rights: &dyn Rights,
+        aliases: &Aliases,
+        body: &[u8],
+    ) -> Walked<Reply<'static>> {
         let lens = Lens { rights, aliases };
         let mut walker = Walker::new(body);
         if walker.count()? != self.asked.len() {
@@ -151,10 +147,9 @@ impl PendingTranslate {
             path.go_on(round);
         }
         Ok(match self.next_round() {
-            Some(body) => Reply::FollowUp(UpstreamRequest {
-                service: Service::TranslateBrowsePathsToNodeIds,
-                body,
-            }),
+            Some(body) => {
+                Reply::FollowUp(UpstreamRequest { service: Service::TranslateBrowsePathsToNodeIds, body })
+            }
             None => Reply::Pass(self.answer().into()),
         })
     }

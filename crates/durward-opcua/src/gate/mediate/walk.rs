@@ -60,11 +60,7 @@ pub struct Walker<'a> {
 impl<'a> Walker<'a> {
     /// Begins at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Walker {
-            whole: bytes,
-            rest: bytes,
-            depth: DEPTH_MAX,
-        }
+        Walker { whole: bytes, rest: bytes, depth: DEPTH_MAX }
     }
 
     /// How many bytes lie behind.
@@ -87,11 +83,7 @@ impl<'a> Walker<'a> {
     /// # Errors
     /// [`Garbled`] where bytes are left.
     pub fn end(&self) -> Walked<()> {
-        if self.rest.is_empty() {
-            Ok(())
-        } else {
-            Err(Garbled)
-        }
+        if self.rest.is_empty() { Ok(()) } else { Err(Garbled) }
     }
 
     /// Takes that many bytes.

@@ -7,8 +7,8 @@ use durward_opcua::gate::mediate::{Mediator, Outcome, Reply};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
-use super::support::{mediator, node, read_of, refusal, request_body, response, Chance, Grants};
-use super::upstream::{attribute, diagnostic_of, name_of, roles, Upstream};
+use super::support::{Chance, Grants, mediator, node, read_of, refusal, request_body, response};
+use super::upstream::{Upstream, attribute, diagnostic_of, name_of, roles};
 
 const NODES: u32 = 12;
 
@@ -31,12 +31,7 @@ impl World {
                 }
             }
         }
-        World {
-            upstream: Upstream::random(&mut chance, NODES),
-            chance,
-            grants,
-            mediator: mediator(),
-        }
+        World { upstream: Upstream::random(&mut chance, NODES), chance, grants, mediator: mediator() }
     }
 
     /// A client's request, all the way and back.
@@ -69,10 +64,7 @@ impl World {
 }
 
 fn refused(status: StatusCode) -> DataValue {
-    DataValue {
-        status: Some(status),
-        ..DataValue::null()
-    }
+    DataValue { status: Some(status), ..DataValue::null() }
 }
 
 /// One attribute of one node, as this session may see it.
@@ -88,7 +80,8 @@ fn twin_read(world: &World, id: &ReadValueId) -> DataValue {
         return refused(refusal(&world.grants, &id.node_id));
     }
     let bits = |permission, bits: u32| if has(permission) { bits } else { 0 };
-    let history = has(Permission::InsertHistory) || has(Permission::ModifyHistory) || has(Permission::DeleteHistory);
+    let history =
+        has(Permission::InsertHistory) || has(Permission::ModifyHistory) || has(Permission::DeleteHistory);
     match id.attribute_id {
         7 => {
             let others = !((1 << 9) | (1 << 21) | (1 << 23));
@@ -100,11 +93,16 @@ fn twin_read(world: &World, id: &ReadValueId) -> DataValue {
             ))
         }
         18 => DataValue::from(Variant::Byte(
-            (0x10 | bits(Permission::Read, 1) | bits(Permission::Write, 0x62) | bits(Permission::ReadHistory, 4)) as u8
+            (0x10
+                | bits(Permission::Read, 1)
+                | bits(Permission::Write, 0x62)
+                | bits(Permission::ReadHistory, 4)) as u8
                 | if history { 8 } else { 0 },
         )),
         22 => DataValue::from(Variant::Boolean(has(Permission::Call))),
-        25 => DataValue::from(roles(Permission::ALL.iter().map(|permission| bits(*permission, permission.bit())).sum())),
+        25 => DataValue::from(roles(
+            Permission::ALL.iter().map(|permission| bits(*permission, permission.bit())).sum(),
+        )),
         other => {
             let number = super::upstream::number_of(&id.node_id).expect("a number");
             attribute(&world.upstream.nodes[&number], other)
@@ -187,7 +185,8 @@ fn writes_agree_with_the_twin() {
         });
         let written: WriteResponse = response(&world.ask(Service::Write, &body));
         assert_eq!(written.results, Some(expected), "seed {seed}");
-        let values = |upstream: &Upstream| upstream.nodes.values().map(|plain| plain.value).collect::<Vec<_>>();
+        let values =
+            |upstream: &Upstream| upstream.nodes.values().map(|plain| plain.value).collect::<Vec<_>>();
         assert_eq!(values(&world.upstream), values(&twin), "seed {seed}");
     }
 }
@@ -203,11 +202,7 @@ fn browse_of(nodes: &[NodeId]) -> Vec<u8> {
     };
     request_body(&BrowseRequest {
         request_header: RequestHeader::dummy(),
-        view: ViewDescription {
-            view_id: NodeId::null(),
-            timestamp: DateTime::null(),
-            view_version: 0,
-        },
+        view: ViewDescription { view_id: NodeId::null(), timestamp: DateTime::null(), view_version: 0 },
         requested_max_references_per_node: 2,
         nodes_to_browse: Some(nodes.iter().map(browse).collect()),
     })
@@ -219,7 +214,9 @@ fn browse_all(world: &mut World, first: BrowseResult) -> Vec<NodeId> {
     let mut result = first;
     loop {
         assert_eq!(result.status_code, StatusCode::Good);
-        seen.extend(result.references.unwrap_or_default().into_iter().map(|reference| reference.node_id.node_id));
+        seen.extend(
+            result.references.unwrap_or_default().into_iter().map(|reference| reference.node_id.node_id),
+        );
         if result.continuation_point.is_null_or_empty() {
             return seen;
         }
@@ -249,8 +246,11 @@ fn browses_agree_with_the_twin() {
             }
             let number = super::upstream::number_of(node_id).expect("a number");
             let children = world.upstream.nodes[&number].children.clone();
-            let expected: Vec<NodeId> =
-                children.into_iter().map(node).filter(|child| world.grants.has(Permission::Browse, child)).collect();
+            let expected: Vec<NodeId> = children
+                .into_iter()
+                .map(node)
+                .filter(|child| world.grants.has(Permission::Browse, child))
+                .collect();
             assert_eq!(browse_all(&mut world, result), expected, "seed {seed}: {node_id}");
         }
     }
@@ -276,7 +276,8 @@ fn paths_agree_with_the_twin() {
         let mut paths = Vec::new();
         for start in starts {
             let length = 1 + world.chance.below(4);
-            let names: Vec<QualifiedName> = (0..length).map(|_| name_of(world.chance.below(5) as u32)).collect();
+            let names: Vec<QualifiedName> =
+                (0..length).map(|_| name_of(world.chance.below(5) as u32)).collect();
             paths.push((start, names));
         }
         let browse_path = |(start, names): &(NodeId, Vec<QualifiedName>)| BrowsePath {
@@ -306,8 +307,10 @@ fn paths_agree_with_the_twin() {
         for ((start, names), result) in paths.iter().zip(results) {
             let expected = twin_translate(&world, start, names);
             let targets = result.targets.unwrap_or_default();
-            let reached: BTreeSet<u32> =
-                targets.iter().filter_map(|target| super::upstream::number_of(&target.target_id.node_id)).collect();
+            let reached: BTreeSet<u32> = targets
+                .iter()
+                .filter_map(|target| super::upstream::number_of(&target.target_id.node_id))
+                .collect();
             assert_eq!(reached, expected, "seed {seed}: {start} {names:?}");
             let status = if !world.grants.has(Permission::Browse, start) {
                 StatusCode::BadNodeIdUnknown
@@ -349,7 +352,8 @@ fn history_agrees_with_the_twin_and_points_belong_to_their_node() {
                     }]),
                 })
             };
-            let answer: HistoryReadResponse = response(&world.ask(Service::HistoryRead, &body(&read, &point)));
+            let answer: HistoryReadResponse =
+                response(&world.ask(Service::HistoryRead, &body(&read, &point)));
             let result = answer.results.expect("results").remove(0);
             if !world.grants.has(Permission::ReadHistory, &read) {
                 assert_eq!(result.status_code, refusal(&world.grants, &read), "seed {seed}");
@@ -360,14 +364,18 @@ fn history_agrees_with_the_twin_and_points_belong_to_their_node() {
             values.extend(data.data_values.unwrap_or_default());
             if result.continuation_point.is_null_or_empty() {
                 let number = super::upstream::number_of(&read).expect("a number");
-                let expected: Vec<DataValue> =
-                    world.upstream.nodes[&number].history.iter().map(|value| DataValue::from(*value)).collect();
+                let expected: Vec<DataValue> = world.upstream.nodes[&number]
+                    .history
+                    .iter()
+                    .map(|value| DataValue::from(*value))
+                    .collect();
                 assert_eq!(values, expected, "seed {seed}");
                 break;
             }
             point = result.continuation_point;
             if world.chance.happens(30) {
-                let answer: HistoryReadResponse = response(&world.ask(Service::HistoryRead, &body(&other, &point)));
+                let answer: HistoryReadResponse =
+                    response(&world.ask(Service::HistoryRead, &body(&other, &point)));
                 let result = answer.results.expect("results").remove(0);
                 assert!(result.status_code.is_bad(), "seed {seed}: the point of {read} was used for {other}");
                 break;
@@ -380,7 +388,8 @@ fn history_agrees_with_the_twin_and_points_belong_to_their_node() {
 fn calls_agree_with_the_twin() {
     for seed in 0..400 {
         let mut world = World::new(seed);
-        let pairs: Vec<(NodeId, NodeId)> = world.some().into_iter().map(|object| (object, world.any())).collect();
+        let pairs: Vec<(NodeId, NodeId)> =
+            world.some().into_iter().map(|object| (object, world.any())).collect();
         let call = |(object, method): &(NodeId, NodeId)| CallMethodRequest {
             object_id: object.clone(),
             method_id: method.clone(),

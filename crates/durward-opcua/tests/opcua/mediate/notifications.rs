@@ -8,7 +8,9 @@ use durward_opcua::gate::mediate::{Mediator, Outcome};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
-use super::support::{forward, mediator, node, reply, request, request_body, response, response_body, Chance, Grants};
+use super::support::{
+    Chance, Grants, forward, mediator, node, reply, request, request_body, response, response_body,
+};
 use super::table::{create_item, event_filter};
 
 const SUBSCRIPTION: u32 = 70;
@@ -25,11 +27,7 @@ struct Item {
 
 impl Item {
     fn permission(&self) -> Permission {
-        if self.is_for_events {
-            Permission::ReceiveEvents
-        } else {
-            Permission::Read
-        }
+        if self.is_for_events { Permission::ReceiveEvents } else { Permission::Read }
     }
 }
 
@@ -116,13 +114,9 @@ impl World {
         let mut asked: CreateMonitoredItemsRequest =
             request(&create_item(SUBSCRIPTION, &node(number), attribute, filter));
         let client_handle = self.chance.below(3) as u32;
-        asked.items_to_create.as_mut().expect("an item")[0].requested_parameters.client_handle = client_handle;
-        let mut item = Item {
-            node: number,
-            is_for_events,
-            client_handle,
-            gate_handle: 0,
-        };
+        asked.items_to_create.as_mut().expect("an item")[0].requested_parameters.client_handle =
+            client_handle;
+        let mut item = Item { node: number, is_for_events, client_handle, gate_handle: 0 };
         let body = request_body(&asked);
         let id = Service::CreateMonitoredItems.request_id();
         let outcome = self.mediator.on_request(&self.grants, 2, id, &body);
@@ -201,13 +195,9 @@ impl World {
                 event_fields: Some(vec![Variant::Int32(*number), Variant::from(node(*source))]),
             }),
         });
-        let changes = DataChangeNotification {
-            monitored_items: Some(values.collect()),
-            diagnostic_infos: None,
-        };
-        let list = EventNotificationList {
-            events: Some(events.collect()),
-        };
+        let changes =
+            DataChangeNotification { monitored_items: Some(values.collect()), diagnostic_infos: None };
+        let list = EventNotificationList { events: Some(events.collect()) };
         let mut data = Vec::new();
         if changes.monitored_items.as_ref().is_some_and(|items| !items.is_empty()) {
             data.push(ExtensionObject::from_message(changes));
@@ -229,11 +219,8 @@ impl World {
             let item = *self.chance.pick(&self.items);
             self.told += 1;
             let source = 1 + self.chance.below(NODES as usize) as u32;
-            let what = if item.is_for_events {
-                Told::Event(self.told, source)
-            } else {
-                Told::Value(self.told)
-            };
+            let what =
+                if item.is_for_events { Told::Event(self.told, source) } else { Told::Value(self.told) };
             told.push((item, what));
         }
         told.sort_by_key(|(item, _)| item.is_for_events);
@@ -242,18 +229,17 @@ impl World {
 
     fn publish(&mut self) {
         self.request_id += 1;
-        let acknowledged: Vec<u32> = if self.chance.happens(50) {
-            self.got.drain(..).collect()
-        } else {
-            Vec::new()
-        };
+        let acknowledged: Vec<u32> =
+            if self.chance.happens(50) { self.got.drain(..).collect() } else { Vec::new() };
         let acknowledge = |sequence: u32| SubscriptionAcknowledgement {
             subscription_id: SUBSCRIPTION,
             sequence_number: sequence,
         };
         let body = request_body(&PublishRequest {
             request_header: RequestHeader::dummy(),
-            subscription_acknowledgements: Some(acknowledged.iter().map(|sequence| acknowledge(*sequence)).collect()),
+            subscription_acknowledgements: Some(
+                acknowledged.iter().map(|sequence| acknowledge(*sequence)).collect(),
+            ),
         });
         let sent = forward(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &body);
         let sent: PublishRequest = request(&sent);

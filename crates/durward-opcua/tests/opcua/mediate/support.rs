@@ -8,8 +8,8 @@ use durward_opcua::gate::mediate::service::Service;
 use durward_opcua::gate::mediate::{Limits, Mediator, NoTransfers, Outcome, Reply};
 use durward_opcua::permission::{Permission, Rights, Ruling};
 use opcua_types::{
-    BinaryDecodable, BinaryEncodable, ContextOwned, DecodingOptions, NamespaceMap, NodeId, NumericRange, ReadValueId,
-    RequestHeader, ResponseHeader, StatusCode,
+    BinaryDecodable, BinaryEncodable, ContextOwned, DecodingOptions, NamespaceMap, NodeId, NumericRange,
+    ReadValueId, RequestHeader, ResponseHeader, StatusCode,
 };
 
 /// Numbers that are the same for each seed (xorshift64*).
@@ -64,11 +64,7 @@ impl Grants {
 
 impl Rights for Grants {
     fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        if self.has(permission, node) {
-            Ruling::Granted
-        } else {
-            Ruling::DENIED
-        }
+        if self.has(permission, node) { Ruling::Granted } else { Ruling::DENIED }
     }
 }
 
@@ -86,10 +82,7 @@ pub(super) fn node(number: u32) -> NodeId {
 }
 
 pub(super) fn context() -> ContextOwned {
-    let options = DecodingOptions {
-        max_array_length: 100_000,
-        ..DecodingOptions::default()
-    };
+    let options = DecodingOptions { max_array_length: 100_000, ..DecodingOptions::default() };
     ContextOwned::new_default(NamespaceMap::default(), options)
 }
 
@@ -141,7 +134,13 @@ pub(super) fn forward(
 }
 
 /// What reaches the client.
-pub(super) fn reply(mediator: &mut Mediator, rights: &dyn Rights, id: u32, service: Service, body: &[u8]) -> Vec<u8> {
+pub(super) fn reply(
+    mediator: &mut Mediator,
+    rights: &dyn Rights,
+    id: u32,
+    service: Service,
+    body: &[u8],
+) -> Vec<u8> {
     match mediator.on_response(rights, id, service.response_id(), body) {
         Reply::Pass(bytes) => bytes.into_owned(),
         other => panic!("{service:?}: {other:?}"),
@@ -163,5 +162,27 @@ pub(super) fn refusal(grants: &Grants, node: &NodeId) -> StatusCode {
         StatusCode::BadUserAccessDenied
     } else {
         StatusCode::BadNodeIdUnknown
+    }
+}
+
+/// What the mediator answers by itself.
+pub(super) fn answered(
+    mediator: &mut Mediator,
+    rights: &dyn Rights,
+    id: u32,
+    service: Service,
+    body: &[u8],
+) -> Vec<u8> {
+    match mediator.on_request(rights, id, service.request_id(), body) {
+        Outcome::Answer(bytes) => bytes,
+        other => panic!("{service:?}: {other:?}"),
+    }
+}
+
+/// Why a request is refused as a whole, though all is granted.
+pub(super) fn refused(mediator: &mut Mediator, id: u32, service: Service, body: &[u8]) -> StatusCode {
+    match mediator.on_request(&All, id, service.request_id(), body) {
+        Outcome::Refuse(status) => status,
+        other => panic!("{service:?}: {other:?}"),
     }
 }

@@ -9,7 +9,7 @@ use durward_opcua::gate::mediate::{Mediator, Outcome};
 use durward_opcua::permission::{Permission, Rights, Ruling};
 use opcua_types::*;
 
-use super::support::{forward, mediator, node, read_of, reply, request_body, response_body, All, Grants};
+use super::support::{All, Grants, forward, mediator, node, read_of, reply, request_body, response_body};
 
 /// What a request asks for.
 enum Needs {
@@ -30,16 +30,11 @@ struct Row {
     body: Vec<u8>,
 }
 
-const OWN: u32 = 70;
-const ITEM: u32 = 700;
+pub(super) const OWN: u32 = 70;
+pub(super) const ITEM: u32 = 700;
 
 fn row(service: Service, what: &'static str, needs: Needs, body: Vec<u8>) -> Row {
-    Row {
-        service,
-        what,
-        needs,
-        body,
-    }
+    Row { service, what, needs, body }
 }
 
 fn on(permission: Permission) -> Needs {
@@ -71,7 +66,7 @@ fn write(attribute: AttributeId) -> Vec<u8> {
     })
 }
 
-fn history_read(details: ExtensionObject) -> Vec<u8> {
+pub(super) fn history_read(details: ExtensionObject) -> Vec<u8> {
     request_body(&HistoryReadRequest {
         request_header: header(),
         history_read_details: details,
@@ -136,11 +131,7 @@ fn call(object: NodeId, method: NodeId, arguments: Vec<Variant>) -> Vec<u8> {
 fn browse(view: NodeId) -> Vec<u8> {
     request_body(&BrowseRequest {
         request_header: header(),
-        view: ViewDescription {
-            view_id: view,
-            timestamp: DateTime::epoch(),
-            view_version: 0,
-        },
+        view: ViewDescription { view_id: view, timestamp: DateTime::epoch(), view_version: 0 },
         requested_max_references_per_node: 0,
         nodes_to_browse: Some(vec![BrowseDescription {
             node_id: node(1),
@@ -205,7 +196,12 @@ fn parameters(filter: ExtensionObject) -> MonitoringParameters {
     }
 }
 
-pub(super) fn create_item(subscription: u32, node: &NodeId, attribute: u32, filter: ExtensionObject) -> Vec<u8> {
+pub(super) fn create_item(
+    subscription: u32,
+    node: &NodeId,
+    attribute: u32,
+    filter: ExtensionObject,
+) -> Vec<u8> {
     request_body(&CreateMonitoredItemsRequest {
         request_header: header(),
         subscription_id: subscription,
@@ -279,7 +275,12 @@ fn node_rows() -> Vec<Row> {
         row(S::HistoryRead, "events", on(ReadHistory), history_read(events_read())),
         row(S::HistoryRead, "unknown details", Needs::Refused, history_read(ExtensionObject::null())),
         row(S::HistoryUpdate, "insert", on(InsertHistory), history_update(update(PerformUpdateType::Insert))),
-        row(S::HistoryUpdate, "replace", on(ModifyHistory), history_update(update(PerformUpdateType::Replace))),
+        row(
+            S::HistoryUpdate,
+            "replace",
+            on(ModifyHistory),
+            history_update(update(PerformUpdateType::Replace)),
+        ),
         row(
             S::HistoryUpdate,
             "update",
@@ -389,7 +390,12 @@ fn subscription_rows() -> Vec<Row> {
         row(S::CreateMonitoredItems, "value", own(Read), create_item(OWN, &node(1), 13, none())),
         row(S::CreateMonitoredItems, "events", own(ReceiveEvents), create_item(OWN, &node(1), 12, events)),
         row(S::CreateMonitoredItems, "display name", own(Browse), create_item(OWN, &node(1), 4, none())),
-        row(S::CreateMonitoredItems, "role permissions", own(ReadRolePermissions), create_item(OWN, &node(1), 24, none())),
+        row(
+            S::CreateMonitoredItems,
+            "role permissions",
+            own(ReadRolePermissions),
+            create_item(OWN, &node(1), 24, none()),
+        ),
         row(S::ModifyMonitoredItems, "an item", own(Read), modify_item()),
         row(S::SetMonitoringMode, "enable", own(Read), set_mode(MonitoringMode::Sampling)),
         row(S::SetMonitoringMode, "disable", Needs::Own(vec![]), set_mode(MonitoringMode::Disabled)),
@@ -476,10 +482,7 @@ fn subscription_rows() -> Vec<Row> {
             S::Publish,
             "notifications, each checked on delivery",
             Needs::Nothing,
-            request_body(&PublishRequest {
-                request_header: header(),
-                subscription_acknowledgements: None,
-            }),
+            request_body(&PublishRequest { request_header: header(), subscription_acknowledgements: None }),
         ),
         row(
             S::Republish,
@@ -520,10 +523,7 @@ fn rows() -> Vec<Row> {
         Service::Cancel,
         "own requests",
         Needs::Nothing,
-        request_body(&CancelRequest {
-            request_header: header(),
-            request_handle: 5,
-        }),
+        request_body(&CancelRequest { request_header: header(), request_handle: 5 }),
     ));
     rows
 }
@@ -544,10 +544,7 @@ pub(super) fn with_subscription(mediator: &mut Mediator) {
     forward(mediator, &All, 2, Service::CreateMonitoredItems, &item);
     let made = response_body(&CreateMonitoredItemsResponse {
         response_header: ResponseHeader::null(),
-        results: Some(vec![MonitoredItemCreateResult {
-            monitored_item_id: ITEM,
-            ..Default::default()
-        }]),
+        results: Some(vec![MonitoredItemCreateResult { monitored_item_id: ITEM, ..Default::default() }]),
         diagnostic_infos: None,
     });
     reply(mediator, &All, 2, Service::CreateMonitoredItems, &made);
@@ -558,11 +555,7 @@ struct AllBut((Permission, NodeId));
 
 impl Rights for AllBut {
     fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        if (permission, node.clone()) == self.0 {
-            Ruling::DENIED
-        } else {
-            Ruling::Granted
-        }
+        if (permission, node.clone()) == self.0 { Ruling::DENIED } else { Ruling::Granted }
     }
 }
 
@@ -593,7 +586,10 @@ fn who_may_do_what() {
                 continue;
             }
         };
-        assert!(goes_upstream(&row, &Grants::of(rights), owns), "{service:?}, {what}: refused with all it needs");
+        assert!(
+            goes_upstream(&row, &Grants::of(rights), owns),
+            "{service:?}, {what}: refused with all it needs"
+        );
         assert!(!owns || !goes_upstream(&row, &All, false), "{service:?}, {what}: passes in another session");
         for needed in rights {
             let passes = goes_upstream(&row, &AllBut(needed.clone()), owns);
@@ -617,7 +613,8 @@ fn every_service_has_a_row() {
         })
         .map(|(permission, _)| *permission)
         .collect();
-    let missing: Vec<_> = Permission::ALL.into_iter().filter(|permission| !asked.contains(permission)).collect();
+    let missing: Vec<_> =
+        Permission::ALL.into_iter().filter(|permission| !asked.contains(permission)).collect();
     assert!(missing.is_empty(), "no row asks for {missing:?}");
 }
 

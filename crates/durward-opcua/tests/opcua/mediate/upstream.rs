@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use durward_opcua::gate::mediate::service::Service;
 use opcua_types::*;
 
-use super::support::{node, request, response_body, Chance};
+use super::support::{Chance, node, request, response_body};
 
 /// How many references a browse, and values a read of history, gives at once.
 const PAGE: usize = 2;
@@ -47,17 +47,10 @@ impl Upstream {
         let nodes = (1..=count).map(|number| {
             let children = (1..=count).filter(|_| chance.happens(25)).collect();
             let history = (0..chance.below(7) as i32).map(|at| number as i32 * 100 + at).collect();
-            let plain = Plain {
-                value: number as i32 * 1000,
-                children,
-                history,
-            };
+            let plain = Plain { value: number as i32 * 1000, children, history };
             (number, plain)
         });
-        Upstream {
-            nodes: nodes.collect(),
-            ..Upstream::default()
-        }
+        Upstream { nodes: nodes.collect(), ..Upstream::default() }
     }
 
     fn plain(&self, node: &NodeId) -> Option<&Plain> {
@@ -83,16 +76,16 @@ impl Upstream {
     fn read(&self, request: &ReadRequest) -> ReadResponse {
         let read = |id: &ReadValueId| match self.plain(&id.node_id) {
             Some(plain) => attribute(plain, id.attribute_id),
-            None => DataValue {
-                status: Some(StatusCode::BadNodeIdUnknown),
-                ..DataValue::null()
-            },
+            None => DataValue { status: Some(StatusCode::BadNodeIdUnknown), ..DataValue::null() },
         };
         ReadResponse {
             response_header: ResponseHeader::null(),
             results: request.nodes_to_read.as_ref().map(|ids| ids.iter().map(read).collect()),
             // As many as results, so that their alignment shows.
-            diagnostic_infos: request.nodes_to_read.as_ref().map(|ids| ids.iter().map(diagnostic_of).collect()),
+            diagnostic_infos: request
+                .nodes_to_read
+                .as_ref()
+                .map(|ids| ids.iter().map(diagnostic_of).collect()),
         }
     }
 
@@ -145,8 +138,12 @@ impl Upstream {
     }
 
     fn browse(&mut self, request: &BrowseRequest) -> BrowseResponse {
-        let numbers: Vec<u32> =
-            request.nodes_to_browse.iter().flatten().filter_map(|browse| number_of(&browse.node_id)).collect();
+        let numbers: Vec<u32> = request
+            .nodes_to_browse
+            .iter()
+            .flatten()
+            .filter_map(|browse| number_of(&browse.node_id))
+            .collect();
         BrowseResponse {
             response_header: ResponseHeader::null(),
             results: Some(numbers.into_iter().map(|number| self.page(number, 0)).collect()),
@@ -157,7 +154,8 @@ impl Upstream {
     fn browse_next(&mut self, request: &BrowseNextRequest) -> BrowseNextResponse {
         let points = request.continuation_points.clone().unwrap_or_default();
         let results = points.into_iter().map(|point| {
-            let (number, from) = self.points.remove(point.as_ref()).expect("the mediator lets no other points pass");
+            let (number, from) =
+                self.points.remove(point.as_ref()).expect("the mediator lets no other points pass");
             self.page(number, from)
         });
         BrowseNextResponse {
@@ -167,7 +165,10 @@ impl Upstream {
         }
     }
 
-    fn translate(&self, request: &TranslateBrowsePathsToNodeIdsRequest) -> TranslateBrowsePathsToNodeIdsResponse {
+    fn translate(
+        &self,
+        request: &TranslateBrowsePathsToNodeIdsRequest,
+    ) -> TranslateBrowsePathsToNodeIdsResponse {
         let results = request.browse_paths.iter().flatten().map(|path| {
             let mut reached: Vec<u32> = number_of(&path.starting_node).into_iter().collect();
             for element in path.relative_path.elements.iter().flatten() {
@@ -182,11 +183,7 @@ impl Upstream {
                 })
                 .collect();
             BrowsePathResult {
-                status_code: if targets.is_empty() {
-                    StatusCode::BadNoMatch
-                } else {
-                    StatusCode::Good
-                },
+                status_code: if targets.is_empty() { StatusCode::BadNoMatch } else { StatusCode::Good },
                 targets: Some(targets),
             }
         });
@@ -254,10 +251,7 @@ impl Upstream {
 
 /// Tells of which node it speaks.
 pub(super) fn diagnostic_of(id: &ReadValueId) -> DiagnosticInfo {
-    DiagnosticInfo {
-        additional_info: Some(UAString::from(id.node_id.to_string())),
-        ..DiagnosticInfo::null()
-    }
+    DiagnosticInfo { additional_info: Some(UAString::from(id.node_id.to_string())), ..DiagnosticInfo::null() }
 }
 
 /// The server's own rights are unlimited.

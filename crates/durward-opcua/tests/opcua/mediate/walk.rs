@@ -7,7 +7,7 @@ use opcua_types::{
     VariantScalarTypeId,
 };
 
-use super::support::{context, encode, Chance};
+use super::support::{Chance, context, encode};
 
 fn text(chance: &mut Chance) -> UAString {
     match chance.below(3) {
@@ -136,23 +136,18 @@ fn scalar(chance: &mut Chance, kind: VariantScalarTypeId, depth: usize) -> Varia
         VariantScalarTypeId::ByteString => Variant::from(bytes(chance)),
         VariantScalarTypeId::XmlElement => Variant::XmlElement("<a/>".into()),
         VariantScalarTypeId::QualifiedName => Variant::from(QualifiedName::new(1, text(chance))),
-        VariantScalarTypeId::LocalizedText => Variant::from(LocalizedText {
-            locale: text(chance),
-            text: text(chance),
-        }),
+        VariantScalarTypeId::LocalizedText => {
+            Variant::from(LocalizedText { locale: text(chance), text: text(chance) })
+        }
         VariantScalarTypeId::NodeId => Variant::from(node_id(chance)),
         VariantScalarTypeId::ExpandedNodeId => Variant::from(expanded(chance)),
         VariantScalarTypeId::ExtensionObject => Variant::from(extension(chance)),
-        VariantScalarTypeId::Variant => Variant::Variant(Box::new(if depth == 0 {
-            Variant::Int32(9)
-        } else {
-            variant(chance, below)
-        })),
-        VariantScalarTypeId::DataValue => Variant::from(if depth == 0 {
-            DataValue::null()
-        } else {
-            data_value(chance, below)
-        }),
+        VariantScalarTypeId::Variant => {
+            Variant::Variant(Box::new(if depth == 0 { Variant::Int32(9) } else { variant(chance, below) }))
+        }
+        VariantScalarTypeId::DataValue => {
+            Variant::from(if depth == 0 { DataValue::null() } else { data_value(chance, below) })
+        }
         VariantScalarTypeId::DiagnosticInfo => Variant::from(diagnostic_info(chance, 2)),
     }
 }
@@ -218,7 +213,9 @@ fn every_kind_of_scalar_and_array_is_walked() {
     for kind in KINDS {
         alike(&scalar(chance, kind, 2), |walker| walker.skip_variant());
         let values = (0..3).map(|_| scalar(chance, kind, 2)).collect::<Vec<_>>();
-        alike(&Variant::from(Array::new(kind, values).expect("values of one type")), |walker| walker.skip_variant());
+        alike(&Variant::from(Array::new(kind, values).expect("values of one type")), |walker| {
+            walker.skip_variant()
+        });
     }
 }
 
@@ -245,11 +242,9 @@ fn nesting_without_end_is_garbled_and_so_are_lengths_beyond_the_bytes() {
     }
     assert_eq!(Walker::new(&[0x40; 10_000]).skip_diagnostic_info(), Err(Garbled));
     // 2^31 - 1 elements; -2 elements; a string longer than what follows.
-    for bytes in [
-        &[0x86, 0xff, 0xff, 0xff, 0x7f, 0][..],
-        &[0x86, 0xfe, 0xff, 0xff, 0xff],
-        &[0x0c, 9, 0, 0, 0, b'a'],
-    ] {
+    for bytes in
+        [&[0x86, 0xff, 0xff, 0xff, 0x7f, 0][..], &[0x86, 0xfe, 0xff, 0xff, 0xff], &[0x0c, 9, 0, 0, 0, b'a']]
+    {
         assert_eq!(Walker::new(bytes).skip_variant(), Err(Garbled));
     }
 }
