@@ -1,0 +1,154 @@
+//! Browse and BrowseNext (Part 4, 5.9.2 and 5.9.3): what may not be browsed is not there.
+
+use opcua_types::{NodeId, StatusCode};
+
+use super::access::{Aliases, Lens, is_type_of_session_diagnostics};
+use super::pending::Pending;
+use super::points::Points;
+use super::put::Put;
+use super::splice::{Shape, Sieve, Sifted};
+use super::walk::{Expanded, Walked, Walker};
+use super::{Mediator, Planned};
+use crate::permission::{Permission, Rights};
+
+/// A browse that went upstream.
+#[derive(Debug)]
+pub(super) struct PendingBrowse {
+    pub(super) sieve: Sieve,
+    /// The nodes from which was browsed, of the entries that were forwarded: continuation points belong to them.
+    starts: Vec<NodeId>,
+}
+
+/// Passes a `ReferenceDescription`; gives the target and the target's type definition.
+fn reference(walker: &mut Walker<'_>) -> Walked<(Expanded, Expanded)> {
+    walker.skip_node_id()?;
+    walker.boolean()?;
+    let target = walker.expanded_node_id()?;
+    walker.skip_qualified_name()?;
+    walker.skip_localized_text()?;
+    walker.i32()?;
+    Ok((target, walker.expanded_node_id()?))
+}
+
+/// Passes a `ReferenceDescription`.
+pub(super) fn skip_reference(walker: &mut Walker<'_>) -> Walked<()> {
+    reference(walker).map(drop)
+}
+
+impl Mediator {
+    pub(super) fn browse<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+        let lens = self.lens(rights);
+        let mut walker = Walker::new(body);
+        let view = walker.node_id()?;
+        // Timestamp and version of the view, maximum of references.
+        walker.take(8 + 4 + 4)?;
+        if !view.is_null() && !lens.sees(&view) {
+            return Err(StatusCode::BadViewIdUnknown);
+        }
+        let mut starts = Vec::new();
+        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
+            let node = walker.node_id()?;
+            // Direction.
+            walker.i32()?;
+            walker.skip_node_id()?;
+            // Subtypes, node classes, result mask.
+            walker.take(1 + 4 + 4)?;
+            let verdict = lens.rule(Permission::Browse, &node);
+            if verdict.is_ok() {
+                starts.push(lens.real(&node).clone());
+            }
+            Ok(verdict)
+        })?;
+        walker.end()?;
+        Ok(sifted.plan(Shape::Browse, |sieve| Pending::Browse(PendingBrowse { sieve, starts })))
+    }
+
+    pub(super) fn browse_next<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+        let room = self.room();
+        let lens = Lens { rights, aliases: &self.aliases };
+        let points = &mut self.browse_points;
+        let mut walker = Walker::new(body);
+        // Whether to release the points.
+        walker.boolean()?;
+        let mut starts = Vec::new();
+        let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
+            let point = walker.text()?.unwrap_or_default();
+            let Some(start) = points.take(point) else {
+                return Ok(Err(StatusCode::BadContinuationPointInvalid));
+            };
+            let verdict = lens.rule(Permission::Browse, &start);
+            if verdict.is_ok() {
+                starts.push(start);
+            }
+            Ok(verdict)
+        })?;
+        walker.end()?;
+        Ok(sifted.plan(Shape::Browse, |sieve| Pending::Browse(PendingBrowse { sieve, starts })))
+    }
+}
+
+impl PendingBrowse {
+    /// Takes references to hidden nodes out of the results. A result may be left without references and with a continuation point: the
+    /// client goes on with BrowseNext, as it does with a server that has run out of time.
+    pub(super) fn mend(
+        &self,
+        rights: &dyn Rights,
+        aliases: &Aliases,
+        points: &mut Points,
+        body: &[u8],
+    ) -> Walked<Vec<u8>> {
+        let lens = Lens { rights, aliases };
+        let mut starts = self.starts.iter();
+        let mut walker = Walker::new(body);
+        let mut out = Vec::with_capacity(body.len());
+        self.sieve.merge(&mut walker, &mut out, Shape::Browse, |_, walker, out| {
+            out.put_status(walker.status()?);
+            let point = walker.text()?;
+            out.put_text(point);
+            if let Some(start) = starts.next() {
+                points.keep(point, start)?;
+            }
+            filter_array(walker, out, |walker, out| {
+                let at = walker.at();
+                let (target, type_definition) = reference(walker)?;
+                // A node of another server is not of those that the session's rights speak of.
+                let is_seen = target.is_local
+                    && lens.sees(&target.node)
+                    && !is_type_of_session_diagnostics(&type_definition.node);
+                if is_seen {
+                    out.put_bytes(walker.since(at));
+                }
+                Ok(is_seen)
+            })
+            .map(drop)
+        })?;
+        walker.end()?;
+        Ok(out)
+    }
+}
+
+/// Rewrites an array: `element` passes one, writes it where it stays, and says whether it stays. Gives how many stayed.
+pub(super) fn filter_array<'a>(
+    walker: &mut Walker<'a>,
+    out: &mut Vec<u8>,
+    mut element: impl FnMut(&mut Walker<'a>, &mut Vec<u8>) -> Walked<bool>,
+) -> Walked<usize> {
+    let count = walker.count()?;
+    let count_at = out.len();
+    out.put_count(0);
+    let mut kept = 0;
+    for _ in 0..count {
+        if element(walker, out)? {
+            kept += 1;
+        }
+    }
+    put_count_at(out, count_at, kept);
+    Ok(kept)
+}
+
+/// Writes a number of elements where a place was kept for it.
+fn put_count_at(out: &mut [u8], at: usize, count: usize) {
+    if let Some(place) = out.get_mut(at..at + 4) {
+        place.copy_from_slice(&i32::try_from(count).unwrap_or(i32::MAX).to_le_bytes());
+    }
+}

@@ -1,0 +1,391 @@
+//! Complete mediation: every service between one client's session and one upstream session of its own.
+//!
+//! ```text
+//!  client                 Mediator                     server
+//!    | request body ---> on_request  ---- Forward -----> |     entries that are not granted are cut out
+//!    |                       |                           |
+//!    | <-- Reply::Pass -- on_response <-- response body -|     their results are put back; what may not be seen is taken out
+//! ```
+//!
+//! Pure: bytes in, bytes out. No socket, no clock, no key; rights are asked through [`Rights`], which answers for the moment of the question.
+//! A body is what follows the request header or the response header; headers are the caller's.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`walk`] | the binary encoding, walked over without a tree |
+//! | [`service`] | every service of Part 4, and who answers it |
+//! | `splice` | cutting refused entries out and putting their results back |
+//! | `access` | which permission an attribute asks for; attributes that tell rights |
+//! | `read`, `history`, `call`, `browse`, `translate`, `register`, `nodes` | services on nodes |
+//! | `subscription`, `subscriptions`, `items`, `event`, `publish` | services on subscriptions |
+//!
+//! # What holds
+//!
+//! - A service that is not listed is refused; so is an attribute, a kind of history or a kind of notification that is not known.
+//! - What may not be browsed is not there: it is refused as unknown, whether it exists or not.
+//! - A server that answers something else than was asked gets its whole response replaced by a service fault.
+//! - What is kept is bounded by [`Limits`].
+//!
+//! # What is not here
+//!
+//! Query is refused: its filters look at values of nodes that are not in its results. Nodes of other servers, and nodes named by namespace URI, are
+//! taken out of browse results: the session's rights speak of nodes by namespace index.
+
+mod access;
+mod browse;
+mod call;
+mod event;
+mod history;
+mod items;
+mod nodes;
+mod pending;
+mod points;
+mod publish;
+mod put;
+mod read;
+mod register;
+pub mod service;
+mod splice;
+mod subscription;
+mod subscriptions;
+mod translate;
+pub mod walk;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use opcua_types::StatusCode;
+
+use access::Aliases;
+use pending::{Outstanding, Pending, Plan, Waiting};
+pub use pending::{Reply, UpstreamRequest};
+use points::Points;
+use service::{Mediation, Service};
+use subscriptions::Subscriptions;
+pub use subscriptions::{NoTransfers, Owners, Subscription};
+use walk::{Garbled, Walked, Walker};
+
+use crate::permission::Rights;
+
+/// What a request becomes, or why it is refused as a whole.
+type Planned<'a> = Result<Plan<'a>, StatusCode>;
+
+/// How much one session may make the gate keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries in one request. Above: `BadTooManyOperations`.
+    pub nodes_per_request: usize,
+    /// Requests that wait for the server. Above: `BadTooManyOperations`, for Publish `BadTooManyPublishRequests`.
+    pub outstanding: usize,
+    /// Entries in all requests that wait for the server. Above: `BadTooManyOperations`.
+    pub outstanding_entries: usize,
+    /// Continuation points, for Browse and for HistoryRead each. Above: the oldest is dropped, and refused when it is used.
+    pub continuation_points: usize,
+    /// Subscriptions. Above: `BadTooManySubscriptions`.
+    pub subscriptions: usize,
+    /// Monitored items. Above: `BadTooManyMonitoredItems`.
+    pub monitored_items: usize,
+    /// Aliases of registered nodes. Above: `BadTooManyOperations`.
+    pub aliases: usize,
+    /// Elements in one browse path: each costs a round trip to the server. Above: `BadTooManyOperations` for the path.
+    pub path_elements: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            nodes_per_request: 10_000,
+            outstanding: 200,
+            outstanding_entries: 100_000,
+            continuation_points: 500,
+            subscriptions: 100,
+            monitored_items: 100_000,
+            aliases: 10_000,
+            path_elements: 64,
+        }
+    }
+}
+
+/// What to do with a client's request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Send these bytes upstream, as the body of a request of the same service; hand the response to [`Mediator::on_response`], a service
+    /// fault (or that no answer comes) to [`Mediator::on_fault`].
+    Forward(Cow<'a, [u8]>),
+    /// Answer with these bytes, as the body of the service's response.
+    Answer(Vec<u8>),
+    /// Answer with a service fault.
+    Refuse(StatusCode),
+    /// Cancel (Part 4, 5.7.5): cancel those of this session's requests that carry this handle. Only the caller knows under which handles they went
+    /// upstream. Nothing is kept here.
+    Cancel(u32),
+}
+
+/// Mediates between one client's session and one upstream session.
+pub struct Mediator {
+    limits: Limits,
+    owners: Arc<dyn Owners>,
+    waiting: Outstanding,
+    aliases: Aliases,
+    browse_points: Points,
+    history_points: Points,
+    subscriptions: Subscriptions,
+}
+
+impl core::fmt::Debug for Mediator {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Mediator")
+            .field("waiting", &self.waiting.count())
+            .field("aliases", &self.aliases.len())
+            .field("subscriptions", &self.subscriptions.count())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mediator {
+    /// For a new session.
+    pub fn new(limits: Limits, owners: Arc<dyn Owners>) -> Self {
+        Mediator {
+            limits,
+            owners,
+            waiting: Outstanding::default(),
+            aliases: Aliases::new(),
+            browse_points: Points::new(limits.continuation_points),
+            history_points: Points::new(limits.continuation_points),
+            subscriptions: Subscriptions::default(),
+        }
+    }
+
+    /// What to do with a request. `request_id` is the caller's name for it, until its response; `type_id` the encoding id of the request
+    /// (numeric, namespace 0); `body` what follows the request header.
+    pub fn on_request<'a>(
+        &mut self,
+        rights: &dyn Rights,
+        request_id: u32,
+        type_id: u32,
+        body: &'a [u8],
+    ) -> Outcome<'a> {
+        match self
+            .admit(request_id, type_id)
+            .and_then(|service| Ok((service, self.plan(rights, service, body)?)))
+        {
+            Err(status) => Outcome::Refuse(status),
+            Ok((_, Plan::Answer(body))) => Outcome::Answer(body),
+            Ok((_, Plan::Cancel(handle))) => Outcome::Cancel(handle),
+            Ok((service, Plan::Forward(body, pending))) => {
+                self.waiting.insert(request_id, service, pending);
+                Outcome::Forward(body)
+            }
+        }
+    }
+
+    fn admit(&self, request_id: u32, type_id: u32) -> Result<Service, StatusCode> {
+        let service = Service::of_request(type_id).ok_or(StatusCode::BadServiceUnsupported)?;
+        match service.mediation() {
+            Mediation::Elsewhere | Mediation::Refused => return Err(StatusCode::BadServiceUnsupported),
+            Mediation::Mediated => {}
+        }
+        if self.waiting.contains(request_id) {
+            return Err(StatusCode::BadRequestHeaderInvalid);
+        }
+        if self.waiting.count() < self.limits.outstanding {
+            Ok(service)
+        } else if service == Service::Publish {
+            Err(StatusCode::BadTooManyPublishRequests)
+        } else {
+            Err(StatusCode::BadTooManyOperations)
+        }
+    }
+
+    /// How many entries the next request may have.
+    fn room(&self) -> usize {
+        self.limits
+            .nodes_per_request
+            .min(self.limits.outstanding_entries.saturating_sub(self.waiting.weight()))
+    }
+
+    fn plan<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
+        match service {
+            Service::Read => self.read(rights, body),
+            Service::Write => self.write(rights, body),
+            Service::HistoryRead => self.history_read(rights, body),
+            Service::HistoryUpdate => self.history_update(rights, body),
+            Service::Call => self.call(rights, body),
+            Service::Browse => self.browse(rights, body),
+            Service::BrowseNext => self.browse_next(rights, body),
+            Service::TranslateBrowsePathsToNodeIds => self.translate(rights, body),
+            Service::RegisterNodes => self.register(rights, body),
+            Service::UnregisterNodes => self.unregister(body),
+            Service::AddNodes => self.add_nodes(rights, body),
+            Service::AddReferences => self.add_references(rights, body),
+            Service::DeleteNodes => self.delete_nodes(rights, body),
+            Service::DeleteReferences => self.delete_references(rights, body),
+            Service::CreateMonitoredItems => self.create_items(rights, body),
+            Service::ModifyMonitoredItems => self.modify_items(rights, body),
+            Service::SetMonitoringMode => self.set_monitoring_mode(rights, body),
+            Service::SetTriggering => self.set_triggering(body),
+            Service::DeleteMonitoredItems => self.delete_items(body),
+            Service::CreateSubscription => self.create_subscription(body),
+            Service::ModifySubscription => self.modify_subscription(body),
+            Service::SetPublishingMode => self.set_publishing_mode(body),
+            Service::DeleteSubscriptions => self.delete_subscriptions(body),
+            Service::TransferSubscriptions => self.transfer(body),
+            Service::Publish => self.publish(body),
+            Service::Republish => self.republish(body),
+            Service::Cancel => {
+                let mut walker = Walker::new(body);
+                let handle = walker.u32()?;
+                walker.end()?;
+                Ok(Plan::Cancel(handle))
+            }
+            Service::FindServers
+            | Service::FindServersOnNetwork
+            | Service::GetEndpoints
+            | Service::RegisterServer
+            | Service::RegisterServer2
+            | Service::OpenSecureChannel
+            | Service::CloseSecureChannel
+            | Service::CreateSession
+            | Service::ActivateSession
+            | Service::CloseSession
+            | Service::QueryFirst
+            | Service::QueryNext => Err(StatusCode::BadServiceUnsupported),
+        }
+    }
+
+    /// What becomes of a response. `type_id` is its encoding id, `body` what follows the response header. A response whose header has a bad service
+    /// result is for [`Mediator::on_fault`].
+    pub fn on_response<'a>(
+        &mut self,
+        rights: &dyn Rights,
+        request_id: u32,
+        type_id: u32,
+        body: &'a [u8],
+    ) -> Reply<'a> {
+        let Some(Waiting { service, pending, .. }) = self.waiting.remove(request_id) else {
+            return Reply::Fault(StatusCode::BadUnknownResponse);
+        };
+        if type_id != service.response_id() {
+            self.undo(&pending);
+            return Reply::Fault(StatusCode::BadUnknownResponse);
+        }
+        if let Pending::Translate(mut pending) = pending {
+            let reply = pending.take(rights, &self.aliases, body);
+            if let Ok(Reply::FollowUp(_)) = &reply {
+                self.waiting.insert(request_id, service, Pending::Translate(pending));
+            }
+            return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
+        }
+        self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
+            self.undo(&pending);
+            Reply::Fault(StatusCode::BadUnknownResponse)
+        })
+    }
+
+    /// The server answered with a service fault, or will not answer.
+    pub fn on_fault(&mut self, request_id: u32) {
+        if let Some(waiting) = self.waiting.remove(request_id) {
+            self.undo(&waiting.pending);
+        }
+    }
+
+    /// Requests that wait for the server.
+    pub fn outstanding(&self) -> usize {
+        self.waiting.count()
+    }
+
+    fn undo(&mut self, pending: &Pending) {
+        if let Pending::CreateItems(pending) = pending {
+            self.forget_items(pending);
+        }
+    }
+
+    fn mend<'a>(&mut self, rights: &dyn Rights, pending: &Pending, body: &'a [u8]) -> Walked<Reply<'a>> {
+        let pass = |body: Vec<u8>| Reply::Pass(Cow::Owned(body));
+        Ok(match pending {
+            Pending::Results(results) => Reply::Pass(results.mend(body)?),
+            Pending::Triggering(added, removed) => {
+                check_triggering(*added, *removed, body)?;
+                Reply::Pass(body.into())
+            }
+            Pending::Browse(browse) => {
+                pass(browse.mend(rights, &self.aliases, &mut self.browse_points, body)?)
+            }
+            Pending::History(history) => {
+                pass(history.mend(rights, &self.aliases, &mut self.history_points, body)?)
+            }
+            Pending::Call { sieve, item_lists } => {
+                pass(call::mend(sieve, item_lists, &self.subscriptions, body)?)
+            }
+            Pending::Register { sieve, nodes } => {
+                pass(register::mend(sieve, nodes, &mut self.aliases, self.limits.aliases, body)?)
+            }
+            Pending::Nothing => {
+                Walker::new(body).end()?;
+                Reply::Pass(body.into())
+            }
+            Pending::CreateSubscription => {
+                self.mend_create_subscription(body)?;
+                Reply::Pass(body.into())
+            }
+            Pending::ModifySubscription => {
+                let mut walker = Walker::new(body);
+                walker.take(8 + 4 + 4)?;
+                walker.end()?;
+                Reply::Pass(body.into())
+            }
+            Pending::DeleteSubscriptions { sieve, ids } => {
+                pass(self.mend_delete_subscriptions(sieve, ids, body)?)
+            }
+            Pending::Transfer { sieve, ids } => pass(self.mend_transfer(sieve, ids, body)?),
+            Pending::CreateItems(pending) => pass(self.mend_create_items(pending, body)?),
+            Pending::ModifyItems(pending) => pass(self.mend_modify_items(pending, body)?),
+            Pending::DeleteItems { subscription, sieve, ids } => {
+                pass(self.mend_delete_items(*subscription, sieve, ids, body)?)
+            }
+            Pending::Publish { acknowledged, owed } => pass(publish::mend_publish(
+                rights,
+                &self.aliases,
+                &mut self.subscriptions,
+                (acknowledged, *owed),
+                body,
+            )?),
+            Pending::Republish { subscription, sequence, client_sequence } => {
+                self.mend_republish(rights, *subscription, (*sequence, *client_sequence), body)?
+            }
+            Pending::Translate(_) => return Err(Garbled),
+        })
+    }
+
+    fn mend_republish(
+        &self,
+        rights: &dyn Rights,
+        subscription: u32,
+        sequences: (u32, u32),
+        body: &[u8],
+    ) -> Walked<Reply<'static>> {
+        let Ok(own) = self.subscriptions.own(subscription) else {
+            return Ok(Reply::Fault(StatusCode::BadSubscriptionIdInvalid));
+        };
+        let mended = publish::mend_republish(rights, &self.aliases, own, sequences, body)?;
+        Ok(match mended {
+            Some(body) => Reply::Pass(Cow::Owned(body)),
+            None => Reply::Fault(StatusCode::BadMessageNotAvailable),
+        })
+    }
+}
+
+/// Two lists of results, each with its diagnostic infos.
+fn check_triggering(added: usize, removed: usize, body: &[u8]) -> Walked<()> {
+    let mut walker = Walker::new(body);
+    for expected in [added, removed] {
+        if walker.skip_array(|walker| walker.u32().map(drop))? != expected {
+            return Err(Garbled);
+        }
+        let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
+        if diagnostics != 0 && diagnostics != expected {
+            return Err(Garbled);
+        }
+    }
+    walker.end()
+}

@@ -1,0 +1,155 @@
+//! What is kept of a request until its response comes.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use opcua_types::{NodeId, StatusCode};
+
+use super::browse::PendingBrowse;
+use super::history::PendingHistory;
+use super::items::{PendingCreate, PendingModify};
+use super::service::Service;
+use super::splice::{Results, Sieve};
+use super::translate::PendingTranslate;
+
+/// What to do with a request.
+pub(super) enum Plan<'a> {
+    /// Send it upstream; what is kept mends the response.
+    Forward(Cow<'a, [u8]>, Pending),
+    /// Answer it.
+    Answer(Vec<u8>),
+    /// Cancel the client's requests that carry this handle.
+    Cancel(u32),
+}
+
+/// A request that went upstream.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) service: Service,
+    pub(super) pending: Pending,
+    weight: usize,
+}
+
+/// The requests that went upstream, by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Outstanding {
+    waiting: HashMap<u32, Waiting>,
+    /// INVARIANT: the sum of the weights of all that wait.
+    weight: usize,
+}
+
+impl Outstanding {
+    pub(super) fn insert(&mut self, request_id: u32, service: Service, pending: Pending) {
+        let weight = pending.weight();
+        self.weight += weight;
+        let waiting = Waiting { service, pending, weight };
+        self.waiting.insert(request_id, waiting);
+    }
+
+    pub(super) fn remove(&mut self, request_id: u32) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&request_id)?;
+        self.weight -= waiting.weight;
+        Some(waiting)
+    }
+
+    pub(super) fn contains(&self, request_id: u32) -> bool {
+        self.waiting.contains_key(&request_id)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many entries all of them have.
+    pub(super) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    pub(super) fn count_of(&self, service: Service) -> usize {
+        self.waiting.values().filter(|waiting| waiting.service == service).count()
+    }
+}
+
+/// What mends a response, by kind.
+#[derive(Debug)]
+pub(super) enum Pending {
+    /// Results, put in order.
+    Results(Results),
+    /// Two lists of results, of so many entries each.
+    Triggering(usize, usize),
+    /// References to filter.
+    Browse(PendingBrowse),
+    /// Paths to follow further.
+    Translate(PendingTranslate),
+    /// History to filter.
+    History(PendingHistory),
+    /// Calls, of which some tell client handles of the upstream.
+    Call { sieve: Sieve, item_lists: Vec<(u32, u32)> },
+    /// Nodes that are being registered.
+    Register { sieve: Sieve, nodes: Vec<NodeId> },
+    /// A response without content.
+    Nothing,
+    /// A subscription that is being made.
+    CreateSubscription,
+    /// Revised settings.
+    ModifySubscription,
+    /// Subscriptions that are being deleted.
+    DeleteSubscriptions { sieve: Sieve, ids: Vec<u32> },
+    /// Subscriptions that are being taken over.
+    Transfer { sieve: Sieve, ids: Vec<u32> },
+    /// Items that are being made.
+    CreateItems(PendingCreate),
+    /// Items that are being changed.
+    ModifyItems(PendingModify),
+    /// Items that are being deleted.
+    DeleteItems { subscription: u32, sieve: Sieve, ids: Vec<u32> },
+    /// The results of acknowledgements, and how many more the gate added of its own.
+    Publish { acknowledged: Sieve, owed: usize },
+    /// The subscription and both numbers of a message asked for again.
+    Republish { subscription: u32, sequence: u32, client_sequence: u32 },
+}
+
+/// What reaches the client, or what has to be asked first.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reply<'a> {
+    /// The body of the response.
+    Pass(Cow<'a, [u8]>),
+    /// Another request has to go upstream before the client can be answered: send it under the same request id and hand its response back.
+    FollowUp(UpstreamRequest),
+    /// A service fault.
+    Fault(StatusCode),
+}
+
+/// A request of the gate's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpstreamRequest {
+    /// Which service.
+    pub service: Service,
+    /// The bytes that follow the request header.
+    pub body: Vec<u8>,
+}
+
+impl Pending {
+    /// How many entries are kept at most.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Pending::Results(results) => results.sieve.count,
+            Pending::Browse(browse) => browse.sieve.count,
+            Pending::Translate(translate) => translate.weight(),
+            Pending::History(history) => history.sieve.count,
+            Pending::CreateItems(create) => create.sieve.count,
+            Pending::ModifyItems(modify) => modify.sieve.count,
+            Pending::Call { sieve, .. }
+            | Pending::Register { sieve, .. }
+            | Pending::DeleteSubscriptions { sieve, .. }
+            | Pending::Transfer { sieve, .. }
+            | Pending::DeleteItems { sieve, .. }
+            | Pending::Publish { acknowledged: sieve, .. } => sieve.count,
+            Pending::Triggering(..)
+            | Pending::Nothing
+            | Pending::CreateSubscription
+            | Pending::ModifySubscription
+            | Pending::Republish { .. } => 0,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Continuation points that the server gave to this session, with the node that each belongs to.
+
+use std::collections::HashMap;
+
+use opcua_types::NodeId;
+
+use super::walk::{Garbled, Walked};
+
+/// A point is the server's note to itself: longer ones are no honest server's.
+const POINT_BYTES_MAX: usize = 8192;
+
+/// Bounded: the oldest goes where one too many comes, as Part 4, 7.9 allows servers to do.
+#[derive(Debug)]
+pub(super) struct Points {
+    max: usize,
+    count: u64,
+    points: HashMap<Vec<u8>, (u64, NodeId)>,
+}
+
+impl Points {
+    pub(super) fn new(max: usize) -> Self {
+        Points { max, count: 0, points: HashMap::new() }
+    }
+
+    /// Keeps a point; an empty one is none.
+    ///
+    /// # Errors
+    /// [`Garbled`] where it is too long.
+    pub(super) fn keep(&mut self, point: Option<&[u8]>, node: &NodeId) -> Walked<()> {
+        let Some(point) = point.filter(|point| !point.is_empty()) else {
+            return Ok(());
+        };
+        if point.len() > POINT_BYTES_MAX {
+            return Err(Garbled);
+        }
+        if self.points.len() >= self.max && !self.points.contains_key(point) {
+            self.drop_oldest();
+        }
+        self.count += 1;
+        self.points.insert(point.to_vec(), (self.count, node.clone()));
+        Ok(())
+    }
+
+    /// Uses a point up.
+    pub(super) fn take(&mut self, point: &[u8]) -> Option<NodeId> {
+        self.points.remove(point).map(|(_, node)| node)
+    }
+
+    fn drop_oldest(&mut self) {
+        let oldest =
+            self.points.iter().min_by_key(|(_, (number, _))| *number).map(|(point, _)| point.clone());
+        if let Some(oldest) = oldest {
+            self.points.remove(&oldest);
+        }
+    }
+}

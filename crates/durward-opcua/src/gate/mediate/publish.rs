@@ -1,0 +1,315 @@
+//! Publish and Republish (Part 4, 5.14.5 and 5.14.6): every notification is checked at the moment of its delivery.
+//!
+//! A message of which nothing is left becomes a keep alive. It takes no sequence number of the client's, or the client would miss one. So
+//! sequence numbers of both sides differ, and are mapped, as are those available to be asked for again; the gate acknowledges what the client never saw.
+
+use opcua_types::{ObjectId, StatusCode};
+
+use super::access::{Aliases, Lens};
+use super::browse::filter_array;
+use super::event::put_fields;
+use super::pending::{Pending, Plan};
+use super::put::Put;
+use super::splice::{Shape, Sieve, count_within};
+use super::subscription::{Item, Subscription};
+use super::subscriptions::Subscriptions;
+use super::walk::{Extension, Garbled, Walked, Walker};
+use super::{Mediator, Planned};
+use crate::permission::Rights;
+
+impl Mediator {
+    pub(super) fn publish<'a>(&mut self, body: &'a [u8]) -> Planned<'a> {
+        let mut walker = Walker::new(body);
+        let count = count_within(&mut walker, self.room())?;
+        let mut check = walker.clone();
+        check.take(count.checked_mul(8).ok_or(Garbled)?)?;
+        check.end()?;
+        let mut acknowledged = Sieve::default();
+        let mut entries = Vec::with_capacity(body.len());
+        for _ in 0..count {
+            let (id, sequence) = (walker.u32()?, walker.u32()?);
+            let own = self.subscriptions.own_mut(id);
+            let upstream = own.and_then(|subscription| subscription.acknowledge(sequence));
+            if let Ok(upstream) = upstream {
+                entries.put_u32(id);
+                entries.put_u32(upstream);
+            }
+            acknowledged.note(upstream.map(drop));
+        }
+        let mut owed = 0;
+        for (id, subscription) in self.subscriptions.iter_mut() {
+            for sequence in subscription.take_owed() {
+                entries.put_u32(id);
+                entries.put_u32(sequence);
+                owed += 1;
+            }
+        }
+        let mut out = Vec::with_capacity(entries.len() + 4);
+        out.put_count(acknowledged.forwarded() + owed);
+        out.put_bytes(&entries);
+        Ok(Plan::Forward(out.into(), Pending::Publish { acknowledged, owed }))
+    }
+
+    pub(super) fn republish<'a>(&self, body: &'a [u8]) -> Planned<'a> {
+        let mut walker = Walker::new(body);
+        let (subscription, client_sequence) = (walker.u32()?, walker.u32()?);
+        walker.end()?;
+        let known = self.subscriptions.own(subscription)?.upstream_sequence(client_sequence);
+        let sequence = known.ok_or(StatusCode::BadMessageNotAvailable)?;
+        let mut out = Vec::new();
+        out.put_u32(subscription);
+        out.put_u32(sequence);
+        let pending = Pending::Republish { subscription, sequence, client_sequence };
+        Ok(Plan::Forward(out.into(), pending))
+    }
+}
+
+/// A `NotificationMessage` (Part 4, 7.26), filtered.
+struct Message<'a> {
+    sequence: u32,
+    publish_time: &'a [u8],
+    was_keep_alive: bool,
+    /// How many elements of notification data are left, and their bytes.
+    count: usize,
+    data: Vec<u8>,
+}
+
+impl<'a> Message<'a> {
+    fn read(source: &Source<'_>, walker: &mut Walker<'a>) -> Walked<Self> {
+        let sequence = walker.u32()?;
+        let publish_time = walker.take(8)?;
+        let count = walker.clone().count()?;
+        let mut data = Vec::new();
+        let kept = filter_array(walker, &mut data, |walker, out| {
+            let at = walker.at();
+            let notification = walker.extension()?;
+            source.put_notification(&notification, walker.since(at), out)
+        })?;
+        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, count: kept, data })
+    }
+
+    fn put(&self, sequence: u32, out: &mut Vec<u8>) {
+        out.put_u32(sequence);
+        out.put_bytes(self.publish_time);
+        out.put_bytes(&self.data);
+    }
+}
+
+/// Whose notifications they are.
+struct Source<'a> {
+    lens: Lens<'a>,
+    /// `None`: of a subscription that went to another session; only that is told still.
+    subscription: Option<&'a Subscription>,
+}
+
+impl Source<'_> {
+    /// Writes what may be delivered of one element of notification data; gives whether anything is left. Unknown kinds are not delivered.
+    fn put_notification(
+        &self,
+        notification: &Extension<'_>,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Walked<bool> {
+        let body = notification.binary.ok_or(Garbled)?;
+        if notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary) {
+            out.put_bytes(bytes);
+            return Ok(true);
+        }
+        let Some(subscription) = self.subscription else { return Ok(false) };
+        let mut edited = Vec::with_capacity(body.len());
+        let mut walker = Walker::new(body);
+        let (encoding, kept) = if notification.is(ObjectId::DataChangeNotification_Encoding_DefaultBinary) {
+            let kept = self.put_data_changes(subscription, &mut walker, &mut edited)?;
+            (ObjectId::DataChangeNotification_Encoding_DefaultBinary, kept)
+        } else if notification.is(ObjectId::EventNotificationList_Encoding_DefaultBinary) {
+            let kept = self.put_events(subscription, &mut walker, &mut edited)?;
+            (ObjectId::EventNotificationList_Encoding_DefaultBinary, kept)
+        } else {
+            return Ok(false);
+        };
+        walker.end()?;
+        if kept > 0 {
+            out.put_extension(encoding, &edited);
+        }
+        Ok(kept > 0)
+    }
+
+    /// The item of a notification, where it may be delivered now.
+    fn granted<'s>(&self, subscription: &'s Subscription, handle: u32, is_event: bool) -> Option<&'s Item> {
+        let item = subscription.item(handle)?;
+        (item.is_for_events() == is_event && self.lens.has(item.permission, &item.node)).then_some(item)
+    }
+
+    fn put_data_changes(
+        &self,
+        subscription: &Subscription,
+        walker: &mut Walker<'_>,
+        out: &mut Vec<u8>,
+    ) -> Walked<usize> {
+        let mut stayed = Vec::new();
+        let kept = filter_array(walker, out, |walker, out| {
+            let handle = walker.u32()?;
+            let at = walker.at();
+            walker.skip_data_value()?;
+            let item = self.granted(subscription, handle, false);
+            stayed.push(item.is_some());
+            let Some(item) = item else { return Ok(false) };
+            out.put_u32(item.client_handle);
+            match self.lens.effective(item.attribute, &item.node) {
+                Some(effective) => effective.edit(walker.since(at), out),
+                None => out.put_bytes(walker.since(at)),
+            }
+            Ok(true)
+        })?;
+        let diagnostics = walker.clone().count()?;
+        if diagnostics != 0 && diagnostics != stayed.len() {
+            return Err(Garbled);
+        }
+        let mut stayed = stayed.into_iter();
+        filter_array(walker, out, |walker, out| {
+            let at = walker.at();
+            walker.skip_diagnostic_info()?;
+            let stays = stayed.next().unwrap_or(false);
+            if stays {
+                out.put_bytes(walker.since(at));
+            }
+            Ok(stays)
+        })?;
+        Ok(kept)
+    }
+
+    fn put_events(
+        &self,
+        subscription: &Subscription,
+        walker: &mut Walker<'_>,
+        out: &mut Vec<u8>,
+    ) -> Walked<usize> {
+        filter_array(walker, out, |walker, out| {
+            let handle = walker.u32()?;
+            let start = out.len();
+            let item = self.granted(subscription, handle, true);
+            out.put_u32(item.map_or(0, |item| item.client_handle));
+            let stays = put_fields(self.lens, walker, out)? && item.is_some();
+            if !stays {
+                out.truncate(start);
+            }
+            Ok(stays)
+        })
+    }
+}
+
+/// The response to Publish: subscription, available sequence numbers, whether more is ready, the message, results of acknowledgements.
+pub(super) fn mend_publish(
+    rights: &dyn Rights,
+    aliases: &Aliases,
+    subscriptions: &mut Subscriptions,
+    (acknowledged, owed): (&Sieve, usize),
+    body: &[u8],
+) -> Walked<Vec<u8>> {
+    let lens = Lens { rights, aliases };
+    let mut walker = Walker::new(body);
+    let id = walker.u32()?;
+    let count = walker.count()?;
+    let available = (0..count).map(|_| walker.u32()).collect::<Walked<Vec<_>>>()?;
+    let more = walker.u8()?;
+    if subscriptions.own(id).is_err() && !subscriptions.was_released(id) {
+        return Err(Garbled);
+    }
+    let source = Source { lens, subscription: subscriptions.own(id).ok() };
+    let message = Message::read(&source, &mut walker)?;
+    let mut results = Vec::new();
+    put_acknowledged(acknowledged, owed, &mut walker, &mut results)?;
+    walker.end()?;
+    let mut out = Vec::with_capacity(body.len());
+    out.put_u32(id);
+    match subscriptions.own_mut(id) {
+        Ok(subscription) => {
+            let sequence = number(subscription, &message);
+            let sequences = subscription.client_sequences(&available);
+            out.put_count(sequences.len());
+            sequences.into_iter().for_each(|sequence| out.put_u32(sequence));
+            out.put_u8(more);
+            message.put(sequence, &mut out);
+        }
+        Err(_) if message.count == 0 => return Err(Garbled),
+        Err(_) => {
+            out.put_null();
+            out.put_u8(more);
+            message.put(message.sequence, &mut out);
+        }
+    }
+    out.put_bytes(&results);
+    Ok(out)
+}
+
+/// The client's sequence number of a message.
+fn number(subscription: &mut Subscription, message: &Message<'_>) -> u32 {
+    if message.count > 0 {
+        return subscription.send(message.sequence);
+    }
+    if !message.was_keep_alive {
+        subscription.owe(message.sequence);
+    }
+    subscription.sequence_next()
+}
+
+/// Results of the client's acknowledgements; those of the gate's own, which come last, are left out.
+fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+    let expected = sieve.forwarded() + owed;
+    if walker.count()? != expected {
+        return Err(Garbled);
+    }
+    out.put_count(sieve.count);
+    sieve.each(|_, refused| {
+        let status = match refused {
+            Some(status) => status,
+            None => walker.status()?,
+        };
+        Shape::Status.put_refused(out, status);
+        Ok(())
+    })?;
+    walker.take(owed.checked_mul(4).ok_or(Garbled)?)?;
+    let diagnostics = walker.count()?;
+    if diagnostics == 0 {
+        out.put_null();
+        return Ok(());
+    }
+    if diagnostics != expected {
+        return Err(Garbled);
+    }
+    out.put_count(sieve.count);
+    sieve.each(|_, refused| {
+        let at = walker.at();
+        if refused.is_some() {
+            out.put_u8(0);
+        } else {
+            walker.skip_diagnostic_info()?;
+            out.put_bytes(walker.since(at));
+        }
+        Ok(())
+    })?;
+    (0..owed).try_for_each(|_| walker.skip_diagnostic_info())
+}
+
+/// A message asked for again, filtered by the rights of now. `None` where nothing is left of it.
+pub(super) fn mend_republish(
+    rights: &dyn Rights,
+    aliases: &Aliases,
+    subscription: &Subscription,
+    (sequence, client_sequence): (u32, u32),
+    body: &[u8],
+) -> Walked<Option<Vec<u8>>> {
+    let source = Source { lens: Lens { rights, aliases }, subscription: Some(subscription) };
+    let mut walker = Walker::new(body);
+    let message = Message::read(&source, &mut walker)?;
+    walker.end()?;
+    if message.sequence != sequence {
+        return Err(Garbled);
+    }
+    if message.count == 0 {
+        return Ok(None);
+    }
+    let mut out = Vec::with_capacity(body.len());
+    message.put(client_sequence, &mut out);
+    Ok(Some(out))
+}

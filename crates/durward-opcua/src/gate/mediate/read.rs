@@ -1,0 +1,74 @@
+//! Read and Write (Part 4, 5.11.2 and 5.11.4).
+
+use opcua_types::NodeId;
+
+use super::access::{Lens, to_read, to_write};
+use super::pending::Pending;
+use super::splice::{Results, Shape, Sifted};
+use super::walk::{Walked, Walker};
+use super::{Mediator, Planned};
+use crate::permission::Rights;
+
+/// The node and attribute of a `ReadValueId`, that is passed.
+pub(super) fn read_value_id(walker: &mut Walker<'_>) -> Walked<(NodeId, u32)> {
+    let node = walker.node_id()?;
+    let attribute = walker.u32()?;
+    // Index range, data encoding.
+    walker.text()?;
+    walker.skip_qualified_name()?;
+    Ok((node, attribute))
+}
+
+impl Mediator {
+    /// The hot path: see `splice` for what is touched.
+    pub(super) fn read<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+        let lens = self.lens(rights);
+        let mut edits = Vec::new();
+        let mut walker = Walker::new(body);
+        // Maximum age, timestamps to return.
+        walker.take(8 + 4)?;
+        let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
+            let (node, attribute) = read_value_id(walker)?;
+            let verdict = to_read(attribute).and_then(|permission| lens.rule(permission, &node));
+            if verdict.is_ok()
+                && let Some(effective) = lens.effective(attribute, &node)
+            {
+                edits.push((entry, effective));
+            }
+            Ok(verdict)
+        })?;
+        walker.end()?;
+        Ok(sifted.plan(Shape::DataValue, |sieve| {
+            Pending::Results(Results { shape: Shape::DataValue, sieve, edits })
+        }))
+    }
+
+    pub(super) fn write<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+        let lens = self.lens(rights);
+        self.sift_list(body, Shape::Status, |walker| {
+            let node = walker.node_id()?;
+            let attribute = walker.u32()?;
+            walker.text()?;
+            walker.skip_data_value()?;
+            Ok(to_write(attribute).and_then(|permission| lens.rule(permission, &node)))
+        })
+    }
+
+    /// A request that is a list of entries and nothing else.
+    pub(super) fn sift_list<'a>(
+        &self,
+        body: &'a [u8],
+        shape: Shape,
+        mut entry: impl FnMut(&mut Walker<'a>) -> Walked<Result<(), opcua_types::StatusCode>>,
+    ) -> Planned<'a> {
+        let mut walker = Walker::new(body);
+        let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| entry(walker))?;
+        walker.end()?;
+        Ok(sifted.plan(shape, |sieve| Results::plain(shape, sieve)))
+    }
+
+    /// The session's rights, with its aliases.
+    pub(super) fn lens<'a>(&'a self, rights: &'a dyn Rights) -> Lens<'a> {
+        Lens { rights, aliases: &self.aliases }
+    }
+}

@@ -1,0 +1,331 @@
+//! Services that take a list of entries and give a list of results: refused entries are cut out of the request, and their results are put
+//! back into the response, in order. Diagnostic infos stay aligned with the results.
+//!
+//! The usual case, all entries granted, copies nothing: the request and the response pass as the bytes they came in. What a granted read
+//! costs is then, per entry, one walk over its bytes and one question to the rights, and per result one walk.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use opcua_types::StatusCode;
+
+use super::access::{Effective, put_refused_value};
+use super::pending::{Pending, Plan};
+use super::put::Put;
+use super::walk::{Garbled, Walked, Walker};
+
+/// What became of the entries of a request.
+#[derive(Debug, Default)]
+pub(super) struct Sieve {
+    /// How many entries the client's request has.
+    pub(super) count: usize,
+    /// The refused ones, in order.
+    pub(super) refused: Vec<(u32, StatusCode)>,
+}
+
+impl Sieve {
+    /// Notes what became of the next entry.
+    pub(super) fn note(&mut self, verdict: Result<(), StatusCode>) {
+        if let Err(status) = verdict {
+            self.refused.push((index(self.count), status));
+        }
+        self.count += 1;
+    }
+
+    pub(super) fn forwarded(&self) -> usize {
+        self.count - self.refused.len()
+    }
+
+    /// Whether there are entries and all of them are refused. A request without entries is the server's to refuse.
+    pub(super) fn refuses_all(&self) -> bool {
+        self.count > 0 && self.forwarded() == 0
+    }
+
+    /// The results as the client gets them: `result` writes that of an entry that was forwarded.
+    ///
+    /// # Errors
+    /// [`Garbled`] where there are not as many results as entries were forwarded.
+    pub(super) fn merge<'a>(
+        &self,
+        walker: &mut Walker<'a>,
+        out: &mut Vec<u8>,
+        shape: Shape,
+        mut result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> Walked<()>,
+    ) -> Walked<()> {
+        self.expect(walker.count()?)?;
+        out.put_count(self.count);
+        self.each(|entry, refused| match refused {
+            Some(status) => {
+                shape.put_refused(out, status);
+                Ok(())
+            }
+            None => result(entry, walker, out),
+        })?;
+        self.merge_diagnostics(walker, out)
+    }
+
+    /// Diagnostic infos: none, or as many as there are results.
+    pub(super) fn merge_diagnostics(&self, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
+        let count = walker.count()?;
+        if count == 0 {
+            out.put_null();
+            return Ok(());
+        }
+        self.expect(count)?;
+        out.put_count(self.count);
+        self.each(|_, refused| {
+            if refused.is_some() {
+                out.put_u8(0);
+                return Ok(());
+            }
+            let start = walker.at();
+            walker.skip_diagnostic_info()?;
+            out.put_bytes(walker.since(start));
+            Ok(())
+        })
+    }
+
+    fn expect(&self, count: usize) -> Walked<()> {
+        if count == self.forwarded() { Ok(()) } else { Err(Garbled) }
+    }
+
+    pub(super) fn each(&self, mut entry: impl FnMut(u32, Option<StatusCode>) -> Walked<()>) -> Walked<()> {
+        let mut refused = self.refused.iter().peekable();
+        for number in 0..index(self.count) {
+            let status = refused.next_if(|(refused, _)| *refused == number).map(|(_, status)| *status);
+            entry(number, status)?;
+        }
+        Ok(())
+    }
+}
+
+/// Entries are fewer than a message has bytes.
+fn index(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// A request whose entries were looked at.
+pub(super) struct Sifted<'a> {
+    body: &'a [u8],
+    /// Where the number of entries stands.
+    count_at: usize,
+    pub(super) sieve: Sieve,
+    /// The bytes of the refused entries.
+    cuts: Vec<Range<usize>>,
+}
+
+impl<'a> Sifted<'a> {
+    /// Walks over the entries of the list that begins here; `entry` walks over one and rules on it.
+    ///
+    /// # Errors
+    /// `BadTooManyOperations` where there are more than `room`; `BadDecodingError`.
+    pub(super) fn new(
+        body: &'a [u8],
+        walker: &mut Walker<'a>,
+        room: usize,
+        mut entry: impl FnMut(u32, &mut Walker<'a>) -> Walked<Result<(), StatusCode>>,
+    ) -> Result<Self, StatusCode> {
+        let count_at = walker.at();
+        let count = count_within(walker, room)?;
+        let mut sieve = Sieve::default();
+        let mut cuts = Vec::new();
+        for number in 0..index(count) {
+            let start = walker.at();
+            let verdict = entry(number, walker)?;
+            if verdict.is_err() {
+                cuts.push(start..walker.at());
+            }
+            sieve.note(verdict);
+        }
+        Ok(Sifted { body, count_at, sieve, cuts })
+    }
+
+    /// Forwards what was granted; answers where nothing was.
+    pub(super) fn plan(self, shape: Shape, pending: impl FnOnce(Sieve) -> Pending) -> Plan<'a> {
+        if self.sieve.refuses_all() {
+            return Plan::Answer(shape.refuse_all(&self.sieve));
+        }
+        let body = self.kept();
+        Plan::Forward(body, pending(self.sieve))
+    }
+
+    fn kept(&self) -> Cow<'a, [u8]> {
+        if self.cuts.is_empty() {
+            return Cow::Borrowed(self.body);
+        }
+        let part = |range: Range<usize>| self.body.get(range).unwrap_or_default();
+        let mut kept = Vec::with_capacity(self.body.len());
+        kept.put_bytes(part(0..self.count_at));
+        kept.put_count(self.sieve.forwarded());
+        let mut from = self.count_at + 4;
+        for cut in &self.cuts {
+            kept.put_bytes(part(from..cut.start));
+            from = cut.end;
+        }
+        kept.put_bytes(part(from..self.body.len()));
+        Cow::Owned(kept)
+    }
+}
+
+/// The number of entries of the list that begins here.
+///
+/// # Errors
+/// `BadTooManyOperations` where it is above `room`.
+pub(super) fn count_within(walker: &mut Walker<'_>, room: usize) -> Result<usize, StatusCode> {
+    let count = walker.count()?;
+    if count > room {
+        return Err(StatusCode::BadTooManyOperations);
+    }
+    Ok(count)
+}
+
+/// What a result consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Status,
+    DataValue,
+    HistoryRead,
+    HistoryUpdate,
+    Call,
+    Browse,
+    AddNodes,
+    CreateItem,
+    ModifyItem,
+    Transfer,
+}
+
+impl Shape {
+    /// Passes a result.
+    pub(super) fn skip(self, walker: &mut Walker<'_>) -> Walked<()> {
+        match self {
+            Shape::DataValue => return walker.skip_data_value(),
+            Shape::Status
+            | Shape::HistoryRead
+            | Shape::HistoryUpdate
+            | Shape::Call
+            | Shape::Browse
+            | Shape::AddNodes
+            | Shape::CreateItem
+            | Shape::ModifyItem
+            | Shape::Transfer => walker.u32()?,
+        };
+        match self {
+            Shape::Status | Shape::DataValue => {}
+            Shape::HistoryRead => {
+                walker.text()?;
+                walker.skip_extension()?;
+            }
+            Shape::HistoryUpdate => {
+                walker.skip_array(|walker| walker.u32().map(drop))?;
+                walker.skip_array(Walker::skip_diagnostic_info)?;
+            }
+            Shape::Call => {
+                walker.skip_array(|walker| walker.u32().map(drop))?;
+                walker.skip_array(Walker::skip_diagnostic_info)?;
+                walker.skip_array(Walker::skip_variant)?;
+            }
+            Shape::Browse => {
+                walker.text()?;
+                walker.skip_array(super::browse::skip_reference)?;
+            }
+            Shape::AddNodes => walker.skip_node_id()?,
+            Shape::CreateItem => {
+                walker.take(4 + 8 + 4)?;
+                walker.skip_extension()?;
+            }
+            Shape::ModifyItem => {
+                walker.take(8 + 4)?;
+                walker.skip_extension()?;
+            }
+            Shape::Transfer => walker.skip_array(|walker| walker.u32().map(drop)).map(drop)?,
+        }
+        Ok(())
+    }
+
+    /// Writes the result of an entry that was refused.
+    pub(super) fn put_refused(self, out: &mut Vec<u8>, status: StatusCode) {
+        if self == Shape::DataValue {
+            return put_refused_value(out, status);
+        }
+        out.put_status(status);
+        match self {
+            Shape::Status | Shape::DataValue => {}
+            Shape::HistoryRead => {
+                out.put_null();
+                out.put_no_extension();
+            }
+            Shape::HistoryUpdate | Shape::Browse => {
+                out.put_null();
+                out.put_null();
+            }
+            Shape::Call => {
+                out.put_null();
+                out.put_null();
+                out.put_null();
+            }
+            Shape::AddNodes => out.put_bytes(&[0, 0]),
+            Shape::CreateItem => {
+                out.put_bytes(&[0; 16]);
+                out.put_no_extension();
+            }
+            Shape::ModifyItem => {
+                out.put_bytes(&[0; 12]);
+                out.put_no_extension();
+            }
+            Shape::Transfer => out.put_null(),
+        }
+    }
+
+    /// The response to a request of which nothing was forwarded.
+    pub(super) fn refuse_all(self, sieve: &Sieve) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.put_count(sieve.refused.len());
+        for (_, status) in &sieve.refused {
+            self.put_refused(&mut out, *status);
+        }
+        out.put_null();
+        out
+    }
+}
+
+/// Results that need no other mending than that those of refused entries are put back, and that some data values are edited.
+#[derive(Debug)]
+pub(super) struct Results {
+    pub(super) shape: Shape,
+    pub(super) sieve: Sieve,
+    /// The data values to edit, by entry, in order.
+    pub(super) edits: Vec<(u32, Effective)>,
+}
+
+impl Results {
+    pub(super) fn plain(shape: Shape, sieve: Sieve) -> Pending {
+        Pending::Results(Results { shape, sieve, edits: Vec::new() })
+    }
+
+    pub(super) fn mend<'a>(&self, body: &'a [u8]) -> Walked<Cow<'a, [u8]>> {
+        let mut walker = Walker::new(body);
+        if self.sieve.refused.is_empty() && self.edits.is_empty() {
+            self.sieve.expect(walker.count()?)?;
+            (0..self.sieve.count).try_for_each(|_| self.shape.skip(&mut walker))?;
+            let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
+            if diagnostics != 0 {
+                self.sieve.expect(diagnostics)?;
+            }
+            walker.end()?;
+            return Ok(Cow::Borrowed(body));
+        }
+        let mut out = Vec::with_capacity(body.len() + 8 * self.sieve.refused.len());
+        let mut edits = self.edits.iter().peekable();
+        self.sieve.merge(&mut walker, &mut out, self.shape, |entry, walker, out| {
+            let start = walker.at();
+            self.shape.skip(walker)?;
+            match edits.next_if(|(edited, _)| *edited == entry) {
+                Some((_, effective)) => effective.edit(walker.since(start), out),
+                None => out.put_bytes(walker.since(start)),
+            }
+            Ok(())
+        })?;
+        walker.end()?;
+        Ok(Cow::Owned(out))
+    }
+}

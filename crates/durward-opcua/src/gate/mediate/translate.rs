@@ -1,0 +1,203 @@
+//! TranslateBrowsePathsToNodeIds (Part 4, 5.9.4): a path through a hidden node, or to one, matches nothing.
+//!
+//! The server would follow a whole path at once and not say through which nodes. So paths are followed element by element: each round
+//! asks the server for one element from every node that was reached and is visible, and its answer is filtered before the next. A path of
+//! one element, the usual one, takes one round, as without the gate.
+
+use opcua_types::{NodeId, StatusCode};
+
+use super::access::{Aliases, Lens};
+use super::pending::{Pending, Plan, Reply, UpstreamRequest};
+use super::put::Put;
+use super::service::Service;
+use super::splice::count_within;
+use super::walk::{Garbled, Walked, Walker};
+use super::{Mediator, Planned};
+use crate::permission::{Permission, Rights};
+
+/// Paths that are being followed.
+#[derive(Debug)]
+pub(super) struct PendingTranslate {
+    paths: Vec<Path>,
+    /// For each path in the running round: which path of the client's it is.
+    asked: Vec<usize>,
+    /// How many paths a round may have.
+    room: usize,
+}
+
+#[derive(Debug)]
+struct Path {
+    /// The bytes of each `RelativePathElement`, those not yet followed; the next one last.
+    ahead: Vec<Vec<u8>>,
+    /// The visible nodes that were reached.
+    reached: Vec<NodeId>,
+    /// Set when the path has been followed to its end.
+    result: Option<StatusCode>,
+    /// Whether the server was asked before.
+    is_under_way: bool,
+}
+
+impl Mediator {
+    pub(super) fn translate<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
+        let lens = self.lens(rights);
+        let mut walker = Walker::new(body);
+        let count = count_within(&mut walker, self.room())?;
+        if count == 0 {
+            return Err(StatusCode::BadNothingToDo);
+        }
+        let mut paths = Vec::new();
+        for _ in 0..count {
+            let start = walker.node_id()?;
+            let mut ahead = Vec::new();
+            walker.skip_array(|walker| {
+                let at = walker.at();
+                walker.skip_node_id()?;
+                walker.take(2)?;
+                walker.skip_qualified_name()?;
+                ahead.push(walker.since(at).to_vec());
+                Ok(())
+            })?;
+            let result = match lens.rule(Permission::Browse, &start) {
+                Err(status) => Some(status),
+                Ok(()) if ahead.is_empty() => Some(StatusCode::BadNothingToDo),
+                Ok(()) if ahead.len() > self.limits.path_elements => Some(StatusCode::BadTooManyOperations),
+                Ok(()) => None,
+            };
+            ahead.reverse();
+            let reached = if result.is_none() { vec![start] } else { Vec::new() };
+            paths.push(Path { ahead, reached, result, is_under_way: false });
+        }
+        walker.end()?;
+        let mut pending = PendingTranslate { paths, asked: Vec::new(), room: self.room() };
+        Ok(match pending.next_round() {
+            Some(body) => Plan::Forward(body.into(), Pending::Translate(pending)),
+            None => Plan::Answer(pending.answer()),
+        })
+    }
+}
+
+impl PendingTranslate {
+    pub(super) fn weight(&self) -> usize {
+        self.paths.iter().map(|path| 1 + path.ahead.len() + path.reached.len()).sum()
+    }
+
+    /// What to ask next; nothing, where all paths have come to their ends.
+    fn next_round(&mut self) -> Option<Vec<u8>> {
+        self.asked.clear();
+        let mut entries = Vec::new();
+        for (number, path) in self.paths.iter_mut().enumerate() {
+            if path.result.is_some() {
+                continue;
+            }
+            let Some(element) = path.ahead.pop() else { continue };
+            if self.asked.len() + path.reached.len() > self.room {
+                path.end(StatusCode::BadTooManyMatches);
+                continue;
+            }
+            for node in &path.reached {
+                entries.put_node_id(node);
+                entries.put_count(1);
+                entries.put_bytes(&element);
+                self.asked.push(number);
+            }
+        }
+        if self.asked.is_empty() {
+            return None;
+        }
+        let mut body = Vec::with_capacity(entries.len() + 4);
+        body.put_count(self.asked.len());
+        body.put_bytes(&entries);
+        Some(body)
+    }
+
+    /// Takes the answer of a round in: the reply to the client, or what to ask next.
+    pub(super) fn take(
+        &mut self,
+        rights: &dyn Rights,
+        aliases: &Aliases,
+        body: &[u8],
+    ) -> Walked<Reply<'static>> {
+        let lens = Lens { rights, aliases };
+        let mut walker = Walker::new(body);
+        if walker.count()? != self.asked.len() {
+            return Err(Garbled);
+        }
+        let mut found = vec![Round::default(); self.paths.len()];
+        for number in &self.asked {
+            let round = found.get_mut(*number).ok_or(Garbled)?;
+            round.was_asked = true;
+            let status = walker.status()?;
+            round.refused = status.is_bad().then_some(status);
+            walker.skip_array(|walker| {
+                let target = walker.expanded_node_id()?;
+                // Another index than the highest: the path goes on in another server.
+                let is_whole = walker.u32()? == u32::MAX;
+                if !status.is_bad() && is_whole && target.is_local && lens.sees(&target.node) {
+                    round.reached.push(target.node);
+                }
+                Ok(())
+            })?;
+        }
+        let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
+        if diagnostics != 0 && diagnostics != self.asked.len() {
+            return Err(Garbled);
+        }
+        walker.end()?;
+        for (path, round) in self.paths.iter_mut().zip(found) {
+            path.go_on(round);
+        }
+        Ok(match self.next_round() {
+            Some(body) => {
+                Reply::FollowUp(UpstreamRequest { service: Service::TranslateBrowsePathsToNodeIds, body })
+            }
+            None => Reply::Pass(self.answer().into()),
+        })
+    }
+
+    fn answer(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.put_count(self.paths.len());
+        for path in &self.paths {
+            out.put_status(path.result.unwrap_or(StatusCode::BadNoMatch));
+            out.put_count(path.reached.len());
+            for node in &path.reached {
+                out.put_node_id(node);
+                out.put_u32(u32::MAX);
+            }
+        }
+        out.put_null();
+        out
+    }
+}
+
+/// What a round found for one path.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    was_asked: bool,
+    refused: Option<StatusCode>,
+    reached: Vec<NodeId>,
+}
+
+impl Path {
+    fn end(&mut self, status: StatusCode) {
+        self.result = Some(status);
+        self.reached.clear();
+        self.ahead.clear();
+    }
+
+    fn go_on(&mut self, round: Round) {
+        if !round.was_asked {
+            return;
+        }
+        let is_first = !core::mem::replace(&mut self.is_under_way, true);
+        let mut seen = std::collections::HashSet::new();
+        self.reached = round.reached.into_iter().filter(|node| seen.insert(node.clone())).collect();
+        if self.reached.is_empty() {
+            // What the server says about the first element speaks of the node that the client named. Later ones it must not tell apart.
+            let status = round.refused.filter(|_| is_first).unwrap_or(StatusCode::BadNoMatch);
+            self.end(status);
+        } else if self.ahead.is_empty() {
+            self.result = Some(StatusCode::Good);
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Subscriptions: random items, random notifications, rights that come and go. Nothing is delivered without the right of that moment, everything
+//! else is, and the client's sequence numbers have no gaps.
+
+use std::collections::HashMap;
+
+use durward_opcua::gate::mediate::service::Service;
+use durward_opcua::gate::mediate::{Mediator, Outcome};
+use durward_opcua::permission::Permission;
+use opcua_types::*;
+
+use super::support::{
+    Chance, Grants, forward, mediator, node, reply, request, request_body, response, response_body,
+};
+use super::table::{create_item, event_filter};
+
+const SUBSCRIPTION: u32 = 70;
+const NODES: u32 = 6;
+
+/// An item, as client and server know it.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    node: u32,
+    is_for_events: bool,
+    client_handle: u32,
+    gate_handle: u32,
+}
+
+impl Item {
+    fn permission(&self) -> Permission {
+        if self.is_for_events { Permission::ReceiveEvents } else { Permission::Read }
+    }
+}
+
+/// One thing that the server tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    Value(i32),
+    /// The event's number and its source.
+    Event(i32, u32),
+}
+
+struct World {
+    chance: Chance,
+    grants: Grants,
+    mediator: Mediator,
+    items: Vec<Item>,
+    /// The server's messages that can be asked for again, by its sequence numbers.
+    kept: HashMap<u32, Vec<(Item, Told)>>,
+    sequence: u32,
+    told: i32,
+    request_id: u32,
+    /// The client: what it got under which sequence number, not yet acknowledged.
+    got: Vec<u32>,
+    client_next: u32,
+}
+
+fn create_subscription(mediator: &mut Mediator, grants: &Grants) {
+    let body = request_body(&CreateSubscriptionRequest {
+        request_header: RequestHeader::dummy(),
+        requested_publishing_interval: 100.0,
+        requested_lifetime_count: 100,
+        requested_max_keep_alive_count: 10,
+        max_notifications_per_publish: 0,
+        publishing_enabled: true,
+        priority: 0,
+    });
+    forward(mediator, grants, 1, Service::CreateSubscription, &body);
+    let body = response_body(&CreateSubscriptionResponse {
+        response_header: ResponseHeader::null(),
+        subscription_id: SUBSCRIPTION,
+        revised_publishing_interval: 100.0,
+        revised_lifetime_count: 100,
+        revised_max_keep_alive_count: 10,
+    });
+    reply(mediator, grants, 1, Service::CreateSubscription, &body);
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let mut grants = Grants::default();
+        for number in 1..=NODES {
+            for permission in [Permission::Read, Permission::ReceiveEvents, Permission::Browse] {
+                if chance.happens(70) {
+                    grants.grant(permission, &node(number));
+                }
+            }
+        }
+        let mut mediator = mediator();
+        create_subscription(&mut mediator, &grants);
+        World {
+            chance,
+            grants,
+            mediator,
+            items: Vec::new(),
+            kept: HashMap::new(),
+            sequence: 0,
+            told: 0,
+            request_id: 10,
+            got: Vec::new(),
+            client_next: 1,
+        }
+    }
+
+    fn create(&mut self) {
+        let number = 1 + self.chance.below(NODES as usize) as u32;
+        let is_for_events = self.chance.happens(40);
+        let (attribute, filter) = if is_for_events {
+            (12, ExtensionObject::from_message(event_filter()))
+        } else {
+            (13, ExtensionObject::null())
+        };
+        // All items of a client may have one handle.
+        let mut asked: CreateMonitoredItemsRequest =
+            request(&create_item(SUBSCRIPTION, &node(number), attribute, filter));
+        let client_handle = self.chance.below(3) as u32;
+        asked.items_to_create.as_mut().expect("an item")[0].requested_parameters.client_handle =
+            client_handle;
+        let mut item = Item { node: number, is_for_events, client_handle, gate_handle: 0 };
+        let body = request_body(&asked);
+        let id = Service::CreateMonitoredItems.request_id();
+        let outcome = self.mediator.on_request(&self.grants, 2, id, &body);
+        let is_granted = self.grants.has(item.permission(), &node(number));
+        match outcome {
+            Outcome::Forward(body) if is_granted => {
+                let upstream: CreateMonitoredItemsRequest = request(&body);
+                let create = &upstream.items_to_create.expect("an item")[0];
+                item.gate_handle = create.requested_parameters.client_handle;
+                let result = MonitoredItemCreateResult {
+                    monitored_item_id: 100 + item.gate_handle,
+                    ..Default::default()
+                };
+                let made = response_body(&CreateMonitoredItemsResponse {
+                    response_header: ResponseHeader::null(),
+                    results: Some(vec![result]),
+                    diagnostic_infos: None,
+                });
+                reply(&mut self.mediator, &self.grants, 2, Service::CreateMonitoredItems, &made);
+                self.items.push(item);
+            }
+            Outcome::Answer(_) if !is_granted => {}
+            other => panic!("granted {is_granted}: {other:?}"),
+        }
+    }
+
+    fn toggle(&mut self) {
+        let number = 1 + self.chance.below(NODES as usize) as u32;
+        let permission = *self.chance.pick(&[Permission::Read, Permission::ReceiveEvents]);
+        if self.grants.has(permission, &node(number)) {
+            self.grants.end(permission, &node(number));
+        } else {
+            self.grants.grant(permission, &node(number));
+        }
+        if self.chance.happens(50) {
+            self.check_modes();
+        }
+    }
+
+    /// The requests of the gate's own disable exactly what ended, and enable what came back.
+    fn check_modes(&mut self) {
+        for sent in self.mediator.on_rights_changed(&self.grants) {
+            assert_eq!(sent.service, Service::SetMonitoringMode);
+            let set: SetMonitoringModeRequest = request(&sent.body);
+            for id in set.monitored_item_ids.expect("items") {
+                let item = self.items.iter().find(|item| item.gate_handle + 100 == id).expect("a known item");
+                let is_granted = self.grants.has(item.permission(), &node(item.node));
+                assert_eq!(set.monitoring_mode == MonitoringMode::Reporting, is_granted, "{item:?}");
+            }
+        }
+        assert_eq!(self.mediator.on_rights_changed(&self.grants), [], "told twice");
+    }
+
+    fn may_get(&self, item: &Item, told: Told) -> bool {
+        let has = |permission, number| self.grants.has(permission, &node(number));
+        has(item.permission(), item.node)
+            && match told {
+                Told::Value(_) => true,
+                Told::Event(_, source) => has(Permission::ReceiveEvents, source),
+            }
+    }
+
+    fn message(&self, sequence: u32, told: &[(Item, Told)]) -> NotificationMessage {
+        let values = told.iter().filter_map(|(item, told)| match told {
+            Told::Value(value) => Some(MonitoredItemNotification {
+                client_handle: item.gate_handle,
+                value: DataValue::from(*value),
+            }),
+            Told::Event(..) => None,
+        });
+        let events = told.iter().filter_map(|(item, told)| match told {
+            Told::Value(_) => None,
+            Told::Event(number, source) => Some(EventFieldList {
+                client_handle: item.gate_handle,
+                // What the gate selected comes last.
+                event_fields: Some(vec![Variant::Int32(*number), Variant::from(node(*source))]),
+            }),
+        });
+        let changes =
+            DataChangeNotification { monitored_items: Some(values.collect()), diagnostic_infos: None };
+        let list = EventNotificationList { events: Some(events.collect()) };
+        let mut data = Vec::new();
+        if changes.monitored_items.as_ref().is_some_and(|items| !items.is_empty()) {
+            data.push(ExtensionObject::from_message(changes));
+        }
+        if list.events.as_ref().is_some_and(|events| !events.is_empty()) {
+            data.push(ExtensionObject::from_message(list));
+        }
+        NotificationMessage {
+            sequence_number: sequence,
+            publish_time: DateTime::epoch(),
+            notification_data: Some(data),
+        }
+    }
+
+    fn random_told(&mut self) -> Vec<(Item, Told)> {
+        let count = self.chance.below(5).min(self.items.len());
+        let mut told = Vec::new();
+        for _ in 0..count {
+            let item = *self.chance.pick(&self.items);
+            self.told += 1;
+            let source = 1 + self.chance.below(NODES as usize) as u32;
+            let what =
+                if item.is_for_events { Told::Event(self.told, source) } else { Told::Value(self.told) };
+            told.push((item, what));
+        }
+        told.sort_by_key(|(item, _)| item.is_for_events);
+        told
+    }
+
+    fn publish(&mut self) {
+        self.request_id += 1;
+        let acknowledged: Vec<u32> =
+            if self.chance.happens(50) { self.got.drain(..).collect() } else { Vec::new() };
+        let acknowledge = |sequence: u32| SubscriptionAcknowledgement {
+            subscription_id: SUBSCRIPTION,
+            sequence_number: sequence,
+        };
+        let body = request_body(&PublishRequest {
+            request_header: RequestHeader::dummy(),
+            subscription_acknowledgements: Some(
+                acknowledged.iter().map(|sequence| acknowledge(*sequence)).collect(),
+            ),
+        });
+        let sent = forward(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &body);
+        let sent: PublishRequest = request(&sent);
+        let mut results = Vec::new();
+        for ack in sent.subscription_acknowledgements.unwrap_or_default() {
+            assert!(self.kept.remove(&ack.sequence_number).is_some(), "the server does not know {ack:?}");
+            results.push(StatusCode::Good);
+        }
+        if self.chance.happens(40) {
+            self.toggle();
+        }
+        let told = self.random_told();
+        self.sequence += 1;
+        let message = self.message(self.sequence, &told);
+        if told.is_empty() {
+            self.sequence -= 1;
+        } else {
+            self.kept.insert(self.sequence, told.clone());
+        }
+        let answer = response_body(&PublishResponse {
+            response_header: ResponseHeader::null(),
+            subscription_id: SUBSCRIPTION,
+            available_sequence_numbers: Some(self.kept.keys().copied().collect()),
+            more_notifications: false,
+            notification_message: message,
+            results: Some(results),
+            diagnostic_infos: None,
+        });
+        let got = reply(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &answer);
+        self.take(response(&got), &told, acknowledged.len());
+    }
+
+    fn take(&mut self, got: PublishResponse, told: &[(Item, Told)], acknowledged: usize) {
+        assert_eq!(got.results.unwrap_or_default(), vec![StatusCode::Good; acknowledged]);
+        let sequence = got.notification_message.sequence_number;
+        assert_eq!(sequence, self.client_next, "a gap in the client's sequence numbers");
+        let seen = seen(got.notification_message);
+        assert_eq!(seen, self.expected(told));
+        if !seen.is_empty() {
+            self.client_next += 1;
+            self.got.push(sequence);
+        }
+        let mut available = got.available_sequence_numbers.unwrap_or_default();
+        available.sort_unstable();
+        assert_eq!(available, self.got, "what the client may ask for again");
+    }
+
+    fn expected(&self, told: &[(Item, Told)]) -> Vec<(u32, i32)> {
+        let granted = told.iter().filter(|(item, told)| self.may_get(item, *told));
+        granted
+            .map(|(item, told)| match told {
+                Told::Value(value) | Told::Event(value, _) => (item.client_handle, *value),
+            })
+            .collect()
+    }
+
+    /// The rights of now decide, not those of the time when it was first delivered.
+    fn republish(&mut self) {
+        let Some(sequence) = self.got.first().copied() else { return };
+        let body = request_body(&RepublishRequest {
+            request_header: RequestHeader::dummy(),
+            subscription_id: SUBSCRIPTION,
+            retransmit_sequence_number: sequence,
+        });
+        let sent = forward(&mut self.mediator, &self.grants, 3, Service::Republish, &body);
+        let upstream = request::<RepublishRequest>(&sent).retransmit_sequence_number;
+        let told = self.kept[&upstream].clone();
+        let answer = response_body(&RepublishResponse {
+            response_header: ResponseHeader::null(),
+            notification_message: self.message(upstream, &told),
+        });
+        let expected = self.expected(&told);
+        let id = Service::Republish.response_id();
+        match self.mediator.on_response(&self.grants, 3, id, &answer) {
+            durward_opcua::gate::mediate::Reply::Pass(body) => {
+                let got: RepublishResponse = response(&body);
+                assert_eq!(got.notification_message.sequence_number, sequence);
+                assert_eq!(seen(got.notification_message), expected);
+            }
+            durward_opcua::gate::mediate::Reply::Fault(StatusCode::BadMessageNotAvailable) => {
+                assert_eq!(expected, []);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// What the client sees: handles and values.
+fn seen(message: NotificationMessage) -> Vec<(u32, i32)> {
+    let mut seen = Vec::new();
+    for data in message.notification_data.unwrap_or_default() {
+        if let Some(changes) = data.inner_as::<DataChangeNotification>() {
+            for item in changes.monitored_items.iter().flatten() {
+                match item.value.value {
+                    Some(Variant::Int32(value)) => seen.push((item.client_handle, value)),
+                    ref other => panic!("{other:?}"),
+                }
+            }
+        } else if let Some(list) = data.inner_as::<EventNotificationList>() {
+            for event in list.events.iter().flatten() {
+                match event.event_fields.as_deref() {
+                    Some([Variant::Int32(number)]) => seen.push((event.client_handle, *number)),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn nothing_is_delivered_without_the_right_of_that_moment() {
+    for seed in 0..300 {
+        let mut world = World::new(seed);
+        for _ in 0..40 {
+            match world.chance.below(10) {
+                0 | 1 => world.create(),
+                2 => world.toggle(),
+                3 => world.republish(),
+                _ => world.publish(),
+            }
+        }
+    }
+}
