@@ -20,7 +20,8 @@
 //! | `token` | what a token grants, compactly; issue and verification |
 //! | `protocol` | client, gate and authorization service as pure state machines: what runs is what is model-checked |
 //! | `gate` | mediation of every service |
-//! | `authority` | the authorization service |
+//! | [`authority`] | the authorization service |
+//! | [`plant`] | a small server: an address space and the services on it |
 //! | `client` | the client that keeps a token |
 //!
 //! Types of the standard (`NodeId`, `Variant`, requests, responses) and their binary encoding are those of the crate
@@ -31,4 +32,6 @@
 //! No HTTP, no policy language: tokens are signed and verified by `durward-identity`, decisions come through a trait that the
 //! binary implements with `durward-pdp`. No `None` security but for discovery. No clock: the moment is an argument.
 
+pub mod authority;
 pub mod permission;
+pub mod plant;
