@@ -52,9 +52,9 @@ impl Server {
     }
 
     fn acknowledge(&mut self, session: SessionId, what: &SubscriptionAcknowledgement) -> StatusCode {
-        match self.subscriptions.of(session, what.subscription_id) {
-            Ok(subscription) if subscription.acknowledge(what.sequence_number) => StatusCode::Good,
-            Ok(_) => StatusCode::BadSequenceNumberUnknown,
+        match self.subscriptions.of(session, what.subscription_id).map(|found| found.acknowledge(what.sequence_number)) {
+            Ok(true) => StatusCode::Good,
+            Ok(false) => StatusCode::BadSequenceNumberUnknown,
             Err(status) => status,
         }
     }
@@ -110,7 +110,7 @@ impl Server {
             subscription.served = self.subscriptions.next_ticket;
             self.subscriptions.next_ticket += 1;
             let available = subscription.available();
-            self.deliver(request, id, available, more, message, now);
+            self.respond(request, id, available, more, message, now);
             if !more {
                 return;
             }
@@ -127,7 +127,7 @@ impl Server {
         }
     }
 
-    fn deliver(
+    fn respond(
         &mut self,
         request: Parked,
         subscription_id: u32,
@@ -162,7 +162,7 @@ impl Server {
                 let Some((id, status)) = queue.endings.pop_front() else { break };
                 let Some(request) = queue.requests.pop_front() else { break };
                 let message = NotificationMessage::status_change(1, date_time(now), status);
-                self.deliver(request, id, Vec::new(), false, message, now);
+                self.respond(request, id, Vec::new(), false, message, now);
             }
             self.refuse_without_subscription(session);
         }
