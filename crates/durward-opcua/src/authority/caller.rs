@@ -1,0 +1,45 @@
+//! Who calls: what a service is told about the session and its channel.
+
+use std::sync::Arc;
+
+/// A session by the number that the session layer gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u64);
+
+/// The user of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum User {
+    /// Nobody said who they are.
+    Anonymous,
+    /// A user with this name, whose password was right.
+    Name(Arc<str>),
+    /// The owner of this certificate (DER), who proved to have its key.
+    Certificate(Arc<[u8]>),
+    /// The subject of a token that was verified.
+    Token(Arc<str>),
+}
+
+/// The facts about a caller, each verified by the session layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The session.
+    pub session: SessionId,
+    /// The certificate of the client application (DER); nothing where the channel has no security.
+    pub certificate: Option<Arc<[u8]>>,
+    /// The application's URI, which the session layer compared with the certificate.
+    pub application_uri: Arc<str>,
+    /// The session's user.
+    pub user: User,
+    /// Whether messages of the channel are encrypted (mode SignAndEncrypt).
+    pub encrypted: bool,
+}
+
+impl Caller {
+    /// Whether subscriptions of one caller may go over to the other (Part 4, 5.14.7): the same user; where nobody said who they are, the
+    /// same application.
+    pub fn is_same_client(&self, other: &Caller) -> bool {
+        let anonymous = self.user == User::Anonymous;
+        let same_application = self.certificate == other.certificate && self.application_uri == other.application_uri;
+        self.user == other.user && (!anonymous || same_application)
+    }
+}

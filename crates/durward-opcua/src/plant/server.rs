@@ -1,0 +1,339 @@
+//! The server: what it holds, which service answers which request, and what happens as time passes. No socket, no clock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use durward_identity::Moment;
+use opcua_types::{
+    ByteString, CallMethodResult, CallResponse, ContinuationPoint, DataValue, NodeId, ObjectId, ResponseHeader, StatusCode, Variant,
+};
+
+use super::codec::{Codec, header};
+use super::limits;
+use super::services::{BrowsePoint, HistoryPoint};
+use super::space::Space;
+use super::subscription::{Event, Subscriptions, Ticket};
+use crate::authority::{Caller, SessionId};
+use crate::permission::{Permission, Ruling};
+
+/// What moves the variables of an address space and executes its methods.
+pub trait Device: Send + Sync {
+    /// Lets time pass until this moment. Gives the events that came up.
+    fn tick(&mut self, space: &mut Space, now: Moment) -> Vec<Event>;
+
+    /// Whether the value may be written to that variable; type and rank were checked.
+    ///
+    /// # Errors
+    /// The status code of the write, `BadOutOfRange` as a rule.
+    fn check_write(&self, space: &Space, node: &NodeId, value: &Variant) -> Result<(), StatusCode>;
+
+    /// Executes a method; the arguments were checked.
+    ///
+    /// # Errors
+    /// The status code of the call.
+    fn call(&mut self, space: &mut Space, method: &NodeId, inputs: &[Variant], now: Moment) -> Result<Vec<Variant>, StatusCode>;
+}
+
+/// A device that does nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Still;
+
+impl Device for Still {
+    fn tick(&mut self, _space: &mut Space, _now: Moment) -> Vec<Event> {
+        Vec::new()
+    }
+
+    fn check_write(&self, _space: &Space, _node: &NodeId, _value: &Variant) -> Result<(), StatusCode> {
+        Ok(())
+    }
+
+    fn call(&mut self, _space: &mut Space, _method: &NodeId, _inputs: &[Variant], _now: Moment) -> Result<Vec<Variant>, StatusCode> {
+        Err(StatusCode::BadNotImplemented)
+    }
+}
+
+/// A call that is under way.
+pub type Calling = Pin<Box<dyn Future<Output = Result<Vec<Variant>, StatusCode>> + Send>>;
+
+/// Executes methods without the server's lock, however long that takes.
+pub trait Remote: Send + Sync {
+    /// Starts the method; the number of arguments and their types were checked.
+    fn call(&self, caller: &Caller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> Calling;
+}
+
+/// What callers may do to nodes. Asked for every node of every service.
+pub trait Guard: Send + Sync {
+    /// Rules on one permission of one caller on one node.
+    fn rule(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Ruling;
+}
+
+/// Everybody may do everything: protection is the task of a gate in front.
+#[derive(Clone, Copy, Debug)]
+pub struct Open;
+
+impl Guard for Open {
+    fn rule(&self, _caller: &Caller, _permission: Permission, _node: &NodeId) -> Ruling {
+        Ruling::Granted
+    }
+}
+
+/// The answer to a request.
+pub enum Answer {
+    /// The response.
+    Now(Vec<u8>),
+    /// The response comes out of [`Server::take_deliveries`] under this ticket.
+    Later(Ticket),
+    /// The response is there when its calls are done.
+    Calls(PendingCalls),
+}
+
+/// A response that comes late, and whose it is.
+#[derive(Debug, PartialEq)]
+pub struct Delivery {
+    /// The ticket that the request got.
+    pub ticket: Ticket,
+    /// The response, or why there is none.
+    pub response: Result<Vec<u8>, StatusCode>,
+}
+
+/// What is kept of one call of a Call request.
+pub(crate) enum CallSlot {
+    Done(CallMethodResult),
+    Waiting(Calling),
+}
+
+/// A Call request some of whose methods are not done yet.
+pub struct PendingCalls {
+    pub(crate) header: ResponseHeader,
+    pub(crate) slots: Vec<CallSlot>,
+    pub(crate) codec: Arc<Codec>,
+}
+
+impl PendingCalls {
+    /// Waits for the calls, one after the other, and makes the response.
+    ///
+    /// # Errors
+    /// `BadResponseTooLarge`.
+    pub async fn finish(self) -> Result<Vec<u8>, StatusCode> {
+        let mut results = Vec::with_capacity(self.slots.len());
+        for slot in self.slots {
+            results.push(match slot {
+                CallSlot::Done(result) => result,
+                CallSlot::Waiting(calling) => call_result(calling.await),
+            });
+        }
+        self.codec.encode(&CallResponse { response_header: self.header, results: Some(results), diagnostic_infos: None })
+    }
+}
+
+/// The result of a call whose arguments were right.
+pub(crate) fn call_result(outcome: Result<Vec<Variant>, StatusCode>) -> CallMethodResult {
+    let (status_code, outputs) = match outcome {
+        Ok(outputs) => (StatusCode::Good, Some(outputs)),
+        Err(status) => (status, None),
+    };
+    CallMethodResult { status_code, output_arguments: outputs, ..CallMethodResult::default() }
+}
+
+/// Continuation points of one session: few, and the server decides what is in them.
+#[derive(Debug)]
+pub(crate) struct Points<T> {
+    next: u64,
+    held: BTreeMap<u64, T>,
+}
+
+impl<T> Default for Points<T> {
+    fn default() -> Self {
+        Points { next: 1, held: BTreeMap::new() }
+    }
+}
+
+impl<T> Points<T> {
+    /// Keeps what is left of a result.
+    pub(crate) fn keep(&mut self, left: T) -> Result<ContinuationPoint, StatusCode> {
+        if self.held.len() >= limits::CONTINUATION_POINTS_MAX {
+            return Err(StatusCode::BadNoContinuationPoints);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.held.insert(number, left);
+        Ok(ByteString::from(number.to_le_bytes().to_vec()))
+    }
+
+    /// What is left; the point is used up.
+    pub(crate) fn take(&mut self, point: &ContinuationPoint) -> Option<T> {
+        let number = u64::from_le_bytes(point.as_ref().try_into().ok()?);
+        self.held.remove(&number)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
+    }
+}
+
+/// What the server keeps for a session besides its subscriptions.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pub(crate) browse: Points<BrowsePoint>,
+    pub(crate) history: Points<HistoryPoint>,
+}
+
+/// A server's insides.
+pub struct Server {
+    pub(crate) space: Space,
+    pub(crate) codec: Arc<Codec>,
+    pub(crate) device: Box<dyn Device>,
+    pub(crate) guard: Box<dyn Guard>,
+    pub(crate) remotes: HashMap<NodeId, Arc<dyn Remote>>,
+    pub(crate) sessions: HashMap<SessionId, Session>,
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) outbox: Vec<Delivery>,
+}
+
+impl Server {
+    /// A server with these nodes.
+    pub fn new(space: Space) -> Server {
+        Server {
+            space,
+            codec: Arc::new(Codec::new()),
+            device: Box::new(Still),
+            guard: Box::new(Open),
+            remotes: HashMap::new(),
+            sessions: HashMap::new(),
+            subscriptions: Subscriptions::default(),
+            outbox: Vec::new(),
+        }
+    }
+
+    /// What moves its variables.
+    #[must_use]
+    pub fn with_device(mut self, device: impl Device + 'static) -> Server {
+        self.device = Box::new(device);
+        self
+    }
+
+    /// What callers may do.
+    #[must_use]
+    pub fn with_guard(mut self, guard: impl Guard + 'static) -> Server {
+        self.guard = Box::new(guard);
+        self
+    }
+
+    /// Who executes these methods.
+    #[must_use]
+    pub fn with_remote(mut self, methods: impl IntoIterator<Item = NodeId>, remote: Arc<dyn Remote>) -> Server {
+        self.remotes.extend(methods.into_iter().map(|method| (method, Arc::clone(&remote))));
+        self
+    }
+
+    /// The address space.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The address space, to set values.
+    pub fn space_mut(&mut self) -> &mut Space {
+        &mut self.space
+    }
+
+    /// Answers a request of one of the services that change nothing; nothing where it is another one. `type_id` is the number of the
+    /// request's binary encoding in namespace 0, `body` the encoded request with that node id in front.
+    pub fn look(&self, caller: &Caller, type_id: u32, body: &[u8], now: Moment) -> Option<Result<Vec<u8>, StatusCode>> {
+        let response = match ObjectId::try_from(type_id) {
+            Ok(ObjectId::ReadRequest_Encoding_DefaultBinary) => self.read(caller, body, now),
+            Ok(ObjectId::TranslateBrowsePathsToNodeIdsRequest_Encoding_DefaultBinary) => self.translate(caller, body, now),
+            Ok(ObjectId::RegisterNodesRequest_Encoding_DefaultBinary) => self.register(body, now),
+            Ok(ObjectId::UnregisterNodesRequest_Encoding_DefaultBinary) => self.unregister(body, now),
+            _ => return None,
+        };
+        Some(response)
+    }
+
+    /// Answers a request. What comes late, of this request or of others, is in [`Server::take_deliveries`] afterwards.
+    ///
+    /// # Errors
+    /// The service's status code, for a `ServiceFault`: `BadServiceUnsupported`, `BadDecodingError`, `BadTooManyOperations` and so on.
+    pub fn answer(&mut self, caller: &Caller, type_id: u32, body: &[u8], now: Moment) -> Result<Answer, StatusCode> {
+        if let Some(response) = self.look(caller, type_id, body, now) {
+            return response.map(Answer::Now);
+        }
+        let response = match ObjectId::try_from(type_id) {
+            Ok(ObjectId::CallRequest_Encoding_DefaultBinary) => return self.call(caller, body, now),
+            Ok(ObjectId::PublishRequest_Encoding_DefaultBinary) => return self.publish(caller, body, now).map(Answer::Later),
+            Ok(ObjectId::WriteRequest_Encoding_DefaultBinary) => self.write(caller, body, now),
+            Ok(ObjectId::BrowseRequest_Encoding_DefaultBinary) => self.browse(caller, body, now),
+            Ok(ObjectId::BrowseNextRequest_Encoding_DefaultBinary) => self.browse_next(caller, body, now),
+            Ok(ObjectId::HistoryReadRequest_Encoding_DefaultBinary) => self.history_read(caller, body, now),
+            Ok(ObjectId::CreateSubscriptionRequest_Encoding_DefaultBinary) => self.create_subscription(caller, body, now),
+            Ok(ObjectId::ModifySubscriptionRequest_Encoding_DefaultBinary) => self.modify_subscription(caller, body, now),
+            Ok(ObjectId::SetPublishingModeRequest_Encoding_DefaultBinary) => self.set_publishing_mode(caller, body, now),
+            Ok(ObjectId::DeleteSubscriptionsRequest_Encoding_DefaultBinary) => self.delete_subscriptions(caller, body, now),
+            Ok(ObjectId::TransferSubscriptionsRequest_Encoding_DefaultBinary) => self.transfer_subscriptions(caller, body, now),
+            Ok(ObjectId::RepublishRequest_Encoding_DefaultBinary) => self.republish(caller, body, now),
+            Ok(ObjectId::CreateMonitoredItemsRequest_Encoding_DefaultBinary) => self.create_items(caller, body, now),
+            Ok(ObjectId::ModifyMonitoredItemsRequest_Encoding_DefaultBinary) => self.modify_items(caller, body, now),
+            Ok(ObjectId::SetMonitoringModeRequest_Encoding_DefaultBinary) => self.set_monitoring_mode(caller, body, now),
+            Ok(ObjectId::DeleteMonitoredItemsRequest_Encoding_DefaultBinary) => self.delete_items(caller, body, now),
+            _ => return Err(StatusCode::BadServiceUnsupported),
+        };
+        response.map(Answer::Now)
+    }
+
+    /// Lets time pass: the device moves, values are sampled, subscriptions publish. Every 10 to 100 ms is enough.
+    pub fn tick(&mut self, now: Moment) {
+        let events = self.device.tick(&mut self.space, now);
+        self.raise(&events);
+        self.publish_due(now);
+    }
+
+    /// Responses that are ready, for requests that got a ticket. A ticket whose session is closed does not come.
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// A session is over. Its subscriptions end with it, or wait for another session that takes them over. Gives the tickets of its
+    /// requests that get no response any more.
+    pub fn close_session(&mut self, session: SessionId, delete_subscriptions: bool) -> Vec<Ticket> {
+        self.sessions.remove(&session);
+        self.subscriptions.close_session(session, delete_subscriptions)
+    }
+
+    /// The session has another user: what is sampled for it from now on is sampled for that one (Part 2, 6.20).
+    pub fn change_user(&mut self, caller: &Caller) {
+        self.subscriptions.change_user(caller);
+    }
+
+    /// What the guard says.
+    pub(crate) fn allowed(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Result<(), StatusCode> {
+        match self.guard.rule(caller, permission, node) {
+            Ruling::Granted => Ok(()),
+            Ruling::Refused(status) => Err(status),
+        }
+    }
+
+    pub(crate) fn session(&mut self, caller: &Caller) -> &mut Session {
+        self.sessions.entry(caller.session).or_default()
+    }
+}
+
+/// A value that says only why there is none.
+pub(crate) fn bad_value(status: StatusCode) -> DataValue {
+    DataValue { status: Some(status), ..DataValue::null() }
+}
+
+/// The operations of a request: at least one, at most so many.
+pub(crate) fn operations<T>(list: Option<Vec<T>>, most: usize) -> Result<Vec<T>, StatusCode> {
+    match list {
+        Some(list) if list.len() > most => Err(StatusCode::BadTooManyOperations),
+        Some(list) if !list.is_empty() => Ok(list),
+        _ => Err(StatusCode::BadNothingToDo),
+    }
+}
+
+/// The header of a response of this server.
+pub(crate) fn good(handle: u32, now: Moment) -> ResponseHeader {
+    header(handle, now)
+}

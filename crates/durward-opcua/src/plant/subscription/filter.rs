@@ -1,0 +1,196 @@
+//! Event filters (Part 4, 7.22.3): which fields, and of which events.
+
+use std::cmp::Ordering;
+
+use opcua_types::{
+    AttributeId, ContentFilterElement, ElementOperand, EventFilter, EventFilterResult, ExtensionObject, FilterOperator, LiteralOperand,
+    NodeId, SimpleAttributeOperand, StatusCode, Variant,
+};
+
+use super::event::Event;
+use crate::plant::limits;
+use crate::plant::space::Space;
+use crate::plant::value;
+
+/// An event filter that was checked.
+#[derive(Clone, Debug)]
+pub(crate) struct EventSelection {
+    clauses: Vec<SimpleAttributeOperand>,
+    condition: Vec<Element>,
+}
+
+/// One element of the where clause.
+#[derive(Clone, Debug)]
+struct Element {
+    operator: FilterOperator,
+    operands: Vec<Operand>,
+}
+
+#[derive(Clone, Debug)]
+enum Operand {
+    Literal(Variant),
+    Field(SimpleAttributeOperand),
+    /// The result of a later element.
+    Element(usize),
+}
+
+impl EventSelection {
+    /// Checks a filter. Clauses that name what no event has are told of in the result, and give null.
+    ///
+    /// # Errors
+    /// `BadEventFilterInvalid` where there is no clause or too many; the where clause must be one this server can evaluate:
+    /// `BadFilterOperatorUnsupported`, `BadFilterOperandInvalid`, `BadFilterElementInvalid`.
+    pub(crate) fn new(filter: &EventFilter, space: &Space) -> Result<(EventSelection, EventFilterResult), StatusCode> {
+        let clauses = filter.select_clauses.clone().unwrap_or_default();
+        if clauses.is_empty() || clauses.len() > limits::SELECT_CLAUSES_MAX {
+            return Err(StatusCode::BadEventFilterInvalid);
+        }
+        let elements = filter.where_clause.elements.as_deref().unwrap_or_default();
+        if elements.len() > limits::WHERE_ELEMENTS_MAX {
+            return Err(StatusCode::BadEventFilterInvalid);
+        }
+        let condition: Result<Vec<Element>, StatusCode> =
+            elements.iter().enumerate().map(|(place, element)| parse(element, place, elements.len())).collect();
+        let statuses: Vec<StatusCode> = clauses.iter().map(|clause| check_clause(clause, space)).collect();
+        let all_good = statuses.iter().all(StatusCode::is_good);
+        let result = EventFilterResult { select_clause_results: (!all_good).then_some(statuses), ..EventFilterResult::default() };
+        Ok((EventSelection { clauses, condition: condition? }, result))
+    }
+
+    /// The fields that were asked for.
+    pub(crate) fn select(&self, event: &Event) -> Vec<Variant> {
+        self.clauses.iter().map(|clause| field(event, clause)).collect()
+    }
+
+    /// Whether the event is one that is looked for.
+    pub(crate) fn matches(&self, event: &Event, space: &Space) -> bool {
+        self.condition.is_empty() || self.evaluate(0, event, space) == Some(true)
+    }
+
+    /// The truth of an element, or nothing where that is not known. Elements refer to later ones only, so that it ends.
+    fn evaluate(&self, place: usize, event: &Event, space: &Space) -> Option<bool> {
+        let element = self.condition.get(place)?;
+        let value = |index: usize| element.operands.get(index).map(|operand| self.operand(operand, event, space)).unwrap_or_default();
+        let truth = |index: usize| if let Variant::Boolean(truth) = value(index) { Some(truth) } else { None };
+        let order = || compare(&value(0), &value(1));
+        match element.operator {
+            FilterOperator::OfType => {
+                let Variant::NodeId(type_id) = value(0) else { return None };
+                Some(space.is_subtype(event.event_type(), &type_id))
+            }
+            FilterOperator::IsNull => Some(value(0).is_empty()),
+            FilterOperator::Equals => Some(value(0) == value(1) || order() == Some(Ordering::Equal)),
+            FilterOperator::GreaterThan => order().map(Ordering::is_gt),
+            FilterOperator::GreaterThanOrEqual => order().map(Ordering::is_ge),
+            FilterOperator::LessThan => order().map(Ordering::is_lt),
+            FilterOperator::LessThanOrEqual => order().map(Ordering::is_le),
+            FilterOperator::Not => truth(0).map(|truth| !truth),
+            FilterOperator::And => match (truth(0), truth(1)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                (None, _) | (_, None) => None,
+            },
+            FilterOperator::Or => match (truth(0), truth(1)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                (None, _) | (_, None) => None,
+            },
+            // `parse` refused these.
+            FilterOperator::Like
+            | FilterOperator::Between
+            | FilterOperator::InList
+            | FilterOperator::Cast
+            | FilterOperator::InView
+            | FilterOperator::RelatedTo
+            | FilterOperator::BitwiseAnd
+            | FilterOperator::BitwiseOr => None,
+        }
+    }
+
+    fn operand(&self, operand: &Operand, event: &Event, space: &Space) -> Variant {
+        match operand {
+            Operand::Literal(value) => value.clone(),
+            Operand::Field(clause) => field(event, clause),
+            Operand::Element(place) => self.evaluate(*place, event, space).map(Variant::from).unwrap_or_default(),
+        }
+    }
+}
+
+/// The order of two numbers.
+fn compare(left: &Variant, right: &Variant) -> Option<Ordering> {
+    left.as_f64()?.partial_cmp(&right.as_f64()?)
+}
+
+/// The value of a field, or null where the event has none of that name.
+fn field(event: &Event, clause: &SimpleAttributeOperand) -> Variant {
+    let path = clause.browse_path.as_deref().unwrap_or_default();
+    let found = match path {
+        [name] if clause.attribute_id == AttributeId::Value as u32 => event.field(name),
+        _ => None,
+    };
+    let part = found.map(|value| value::part(value, &clause.index_range).unwrap_or_default());
+    part.unwrap_or_default()
+}
+
+fn check_clause(clause: &SimpleAttributeOperand, space: &Space) -> StatusCode {
+    let known_type = clause.type_definition_id.is_null() || space.node(&clause.type_definition_id).is_some();
+    if !known_type {
+        return StatusCode::BadTypeDefinitionInvalid;
+    }
+    if AttributeId::from_u32(clause.attribute_id).is_err() {
+        return StatusCode::BadAttributeIdInvalid;
+    }
+    StatusCode::Good
+}
+
+fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<Element, StatusCode> {
+    let operands: Result<Vec<Operand>, StatusCode> =
+        element.filter_operands.as_deref().unwrap_or_default().iter().map(|operand| parse_operand(operand, place, count)).collect();
+    let operands = operands?;
+    let wanted = match element.filter_operator {
+        FilterOperator::OfType | FilterOperator::IsNull | FilterOperator::Not => 1,
+        FilterOperator::Equals
+        | FilterOperator::GreaterThan
+        | FilterOperator::GreaterThanOrEqual
+        | FilterOperator::LessThan
+        | FilterOperator::LessThanOrEqual
+        | FilterOperator::And
+        | FilterOperator::Or => 2,
+        FilterOperator::Like
+        | FilterOperator::Between
+        | FilterOperator::InList
+        | FilterOperator::Cast
+        | FilterOperator::InView
+        | FilterOperator::RelatedTo
+        | FilterOperator::BitwiseAnd
+        | FilterOperator::BitwiseOr => return Err(StatusCode::BadFilterOperatorUnsupported),
+    };
+    if operands.len() != wanted {
+        return Err(StatusCode::BadFilterOperandCountMismatch);
+    }
+    // OfType takes a type, nothing that is known later only.
+    let of_type = element.filter_operator == FilterOperator::OfType;
+    let is_type = matches!(operands.as_slice(), [Operand::Literal(Variant::NodeId(_))]);
+    if of_type && !is_type {
+        return Err(StatusCode::BadFilterOperandInvalid);
+    }
+    Ok(Element { operator: element.filter_operator, operands })
+}
+
+fn parse_operand(operand: &ExtensionObject, place: usize, count: usize) -> Result<Operand, StatusCode> {
+    if let Some(literal) = operand.inner_as::<LiteralOperand>() {
+        // Some clients send the id of a type as an expanded one.
+        let value = if let Variant::ExpandedNodeId(id) = &literal.value {
+            Variant::from(NodeId::clone(&id.node_id))
+        } else {
+            literal.value.clone()
+        };
+        return Ok(Operand::Literal(value));
+    }
+    if let Some(field) = operand.inner_as::<SimpleAttributeOperand>() {
+        return Ok(Operand::Field(field.clone()));
+    }
+    let element = operand.inner_as::<ElementOperand>().ok_or(StatusCode::BadFilterOperandInvalid)?;
+    let index = element.index as usize;
+    if index > place && index < count { Ok(Operand::Element(index)) } else { Err(StatusCode::BadFilterElementInvalid) }
+}

@@ -1,0 +1,130 @@
+//! Subscriptions (Part 4, 5.13 and 5.14): monitored items sample, subscriptions publish what they found.
+//!
+//! ```text
+//!  tick --> items sample, queue --> cycle: a message is due? --> a publish request waits? --> delivery
+//!                                          |                            | no
+//!                                          '--> keep alive              '--> late: the next request gets it at once
+//! ```
+
+mod cycle;
+mod event;
+mod filter;
+mod item;
+mod items;
+mod publish;
+mod services;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+
+pub use event::Event;
+
+use super::limits;
+use crate::authority::{Caller, SessionId};
+use cycle::Subscription;
+use item::Item;
+
+/// Stands for a request whose response comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// A publish request that waits.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    ticket: Ticket,
+    handle: u32,
+    acknowledged: Option<Vec<StatusCode>>,
+    deadline: Option<Moment>,
+}
+
+/// What a session has waiting.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    requests: VecDeque<Parked>,
+    /// Subscriptions that ended or went to another session, and the client was not told yet.
+    endings: VecDeque<(u32, StatusCode)>,
+}
+
+/// All subscriptions of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions {
+    all: BTreeMap<u32, Subscription>,
+    queues: HashMap<SessionId, Queue>,
+    next_id: u32,
+    next_ticket: u64,
+    /// Places in the queues of all monitored items.
+    reserved: usize,
+}
+
+impl Subscriptions {
+    /// The subscription, if it is the session's. That the session speaks of it counts as a sign of life.
+    fn of(&mut self, session: SessionId, id: u32) -> Result<&mut Subscription, StatusCode> {
+        let subscription = self.all.get_mut(&id).filter(|subscription| subscription.session == Some(session));
+        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        subscription.heard();
+        Ok(subscription)
+    }
+
+    fn add(&mut self, make: impl FnOnce(u32) -> Subscription) -> u32 {
+        loop {
+            self.next_id = self.next_id.wrapping_add(1);
+            if self.next_id != 0 && !self.all.contains_key(&self.next_id) {
+                break;
+            }
+        }
+        self.all.insert(self.next_id, make(self.next_id));
+        self.next_id
+    }
+
+    fn remove(&mut self, id: u32) -> Option<Subscription> {
+        let removed = self.all.remove(&id)?;
+        self.reserved = self.reserved.saturating_sub(removed.reserved());
+        Some(removed)
+    }
+
+    fn count_of(&self, session: SessionId) -> usize {
+        self.all.values().filter(|subscription| subscription.session == Some(session)).count()
+    }
+
+    /// Whether one more may be created for the session.
+    fn has_room(&self, session: SessionId) -> bool {
+        self.all.len() < limits::SUBSCRIPTIONS_MAX && self.count_of(session) < limits::SUBSCRIPTIONS_PER_SESSION_MAX
+    }
+
+    fn queue(&mut self, session: SessionId) -> &mut Queue {
+        self.queues.entry(session).or_default()
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket)
+    }
+
+    /// Gives the tickets of the requests that waited.
+    pub(crate) fn close_session(&mut self, session: SessionId, delete: bool) -> Vec<Ticket> {
+        let queue = self.queues.remove(&session).unwrap_or_default();
+        let of_session = |subscription: &&Subscription| subscription.session == Some(session);
+        let ids: Vec<u32> = self.all.values().filter(of_session).map(|subscription| subscription.id).collect();
+        for id in ids {
+            if delete {
+                self.remove(id);
+            } else if let Some(subscription) = self.all.get_mut(&id) {
+                subscription.session = None;
+            }
+        }
+        queue.requests.iter().map(|request| request.ticket).collect()
+    }
+
+    /// What was sampled for the earlier user and not told yet is dropped; everything is sampled anew for this one.
+    pub(crate) fn change_user(&mut self, caller: &Caller) {
+        for subscription in self.all.values_mut().filter(|subscription| subscription.session == Some(caller.session)) {
+            subscription.caller = caller.clone();
+            subscription.items.values_mut().for_each(Item::forget);
+        }
+    }
+}
