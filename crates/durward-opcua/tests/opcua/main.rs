@@ -1,9 +1,13 @@
 //! Tests of the whole crate: one binary, a module for each part.
 
-<<<<<<< HEAD
-mod model;
-mod protocol;
-mod token;
-=======
+mod crypto;
+mod fixture;
+mod hostile;
 mod mediate;
->>>>>>> med
+mod model;
+mod pki;
+mod protocol;
+mod session;
+mod session_rules;
+mod token;
+mod wire;
