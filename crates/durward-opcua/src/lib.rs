@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [`wire`] | chunks, headers and services as bytes: no socket, no key |
 //! | [`crypto`] | security policies: signatures, encryption, derived keys, encrypted secrets |
-//! | `pki` | certificates, trust lists, the directories that keep them |
+//! | [`pki`] | certificates, trust lists, the directories that keep them |
 //! | [`channel`] | secure channels over a byte stream, both ends |
 //! | [`session`] | sessions over channels, both ends: discovery, activation, what a service is told about who calls it |
 //! | [`permission`] | what may be done to a node, and the trait by which that is asked |
@@ -35,5 +35,6 @@ pub mod channel;
 pub mod crypto;
 pub mod error;
 pub mod permission;
+pub mod pki;
 pub mod session;
 pub mod wire;
