@@ -1,0 +1,122 @@
+//! What a chain is checked by: issuer, signature, what the key may be used for.
+
+use opcua_types::StatusCode;
+use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::{Decode, Encode, Reader as _, SliceReader};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
+
+use aws_lc_rs::signature::{
+    ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512,
+    VerificationAlgorithm,
+};
+
+use crate::crypto::Certificate;
+use crate::error::Error;
+
+/// A certificate, taken apart for its chain.
+pub(super) struct Inspected {
+    pub(super) certificate: Certificate,
+    pub(super) serial: Vec<u8>,
+    pub(super) subject: Vec<u8>,
+    pub(super) issuer: Vec<u8>,
+    pub(super) signed: Signed,
+    pub(super) usage: Usage,
+}
+
+/// What a key may be used for. What a certificate does not say is allowed (RFC 5280, 4.2.1.3), but for signing certificates.
+pub(super) struct Usage {
+    pub(super) signs_certificates: bool,
+    pub(super) signs_lists: bool,
+    pub(super) serves_application: bool,
+}
+
+/// Signed bytes, of a certificate or a revocation list.
+pub(super) struct Signed {
+    content: Vec<u8>,
+    algorithm: String,
+    signature: Vec<u8>,
+}
+
+fn invalid(error: impl std::fmt::Display) -> Error {
+    Error::new(StatusCode::BadCertificateInvalid, format!("it is no certificate: {error}"))
+}
+
+impl Inspected {
+    /// Reads a certificate.
+    ///
+    /// # Errors
+    /// As of [`Certificate::from_der`].
+    pub(super) fn read(der: &[u8]) -> Result<Inspected, Error> {
+        let certificate = Certificate::from_der(der)?;
+        let inner = CertificateInner::<Raw>::from_der(der).map_err(invalid)?;
+        let content = inner.tbs_certificate();
+        let constraints = content.get_extension::<BasicConstraints>().map_err(invalid)?;
+        let key_usage = content.get_extension::<KeyUsage>().map_err(invalid)?;
+        let purposes = content.get_extension::<ExtendedKeyUsage>().map_err(invalid)?;
+        let is_authority = constraints.is_some_and(|(_, constraints)| constraints.ca);
+        let key_usage = key_usage.map(|(_, usage)| usage);
+        let may = |ask: fn(&KeyUsage) -> bool| key_usage.as_ref().is_none_or(ask);
+        let for_applications = purposes.is_none_or(|(_, purposes)| {
+            purposes.0.iter().any(|purpose| {
+                ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"].contains(&purpose.to_string().as_str())
+            })
+        });
+        let encrypts = may(KeyUsage::key_encipherment) || may(KeyUsage::data_encipherment);
+        Ok(Inspected {
+            certificate,
+            serial: content.serial_number().as_bytes().to_vec(),
+            subject: content.subject().to_der().map_err(invalid)?,
+            issuer: content.issuer().to_der().map_err(invalid)?,
+            signed: Signed::read(
+                der,
+                inner.signature_algorithm().oid.to_string(),
+                inner.signature().raw_bytes(),
+            )?,
+            usage: Usage {
+                signs_certificates: is_authority && may(KeyUsage::key_cert_sign),
+                signs_lists: is_authority && may(KeyUsage::crl_sign),
+                serves_application: may(KeyUsage::digital_signature) && encrypts && for_applications,
+            },
+        })
+    }
+
+    /// Whether subject and issuer are the same, as in a root or a self-signed certificate.
+    pub(super) fn is_self_issued(&self) -> bool {
+        self.subject == self.issuer
+    }
+}
+
+impl Signed {
+    /// Takes the signed part out of a certificate or a list: the first value of the outer sequence, as it stands.
+    ///
+    /// # Errors
+    /// No such structure.
+    pub(super) fn read(der: &[u8], algorithm: String, signature: &[u8]) -> Result<Signed, Error> {
+        let outer = x509_cert::der::asn1::AnyRef::from_der(der).map_err(invalid)?;
+        let mut reader = SliceReader::new(outer.value()).map_err(invalid)?;
+        let content = reader.tlv_bytes().map_err(invalid)?.to_vec();
+        Ok(Signed { content, algorithm, signature: signature.to_vec() })
+    }
+
+    /// Verifies the signature by the issuer's key. SHA-1 and MD5 are refused.
+    ///
+    /// # Errors
+    /// `BadCertificatePolicyCheckFailed` for another algorithm, `BadSecurityChecksFailed` for a signature that is not the issuer's.
+    pub(super) fn verify(&self, issuer: &Certificate) -> Result<(), Error> {
+        let algorithm: &'static dyn VerificationAlgorithm = match self.algorithm.as_str() {
+            "1.2.840.113549.1.1.11" => &RSA_PKCS1_2048_8192_SHA256,
+            "1.2.840.113549.1.1.12" => &RSA_PKCS1_2048_8192_SHA384,
+            "1.2.840.113549.1.1.13" => &RSA_PKCS1_2048_8192_SHA512,
+            other => {
+                return Err(Error::new(
+                    StatusCode::BadCertificatePolicyCheckFailed,
+                    format!("a certificate is signed with {other}; RSA with SHA-256 or longer is needed"),
+                ));
+            }
+        };
+        ParsedPublicKey::new(algorithm, issuer.key().spki())
+            .ok()
+            .and_then(|key| key.verify_sig(&self.content, &self.signature).ok())
+            .ok_or_else(|| Error::security("a certificate's signature is not that of its issuer"))
+    }
+}
