@@ -4,7 +4,7 @@
 //! begins, it reads `Revocations` whole.
 
 use durward_identity::Moment;
-use opcua_types::{ByteString, NodeId, Variant};
+use opcua_types::ByteString;
 
 use super::AuthorityNodes;
 use crate::plant::{Event, Server};
@@ -64,13 +64,8 @@ impl Cutoffs {
         self.sequence
     }
 
-    /// The variables that change, to be subscribed to.
-    pub fn variables(&self) -> [NodeId; 2] {
-        [self.nodes.sequence.clone(), self.nodes.heartbeat.clone()]
-    }
-
-    /// What `Revocations` holds.
-    pub fn value(&self) -> Variant {
-        Variant::from(self.in_force.iter().map(|(_, cutoff)| cutoff.clone()).collect::<Vec<_>>())
+    #[cfg(test)]
+    pub(super) fn in_force_for_tests(&mut self, cutoff: ByteString, until: Moment) {
+        self.in_force.push((until, cutoff));
     }
 }

@@ -158,11 +158,6 @@ impl<A: Authority> AuthorityMethods<A> {
         let reply = self.authority.publish_node_table(caller, NodeTableUpload { resource_id, version, table }, now);
         Ok(Box::pin(async move { reply.await.map(|()| Vec::new()) }))
     }
-
-    #[cfg(test)]
-    pub(super) fn open_requests(&self) -> usize {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
 }
 
 impl<A: Authority> Remote for AuthorityMethods<A> {

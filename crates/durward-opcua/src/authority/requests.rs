@@ -68,9 +68,4 @@ impl Requests {
         self.open.get(id).filter(|entry| entry.session == session)?;
         self.open.remove(id).filter(|entry| now < entry.ends).map(|entry| entry.started)
     }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.open.len()
-    }
 }

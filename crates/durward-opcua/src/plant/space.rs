@@ -112,8 +112,8 @@ impl Space {
     pub fn value(&self, variable: &Variable, now: Moment) -> DataValue {
         match variable.source {
             Source::Stored => variable.value.clone(),
-            Source::CurrentTime => DataValue::new_at(date_time(now), date_time(now)),
-            Source::ServerStatus => DataValue::new_at(self.server_status(now), date_time(now)),
+            Source::CurrentTime => good_value(date_time(now).into(), now),
+            Source::ServerStatus => good_value(self.server_status(now).into(), now),
         }
     }
 
@@ -157,8 +157,7 @@ impl Space {
 
     /// Sets the value of a variable, good as of now. False where there is no such variable.
     pub fn set(&mut self, id: &NodeId, value: impl Into<Variant>, now: Moment) -> bool {
-        let time = date_time(now);
-        self.store(id, DataValue::new_at(value.into(), time))
+        self.store(id, good_value(value.into(), now))
     }
 
     /// Keeps the value as it is, in the history as well where there is one.
@@ -173,6 +172,12 @@ impl Space {
         variable.value = value;
         true
     }
+}
+
+/// A good value as of now. Good is the status that is not there (Part 6, 5.2.2.17), so that it is equal to that of other good values.
+fn good_value(value: Variant, now: Moment) -> DataValue {
+    let time = Some(date_time(now));
+    DataValue { source_timestamp: time, server_timestamp: time, ..DataValue::value_only(value) }
 }
 
 /// Who made this server.

@@ -37,7 +37,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(server: Server) -> Client {
-        let context = ContextOwned::new_default(NamespaceMap::new(), DecodingOptions::default());
+        let context = ContextOwned::new_default(NamespaceMap::new(), DecodingOptions { max_array_length: 20_000, ..DecodingOptions::default() });
         Client { server, caller: caller(1, "anna"), now: BEGIN, context }
     }
 

@@ -15,7 +15,7 @@ mod publish;
 mod services;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
