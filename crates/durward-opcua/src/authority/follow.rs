@@ -48,7 +48,15 @@ impl Cutoffs {
     fn event(&self, server: &Server, cutoff: ByteString, now: Moment) -> Event {
         let id = (u128::from(now.ms()) << 64) | u128::from(self.sequence);
         let nodes = &self.nodes;
-        let event = Event::new(server.space(), &nodes.event_type, &nodes.gates, id.to_be_bytes(), "rights were recalled", 500, now);
+        let event = Event::new(
+            server.space(),
+            &nodes.event_type,
+            &nodes.gates,
+            id.to_be_bytes(),
+            "rights were recalled",
+            500,
+            now,
+        );
         let cutoffs: Vec<ByteString> = vec![cutoff];
         event.with(nodes.namespace, "Sequence", self.sequence).with(nodes.namespace, "Cutoffs", cutoffs)
     }

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, AttributeId, ByteString, CallMethodResult, DateTime, EventFilter, ExtensionObject, Guid, NodeClass, NodeId,
-    ObjectId, QualifiedName, Range, ReadValueId, ReferenceTypeId, SignatureData, SimpleAttributeOperand, StatusCode, UserTokenPolicy,
-    Variant,
+    AnonymousIdentityToken, AttributeId, ByteString, CallMethodResult, DateTime, EventFilter,
+    ExtensionObject, Guid, NodeClass, NodeId, ObjectId, QualifiedName, Range, ReadValueId, ReferenceTypeId,
+    SignatureData, SimpleAttributeOperand, StatusCode, UserTokenPolicy, Variant,
 };
 
 use super::{
-    AccessTokenRequest, Authority, AuthorityNodes, CUTOFFS_MAX, Caller, Cutoffs, FinishRequest, GDS_NAMESPACE, Identity, NodeTableUpload,
-    REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest, Reply, Resource, ServiceDescription, SessionId, StartRequest, Tokens, serve,
+    AccessTokenRequest, Authority, AuthorityNodes, CUTOFFS_MAX, Caller, Cutoffs, FinishRequest,
+    GDS_NAMESPACE, Identity, NodeTableUpload, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest,
+    Reply, Resource, ServiceDescription, SessionId, StartRequest, Tokens, serve,
 };
 use crate::plant::test_client::{BEGIN, Client, below, caller};
 
@@ -31,7 +32,12 @@ impl Recorder {
 
 fn tokens(text: String) -> Tokens {
     let expiry = DateTime::ymd(2030, 1, 1);
-    Tokens { access_token: text, access_token_expiry: expiry, refresh_token: "next".into(), refresh_token_expiry: expiry }
+    Tokens {
+        access_token: text,
+        access_token_expiry: expiry,
+        refresh_token: "next".into(),
+        refresh_token_expiry: expiry,
+    }
 }
 
 impl Authority for Recorder {
@@ -39,7 +45,10 @@ impl Authority for Recorder {
         ServiceDescription {
             service_uri: "urn:test:as".into(),
             service_certificate: vec![1, 2, 3],
-            user_token_policies: vec![UserTokenPolicy { policy_id: "names".into(), ..UserTokenPolicy::default() }],
+            user_token_policies: vec![UserTokenPolicy {
+                policy_id: "names".into(),
+                ..UserTokenPolicy::default()
+            }],
         }
     }
 
@@ -52,18 +61,32 @@ impl Authority for Recorder {
         }
     }
 
-    fn request_access_token(&self, caller: &Caller, request: AccessTokenRequest, _now: Moment) -> Reply<String> {
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        request: AccessTokenRequest,
+        _now: Moment,
+    ) -> Reply<String> {
         self.note(format!("request {:?} {:?}", caller.user, request.identity));
         Box::pin(async move { Ok(format!("token for {}", request.resource_id)) })
     }
 
-    fn start_request_token(&self, _caller: &Caller, request: &StartRequest, _now: Moment) -> Reply<ByteString> {
+    fn start_request_token(
+        &self,
+        _caller: &Caller,
+        request: &StartRequest,
+        _now: Moment,
+    ) -> Reply<ByteString> {
         let refused = request.requestor_data.as_ref() == b"refuse";
-        Box::pin(async move { if refused { Err(StatusCode::BadUserAccessDenied) } else { Ok(ByteString::from(vec![7])) } })
+        Box::pin(async move {
+            if refused { Err(StatusCode::BadUserAccessDenied) } else { Ok(ByteString::from(vec![7])) }
+        })
     }
 
     fn finish_request_token(&self, _caller: &Caller, request: FinishRequest, _now: Moment) -> Reply<Tokens> {
-        Box::pin(async move { Ok(tokens(format!("{} {:?}", request.started.resource_id, request.requested_roles))) })
+        Box::pin(async move {
+            Ok(tokens(format!("{} {:?}", request.started.resource_id, request.requested_roles)))
+        })
     }
 
     fn refresh_token(&self, _caller: &Caller, request: RefreshRequest, _now: Moment) -> Reply<Tokens> {
@@ -102,12 +125,21 @@ fn texts(result: &CallMethodResult) -> Vec<Variant> {
 fn clients_find_the_service_and_its_methods_by_browsing() {
     let (mut client, nodes, _) = service();
     let found = |client: &mut Client, node: &NodeId| {
-        let references = client.browse(below(node.clone(), ReferenceTypeId::HierarchicalReferences), 0).references.unwrap();
-        references.into_iter().map(|reference| (reference.browse_name.name.to_string(), reference.node_id.node_id)).collect::<Vec<_>>()
+        let references = client
+            .browse(below(node.clone(), ReferenceTypeId::HierarchicalReferences), 0)
+            .references
+            .unwrap();
+        references
+            .into_iter()
+            .map(|reference| (reference.browse_name.name.to_string(), reference.node_id.node_id))
+            .collect::<Vec<_>>()
     };
     let objects = found(&mut client, &ObjectId::ObjectsFolder.into());
     assert!(objects.contains(&("AuthorizationServices".to_owned(), gds(&client, 959))));
-    assert_eq!(found(&mut client, &nodes.folder), [("AuthorizationService".to_owned(), nodes.service.clone())]);
+    assert_eq!(
+        found(&mut client, &nodes.folder),
+        [("AuthorizationService".to_owned(), nodes.service.clone())]
+    );
     let expected = [
         "ServiceUri",
         "ServiceCertificate",
@@ -123,8 +155,13 @@ fn clients_find_the_service_and_its_methods_by_browsing() {
     assert_eq!(names, expected);
     let service_type = gds(&client, 966);
     let types: Vec<NodeId> = found(&mut client, &service_type).into_iter().map(|(_, id)| id).collect();
-    assert_eq!(types, [1003, 968, 967, 1004, 969, 95, 98, 64].map(|number| gds(&client, number)), "ids as in the standard");
-    let class = client.read(ReadValueId::new(nodes.methods.refresh_token.clone(), AttributeId::NodeClass)).value;
+    assert_eq!(
+        types,
+        [1003, 968, 967, 1004, 969, 95, 98, 64].map(|number| gds(&client, number)),
+        "ids as in the standard"
+    );
+    let class =
+        client.read(ReadValueId::new(nodes.methods.refresh_token.clone(), AttributeId::NodeClass)).value;
     assert_eq!(class, Some(Variant::from(NodeClass::Method as i32)));
     for number in [970, 971, 1005, 96, 97, 99, 100, 65, 66] {
         let node = gds(&client, number);
@@ -149,7 +186,8 @@ fn a_token_is_requested_by_the_method_of_the_instance_and_of_the_type() {
     for method in [nodes.methods.request_access_token.clone(), of_type] {
         let anonymous = ExtensionObject::new(AnonymousIdentityToken { policy_id: "names".into() });
         for identity in [Variant::Empty, Variant::from(ExtensionObject::null()), Variant::from(anonymous)] {
-            let result = client.call(nodes.service.clone(), method.clone(), vec![identity, Variant::from("urn:plc")]);
+            let result =
+                client.call(nodes.service.clone(), method.clone(), vec![identity, Variant::from("urn:plc")]);
             assert_eq!(texts(&result), [Variant::from("token for urn:plc")]);
         }
     }
@@ -173,7 +211,9 @@ fn nothing_is_said_on_a_channel_that_is_not_encrypted() {
 #[test]
 fn unknown_resources_and_wrong_identities_have_their_own_status() {
     let (mut client, nodes, _) = service();
-    let mut status = |inputs| client.call(nodes.service.clone(), nodes.methods.request_access_token.clone(), inputs).status_code;
+    let mut status = |inputs| {
+        client.call(nodes.service.clone(), nodes.methods.request_access_token.clone(), inputs).status_code
+    };
     assert_eq!(status(vec![Variant::Empty, Variant::from("urn:nobody")]), StatusCode::BadNotFound);
     assert_eq!(status(vec![Variant::Empty, Variant::Empty]), StatusCode::BadNotFound);
     assert_eq!(status(vec![Variant::Empty, Variant::from("x".repeat(5_000))]), StatusCode::BadNotFound);
@@ -184,7 +224,8 @@ fn unknown_resources_and_wrong_identities_have_their_own_status() {
 }
 
 fn start(client: &mut Client, nodes: &AuthorityNodes, policy: &str, data: &[u8]) -> CallMethodResult {
-    let inputs = vec![Variant::from("urn:plc"), Variant::from(policy), Variant::from(ByteString::from(data.to_vec()))];
+    let inputs =
+        vec![Variant::from("urn:plc"), Variant::from(policy), Variant::from(ByteString::from(data.to_vec()))];
     client.call(nodes.service.clone(), nodes.methods.start_request_token.clone(), inputs)
 }
 
@@ -203,7 +244,11 @@ fn a_request_is_started_and_finished_once() {
     let finished = texts(&finish(&mut client, &nodes, &started[1]));
     assert_eq!(finished[0], Variant::from("urn:plc [\"Operator\"]"));
     assert_eq!(finished[2], Variant::from("next"));
-    assert_eq!(finish(&mut client, &nodes, &started[1]).status_code, StatusCode::BadNotFound, "it is used up");
+    assert_eq!(
+        finish(&mut client, &nodes, &started[1]).status_code,
+        StatusCode::BadNotFound,
+        "it is used up"
+    );
 }
 
 #[test]
@@ -214,7 +259,11 @@ fn a_request_belongs_to_its_session_and_ends() {
     assert_eq!(finish(&mut client, &nodes, &id).status_code, StatusCode::BadNotFound);
     client.caller.session = SessionId(1);
     client.now = BEGIN.plus(REQUEST_LIFETIME - Duration::from_millis(1));
-    assert_eq!(finish(&mut client, &nodes, &id).status_code, StatusCode::Good, "the other session did not use it up");
+    assert_eq!(
+        finish(&mut client, &nodes, &id).status_code,
+        StatusCode::Good,
+        "the other session did not use it up"
+    );
     client.now = BEGIN;
     let id = texts(&start(&mut client, &nodes, "names", b""))[1].clone();
     client.now = BEGIN.plus(REQUEST_LIFETIME);
@@ -266,16 +315,25 @@ fn tokens_are_refreshed() {
 fn only_the_resource_itself_publishes_its_node_table() {
     let (mut client, nodes, recorder) = service();
     let publish = |client: &mut Client, resource: &str, table: Vec<u8>| {
-        let inputs = vec![Variant::from(resource), Variant::from(3u32), Variant::from(ByteString::from(table))];
+        let inputs =
+            vec![Variant::from(resource), Variant::from(3u32), Variant::from(ByteString::from(table))];
         client.call(nodes.gates.clone(), nodes.methods.publish_node_table.clone(), inputs).status_code
     };
     assert_eq!(publish(&mut client, "urn:plc", vec![1]), StatusCode::BadUserAccessDenied);
     client.caller = caller(1, "plc");
     assert_eq!(publish(&mut client, "urn:plc", vec![1; 9]), StatusCode::Good);
     assert_eq!(publish(&mut client, "urn:plc", Vec::new()), StatusCode::BadInvalidArgument);
-    assert_eq!(publish(&mut client, "urn:bare", vec![1]), StatusCode::BadUserAccessDenied, "its certificate is not known");
+    assert_eq!(
+        publish(&mut client, "urn:bare", vec![1]),
+        StatusCode::BadUserAccessDenied,
+        "its certificate is not known"
+    );
     client.caller.certificate = None;
-    assert_eq!(publish(&mut client, "urn:bare", vec![1]), StatusCode::BadUserAccessDenied, "no certificate is not that of a resource");
+    assert_eq!(
+        publish(&mut client, "urn:bare", vec![1]),
+        StatusCode::BadUserAccessDenied,
+        "no certificate is not that of a resource"
+    );
     assert_eq!(publish(&mut client, "urn:nobody", vec![1]), StatusCode::BadNotFound);
     assert_eq!(*recorder.asked.lock().unwrap(), ["table 3 of 9 bytes"]);
 }
@@ -283,18 +341,25 @@ fn only_the_resource_itself_publishes_its_node_table() {
 #[test]
 fn only_gates_see_cutoffs() {
     let (mut client, nodes, _) = service();
-    let status = |client: &mut Client| client.read(ReadValueId::new_value(nodes.revocations.clone())).status();
+    let status =
+        |client: &mut Client| client.read(ReadValueId::new_value(nodes.revocations.clone())).status();
     assert_eq!(status(&mut client), StatusCode::BadUserAccessDenied);
     client.caller = caller(1, "plc");
     assert_eq!(status(&mut client), StatusCode::Good);
     client.caller.encrypted = false;
     assert_eq!(status(&mut client), StatusCode::BadSecurityModeInsufficient);
-    let parameters = || opcua_types::MonitoringParameters { filter: ExtensionObject::new(revocations(&nodes)), ..Default::default() };
+    let parameters = || opcua_types::MonitoringParameters {
+        filter: ExtensionObject::new(revocations(&nodes)),
+        ..Default::default()
+    };
     for node in [nodes.gates.clone(), nodes.service.clone(), ObjectId::Server.into()] {
         client.caller = caller(1, "anna");
         let id = client.subscribe(100, 5);
         let what = ReadValueId::new(node, AttributeId::EventNotifier);
-        assert_eq!(client.create(id, what.clone(), parameters()).unwrap().status_code, StatusCode::BadUserAccessDenied);
+        assert_eq!(
+            client.create(id, what.clone(), parameters()).unwrap().status_code,
+            StatusCode::BadUserAccessDenied
+        );
         client.caller = caller(1, "plc");
         assert_eq!(client.create(id, what, parameters()).unwrap().status_code, StatusCode::Good);
     }
@@ -350,7 +415,11 @@ fn cutoffs_stay_in_force_until_their_end_and_are_bounded() {
     assert!(cutoffs.publish(&mut client.server, bytes(2), ends(20), BEGIN));
     assert_eq!(client.value(nodes.revocations.clone()), Variant::from(vec![bytes(1), bytes(2)]));
     assert!(cutoffs.publish(&mut client.server, bytes(3), ends(30), ends(10)));
-    assert_eq!(client.value(nodes.revocations.clone()), Variant::from(vec![bytes(2), bytes(3)]), "the first is over");
+    assert_eq!(
+        client.value(nodes.revocations.clone()),
+        Variant::from(vec![bytes(2), bytes(3)]),
+        "the first is over"
+    );
     assert_eq!(cutoffs.sequence(), 3);
     for _ in 2..CUTOFFS_MAX {
         cutoffs.in_force_for_tests(bytes(4), ends(90));
@@ -365,7 +434,11 @@ fn cutoffs_stay_in_force_until_their_end_and_are_bounded() {
 fn identities_keep_their_type() {
     // What is told to the decision is what was sent: nothing is taken for somebody else's.
     let (mut client, nodes, recorder) = service();
-    let issued = opcua_types::IssuedIdentityToken { policy_id: "p".into(), token_data: ByteString::from(vec![1]), encryption_algorithm: "".into() };
+    let issued = opcua_types::IssuedIdentityToken {
+        policy_id: "p".into(),
+        token_data: ByteString::from(vec![1]),
+        encryption_algorithm: "".into(),
+    };
     let inputs = vec![Variant::from(ExtensionObject::new(issued.clone())), Variant::from("urn:plc")];
     texts(&client.call(nodes.service.clone(), nodes.methods.request_access_token.clone(), inputs));
     let expected = format!("request Name(\"anna\") {:?}", Identity::Issued(issued));

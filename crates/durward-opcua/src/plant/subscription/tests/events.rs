@@ -1,9 +1,10 @@
 //! Events and their filters.
 
 use opcua_types::{
-    AttributeId, ContentFilter, ContentFilterElement, EventFieldList, EventFilter, EventFilterResult, EventNotificationList,
-    ExtensionObject, FilterOperator, LiteralOperand, NodeId, ObjectId, ObjectTypeId, Operand, PublishResponse, QualifiedName, ReadValueId,
-    SimpleAttributeOperand, StatusCode, Variant, WriteValue,
+    AttributeId, ContentFilter, ContentFilterElement, EventFieldList, EventFilter, EventFilterResult,
+    EventNotificationList, ExtensionObject, FilterOperator, LiteralOperand, NodeId, ObjectId, ObjectTypeId,
+    Operand, PublishResponse, QualifiedName, ReadValueId, SimpleAttributeOperand, StatusCode, Variant,
+    WriteValue,
 };
 
 use super::sampled;
@@ -20,8 +21,12 @@ fn field(namespace: u16, name: &str) -> SimpleAttributeOperand {
 }
 
 fn filter(elements: Vec<ContentFilterElement>) -> EventFilter {
-    let select_clauses = Some(vec![field(0, "Severity"), field(0, "SourceName"), field(2, "Active"), field(0, "Nothing")]);
-    EventFilter { select_clauses, where_clause: ContentFilter { elements: (!elements.is_empty()).then_some(elements) } }
+    let select_clauses =
+        Some(vec![field(0, "Severity"), field(0, "SourceName"), field(2, "Active"), field(0, "Nothing")]);
+    EventFilter {
+        select_clauses,
+        where_clause: ContentFilter { elements: (!elements.is_empty()).then_some(elements) },
+    }
 }
 
 fn notifier(node: impl Into<NodeId>) -> ReadValueId {
@@ -30,7 +35,10 @@ fn notifier(node: impl Into<NodeId>) -> ReadValueId {
 
 fn events(message: &PublishResponse) -> Vec<EventFieldList> {
     let data = message.notification_message.notification_data.as_deref().unwrap_or_default();
-    data.iter().filter_map(|data| data.inner_as::<EventNotificationList>()).flat_map(|list| list.events.clone().unwrap()).collect()
+    data.iter()
+        .filter_map(|data| data.inner_as::<EventNotificationList>())
+        .flat_map(|list| list.events.clone().unwrap())
+        .collect()
 }
 
 fn element(filter_operator: FilterOperator, operands: Vec<Operand>) -> ContentFilterElement {
@@ -40,7 +48,8 @@ fn element(filter_operator: FilterOperator, operands: Vec<Operand>) -> ContentFi
 
 fn severity(client: &Client, severity: u16) -> Event {
     let (kind, source) = (client.plant("HighTemperatureEventType"), client.plant("Boiler.Alarms"));
-    Event::new(client.server.space(), &kind, &source, [1; 16], "a test", severity, client.now).with(2, "Active", true)
+    Event::new(client.server.space(), &kind, &source, [1; 16], "a test", severity, client.now)
+        .with(2, "Active", true)
 }
 
 /// How many of the events of severity 100, 500 and 900 pass.
@@ -97,8 +106,11 @@ fn the_boiler_raises_an_alarm_and_takes_it_back() {
     client.run(60_000);
     assert_eq!(client.value(alarm), Variant::from(false));
     let all = client.published();
-    let active: Vec<Variant> =
-        all.iter().flat_map(|(_, message)| events(message.as_ref().unwrap())).map(|list| list.event_fields.unwrap()[2].clone()).collect();
+    let active: Vec<Variant> = all
+        .iter()
+        .flat_map(|(_, message)| events(message.as_ref().unwrap()))
+        .map(|list| list.event_fields.unwrap()[2].clone())
+        .collect();
     assert_eq!(active, [Variant::from(true), Variant::from(false)]);
 }
 
@@ -112,7 +124,9 @@ fn where_clauses_choose_events() {
     assert_eq!(passed(vec![at_least(500)]), 2);
     assert_eq!(passed(vec![at_least(501)]), 1);
     assert_eq!(passed(vec![element(FilterOperator::Equals, vec![number(), literal(500)])]), 1);
-    let both = |operator| vec![element(operator, vec![Operand::element(1), Operand::element(2)]), at_least(500), below(900)];
+    let both = |operator| {
+        vec![element(operator, vec![Operand::element(1), Operand::element(2)]), at_least(500), below(900)]
+    };
     assert_eq!(passed(both(FilterOperator::And)), 1);
     assert_eq!(passed(both(FilterOperator::Or)), 3);
     assert_eq!(passed(vec![element(FilterOperator::Not, vec![Operand::element(1)]), at_least(500)]), 1);
@@ -127,12 +141,17 @@ fn where_clauses_choose_events() {
 fn filters_that_cannot_be_evaluated_are_refused() {
     let mut client = Client::boiler();
     let id = client.subscribe(100, 5);
-    let mut status = |node: NodeId, filter: ExtensionObject| client.create(id, notifier(node), sampled(1, 0, true, filter)).unwrap().status_code;
+    let mut status = |node: NodeId, filter: ExtensionObject| {
+        client.create(id, notifier(node), sampled(1, 0, true, filter)).unwrap().status_code
+    };
     let server = || NodeId::from(ObjectId::Server);
     let with = |elements| ExtensionObject::new(filter(elements));
     let ones = |operator, operands| with(vec![element(operator, operands)]);
     assert_eq!(status(server(), ExtensionObject::null()), StatusCode::BadEventFilterInvalid);
-    assert_eq!(status(server(), ExtensionObject::new(EventFilter::default())), StatusCode::BadEventFilterInvalid);
+    assert_eq!(
+        status(server(), ExtensionObject::new(EventFilter::default())),
+        StatusCode::BadEventFilterInvalid
+    );
     let like = ones(FilterOperator::Like, vec![Operand::literal("a"), Operand::literal("b")]);
     assert_eq!(status(server(), like), StatusCode::BadFilterOperatorUnsupported);
     let itself = ones(FilterOperator::Not, vec![Operand::element(0)]);
@@ -149,12 +168,18 @@ fn filters_that_cannot_be_evaluated_are_refused() {
 fn clauses_about_unknown_types_are_told_of_and_give_null() {
     let mut client = Client::boiler();
     let id = client.subscribe(100, 5);
-    let unknown = SimpleAttributeOperand { type_definition_id: NodeId::new(9, "Type"), ..field(0, "Severity") };
+    let unknown =
+        SimpleAttributeOperand { type_definition_id: NodeId::new(9, "Type"), ..field(0, "Severity") };
     let select_clauses = Some(vec![field(0, "Severity"), unknown]);
     let filter = EventFilter { select_clauses, ..EventFilter::default() };
-    let result = client.create(id, notifier(ObjectId::Server), sampled(1, 0, true, ExtensionObject::new(filter))).unwrap();
+    let result = client
+        .create(id, notifier(ObjectId::Server), sampled(1, 0, true, ExtensionObject::new(filter)))
+        .unwrap();
     let told = result.filter_result.inner_as::<EventFilterResult>().unwrap();
-    assert_eq!(told.select_clause_results, Some(vec![StatusCode::Good, StatusCode::BadTypeDefinitionInvalid]));
+    assert_eq!(
+        told.select_clause_results,
+        Some(vec![StatusCode::Good, StatusCode::BadTypeDefinitionInvalid])
+    );
     assert_eq!(result.status_code, StatusCode::Good);
 }
 
@@ -162,6 +187,9 @@ fn clauses_about_unknown_types_are_told_of_and_give_null() {
 fn literals_that_are_expanded_ids_name_types() {
     let id = opcua_types::ExpandedNodeId::from(NodeId::from(ObjectTypeId::BaseEventType));
     let operand = ExtensionObject::new(LiteralOperand { value: Variant::from(id) });
-    let clause = ContentFilterElement { filter_operator: FilterOperator::OfType, filter_operands: Some(vec![operand]) };
+    let clause = ContentFilterElement {
+        filter_operator: FilterOperator::OfType,
+        filter_operands: Some(vec![operand]),
+    };
     assert_eq!(passed(vec![clause]), 3);
 }

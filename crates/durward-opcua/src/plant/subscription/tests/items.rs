@@ -1,9 +1,10 @@
 //! Monitored items: sampling, queues, filters, modes.
 
 use opcua_types::{
-    AttributeId, DataChangeFilter, DataChangeTrigger, DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, EventFilter,
-    ExtensionObject, ModifyMonitoredItemsRequest, ModifyMonitoredItemsResponse, MonitoredItemModifyRequest, MonitoringMode,
-    MonitoringParameters, NodeId, ReadValueId, SetMonitoringModeRequest, SetMonitoringModeResponse, StatusCode, TimestampsToReturn,
+    AttributeId, DataChangeFilter, DataChangeTrigger, DeleteMonitoredItemsRequest,
+    DeleteMonitoredItemsResponse, EventFilter, ExtensionObject, ModifyMonitoredItemsRequest,
+    ModifyMonitoredItemsResponse, MonitoredItemModifyRequest, MonitoringMode, MonitoringParameters, NodeId,
+    ReadValueId, SetMonitoringModeRequest, SetMonitoringModeResponse, StatusCode, TimestampsToReturn,
     WriteValue,
 };
 
@@ -41,7 +42,11 @@ fn a_full_queue_drops_the_oldest_or_the_newest_and_marks_it() {
         let id = client.subscribe(100, 5);
         client.watch(id, "a", 1, queue, discard_oldest);
         client.run(10);
-        assert_eq!(sampled_values(&mut client, &[1.0, 2.0, 3.0, 4.0]), expected, "queue of {queue}, {discard_oldest}");
+        assert_eq!(
+            sampled_values(&mut client, &[1.0, 2.0, 3.0, 4.0]),
+            expected,
+            "queue of {queue}, {discard_oldest}"
+        );
     }
 }
 
@@ -51,14 +56,21 @@ fn only_changes_are_told() {
     let id = client.subscribe(100, 50);
     client.watch(id, "a", 7, 10, true);
     client.run(10);
-    assert_eq!(sampled_values(&mut client, &[1.0, 1.0, 2.0, 2.0]), [(0.0, false), (1.0, false), (2.0, false)]);
+    assert_eq!(
+        sampled_values(&mut client, &[1.0, 1.0, 2.0, 2.0]),
+        [(0.0, false), (1.0, false), (2.0, false)]
+    );
     client.publish();
     client.run(1_000);
     assert_eq!(client.published(), []);
 }
 
 fn deadband(deadband_type: u32, deadband_value: f64) -> ExtensionObject {
-    ExtensionObject::new(DataChangeFilter { trigger: DataChangeTrigger::StatusValue, deadband_type, deadband_value })
+    ExtensionObject::new(DataChangeFilter {
+        trigger: DataChangeTrigger::StatusValue,
+        deadband_type,
+        deadband_value,
+    })
 }
 
 #[test]
@@ -67,7 +79,8 @@ fn an_absolute_deadband_hides_small_changes() {
     let id = client.subscribe(100, 5);
     client.create(id, ReadValueId::new_value(node("a")), sampled(1, 10, true, deadband(1, 0.5))).unwrap();
     client.run(10);
-    let seen: Vec<f64> = sampled_values(&mut client, &[0.5, 0.51, 0.9, 1.02]).into_iter().map(|(value, _)| value).collect();
+    let seen: Vec<f64> =
+        sampled_values(&mut client, &[0.5, 0.51, 0.9, 1.02]).into_iter().map(|(value, _)| value).collect();
     assert_eq!(seen, [0.0, 0.51, 1.02], "from the last value that was told, by more than the deadband");
 }
 
@@ -95,7 +108,11 @@ fn items_that_cannot_be_are_refused() {
     let aggregate = ExtensionObject::new(opcua_types::Range { low: 0.0, high: 1.0 });
     let cases = [
         (value(&NodeId::new(9, "x")), ExtensionObject::null(), StatusCode::BadNodeIdUnknown),
-        (ReadValueId { attribute_id: 77, ..value(&mode) }, ExtensionObject::null(), StatusCode::BadAttributeIdInvalid),
+        (
+            ReadValueId { attribute_id: 77, ..value(&mode) },
+            ExtensionObject::null(),
+            StatusCode::BadAttributeIdInvalid,
+        ),
         (name.clone(), ExtensionObject::null(), StatusCode::Good),
         (name, deadband(1, 1.0), StatusCode::BadFilterNotAllowed),
         (value(&mode), deadband(0, 0.0), StatusCode::Good),
@@ -121,7 +138,8 @@ fn intervals_and_queues_are_revised() {
     let mut client = still();
     let id = client.subscribe(100, 5);
     let mut ask = |sampling_interval, queue_size| {
-        let parameters = MonitoringParameters { sampling_interval, queue_size, ..MonitoringParameters::default() };
+        let parameters =
+            MonitoringParameters { sampling_interval, queue_size, ..MonitoringParameters::default() };
         let result = client.create(id, ReadValueId::new_value(node("a")), parameters).unwrap();
         (result.revised_sampling_interval, result.revised_queue_size)
     };
@@ -137,9 +155,13 @@ fn places_in_queues_are_bounded_and_come_back() {
     let id = client.subscribe(100, 5);
     let parameters = || sampled(1, limits::QUEUE_MAX, true, ExtensionObject::null());
     let items: Vec<u32> = (0..limits::QUEUED_MAX / limits::QUEUE_MAX as usize)
-        .map(|_| client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().monitored_item_id)
+        .map(|_| {
+            client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().monitored_item_id
+        })
         .collect();
-    let status = |client: &mut Client| client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().status_code;
+    let status = |client: &mut Client| {
+        client.create(id, ReadValueId::new_value(node("a")), parameters()).unwrap().status_code
+    };
     assert_eq!(status(&mut client), StatusCode::BadTooManyMonitoredItems);
     let request = DeleteMonitoredItemsRequest {
         subscription_id: id,
@@ -205,9 +227,16 @@ fn a_modified_item_keeps_what_fits() {
         }]),
         ..ModifyMonitoredItemsRequest::default()
     };
-    let result = client.ask::<_, ModifyMonitoredItemsResponse>(&modify(item)).unwrap().results.unwrap().pop().unwrap();
+    let result =
+        client.ask::<_, ModifyMonitoredItemsResponse>(&modify(item)).unwrap().results.unwrap().pop().unwrap();
     assert_eq!((result.status_code, result.revised_queue_size), (StatusCode::Good, 2));
-    let unknown = client.ask::<_, ModifyMonitoredItemsResponse>(&modify(item + 1)).unwrap().results.unwrap().pop().unwrap();
+    let unknown = client
+        .ask::<_, ModifyMonitoredItemsResponse>(&modify(item + 1))
+        .unwrap()
+        .results
+        .unwrap()
+        .pop()
+        .unwrap();
     assert_eq!(unknown.status_code, StatusCode::BadMonitoredItemIdInvalid);
     client.publish();
     client.run(100);
@@ -233,18 +262,22 @@ fn after_a_change_of_user_nothing_sampled_for_the_earlier_one_is_told() {
     let mut client = Client::new(server);
     let id = client.subscribe(100, 5);
     let mode = client.plant("Boiler.Mode");
-    client.create(id, ReadValueId::new_value(mode.clone()), sampled(1, 5, true, ExtensionObject::null())).unwrap();
+    client
+        .create(id, ReadValueId::new_value(mode.clone()), sampled(1, 5, true, ExtensionObject::null()))
+        .unwrap();
     client.run(50);
     client.caller = crate::plant::test_client::caller(1, "bert");
     client.server.change_user(&client.caller);
     client.publish();
     client.run(100);
     let seen = changes(&client.message());
-    assert_eq!(seen.iter().map(|(_, value)| (value.value.clone(), value.status())).collect::<Vec<_>>(), [(
-        None,
-        StatusCode::BadUserAccessDenied
-    )]);
-    let refused = client.create(id, ReadValueId::new_value(mode), sampled(1, 5, true, ExtensionObject::null())).unwrap();
+    assert_eq!(
+        seen.iter().map(|(_, value)| (value.value.clone(), value.status())).collect::<Vec<_>>(),
+        [(None, StatusCode::BadUserAccessDenied)]
+    );
+    let refused = client
+        .create(id, ReadValueId::new_value(mode), sampled(1, 5, true, ExtensionObject::null()))
+        .unwrap();
     assert_eq!(refused.status_code, StatusCode::BadUserAccessDenied);
 }
 
@@ -253,11 +286,14 @@ fn writes_are_seen_by_those_who_watch() {
     let mut client = Client::boiler();
     let id = client.subscribe(100, 5);
     let mode = client.plant("Boiler.Mode");
-    client.create(id, ReadValueId::new_value(mode.clone()), sampled(1, 5, true, ExtensionObject::null())).unwrap();
+    client
+        .create(id, ReadValueId::new_value(mode.clone()), sampled(1, 5, true, ExtensionObject::null()))
+        .unwrap();
     client.run(10);
     client.write(WriteValue::value_attr(mode, "Manual".into()));
     client.publish();
     client.run(100);
-    let seen: Vec<_> = changes(&client.message()).into_iter().map(|(_, value)| value.value.unwrap()).collect();
+    let seen: Vec<_> =
+        changes(&client.message()).into_iter().map(|(_, value)| value.value.unwrap()).collect();
     assert_eq!(seen, ["Automatic", "Manual"].map(opcua_types::Variant::from));
 }

@@ -6,11 +6,12 @@ mod publishing;
 mod transfer;
 
 use opcua_types::{
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse, DataChangeNotification,
-    DataTypeId, DataValue, DeleteSubscriptionsRequest, DeleteSubscriptionsResponse, ExtensionObject, MonitoredItemCreateRequest,
-    MonitoredItemCreateResult, MonitoringMode, MonitoringParameters, NodeId, ObjectId, PublishRequest, PublishResponse, ReadValueId,
-    SetPublishingModeRequest, SetPublishingModeResponse, StatusChangeNotification, StatusCode, SubscriptionAcknowledgement,
-    TimestampsToReturn, Variant,
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest,
+    CreateSubscriptionResponse, DataChangeNotification, DataTypeId, DataValue, DeleteSubscriptionsRequest,
+    DeleteSubscriptionsResponse, ExtensionObject, MonitoredItemCreateRequest, MonitoredItemCreateResult,
+    MonitoringMode, MonitoringParameters, NodeId, ObjectId, PublishRequest, PublishResponse, ReadValueId,
+    SetPublishingModeRequest, SetPublishingModeResponse, StatusChangeNotification, StatusCode,
+    SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
 use crate::plant::test_client::{BEGIN, Client};
@@ -63,11 +64,19 @@ impl Client {
             items_to_create: Some(vec![item]),
             ..CreateMonitoredItemsRequest::default()
         };
-        self.ask::<_, CreateMonitoredItemsResponse>(&request).map(|response| response.results.unwrap().pop().unwrap())
+        self.ask::<_, CreateMonitoredItemsResponse>(&request)
+            .map(|response| response.results.unwrap().pop().unwrap())
     }
 
     /// An item that samples every 10 ms, with that handle and a queue of that size.
-    pub(super) fn watch(&mut self, subscription: u32, name: &str, client_handle: u32, queue_size: u32, discard_oldest: bool) -> u32 {
+    pub(super) fn watch(
+        &mut self,
+        subscription: u32,
+        name: &str,
+        client_handle: u32,
+        queue_size: u32,
+        discard_oldest: bool,
+    ) -> u32 {
         let parameters = sampled(client_handle, queue_size, discard_oldest, ExtensionObject::null());
         let result = self.create(subscription, ReadValueId::new_value(node(name)), parameters).unwrap();
         assert_eq!(result.status_code, StatusCode::Good);
@@ -80,13 +89,20 @@ impl Client {
 
     pub(super) fn acknowledge(&mut self, subscription_id: u32, sequence_number: u32) -> Ticket {
         let acknowledgement = SubscriptionAcknowledgement { subscription_id, sequence_number };
-        self.park(&PublishRequest { subscription_acknowledgements: Some(vec![acknowledgement]), ..PublishRequest::default() }).unwrap()
+        self.park(&PublishRequest {
+            subscription_acknowledgements: Some(vec![acknowledgement]),
+            ..PublishRequest::default()
+        })
+        .unwrap()
     }
 
     /// What came for publish requests, in the order in which it came.
     pub(crate) fn published(&mut self) -> Vec<(Ticket, Result<PublishResponse, StatusCode>)> {
         let deliveries = self.server.take_deliveries();
-        deliveries.into_iter().map(|delivery| (delivery.ticket, delivery.response.map(|bytes| self.decode(&bytes)))).collect()
+        deliveries
+            .into_iter()
+            .map(|delivery| (delivery.ticket, delivery.response.map(|bytes| self.decode(&bytes))))
+            .collect()
     }
 
     /// The only response that came.
@@ -98,18 +114,30 @@ impl Client {
 
     pub(super) fn enable(&mut self, subscription: u32, publishing_enabled: bool) {
         let subscription_ids = Some(vec![subscription]);
-        let request = SetPublishingModeRequest { publishing_enabled, subscription_ids, ..SetPublishingModeRequest::default() };
+        let request = SetPublishingModeRequest {
+            publishing_enabled,
+            subscription_ids,
+            ..SetPublishingModeRequest::default()
+        };
         let response: SetPublishingModeResponse = self.ask(&request).unwrap();
         assert_eq!(response.results, Some(vec![StatusCode::Good]));
     }
 
     pub(super) fn delete(&mut self, subscription: u32) -> StatusCode {
-        let request = DeleteSubscriptionsRequest { subscription_ids: Some(vec![subscription]), ..DeleteSubscriptionsRequest::default() };
+        let request = DeleteSubscriptionsRequest {
+            subscription_ids: Some(vec![subscription]),
+            ..DeleteSubscriptionsRequest::default()
+        };
         self.ask::<_, DeleteSubscriptionsResponse>(&request).unwrap().results.unwrap().pop().unwrap()
     }
 }
 
-pub(super) fn sampled(client_handle: u32, queue_size: u32, discard_oldest: bool, filter: ExtensionObject) -> MonitoringParameters {
+pub(super) fn sampled(
+    client_handle: u32,
+    queue_size: u32,
+    discard_oldest: bool,
+    filter: ExtensionObject,
+) -> MonitoringParameters {
     MonitoringParameters { client_handle, sampling_interval: 10.0, filter, queue_size, discard_oldest }
 }
 
@@ -122,7 +150,10 @@ pub(super) fn changes(message: &PublishResponse) -> Vec<(u32, DataValue)> {
 }
 
 pub(super) fn numbers(message: &PublishResponse) -> Vec<f64> {
-    changes(message).into_iter().map(|(_, value)| value.value.as_ref().and_then(Variant::as_f64).unwrap()).collect()
+    changes(message)
+        .into_iter()
+        .map(|(_, value)| value.value.as_ref().and_then(Variant::as_f64).unwrap())
+        .collect()
 }
 
 /// The status of a message that says that a subscription changed.

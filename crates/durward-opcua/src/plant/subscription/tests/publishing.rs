@@ -1,8 +1,9 @@
 //! When a subscription publishes what.
 
 use opcua_types::{
-    CreateSubscriptionRequest, CreateSubscriptionResponse, ModifySubscriptionRequest, ModifySubscriptionResponse, PublishRequest,
-    RepublishRequest, RepublishResponse, RequestHeader, StatusCode,
+    CreateSubscriptionRequest, CreateSubscriptionResponse, ModifySubscriptionRequest,
+    ModifySubscriptionResponse, PublishRequest, RepublishRequest, RepublishResponse, RequestHeader,
+    StatusCode,
 };
 
 use super::{changes, ending, numbers, still};
@@ -21,14 +22,21 @@ fn terms_are_revised_into_the_limits() {
             ..CreateSubscriptionRequest::default()
         };
         let response: CreateSubscriptionResponse = client.ask(&request).unwrap();
-        (response.revised_publishing_interval, response.revised_lifetime_count, response.revised_max_keep_alive_count)
+        (
+            response.revised_publishing_interval,
+            response.revised_lifetime_count,
+            response.revised_max_keep_alive_count,
+        )
     };
     assert_eq!(ask(100.0, 30, 10), (100.0, 30, 10));
     assert_eq!(ask(100.0, 29, 10), (100.0, 30, 10), "the lifetime is at least three keep alives");
     assert_eq!(ask(0.0, 0, 0), (10.0, 30, 10));
     assert_eq!(ask(-5.0, 100, 1), (10.0, 100, 1));
     assert_eq!(ask(f64::NAN, 100, 1).0, 10.0);
-    assert_eq!(ask(f64::INFINITY, u32::MAX, u32::MAX), (3_600_000.0, limits::LIFETIME_COUNT_MAX, limits::KEEP_ALIVE_COUNT_MAX));
+    assert_eq!(
+        ask(f64::INFINITY, u32::MAX, u32::MAX),
+        (3_600_000.0, limits::LIFETIME_COUNT_MAX, limits::KEEP_ALIVE_COUNT_MAX)
+    );
 }
 
 #[test]
@@ -42,7 +50,10 @@ fn the_first_message_comes_after_one_interval_even_without_notifications() {
     let (served, message) = client.published().pop().unwrap();
     let message = message.unwrap();
     assert_eq!((served, message.subscription_id), (ticket, id));
-    assert_eq!((message.notification_message.sequence_number, message.notification_message.notification_data), (1, None));
+    assert_eq!(
+        (message.notification_message.sequence_number, message.notification_message.notification_data),
+        (1, None)
+    );
 }
 
 #[test]
@@ -59,7 +70,10 @@ fn keep_alives_come_after_their_count_of_quiet_intervals() {
     client.run(10);
     let keep_alive = client.message();
     assert_eq!(changes(&keep_alive), []);
-    assert_eq!(keep_alive.notification_message.sequence_number, 2, "the number that the next notification will have");
+    assert_eq!(
+        keep_alive.notification_message.sequence_number, 2,
+        "the number that the next notification will have"
+    );
     client.publish();
     client.run(200);
     client.set("a", 1.0);
@@ -141,7 +155,10 @@ fn acknowledged_messages_are_not_kept() {
     client.set("a", 2.0);
     client.run(100);
     let message = client.message();
-    assert_eq!((message.results.clone(), message.available_sequence_numbers), (Some(vec![StatusCode::Good]), Some(vec![2, 3])));
+    assert_eq!(
+        (message.results.clone(), message.available_sequence_numbers),
+        (Some(vec![StatusCode::Good]), Some(vec![2, 3]))
+    );
     client.acknowledge(id, 1);
     client.run(500);
     assert_eq!(client.message().results, Some(vec![StatusCode::BadSequenceNumberUnknown]));
@@ -159,8 +176,11 @@ fn a_message_is_sent_again_until_it_is_acknowledged() {
     client.run(100);
     let sent = client.message().notification_message;
     let again = |client: &mut Client, sequence| {
-        let request =
-            RepublishRequest { subscription_id: id, retransmit_sequence_number: sequence, ..RepublishRequest::default() };
+        let request = RepublishRequest {
+            subscription_id: id,
+            retransmit_sequence_number: sequence,
+            ..RepublishRequest::default()
+        };
         client.ask::<_, RepublishResponse>(&request).map(|response| response.notification_message)
     };
     assert_eq!(again(&mut client, 1), Ok(sent));
@@ -211,7 +231,11 @@ fn notifications_beyond_the_maximum_come_in_the_next_message() {
     assert_eq!(messages.iter().flat_map(numbers).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 3.0]);
     client.publish();
     let last = client.message();
-    assert_eq!((numbers(&last), last.more_notifications), (vec![4.0], false), "the rest was late and goes at once");
+    assert_eq!(
+        (numbers(&last), last.more_notifications),
+        (vec![4.0], false),
+        "the rest was late and goes at once"
+    );
 }
 
 #[test]
@@ -253,7 +277,8 @@ fn requests_end_when_their_client_waits_no_longer() {
     client.run(100);
     client.message();
     let header = RequestHeader { timeout_hint: 200, ..RequestHeader::dummy() };
-    let ticket = client.park(&PublishRequest { request_header: header, ..PublishRequest::default() }).unwrap();
+    let ticket =
+        client.park(&PublishRequest { request_header: header, ..PublishRequest::default() }).unwrap();
     client.run(190);
     assert_eq!(client.published(), []);
     client.run(10);
@@ -311,7 +336,10 @@ fn modified_terms_hold_from_the_running_interval_on() {
     client.run(20);
     client.message();
     let unknown = ModifySubscriptionRequest { subscription_id: id + 1, ..request };
-    assert_eq!(client.ask::<_, ModifySubscriptionResponse>(&unknown).unwrap_err(), StatusCode::BadSubscriptionIdInvalid);
+    assert_eq!(
+        client.ask::<_, ModifySubscriptionResponse>(&unknown).unwrap_err(),
+        StatusCode::BadSubscriptionIdInvalid
+    );
 }
 
 #[test]

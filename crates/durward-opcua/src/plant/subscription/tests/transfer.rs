@@ -8,7 +8,11 @@ use crate::plant::test_client::{Client, caller};
 
 fn transfer(client: &mut Client, id: u32, send_initial_values: bool) -> TransferResult {
     let subscription_ids = Some(vec![id]);
-    let request = TransferSubscriptionsRequest { subscription_ids, send_initial_values, ..TransferSubscriptionsRequest::default() };
+    let request = TransferSubscriptionsRequest {
+        subscription_ids,
+        send_initial_values,
+        ..TransferSubscriptionsRequest::default()
+    };
     client.ask::<_, TransferSubscriptionsResponse>(&request).unwrap().results.unwrap().pop().unwrap()
 }
 
@@ -25,7 +29,11 @@ fn another_session_of_the_same_user_takes_over() {
     let result = transfer(&mut client, id, true);
     assert_eq!((result.status_code, result.available_sequence_numbers), (StatusCode::Good, Some(vec![1])));
     let (ticket, told) = client.published().pop().unwrap();
-    assert_eq!((ticket, ending(&told.unwrap())), (waiting, Some(StatusCode::GoodSubscriptionTransferred)), "the earlier session is told");
+    assert_eq!(
+        (ticket, ending(&told.unwrap())),
+        (waiting, Some(StatusCode::GoodSubscriptionTransferred)),
+        "the earlier session is told"
+    );
     client.publish();
     client.run(100);
     assert_eq!(numbers(&client.message()), [0.0], "the values once more");
