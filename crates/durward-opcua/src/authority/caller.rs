@@ -39,7 +39,8 @@ impl Caller {
     /// same application.
     pub fn is_same_client(&self, other: &Caller) -> bool {
         let anonymous = self.user == User::Anonymous;
-        let same_application = self.certificate == other.certificate && self.application_uri == other.application_uri;
+        let same_application =
+            self.certificate == other.certificate && self.application_uri == other.application_uri;
         self.user == other.user && (!anonymous || same_application)
     }
 }

@@ -4,7 +4,7 @@
 //! begins, it reads `Revocations` whole.
 
 use durward_identity::Moment;
-use opcua_types::{ByteString, NodeId, Variant};
+use opcua_types::ByteString;
 
 use super::AuthorityNodes;
 use crate::plant::{Event, Server};
@@ -48,7 +48,15 @@ impl Cutoffs {
     fn event(&self, server: &Server, cutoff: ByteString, now: Moment) -> Event {
         let id = (u128::from(now.ms()) << 64) | u128::from(self.sequence);
         let nodes = &self.nodes;
-        let event = Event::new(server.space(), &nodes.event_type, &nodes.gates, id.to_be_bytes(), "rights were recalled", 500, now);
+        let event = Event::new(
+            server.space(),
+            &nodes.event_type,
+            &nodes.gates,
+            id.to_be_bytes(),
+            "rights were recalled",
+            500,
+            now,
+        );
         let cutoffs: Vec<ByteString> = vec![cutoff];
         event.with(nodes.namespace, "Sequence", self.sequence).with(nodes.namespace, "Cutoffs", cutoffs)
     }
@@ -64,13 +72,8 @@ impl Cutoffs {
         self.sequence
     }
 
-    /// The variables that change, to be subscribed to.
-    pub fn variables(&self) -> [NodeId; 2] {
-        [self.nodes.sequence.clone(), self.nodes.heartbeat.clone()]
-    }
-
-    /// What `Revocations` holds.
-    pub fn value(&self) -> Variant {
-        Variant::from(self.in_force.iter().map(|(_, cutoff)| cutoff.clone()).collect::<Vec<_>>())
+    #[cfg(test)]
+    pub(super) fn in_force_for_tests(&mut self, cutoff: ByteString, until: Moment) {
+        self.in_force.push((until, cutoff));
     }
 }

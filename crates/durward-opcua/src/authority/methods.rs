@@ -4,15 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, ByteString, ExtensionObject, Guid, IssuedIdentityToken, NodeId, SignatureData, StatusCode,
-    UserNameIdentityToken, Variant, X509IdentityToken,
+    AnonymousIdentityToken, ByteString, ExtensionObject, Guid, IssuedIdentityToken, NodeId, SignatureData,
+    StatusCode, UserNameIdentityToken, Variant, X509IdentityToken,
 };
 
 use super::nodes::{AuthorityNodes, MethodIds, policies};
 use super::requests::{RequestId, Requests, Started};
 use super::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NODE_TABLE_BYTES_MAX, NodeTableUpload, REQUESTED_ROLES_MAX,
-    REQUESTOR_DATA_BYTES_MAX, RESOURCE_ID_BYTES_MAX, RefreshRequest, Resource, StartRequest, Tokens,
+    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NODE_TABLE_BYTES_MAX, NodeTableUpload,
+    REQUESTED_ROLES_MAX, REQUESTOR_DATA_BYTES_MAX, RESOURCE_ID_BYTES_MAX, RefreshRequest, Resource,
+    StartRequest, Tokens,
 };
 use crate::permission::{Permission, Ruling};
 use crate::plant::{Calling, Guard, Remote, Server, SpaceBuilder, SpaceError};
@@ -34,7 +35,8 @@ pub fn serve<A: Authority>(
     let nodes = super::add_authority(&mut builder, &authority.describe());
     let methods = AuthorityMethods::new(Arc::clone(&authority), nodes.methods.clone(), chance);
     let guard = FollowGuard::new(authority, &nodes);
-    let server = Server::new(builder.build()?).with_remote(nodes.methods.all(), Arc::new(methods)).with_guard(guard);
+    let server =
+        Server::new(builder.build()?).with_remote(nodes.methods.all(), Arc::new(methods)).with_guard(guard);
     Ok((server, nodes))
 }
 
@@ -48,12 +50,22 @@ pub struct AuthorityMethods<A> {
 
 impl<A: Authority> AuthorityMethods<A> {
     /// The methods with these ids. `chance` must give unpredictable bits: they name requests.
-    pub fn new(authority: Arc<A>, methods: MethodIds, chance: impl Fn() -> RequestId + Send + Sync + 'static) -> AuthorityMethods<A> {
+    pub fn new(
+        authority: Arc<A>,
+        methods: MethodIds,
+        chance: impl Fn() -> RequestId + Send + Sync + 'static,
+    ) -> AuthorityMethods<A> {
         AuthorityMethods { authority, methods, requests: Arc::default(), chance: Arc::new(chance) }
     }
 
     /// Which method it is, and its arguments as types.
-    fn begin(&self, caller: &Caller, method: &NodeId, inputs: Vec<Variant>, now: Moment) -> Result<Calling, StatusCode> {
+    fn begin(
+        &self,
+        caller: &Caller,
+        method: &NodeId,
+        inputs: Vec<Variant>,
+        now: Moment,
+    ) -> Result<Calling, StatusCode> {
         // Tokens and passwords travel here: nothing of it over a channel that others can read (Part 12, 9.5).
         if !caller.encrypted {
             return Err(StatusCode::BadSecurityModeInsufficient);
@@ -91,16 +103,26 @@ impl<A: Authority> AuthorityMethods<A> {
         self.authority.resource(id).ok_or(StatusCode::BadNotFound)
     }
 
-    fn request_access_token(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        arguments: &mut Arguments,
+        now: Moment,
+    ) -> Result<Calling, StatusCode> {
         let identity = arguments.identity()?;
         let resource_id = arguments.text()?;
         self.resource(&resource_id)?;
-        let reply = self.authority.request_access_token(caller, AccessTokenRequest { identity, resource_id }, now);
+        let reply =
+            self.authority.request_access_token(caller, AccessTokenRequest { identity, resource_id }, now);
         Ok(Box::pin(async move { Ok(vec![Variant::from(reply.await?)]) }))
     }
 
     fn start(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
-        let request = StartRequest { resource_id: arguments.text()?, policy_id: arguments.text()?, requestor_data: arguments.bytes()? };
+        let request = StartRequest {
+            resource_id: arguments.text()?,
+            policy_id: arguments.text()?,
+            requestor_data: arguments.bytes()?,
+        };
         self.resource(&request.resource_id)?;
         let policies = self.authority.describe().user_token_policies;
         if !policies.iter().any(|policy| policy.policy_id.as_ref() == request.policy_id) {
@@ -127,14 +149,21 @@ impl<A: Authority> AuthorityMethods<A> {
         if requested_roles.len() > REQUESTED_ROLES_MAX {
             return Err(StatusCode::BadInvalidArgument);
         }
-        let taken = self.requests.lock().unwrap_or_else(PoisonError::into_inner).take(&id, caller.session, now);
+        let taken =
+            self.requests.lock().unwrap_or_else(PoisonError::into_inner).take(&id, caller.session, now);
         let Started { request: started, service_data } = taken.ok_or(StatusCode::BadNotFound)?;
-        let request = FinishRequest { started, service_data, requested_roles, identity: identity?, signature };
+        let request =
+            FinishRequest { started, service_data, requested_roles, identity: identity?, signature };
         let reply = self.authority.finish_request_token(caller, request, now);
         Ok(Box::pin(async move { Ok(outputs(reply.await?)) }))
     }
 
-    fn refresh(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
+    fn refresh(
+        &self,
+        caller: &Caller,
+        arguments: &mut Arguments,
+        now: Moment,
+    ) -> Result<Calling, StatusCode> {
         let request = RefreshRequest { resource_id: arguments.text()?, refresh_token: arguments.text()? };
         self.resource(&request.resource_id)?;
         if request.refresh_token.is_empty() {
@@ -144,7 +173,12 @@ impl<A: Authority> AuthorityMethods<A> {
         Ok(Box::pin(async move { Ok(outputs(reply.await?)) }))
     }
 
-    fn publish_node_table(&self, caller: &Caller, arguments: &mut Arguments, now: Moment) -> Result<Calling, StatusCode> {
+    fn publish_node_table(
+        &self,
+        caller: &Caller,
+        arguments: &mut Arguments,
+        now: Moment,
+    ) -> Result<Calling, StatusCode> {
         let resource_id = arguments.text()?;
         let version = arguments.number()?;
         let table = arguments.bytes()?;
@@ -155,13 +189,9 @@ impl<A: Authority> AuthorityMethods<A> {
         if table.as_ref().is_empty() || table.as_ref().len() > NODE_TABLE_BYTES_MAX {
             return Err(StatusCode::BadInvalidArgument);
         }
-        let reply = self.authority.publish_node_table(caller, NodeTableUpload { resource_id, version, table }, now);
+        let reply =
+            self.authority.publish_node_table(caller, NodeTableUpload { resource_id, version, table }, now);
         Ok(Box::pin(async move { reply.await.map(|()| Vec::new()) }))
-    }
-
-    #[cfg(test)]
-    pub(super) fn open_requests(&self) -> usize {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -193,44 +223,63 @@ impl Arguments {
     }
 
     fn text(&mut self) -> Result<String, StatusCode> {
-        match self.next()? {
-            Variant::String(text) => Ok(text.as_ref().to_owned()),
-            Variant::Empty => Ok(String::new()),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "every other type is as wrong as the next")]
-            _ => Err(StatusCode::BadInvalidArgument),
+        let value = self.next()?;
+        if value.is_empty() {
+            return Ok(String::new());
+        }
+        if let Variant::String(text) = value {
+            Ok(text.as_ref().to_owned())
+        } else {
+            Err(StatusCode::BadInvalidArgument)
         }
     }
 
     fn texts(&mut self) -> Result<Vec<String>, StatusCode> {
         let value = self.next()?;
         let values = value.as_array().map(Vec::as_slice).unwrap_or_default();
-        let text = |value: &Variant| if let Variant::String(text) = value { Ok(text.as_ref().to_owned()) } else { Err(StatusCode::BadInvalidArgument) };
+        let text = |value: &Variant| {
+            if let Variant::String(text) = value {
+                Ok(text.as_ref().to_owned())
+            } else {
+                Err(StatusCode::BadInvalidArgument)
+            }
+        };
         values.iter().map(text).collect()
     }
 
     fn bytes(&mut self) -> Result<ByteString, StatusCode> {
-        match self.next()? {
-            Variant::ByteString(bytes) => Ok(bytes),
-            Variant::Empty => Ok(ByteString::null()),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "every other type is as wrong as the next")]
-            _ => Err(StatusCode::BadInvalidArgument),
+        let value = self.next()?;
+        if value.is_empty() {
+            return Ok(ByteString::null());
         }
+        if let Variant::ByteString(bytes) = value { Ok(bytes) } else { Err(StatusCode::BadInvalidArgument) }
     }
 
     fn number(&mut self) -> Result<u32, StatusCode> {
-        if let Variant::UInt32(number) = self.next()? { Ok(number) } else { Err(StatusCode::BadInvalidArgument) }
+        if let Variant::UInt32(number) = self.next()? {
+            Ok(number)
+        } else {
+            Err(StatusCode::BadInvalidArgument)
+        }
     }
 
     fn guid(&mut self) -> Result<RequestId, StatusCode> {
-        if let Variant::Guid(guid) = self.next()? { Ok(guid.to_bytes()) } else { Err(StatusCode::BadInvalidArgument) }
+        if let Variant::Guid(guid) = self.next()? {
+            Ok(guid.to_bytes())
+        } else {
+            Err(StatusCode::BadInvalidArgument)
+        }
     }
 
     fn structure(&mut self) -> Result<ExtensionObject, StatusCode> {
-        match self.next()? {
-            Variant::ExtensionObject(object) => Ok(object),
-            Variant::Empty => Ok(ExtensionObject::null()),
-            #[expect(clippy::wildcard_enum_match_arm, reason = "every other type is as wrong as the next")]
-            _ => Err(StatusCode::BadInvalidArgument),
+        let value = self.next()?;
+        if value.is_empty() {
+            return Ok(ExtensionObject::null());
+        }
+        if let Variant::ExtensionObject(object) = value {
+            Ok(object)
+        } else {
+            Err(StatusCode::BadInvalidArgument)
         }
     }
 
@@ -240,11 +289,17 @@ impl Arguments {
         if object.is_null() {
             return Ok(Identity::Session);
         }
-        let anonymous = object.inner_as::<AnonymousIdentityToken>().map(|token| Identity::Anonymous(token.clone()));
+        let anonymous =
+            object.inner_as::<AnonymousIdentityToken>().map(|token| Identity::Anonymous(token.clone()));
         let name = || object.inner_as::<UserNameIdentityToken>().map(|token| Identity::Name(token.clone()));
-        let certificate = || object.inner_as::<X509IdentityToken>().map(|token| Identity::Certificate(token.clone()));
+        let certificate =
+            || object.inner_as::<X509IdentityToken>().map(|token| Identity::Certificate(token.clone()));
         let issued = || object.inner_as::<IssuedIdentityToken>().map(|token| Identity::Issued(token.clone()));
-        anonymous.or_else(name).or_else(certificate).or_else(issued).ok_or(StatusCode::BadIdentityTokenInvalid)
+        anonymous
+            .or_else(name)
+            .or_else(certificate)
+            .or_else(issued)
+            .ok_or(StatusCode::BadIdentityTokenInvalid)
     }
 
     fn signature(&mut self) -> Result<SignatureData, StatusCode> {

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, ByteString, DateTime, IssuedIdentityToken, SignatureData, StatusCode, UserNameIdentityToken, UserTokenPolicy,
-    X509IdentityToken,
+    AnonymousIdentityToken, ByteString, DateTime, IssuedIdentityToken, SignatureData, StatusCode,
+    UserNameIdentityToken, UserTokenPolicy, X509IdentityToken,
 };
 
 pub use caller::{Caller, SessionId, User};
@@ -159,7 +159,12 @@ pub trait Authority: Send + Sync + 'static {
     fn resource(&self, resource_id: &str) -> Option<Resource>;
 
     /// Issues an access token.
-    fn request_access_token(&self, caller: &Caller, request: AccessTokenRequest, now: Moment) -> Reply<String>;
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        request: AccessTokenRequest,
+        now: Moment,
+    ) -> Reply<String>;
 
     /// Begins a request; gives the data of the service that belong to the policy, null where there are none.
     fn start_request_token(&self, caller: &Caller, request: &StartRequest, now: Moment) -> Reply<ByteString>;

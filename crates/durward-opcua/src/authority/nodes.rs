@@ -1,8 +1,8 @@
 //! The nodes of the authorization service: the types with the ids of the standard (namespace of Part 12), one instance with ids of its own.
 
 use opcua_types::{
-    Argument, ByteString, DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId, Variant,
-    VariantScalarTypeId,
+    Argument, ByteString, DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId,
+    Variant, VariantScalarTypeId,
 };
 
 use super::ServiceDescription;
@@ -91,14 +91,21 @@ fn declared() -> Vec<Declared> {
             outputs: vec![
                 argument("ServiceUri", DataTypeId::String, "the issuer of the tokens"),
                 argument("ServiceCertificate", DataTypeId::ByteString, "the certificate of the service"),
-                array_argument("UserTokenPolicies", DataTypeId::UserTokenPolicy, "how users can identify themselves"),
+                array_argument(
+                    "UserTokenPolicies",
+                    DataTypeId::UserTokenPolicy,
+                    "how users can identify themselves",
+                ),
             ],
             rule: ObjectId::ModellingRule_Mandatory,
         },
         Declared {
             name: "RequestAccessToken",
             ids: gds::REQUEST_ACCESS_TOKEN,
-            inputs: vec![argument("IdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"), resource()],
+            inputs: vec![
+                argument("IdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"),
+                resource(),
+            ],
             outputs: vec![token("AccessToken")],
             rule: ObjectId::ModellingRule_Optional,
         },
@@ -153,10 +160,12 @@ pub fn add_authority(builder: &mut SpaceBuilder, description: &ServiceDescriptio
     let gds = builder.namespace(GDS_NAMESPACE);
     let namespace = builder.namespace(AUTHORITY_NAMESPACE);
     add_types(builder, gds);
-    let folder = NewNode::object(NodeId::new(gds, gds::FOLDER), "AuthorizationServices").of_type(NodeId::new(gds, gds::FOLDER_TYPE));
+    let folder = NewNode::object(NodeId::new(gds, gds::FOLDER), "AuthorizationServices")
+        .of_type(NodeId::new(gds, gds::FOLDER_TYPE));
     let folder = builder.add(folder.organized_by(ObjectId::ObjectsFolder));
     let id = |name: &str| NodeId::new(namespace, name);
-    let service = NewNode::object(id("AuthorizationService"), "AuthorizationService").of_type(NodeId::new(gds, gds::SERVICE_TYPE));
+    let service = NewNode::object(id("AuthorizationService"), "AuthorizationService")
+        .of_type(NodeId::new(gds, gds::SERVICE_TYPE));
     let service = builder.add(service.notifier().component_of(folder.clone()));
     let uri = description.service_uri.as_str();
     let certificate = ByteString::from(description.service_certificate.clone());
@@ -166,7 +175,13 @@ pub fn add_authority(builder: &mut SpaceBuilder, description: &ServiceDescriptio
         ("UserTokenPolicies", DataTypeId::UserTokenPolicy, policies(description)),
     ];
     for (name, data_type, value) in properties {
-        let property = NewNode::property(id(&format!("AuthorizationService.{name}")), name, data_type, value, service.clone());
+        let property = NewNode::property(
+            id(&format!("AuthorizationService.{name}")),
+            name,
+            data_type,
+            value,
+            service.clone(),
+        );
         builder.add(property.browse_namespace(gds));
     }
     for Declared { name, inputs, outputs, .. } in declared() {
@@ -178,24 +193,55 @@ pub fn add_authority(builder: &mut SpaceBuilder, description: &ServiceDescriptio
 
 /// The policies as the value of a variable.
 pub(super) fn policies(description: &ServiceDescription) -> Variant {
-    let values = description.user_token_policies.iter().map(|policy| Variant::from(ExtensionObject::new(policy.clone()))).collect();
-    Variant::from(opcua_types::Array { value_type: VariantScalarTypeId::ExtensionObject, values, dimensions: None })
+    let values = description
+        .user_token_policies
+        .iter()
+        .map(|policy| Variant::from(ExtensionObject::new(policy.clone())))
+        .collect();
+    Variant::from(opcua_types::Array {
+        value_type: VariantScalarTypeId::ExtensionObject,
+        values,
+        dimensions: None,
+    })
 }
 
 fn add_types(builder: &mut SpaceBuilder, gds: u16) {
     let id = |number: u32| NodeId::new(gds, number);
     let folder_type = NewNode::object_type(id(gds::FOLDER_TYPE), "AuthorizationServicesFolderType");
     builder.add(folder_type.subtype_of(ObjectTypeId::FolderType));
-    let event_type = NewNode::object_type(id(gds::TOKEN_ISSUED_EVENT_TYPE), "AccessTokenIssuedAuditEventType");
+    let event_type =
+        NewNode::object_type(id(gds::TOKEN_ISSUED_EVENT_TYPE), "AccessTokenIssuedAuditEventType");
     builder.add(event_type.subtype_of(ObjectTypeId::BaseEventType));
     let service_type = NewNode::object_type(id(gds::SERVICE_TYPE), "AuthorizationServiceType");
     let service_type = builder.add(service_type.subtype_of(ObjectTypeId::BaseObjectType));
-    let empty: Variant =
-        opcua_types::Array { value_type: VariantScalarTypeId::ExtensionObject, values: Vec::new(), dimensions: None }.into();
+    let empty: Variant = opcua_types::Array {
+        value_type: VariantScalarTypeId::ExtensionObject,
+        values: Vec::new(),
+        dimensions: None,
+    }
+    .into();
     let properties = [
-        (gds::SERVICE_URI, "ServiceUri", DataTypeId::String, Variant::Empty, ObjectId::ModellingRule_Mandatory),
-        (gds::SERVICE_CERTIFICATE, "ServiceCertificate", DataTypeId::ByteString, Variant::Empty, ObjectId::ModellingRule_Mandatory),
-        (gds::USER_TOKEN_POLICIES, "UserTokenPolicies", DataTypeId::UserTokenPolicy, empty, ObjectId::ModellingRule_Optional),
+        (
+            gds::SERVICE_URI,
+            "ServiceUri",
+            DataTypeId::String,
+            Variant::Empty,
+            ObjectId::ModellingRule_Mandatory,
+        ),
+        (
+            gds::SERVICE_CERTIFICATE,
+            "ServiceCertificate",
+            DataTypeId::ByteString,
+            Variant::Empty,
+            ObjectId::ModellingRule_Mandatory,
+        ),
+        (
+            gds::USER_TOKEN_POLICIES,
+            "UserTokenPolicies",
+            DataTypeId::UserTokenPolicy,
+            empty,
+            ObjectId::ModellingRule_Optional,
+        ),
     ];
     for (number, name, data_type, value, rule) in properties {
         builder.add(NewNode::property(id(number), name, data_type, value, service_type.clone()).ruled(rule));
@@ -212,11 +258,14 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let gates = builder.add(gates.component_of(service.clone()));
     let none: Vec<ByteString> = Vec::new();
     let revocations = NewNode::data(id("Gates.Revocations"), "Revocations", DataTypeId::ByteString, none);
-    let revocations = builder.add(revocations.described("every cutoff in force, encoded").component_of(gates.clone()));
+    let revocations =
+        builder.add(revocations.described("every cutoff in force, encoded").component_of(gates.clone()));
     let sequence = NewNode::data(id("Gates.Sequence"), "Sequence", DataTypeId::UInt64, 0u64);
-    let sequence = builder.add(sequence.described("counts the changes of Revocations").component_of(gates.clone()));
+    let sequence =
+        builder.add(sequence.described("counts the changes of Revocations").component_of(gates.clone()));
     let heartbeat = NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::UInt64, 0u64);
-    let heartbeat = builder.add(heartbeat.described("counts as long as the service lives").component_of(gates.clone()));
+    let heartbeat =
+        builder.add(heartbeat.described("counts as long as the service lives").component_of(gates.clone()));
     let table = NewNode::method(id("Gates.PublishNodeTable"), "PublishNodeTable").component_of(gates.clone());
     let table = builder.add(table.arguments(
         vec![
@@ -226,10 +275,17 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
         ],
         Vec::new(),
     ));
-    let event_type = NewNode::object_type(id("RevocationEventType"), "RevocationEventType").subtype_of(ObjectTypeId::BaseEventType);
+    let event_type = NewNode::object_type(id("RevocationEventType"), "RevocationEventType")
+        .subtype_of(ObjectTypeId::BaseEventType);
     let event_type = builder.add(event_type.inside(gates.clone(), ReferenceTypeId::GeneratesEvent));
     for (name, data_type) in [("Sequence", DataTypeId::UInt64), ("Cutoffs", DataTypeId::ByteString)] {
-        let field = NewNode::property(id(&format!("RevocationEventType.{name}")), name, data_type, Variant::Empty, event_type.clone());
+        let field = NewNode::property(
+            id(&format!("RevocationEventType.{name}")),
+            name,
+            data_type,
+            Variant::Empty,
+            event_type.clone(),
+        );
         builder.add(field.ruled(ObjectId::ModellingRule_Mandatory));
     }
     let method = |name: &str| id(&format!("AuthorizationService.{name}"));
@@ -241,7 +297,17 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
         refresh_token: method("RefreshToken"),
         publish_node_table: table,
     };
-    AuthorityNodes { folder, service, gates, methods, revocations, sequence, heartbeat, event_type, namespace }
+    AuthorityNodes {
+        folder,
+        service,
+        gates,
+        methods,
+        revocations,
+        sequence,
+        heartbeat,
+        event_type,
+        namespace,
+    }
 }
 
 impl MethodIds {
@@ -257,4 +323,3 @@ impl MethodIds {
         ]
     }
 }
-

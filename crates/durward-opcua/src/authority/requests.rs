@@ -43,12 +43,22 @@ impl Requests {
     ///
     /// # Errors
     /// `BadResourceUnavailable` where too many are open.
-    pub(crate) fn insert(&mut self, id: RequestId, session: SessionId, started: Started, now: Moment) -> Result<(), StatusCode> {
+    pub(crate) fn insert(
+        &mut self,
+        id: RequestId,
+        session: SessionId,
+        started: Started,
+        now: Moment,
+    ) -> Result<(), StatusCode> {
         if self.open.len() >= REQUESTS_MAX {
             self.open.retain(|_, entry| now < entry.ends);
         }
-        let mut own: Vec<(Moment, RequestId)> =
-            self.open.iter().filter(|(_, entry)| entry.session == session).map(|(id, entry)| (entry.ends, *id)).collect();
+        let mut own: Vec<(Moment, RequestId)> = self
+            .open
+            .iter()
+            .filter(|(_, entry)| entry.session == session)
+            .map(|(id, entry)| (entry.ends, *id))
+            .collect();
         if own.len() >= PER_SESSION_MAX {
             own.sort_unstable();
             if let Some((_, oldest)) = own.first() {
@@ -67,10 +77,5 @@ impl Requests {
         // Another session's request stays: nobody can use up what is not theirs.
         self.open.get(id).filter(|entry| entry.session == session)?;
         self.open.remove(id).filter(|entry| now < entry.ends).map(|entry| entry.started)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.open.len()
     }
 }

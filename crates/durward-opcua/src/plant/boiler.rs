@@ -2,8 +2,8 @@
 
 use durward_identity::Moment;
 use opcua_types::{
-    Array, DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, Range, ReferenceTypeId, StatusCode, UAString, Variant,
-    VariableTypeId, VariantScalarTypeId,
+    Array, DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, Range, ReferenceTypeId, StatusCode,
+    UAString, VariableTypeId, Variant, VariantScalarTypeId,
 };
 
 use super::node::{NewNode, access};
@@ -51,34 +51,74 @@ pub fn boiler(application_uri: &str, scale: usize, started: Moment) -> Result<Se
 fn add_boiler(builder: &mut SpaceBuilder, namespace: u16) {
     let id = |name: &str| NodeId::new(namespace, name);
     let boiler = id("Boiler");
-    builder.add(NewNode::object_type(id("BoilerType"), "BoilerType").subtype_of(ObjectTypeId::BaseObjectType));
+    builder
+        .add(NewNode::object_type(id("BoilerType"), "BoilerType").subtype_of(ObjectTypeId::BaseObjectType));
     let plant = builder.add(NewNode::folder(id("Plant"), "Plant").organized_by(ObjectId::ObjectsFolder));
-    builder.add(NewNode::object(boiler.clone(), "Boiler").of_type(id("BoilerType")).notifier().organized_by(plant));
-    builder.add(NewNode::property(id("Boiler.SerialNumber"), "SerialNumber", DataTypeId::String, "B-0017", boiler.clone()));
-    let measured = [("Temperature", 20.0, 150.0), ("Pressure", 1.0, 10.0), ("Level", 50.0, 100.0), ("SteamFlow", 0.0, 100.0)];
+    builder.add(
+        NewNode::object(boiler.clone(), "Boiler").of_type(id("BoilerType")).notifier().organized_by(plant),
+    );
+    builder.add(NewNode::property(
+        id("Boiler.SerialNumber"),
+        "SerialNumber",
+        DataTypeId::String,
+        "B-0017",
+        boiler.clone(),
+    ));
+    let measured = [
+        ("Temperature", 20.0, 150.0),
+        ("Pressure", 1.0, 10.0),
+        ("Level", 50.0, 100.0),
+        ("SteamFlow", 0.0, 100.0),
+    ];
     for (name, value, high) in measured {
         add_analog(builder, namespace, &format!("Boiler.{name}"), &boiler, value, high, access::READ);
     }
     let driven = [("InletValve", "Position"), ("OutletValve", "Position"), ("Burner", "Power")];
     for (name, what) in driven {
-        let object = NewNode::object(id(&format!("Boiler.{name}")), name).of_type(ObjectTypeId::BaseObjectType);
+        let object =
+            NewNode::object(id(&format!("Boiler.{name}")), name).of_type(ObjectTypeId::BaseObjectType);
         let object = builder.add(object.component_of(boiler.clone()));
         add_analog(builder, namespace, &format!("Boiler.{name}.{what}"), &object, 0.0, 100.0, access::READ);
-        add_analog(builder, namespace, &format!("Boiler.{name}.SetPoint"), &object, 0.0, 100.0, access::READ_WRITE);
+        add_analog(
+            builder,
+            namespace,
+            &format!("Boiler.{name}.SetPoint"),
+            &object,
+            0.0,
+            100.0,
+            access::READ_WRITE,
+        );
     }
-    let mode = NewNode::data(id("Boiler.Mode"), "Mode", DataTypeId::String, "Automatic").described("Manual, Automatic or Maintenance");
+    let mode = NewNode::data(id("Boiler.Mode"), "Mode", DataTypeId::String, "Automatic")
+        .described("Manual, Automatic or Maintenance");
     builder.add(mode.access(access::READ_WRITE).component_of(boiler.clone()));
-    let map = Array { value_type: VariantScalarTypeId::Double, values: vec![Variant::from(20.0); 16], dimensions: Some(vec![4, 4]) };
-    builder.add(NewNode::data(id("Boiler.ThermalMap"), "ThermalMap", DataTypeId::Double, map).component_of(boiler.clone()));
+    let map = Array {
+        value_type: VariantScalarTypeId::Double,
+        values: vec![Variant::from(20.0); 16],
+        dimensions: Some(vec![4, 4]),
+    };
+    builder.add(
+        NewNode::data(id("Boiler.ThermalMap"), "ThermalMap", DataTypeId::Double, map)
+            .component_of(boiler.clone()),
+    );
     add_motor(builder, namespace, &boiler);
     add_recipe(builder, namespace, &boiler);
     add_alarm(builder, namespace, &boiler);
 }
 
 /// A number with the range that it can have. The id ends with the name.
-fn add_analog(builder: &mut SpaceBuilder, namespace: u16, id: &str, parent: &NodeId, value: f64, high: f64, level: u8) {
+fn add_analog(
+    builder: &mut SpaceBuilder,
+    namespace: u16,
+    id: &str,
+    parent: &NodeId,
+    value: f64,
+    high: f64,
+    level: u8,
+) {
     let name = id.rsplit('.').next().unwrap_or(id);
-    let node = NewNode::variable(NodeId::new(namespace, id), name, DataTypeId::Double, value).of_type(VariableTypeId::AnalogItemType);
+    let node = NewNode::variable(NodeId::new(namespace, id), name, DataTypeId::Double, value)
+        .of_type(VariableTypeId::AnalogItemType);
     let node = node.access(level).component_of(parent.clone());
     let node = builder.add(if level & access::WRITE == 0 { node.historized() } else { node });
     let range = ExtensionObject::new(Range { low: 0.0, high });
@@ -90,7 +130,10 @@ fn add_motor(builder: &mut SpaceBuilder, namespace: u16, boiler: &NodeId) {
     let id = |name: &str| NodeId::new(namespace, name);
     let motor = NewNode::object(id("Boiler.Motor"), "Motor").of_type(ObjectTypeId::BaseObjectType);
     let motor = builder.add(motor.component_of(boiler.clone()));
-    builder.add(NewNode::data(id("Boiler.Motor.Running"), "Running", DataTypeId::Boolean, false).component_of(motor.clone()));
+    builder.add(
+        NewNode::data(id("Boiler.Motor.Running"), "Running", DataTypeId::Boolean, false)
+            .component_of(motor.clone()),
+    );
     add_analog(builder, namespace, "Boiler.Motor.Speed", &motor, 0.0, 3_000.0, access::READ);
     builder.add(NewNode::method(id("Boiler.Motor.Start"), "Start").component_of(motor.clone()));
     builder.add(NewNode::method(id("Boiler.Motor.Stop"), "Stop").component_of(motor));
@@ -101,15 +144,24 @@ fn add_recipe(builder: &mut SpaceBuilder, namespace: u16, boiler: &NodeId) {
     let recipe = NewNode::object(id("Boiler.Recipe"), "Recipe").of_type(ObjectTypeId::BaseObjectType);
     let recipe = builder.add(recipe.component_of(boiler.clone()));
     let [(name, targets), ..] = RECIPES;
-    builder.add(NewNode::data(id("Boiler.Recipe.Name"), "Name", DataTypeId::String, name).component_of(recipe.clone()));
+    builder.add(
+        NewNode::data(id("Boiler.Recipe.Name"), "Name", DataTypeId::String, name)
+            .component_of(recipe.clone()),
+    );
     let all: Vec<UAString> = RECIPES.iter().map(|(name, _)| UAString::from(*name)).collect();
-    builder.add(NewNode::data(id("Boiler.Recipe.Names"), "Names", DataTypeId::String, all).component_of(recipe.clone()));
+    builder.add(
+        NewNode::data(id("Boiler.Recipe.Names"), "Names", DataTypeId::String, all)
+            .component_of(recipe.clone()),
+    );
     let targets = NewNode::data(id("Boiler.Recipe.Targets"), "Targets", DataTypeId::Double, targets.to_vec());
     let targets = targets.described("temperature in degrees Celsius, level and flow in percent");
     builder.add(targets.access(access::READ_WRITE).component_of(recipe.clone()));
     let load = NewNode::method(id("Boiler.Recipe.Load"), "Load").component_of(recipe);
     let inputs = vec![argument("Name", DataTypeId::String, "one of Names")];
-    builder.add(load.arguments(inputs, vec![argument("Temperature", DataTypeId::Double, "the new target in degrees Celsius")]));
+    builder.add(load.arguments(
+        inputs,
+        vec![argument("Temperature", DataTypeId::Double, "the new target in degrees Celsius")],
+    ));
 }
 
 fn add_alarm(builder: &mut SpaceBuilder, namespace: u16, boiler: &NodeId) {
@@ -123,7 +175,8 @@ fn add_alarm(builder: &mut SpaceBuilder, namespace: u16, boiler: &NodeId) {
         let field = NewNode::property(field, name, data_type, Variant::Empty, event.clone());
         builder.add(field.ruled(ObjectId::ModellingRule_Mandatory));
     }
-    let source = NewNode::object(id("Boiler.Alarms"), "Alarms").of_type(ObjectTypeId::BaseObjectType).notifier();
+    let source =
+        NewNode::object(id("Boiler.Alarms"), "Alarms").of_type(ObjectTypeId::BaseObjectType).notifier();
     builder.add(source.inside(boiler.clone(), ReferenceTypeId::HasNotifier));
 }
 
@@ -131,11 +184,13 @@ fn add_tags(builder: &mut SpaceBuilder, namespace: u16, scale: usize) -> Vec<Nod
     if scale == 0 {
         return Vec::new();
     }
-    let folder = NewNode::folder(NodeId::new(namespace, "Tags"), "Tags").organized_by(ObjectId::ObjectsFolder);
+    let folder =
+        NewNode::folder(NodeId::new(namespace, "Tags"), "Tags").organized_by(ObjectId::ObjectsFolder);
     let folder = builder.add(folder);
     let tags = (1..=scale).map(|number| {
         let name = format!("Tag{number:05}");
-        let tag = NewNode::data(NodeId::new(namespace, name.as_str()), &name, DataTypeId::Double, number as f64);
+        let tag =
+            NewNode::data(NodeId::new(namespace, name.as_str()), &name, DataTypeId::Double, number as f64);
         builder.add(tag.access(access::READ_WRITE).organized_by(folder.clone()))
     });
     tags.collect()
@@ -178,13 +233,20 @@ impl Boiler {
         match self.text(space, "Boiler.Mode").as_str() {
             "Automatic" => {
                 let targets = space.stored(&self.id("Boiler.Recipe.Targets"));
-                let targets: Vec<f64> = targets.and_then(Variant::as_array).into_iter().flatten().filter_map(Variant::as_f64).collect();
+                let targets: Vec<f64> = targets
+                    .and_then(Variant::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Variant::as_f64)
+                    .collect();
                 let [temperature, level, flow] = <[f64; 3]>::try_from(targets).unwrap_or_default();
-                let burner = (temperature - self.number(space, "Boiler.Temperature")) * 5.0 + temperature / 2.0;
+                let burner =
+                    (temperature - self.number(space, "Boiler.Temperature")) * 5.0 + temperature / 2.0;
                 let inlet = flow + (level - self.number(space, "Boiler.Level")) * 4.0;
                 [inlet, flow, burner].map(|set| set.clamp(0.0, 100.0))
             }
-            "Manual" => ["InletValve", "OutletValve", "Burner"].map(|name| self.number(space, &format!("Boiler.{name}.SetPoint"))),
+            "Manual" => ["InletValve", "OutletValve", "Burner"]
+                .map(|name| self.number(space, &format!("Boiler.{name}.SetPoint"))),
             _ => [0.0; 3],
         }
     }
@@ -197,7 +259,9 @@ impl Boiler {
         let dt = STEP_MS as f64 / 1_000.0;
         let set = self.set_points(space);
         let mut moved = [0.0; 3];
-        for ((name, set), moved) in ["InletValve.Position", "OutletValve.Position", "Burner.Power"].iter().zip(set).zip(&mut moved) {
+        for ((name, set), moved) in
+            ["InletValve.Position", "OutletValve.Position", "Burner.Power"].iter().zip(set).zip(&mut moved)
+        {
             let name = format!("Boiler.{name}");
             let current = self.number(space, &name);
             *moved = current + (set - current).clamp(-20.0 * dt, 20.0 * dt);
@@ -212,7 +276,8 @@ impl Boiler {
         let temperature = (before + heat * dt / (5.0 + level / 10.0)).clamp(0.0, 200.0);
         let steam = ((temperature - 100.0).max(0.0) * outlet / 50.0).min(100.0);
         let pressure = 1.0 + ((temperature - 95.0).max(0.0) / 12.0).min(9.0);
-        let measured = [("Level", level), ("Temperature", temperature), ("SteamFlow", steam), ("Pressure", pressure)];
+        let measured =
+            [("Level", level), ("Temperature", temperature), ("SteamFlow", steam), ("Pressure", pressure)];
         for (name, value) in measured {
             self.set(space, &format!("Boiler.{name}"), value, now);
         }
@@ -232,7 +297,9 @@ impl Boiler {
     }
 
     fn step_map(&self, space: &mut Space, temperature: f64, now: Moment) {
-        let values = (0..16).map(|place| Variant::from(temperature + f64::from(place % 4) - f64::from(place / 4))).collect();
+        let values = (0..16)
+            .map(|place| Variant::from(temperature + f64::from(place % 4) - f64::from(place / 4)))
+            .collect();
         let map = Array { value_type: VariantScalarTypeId::Double, values, dimensions: Some(vec![4, 4]) };
         self.set(space, "Boiler.ThermalMap", map, now);
     }
@@ -256,9 +323,18 @@ impl Boiler {
         self.set(space, "Boiler.HighTemperature", active, now);
         self.events += 1;
         let id = (u128::from(now.ms()) << 64) | u128::from(self.events);
-        let (message, severity) = if active { ("the boiler is too hot", 800) } else { ("the boiler has cooled down", 200) };
+        let (message, severity) =
+            if active { ("the boiler is too hot", 800) } else { ("the boiler has cooled down", 200) };
         let event_type = self.id("HighTemperatureEventType");
-        let event = Event::new(space, &event_type, &self.id("Boiler.Alarms"), id.to_be_bytes(), message, severity, now);
+        let event = Event::new(
+            space,
+            &event_type,
+            &self.id("Boiler.Alarms"),
+            id.to_be_bytes(),
+            message,
+            severity,
+            now,
+        );
         Some(event.with(self.namespace, "Temperature", temperature).with(self.namespace, "Active", active))
     }
 
@@ -278,7 +354,12 @@ impl Boiler {
         Ok(Vec::new())
     }
 
-    fn load(&mut self, space: &mut Space, inputs: &[Variant], now: Moment) -> Result<Vec<Variant>, StatusCode> {
+    fn load(
+        &mut self,
+        space: &mut Space,
+        inputs: &[Variant],
+        now: Moment,
+    ) -> Result<Vec<Variant>, StatusCode> {
         let [Variant::String(wanted)] = inputs else { return Err(StatusCode::BadInvalidArgument) };
         let found = RECIPES.iter().find(|(name, _)| *name == wanted.as_ref());
         let (name, targets) = found.ok_or(StatusCode::BadNotFound)?;
@@ -312,7 +393,13 @@ impl Device for Boiler {
         if fits { Ok(()) } else { Err(StatusCode::BadOutOfRange) }
     }
 
-    fn call(&mut self, space: &mut Space, method: &NodeId, inputs: &[Variant], now: Moment) -> Result<Vec<Variant>, StatusCode> {
+    fn call(
+        &mut self,
+        space: &mut Space,
+        method: &NodeId,
+        inputs: &[Variant],
+        now: Moment,
+    ) -> Result<Vec<Variant>, StatusCode> {
         if *method == self.id("Boiler.Motor.Start") {
             self.start(space, now)
         } else if *method == self.id("Boiler.Motor.Stop") {

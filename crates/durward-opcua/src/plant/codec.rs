@@ -4,11 +4,12 @@ use std::io::Read;
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, AttributeOperand, BinaryDecodable, BinaryEncodable, ByteString, ByteStringBody, Context, ContextOwned,
-    DataChangeFilter, DataTypeId, DateTime, DecodingOptions, DepthGauge, DynEncodable, ElementOperand, EncodingResult, Error, EventFilter,
-    IssuedIdentityToken, LiteralOperand, MessageInfo, NamespaceMap, NodeId, ObjectId, ReadRawModifiedDetails, ResponseHeader, SignatureData,
-    SimpleAttributeOperand, StatusCode, TypeLoader, TypeLoaderCollection, TypeLoaderInstance, TypeLoaderPriority, UserNameIdentityToken,
-    X509IdentityToken, binary_decode_to_enc,
+    AnonymousIdentityToken, AttributeOperand, BinaryDecodable, BinaryEncodable, ByteString, ByteStringBody,
+    Context, ContextOwned, DataChangeFilter, DataTypeId, DateTime, DecodingOptions, DepthGauge, DynEncodable,
+    ElementOperand, EncodingResult, Error, EventFilter, IssuedIdentityToken, LiteralOperand, MessageInfo,
+    NamespaceMap, NodeId, ObjectId, ReadRawModifiedDetails, ResponseHeader, SignatureData,
+    SimpleAttributeOperand, StatusCode, TypeLoader, TypeLoaderCollection, TypeLoaderInstance,
+    TypeLoaderPriority, UserNameIdentityToken, X509IdentityToken, binary_decode_to_enc,
 };
 
 use super::limits;
@@ -49,13 +50,17 @@ impl Codec {
     pub(crate) fn decode<T: BinaryDecodable>(&self, body: &[u8]) -> Result<T, StatusCode> {
         let context = self.context.context();
         let mut stream = body;
-        let message = NodeId::decode(&mut stream, &context).and_then(|_type_id| T::decode(&mut stream, &context));
+        let message =
+            NodeId::decode(&mut stream, &context).and_then(|_type_id| T::decode(&mut stream, &context));
         let message = message.map_err(|error| error.status())?;
         if stream.is_empty() { Ok(message) } else { Err(StatusCode::BadDecodingError) }
     }
 
     /// Writes a message: the node id of its encoding, then its fields.
-    pub(crate) fn encode<T: BinaryEncodable + MessageInfo>(&self, message: &T) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn encode<T: BinaryEncodable + MessageInfo>(
+        &self,
+        message: &T,
+    ) -> Result<Vec<u8>, StatusCode> {
         let context = self.context.context();
         let type_id = NodeId::from(message.type_id());
         let length = type_id.byte_len(&context) + message.byte_len(&context);
@@ -63,7 +68,10 @@ impl Codec {
             return Err(StatusCode::BadResponseTooLarge);
         }
         let mut bytes = Vec::with_capacity(length);
-        type_id.encode(&mut bytes, &context).and_then(|()| message.encode(&mut bytes, &context)).map_err(|error| error.status())?;
+        type_id
+            .encode(&mut bytes, &context)
+            .and_then(|()| message.encode(&mut bytes, &context))
+            .map_err(|error| error.status())?;
         Ok(bytes)
     }
 
@@ -114,7 +122,10 @@ impl KnownTypes {
         length: usize,
     ) -> EncodingResult<Box<dyn DynEncodable>> {
         if length > context.options().max_byte_string_length {
-            return Err(Error::new(StatusCode::BadEncodingLimitsExceeded, format!("an extension object of {length} bytes")));
+            return Err(Error::new(
+                StatusCode::BadEncodingLimitsExceeded,
+                format!("an extension object of {length} bytes"),
+            ));
         }
         let mut bytes = vec![0; length];
         stream.read_exact(&mut bytes)?;
@@ -150,7 +161,10 @@ mod tests {
     #[test]
     fn a_request_is_read_as_it_was_written() {
         let codec = Codec::new();
-        let request = ReadRequest { nodes_to_read: Some(vec![ReadValueId::new_value(NodeId::new(2, "a"))]), ..ReadRequest::default() };
+        let request = ReadRequest {
+            nodes_to_read: Some(vec![ReadValueId::new_value(NodeId::new(2, "a"))]),
+            ..ReadRequest::default()
+        };
         let bytes = codec.encode(&request).unwrap();
         assert_eq!(codec.decode::<ReadRequest>(&bytes).unwrap().nodes_to_read, request.nodes_to_read);
     }
@@ -169,10 +183,15 @@ mod tests {
     fn an_extension_object_that_claims_more_than_there_may_be_is_refused() {
         let codec = Codec::new();
         let raw = ByteStringBody::new(ByteString::from(vec![7; 40]), NodeId::new(5, 1u32));
-        let message = MonitoringParameters { filter: ExtensionObject::new(raw), ..MonitoringParameters::default() };
+        let message =
+            MonitoringParameters { filter: ExtensionObject::new(raw), ..MonitoringParameters::default() };
         let context = codec.context.context();
         let mut bytes = message.encode_to_vec(&context);
-        assert_eq!(MonitoringParameters::decode(&mut bytes.as_slice(), &context).unwrap(), message, "unknown ones stay as they are");
+        assert_eq!(
+            MonitoringParameters::decode(&mut bytes.as_slice(), &context).unwrap(),
+            message,
+            "unknown ones stay as they are"
+        );
         let place = bytes.windows(4).position(|window| window == 40i32.to_le_bytes()).unwrap();
         bytes[place..place + 4].copy_from_slice(&i32::MAX.to_le_bytes());
         let error = MonitoringParameters::decode(&mut bytes.as_slice(), &context).unwrap_err();

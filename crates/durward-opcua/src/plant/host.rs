@@ -29,7 +29,11 @@ pub struct Host {
 impl Host {
     /// A host of this server, with this clock.
     pub fn new(server: Server, clock: impl Fn() -> Moment + Send + Sync + 'static) -> Arc<Host> {
-        Arc::new(Host { server: RwLock::new(server), waiting: Mutex::new(HashMap::new()), clock: Box::new(clock) })
+        Arc::new(Host {
+            server: RwLock::new(server),
+            waiting: Mutex::new(HashMap::new()),
+            clock: Box::new(clock),
+        })
     }
 
     /// What the clock shows.

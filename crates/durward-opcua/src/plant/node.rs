@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use opcua_types::{
-    Argument, AttributeId, DataTypeId, DataValue, LocalizedText, NodeClass, NodeId, ObjectId, ObjectTypeId, QualifiedName, ReferenceTypeId,
-    StatusCode, Variant, VariableTypeId,
+    Argument, AttributeId, DataTypeId, DataValue, LocalizedText, NodeClass, NodeId, ObjectId, ObjectTypeId,
+    QualifiedName, ReferenceTypeId, StatusCode, VariableTypeId, Variant,
 };
 
 /// Bits of the attribute `AccessLevel` (Part 3, 8.57).
@@ -174,7 +174,10 @@ impl Node {
     /// The type definition, for objects and variables.
     pub fn type_definition(&self) -> Option<&NodeId> {
         let kind = NodeId::from(ReferenceTypeId::HasTypeDefinition);
-        self.references.iter().find(|reference| reference.forward && reference.kind == kind).map(|reference| &reference.target)
+        self.references
+            .iter()
+            .find(|reference| reference.forward && reference.kind == kind)
+            .map(|reference| &reference.target)
     }
 
     /// An attribute other than the value.
@@ -215,13 +218,21 @@ impl Node {
 
     fn attribute_of_class(&self, id: AttributeId) -> Option<Variant> {
         match (&self.class, id) {
-            (Class::Object { event_notifier }, AttributeId::EventNotifier) => Some(Variant::from(*event_notifier)),
+            (Class::Object { event_notifier }, AttributeId::EventNotifier) => {
+                Some(Variant::from(*event_notifier))
+            }
             (Class::View, AttributeId::EventNotifier) => Some(Variant::from(0u8)),
             (Class::View, AttributeId::ContainsNoLoops) => Some(Variant::from(true)),
             (Class::Variable(variable), id) => variable.attribute(id),
-            (Class::Method(method), AttributeId::Executable | AttributeId::UserExecutable) => Some(Variant::from(method.executable)),
-            (Class::VariableType { data_type, .. }, AttributeId::DataType) => Some(Variant::from(data_type.clone())),
-            (Class::VariableType { value_rank, .. }, AttributeId::ValueRank) => Some(Variant::from(*value_rank)),
+            (Class::Method(method), AttributeId::Executable | AttributeId::UserExecutable) => {
+                Some(Variant::from(method.executable))
+            }
+            (Class::VariableType { data_type, .. }, AttributeId::DataType) => {
+                Some(Variant::from(data_type.clone()))
+            }
+            (Class::VariableType { value_rank, .. }, AttributeId::ValueRank) => {
+                Some(Variant::from(*value_rank))
+            }
             (
                 Class::ObjectType { is_abstract }
                 | Class::VariableType { is_abstract, .. }
@@ -229,8 +240,12 @@ impl Node {
                 | Class::DataType { is_abstract },
                 AttributeId::IsAbstract,
             ) => Some(Variant::from(*is_abstract)),
-            (Class::ReferenceType { symmetric, .. }, AttributeId::Symmetric) => Some(Variant::from(*symmetric)),
-            (Class::ReferenceType { inverse_name, .. }, AttributeId::InverseName) if !inverse_name.text.is_empty() => {
+            (Class::ReferenceType { symmetric, .. }, AttributeId::Symmetric) => {
+                Some(Variant::from(*symmetric))
+            }
+            (Class::ReferenceType { inverse_name, .. }, AttributeId::InverseName)
+                if !inverse_name.text.is_empty() =>
+            {
                 Some(Variant::from(inverse_name.clone()))
             }
             _ => None,
@@ -284,8 +299,14 @@ impl NewNode {
     fn new(id: impl Into<NodeId>, name: &str, class: Class) -> NewNode {
         let id = id.into();
         let browse_name = QualifiedName::new(id.namespace, name);
-        let node =
-            Node { id, class, browse_name, display_name: name.into(), description: LocalizedText::null(), references: Vec::new() };
+        let node = Node {
+            id,
+            class,
+            browse_name,
+            display_name: name.into(),
+            description: LocalizedText::null(),
+            references: Vec::new(),
+        };
         NewNode { node, argument_ids: None }
     }
 
@@ -300,15 +321,25 @@ impl NewNode {
     }
 
     /// A variable that can be read. Its rank follows from the value.
-    pub fn variable(id: impl Into<NodeId>, name: &str, data_type: impl Into<NodeId>, value: impl Into<Variant>) -> NewNode {
+    pub fn variable(
+        id: impl Into<NodeId>,
+        name: &str,
+        data_type: impl Into<NodeId>,
+        value: impl Into<Variant>,
+    ) -> NewNode {
         let value = value.into();
-        let array_dimensions =
-            if let Variant::Array(array) = &value { Some(array.dimensions.clone().unwrap_or_else(|| vec![0])) } else { None };
+        let array_dimensions = if let Variant::Array(array) = &value {
+            Some(array.dimensions.clone().unwrap_or_else(|| vec![0]))
+        } else {
+            None
+        };
         let variable = Variable {
             value: DataValue::value_only(value),
             source: Source::Stored,
             data_type: data_type.into(),
-            value_rank: array_dimensions.as_ref().map_or(-1, |dimensions| i32::try_from(dimensions.len()).unwrap_or(1)),
+            value_rank: array_dimensions
+                .as_ref()
+                .map_or(-1, |dimensions| i32::try_from(dimensions.len()).unwrap_or(1)),
             array_dimensions,
             access_level: access::READ,
             minimum_sampling_interval: 0.0,
@@ -318,7 +349,12 @@ impl NewNode {
     }
 
     /// A component that holds a value of a process.
-    pub fn data(id: impl Into<NodeId>, name: &str, data_type: impl Into<NodeId>, value: impl Into<Variant>) -> NewNode {
+    pub fn data(
+        id: impl Into<NodeId>,
+        name: &str,
+        data_type: impl Into<NodeId>,
+        value: impl Into<Variant>,
+    ) -> NewNode {
         NewNode::variable(id, name, data_type, value).of_type(VariableTypeId::BaseDataVariableType)
     }
 
@@ -347,13 +383,21 @@ impl NewNode {
 
     /// A type of variables.
     pub fn variable_type(id: impl Into<NodeId>, name: &str) -> NewNode {
-        let class = Class::VariableType { is_abstract: false, data_type: DataTypeId::BaseDataType.into(), value_rank: -2 };
+        let class = Class::VariableType {
+            is_abstract: false,
+            data_type: DataTypeId::BaseDataType.into(),
+            value_rank: -2,
+        };
         NewNode::new(id, name, class)
     }
 
     /// A type of references.
     pub fn reference_type(id: impl Into<NodeId>, name: &str, inverse_name: &str) -> NewNode {
-        let class = Class::ReferenceType { is_abstract: false, symmetric: inverse_name.is_empty(), inverse_name: inverse_name.into() };
+        let class = Class::ReferenceType {
+            is_abstract: false,
+            symmetric: inverse_name.is_empty(),
+            inverse_name: inverse_name.into(),
+        };
         NewNode::new(id, name, class)
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 use opcua_types::{
-    ByteString, CallMethodResult, CallResponse, ContinuationPoint, DataValue, NodeId, ObjectId, ResponseHeader, StatusCode, Variant,
+    ByteString, CallMethodResult, CallResponse, ContinuationPoint, DataValue, NodeId, ObjectId,
+    ResponseHeader, StatusCode, Variant,
 };
 
 use super::codec::{Codec, header};
@@ -33,7 +34,13 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// The status code of the call.
-    fn call(&mut self, space: &mut Space, method: &NodeId, inputs: &[Variant], now: Moment) -> Result<Vec<Variant>, StatusCode>;
+    fn call(
+        &mut self,
+        space: &mut Space,
+        method: &NodeId,
+        inputs: &[Variant],
+        now: Moment,
+    ) -> Result<Vec<Variant>, StatusCode>;
 }
 
 /// A device that does nothing.
@@ -49,7 +56,13 @@ impl Device for Still {
         Ok(())
     }
 
-    fn call(&mut self, _space: &mut Space, _method: &NodeId, _inputs: &[Variant], _now: Moment) -> Result<Vec<Variant>, StatusCode> {
+    fn call(
+        &mut self,
+        _space: &mut Space,
+        _method: &NodeId,
+        _inputs: &[Variant],
+        _now: Moment,
+    ) -> Result<Vec<Variant>, StatusCode> {
         Err(StatusCode::BadNotImplemented)
     }
 }
@@ -124,7 +137,11 @@ impl PendingCalls {
                 CallSlot::Waiting(calling) => call_result(calling.await),
             });
         }
-        self.codec.encode(&CallResponse { response_header: self.header, results: Some(results), diagnostic_infos: None })
+        self.codec.encode(&CallResponse {
+            response_header: self.header,
+            results: Some(results),
+            diagnostic_infos: None,
+        })
     }
 }
 
@@ -224,7 +241,11 @@ impl Server {
 
     /// Who executes these methods.
     #[must_use]
-    pub fn with_remote(mut self, methods: impl IntoIterator<Item = NodeId>, remote: Arc<dyn Remote>) -> Server {
+    pub fn with_remote(
+        mut self,
+        methods: impl IntoIterator<Item = NodeId>,
+        remote: Arc<dyn Remote>,
+    ) -> Server {
         self.remotes.extend(methods.into_iter().map(|method| (method, Arc::clone(&remote))));
         self
     }
@@ -241,10 +262,18 @@ impl Server {
 
     /// Answers a request of one of the services that change nothing; nothing where it is another one. `type_id` is the number of the
     /// request's binary encoding in namespace 0, `body` the encoded request with that node id in front.
-    pub fn look(&self, caller: &Caller, type_id: u32, body: &[u8], now: Moment) -> Option<Result<Vec<u8>, StatusCode>> {
+    pub fn look(
+        &self,
+        caller: &Caller,
+        type_id: u32,
+        body: &[u8],
+        now: Moment,
+    ) -> Option<Result<Vec<u8>, StatusCode>> {
         let response = match ObjectId::try_from(type_id) {
             Ok(ObjectId::ReadRequest_Encoding_DefaultBinary) => self.read(caller, body, now),
-            Ok(ObjectId::TranslateBrowsePathsToNodeIdsRequest_Encoding_DefaultBinary) => self.translate(caller, body, now),
+            Ok(ObjectId::TranslateBrowsePathsToNodeIdsRequest_Encoding_DefaultBinary) => {
+                self.translate(caller, body, now)
+            }
             Ok(ObjectId::RegisterNodesRequest_Encoding_DefaultBinary) => self.register(body, now),
             Ok(ObjectId::UnregisterNodesRequest_Encoding_DefaultBinary) => self.unregister(body, now),
             _ => return None,
@@ -256,27 +285,53 @@ impl Server {
     ///
     /// # Errors
     /// The service's status code, for a `ServiceFault`: `BadServiceUnsupported`, `BadDecodingError`, `BadTooManyOperations` and so on.
-    pub fn answer(&mut self, caller: &Caller, type_id: u32, body: &[u8], now: Moment) -> Result<Answer, StatusCode> {
+    pub fn answer(
+        &mut self,
+        caller: &Caller,
+        type_id: u32,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Answer, StatusCode> {
         if let Some(response) = self.look(caller, type_id, body, now) {
             return response.map(Answer::Now);
         }
         let response = match ObjectId::try_from(type_id) {
             Ok(ObjectId::CallRequest_Encoding_DefaultBinary) => return self.call(caller, body, now),
-            Ok(ObjectId::PublishRequest_Encoding_DefaultBinary) => return self.publish(caller, body, now).map(Answer::Later),
+            Ok(ObjectId::PublishRequest_Encoding_DefaultBinary) => {
+                return self.publish(caller, body, now).map(Answer::Later);
+            }
             Ok(ObjectId::WriteRequest_Encoding_DefaultBinary) => self.write(caller, body, now),
             Ok(ObjectId::BrowseRequest_Encoding_DefaultBinary) => self.browse(caller, body, now),
             Ok(ObjectId::BrowseNextRequest_Encoding_DefaultBinary) => self.browse_next(caller, body, now),
             Ok(ObjectId::HistoryReadRequest_Encoding_DefaultBinary) => self.history_read(caller, body, now),
-            Ok(ObjectId::CreateSubscriptionRequest_Encoding_DefaultBinary) => self.create_subscription(caller, body, now),
-            Ok(ObjectId::ModifySubscriptionRequest_Encoding_DefaultBinary) => self.modify_subscription(caller, body, now),
-            Ok(ObjectId::SetPublishingModeRequest_Encoding_DefaultBinary) => self.set_publishing_mode(caller, body, now),
-            Ok(ObjectId::DeleteSubscriptionsRequest_Encoding_DefaultBinary) => self.delete_subscriptions(caller, body, now),
-            Ok(ObjectId::TransferSubscriptionsRequest_Encoding_DefaultBinary) => self.transfer_subscriptions(caller, body, now),
+            Ok(ObjectId::CreateSubscriptionRequest_Encoding_DefaultBinary) => {
+                self.create_subscription(caller, body, now)
+            }
+            Ok(ObjectId::ModifySubscriptionRequest_Encoding_DefaultBinary) => {
+                self.modify_subscription(caller, body, now)
+            }
+            Ok(ObjectId::SetPublishingModeRequest_Encoding_DefaultBinary) => {
+                self.set_publishing_mode(caller, body, now)
+            }
+            Ok(ObjectId::DeleteSubscriptionsRequest_Encoding_DefaultBinary) => {
+                self.delete_subscriptions(caller, body, now)
+            }
+            Ok(ObjectId::TransferSubscriptionsRequest_Encoding_DefaultBinary) => {
+                self.transfer_subscriptions(caller, body, now)
+            }
             Ok(ObjectId::RepublishRequest_Encoding_DefaultBinary) => self.republish(caller, body, now),
-            Ok(ObjectId::CreateMonitoredItemsRequest_Encoding_DefaultBinary) => self.create_items(caller, body, now),
-            Ok(ObjectId::ModifyMonitoredItemsRequest_Encoding_DefaultBinary) => self.modify_items(caller, body, now),
-            Ok(ObjectId::SetMonitoringModeRequest_Encoding_DefaultBinary) => self.set_monitoring_mode(caller, body, now),
-            Ok(ObjectId::DeleteMonitoredItemsRequest_Encoding_DefaultBinary) => self.delete_items(caller, body, now),
+            Ok(ObjectId::CreateMonitoredItemsRequest_Encoding_DefaultBinary) => {
+                self.create_items(caller, body, now)
+            }
+            Ok(ObjectId::ModifyMonitoredItemsRequest_Encoding_DefaultBinary) => {
+                self.modify_items(caller, body, now)
+            }
+            Ok(ObjectId::SetMonitoringModeRequest_Encoding_DefaultBinary) => {
+                self.set_monitoring_mode(caller, body, now)
+            }
+            Ok(ObjectId::DeleteMonitoredItemsRequest_Encoding_DefaultBinary) => {
+                self.delete_items(caller, body, now)
+            }
             _ => return Err(StatusCode::BadServiceUnsupported),
         };
         response.map(Answer::Now)
@@ -307,7 +362,12 @@ impl Server {
     }
 
     /// What the guard says.
-    pub(crate) fn allowed(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Result<(), StatusCode> {
+    pub(crate) fn allowed(
+        &self,
+        caller: &Caller,
+        permission: Permission,
+        node: &NodeId,
+    ) -> Result<(), StatusCode> {
         match self.guard.rule(caller, permission, node) {
             Ruling::Granted => Ok(()),
             Ruling::Refused(status) => Err(status),

@@ -5,8 +5,8 @@ use std::fmt;
 
 use durward_identity::Moment;
 use opcua_types::{
-    Argument, AttributeId, BuildInfo, DataTypeId, DataValue, DateTime, Identifier, LocalizedText, NodeClass, NodeId, ReferenceTypeId,
-    ServerState, ServerStatusDataType, StatusCode, Variant,
+    Argument, AttributeId, BuildInfo, DataTypeId, DataValue, DateTime, Identifier, LocalizedText, NodeClass,
+    NodeId, ReferenceTypeId, ServerState, ServerStatusDataType, StatusCode, Variant,
 };
 
 use super::codec::date_time;
@@ -35,7 +35,9 @@ impl fmt::Display for SpaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SpaceError::DuplicateNode(id) => write!(f, "two nodes have the id `{id}`"),
-            SpaceError::UnknownNode { from, target } => write!(f, "node `{from}` refers to `{target}`, which is not in the address space"),
+            SpaceError::UnknownNode { from, target } => {
+                write!(f, "node `{from}` refers to `{target}`, which is not in the address space")
+            }
             SpaceError::TooManyNodes => write!(f, "more than {} nodes", limits::NODES_MAX),
             SpaceError::TooManyNamespaces => write!(f, "more than 65535 namespaces"),
         }
@@ -70,7 +72,10 @@ impl Space {
 
     /// The index of a namespace.
     pub fn namespace_index(&self, uri: &str) -> Option<u16> {
-        self.namespaces.iter().position(|namespace| namespace == uri).and_then(|index| u16::try_from(index).ok())
+        self.namespaces
+            .iter()
+            .position(|namespace| namespace == uri)
+            .and_then(|index| u16::try_from(index).ok())
     }
 
     /// Whether a type is another one or below it.
@@ -90,7 +95,10 @@ impl Space {
     pub fn supertype(&self, type_id: &NodeId) -> Option<&NodeId> {
         let kind = NodeId::from(ReferenceTypeId::HasSubtype);
         let references = &self.nodes.get(type_id)?.references;
-        references.iter().find(|reference| !reference.forward && reference.kind == kind).map(|reference| &reference.target)
+        references
+            .iter()
+            .find(|reference| !reference.forward && reference.kind == kind)
+            .map(|reference| &reference.target)
     }
 
     /// Whether the id is that of a type of references.
@@ -99,7 +107,12 @@ impl Space {
     }
 
     /// The nodes that a reference of this type, or of a subtype, leads to.
-    pub fn targets<'a>(&'a self, from: &NodeId, kind: ReferenceTypeId, forward: bool) -> impl Iterator<Item = &'a Node> {
+    pub fn targets<'a>(
+        &'a self,
+        from: &NodeId,
+        kind: ReferenceTypeId,
+        forward: bool,
+    ) -> impl Iterator<Item = &'a Node> {
         let kind = NodeId::from(kind);
         let references = self.nodes.get(from).map(|node| node.references.as_slice()).unwrap_or_default();
         references
@@ -112,8 +125,8 @@ impl Space {
     pub fn value(&self, variable: &Variable, now: Moment) -> DataValue {
         match variable.source {
             Source::Stored => variable.value.clone(),
-            Source::CurrentTime => DataValue::new_at(date_time(now), date_time(now)),
-            Source::ServerStatus => DataValue::new_at(self.server_status(now), date_time(now)),
+            Source::CurrentTime => good_value(date_time(now).into(), now),
+            Source::ServerStatus => good_value(self.server_status(now).into(), now),
         }
     }
 
@@ -157,13 +170,14 @@ impl Space {
 
     /// Sets the value of a variable, good as of now. False where there is no such variable.
     pub fn set(&mut self, id: &NodeId, value: impl Into<Variant>, now: Moment) -> bool {
-        let time = date_time(now);
-        self.store(id, DataValue::new_at(value.into(), time))
+        self.store(id, good_value(value.into(), now))
     }
 
     /// Keeps the value as it is, in the history as well where there is one.
     pub(crate) fn store(&mut self, id: &NodeId, value: DataValue) -> bool {
-        let Some(Node { class: Class::Variable(variable), .. }) = self.nodes.get_mut(id) else { return false };
+        let Some(Node { class: Class::Variable(variable), .. }) = self.nodes.get_mut(id) else {
+            return false;
+        };
         if let Some(history) = &mut variable.history {
             if history.len() >= limits::HISTORY_VALUES_MAX {
                 history.pop_front();
@@ -173,6 +187,12 @@ impl Space {
         variable.value = value;
         true
     }
+}
+
+/// A good value as of now. Good is the status that is not there (Part 6, 5.2.2.17), so that it is equal to that of other good values.
+fn good_value(value: Variant, now: Moment) -> DataValue {
+    let time = Some(date_time(now));
+    DataValue { source_timestamp: time, server_timestamp: time, ..DataValue::value_only(value) }
 }
 
 /// Who made this server.
@@ -260,11 +280,17 @@ impl SpaceBuilder {
         // In namespace 1, the server's own: namespace 0 and those of companion standards have no such ids.
         let namespace = if method.namespace == 0 { 1 } else { method.namespace };
         let made = || {
-            let method = if let Identifier::String(text) = &method.identifier { text.to_string() } else { method.identifier.to_string() };
+            let method = if let Identifier::String(text) = &method.identifier {
+                text.to_string()
+            } else {
+                method.identifier.to_string()
+            };
             NodeId::new(namespace, format!("{method}.{name}").as_str())
         };
         let id = id.unwrap_or_else(made);
-        self.add(NewNode::property(id, name, DataTypeId::Argument, arguments, method.clone()).browse_namespace(0));
+        self.add(
+            NewNode::property(id, name, DataTypeId::Argument, arguments, method.clone()).browse_namespace(0),
+        );
     }
 
     /// The address space, with every reference known at both of its ends.
@@ -272,8 +298,13 @@ impl SpaceBuilder {
     /// # Errors
     /// The first thing that was wrong.
     pub fn build(mut self) -> Result<Space, SpaceError> {
-        let namespaces: Vec<Variant> = self.space.namespaces.iter().map(|uri| Variant::from(uri.as_str())).collect();
-        let array = opcua_types::Array { value_type: opcua_types::VariantScalarTypeId::String, values: namespaces, dimensions: None };
+        let namespaces: Vec<Variant> =
+            self.space.namespaces.iter().map(|uri| Variant::from(uri.as_str())).collect();
+        let array = opcua_types::Array {
+            value_type: opcua_types::VariantScalarTypeId::String,
+            values: namespaces,
+            dimensions: None,
+        };
         let started = self.space.started;
         self.space.set(&opcua_types::VariableId::Server_NamespaceArray.into(), array, started);
         for id in std::mem::take(&mut self.order) {

@@ -1,8 +1,8 @@
 //! The nodes of the standard that clients look at: root, types, the object `Server`. By hand, and not all of namespace 0.
 
 use opcua_types::{
-    DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId, ServerState, UAString, VariableId,
-    VariableTypeId, Variant,
+    DataTypeId, ExtensionObject, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId, ServerState, UAString,
+    VariableId, VariableTypeId, Variant,
 };
 
 use super::codec::date_time;
@@ -14,7 +14,13 @@ use super::space::{SpaceBuilder, build_info};
 type ReferenceRow = (ReferenceTypeId, &'static str, &'static str, Option<ReferenceTypeId>, bool);
 const REFERENCE_TYPES: [ReferenceRow; 17] = [
     (ReferenceTypeId::References, "References", "", None, true),
-    (ReferenceTypeId::NonHierarchicalReferences, "NonHierarchicalReferences", "", Some(ReferenceTypeId::References), true),
+    (
+        ReferenceTypeId::NonHierarchicalReferences,
+        "NonHierarchicalReferences",
+        "",
+        Some(ReferenceTypeId::References),
+        true,
+    ),
     (
         ReferenceTypeId::HierarchicalReferences,
         "HierarchicalReferences",
@@ -23,19 +29,67 @@ const REFERENCE_TYPES: [ReferenceRow; 17] = [
         true,
     ),
     (ReferenceTypeId::HasChild, "HasChild", "ChildOf", Some(ReferenceTypeId::HierarchicalReferences), true),
-    (ReferenceTypeId::Organizes, "Organizes", "OrganizedBy", Some(ReferenceTypeId::HierarchicalReferences), false),
-    (ReferenceTypeId::HasEventSource, "HasEventSource", "EventSourceOf", Some(ReferenceTypeId::HierarchicalReferences), false),
-    (ReferenceTypeId::HasModellingRule, "HasModellingRule", "ModellingRuleOf", Some(ReferenceTypeId::NonHierarchicalReferences), false),
-    (ReferenceTypeId::HasEncoding, "HasEncoding", "EncodingOf", Some(ReferenceTypeId::NonHierarchicalReferences), false),
-    (ReferenceTypeId::HasDescription, "HasDescription", "DescriptionOf", Some(ReferenceTypeId::NonHierarchicalReferences), false),
-    (ReferenceTypeId::HasTypeDefinition, "HasTypeDefinition", "TypeDefinitionOf", Some(ReferenceTypeId::NonHierarchicalReferences), false),
-    (ReferenceTypeId::GeneratesEvent, "GeneratesEvent", "GeneratedBy", Some(ReferenceTypeId::NonHierarchicalReferences), false),
+    (
+        ReferenceTypeId::Organizes,
+        "Organizes",
+        "OrganizedBy",
+        Some(ReferenceTypeId::HierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::HasEventSource,
+        "HasEventSource",
+        "EventSourceOf",
+        Some(ReferenceTypeId::HierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::HasModellingRule,
+        "HasModellingRule",
+        "ModellingRuleOf",
+        Some(ReferenceTypeId::NonHierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::HasEncoding,
+        "HasEncoding",
+        "EncodingOf",
+        Some(ReferenceTypeId::NonHierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::HasDescription,
+        "HasDescription",
+        "DescriptionOf",
+        Some(ReferenceTypeId::NonHierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::HasTypeDefinition,
+        "HasTypeDefinition",
+        "TypeDefinitionOf",
+        Some(ReferenceTypeId::NonHierarchicalReferences),
+        false,
+    ),
+    (
+        ReferenceTypeId::GeneratesEvent,
+        "GeneratesEvent",
+        "GeneratedBy",
+        Some(ReferenceTypeId::NonHierarchicalReferences),
+        false,
+    ),
     (ReferenceTypeId::Aggregates, "Aggregates", "AggregatedBy", Some(ReferenceTypeId::HasChild), true),
     (ReferenceTypeId::HasSubtype, "HasSubtype", "SubtypeOf", Some(ReferenceTypeId::HasChild), false),
     (ReferenceTypeId::HasProperty, "HasProperty", "PropertyOf", Some(ReferenceTypeId::Aggregates), false),
     (ReferenceTypeId::HasComponent, "HasComponent", "ComponentOf", Some(ReferenceTypeId::Aggregates), false),
     (ReferenceTypeId::HasNotifier, "HasNotifier", "NotifierOf", Some(ReferenceTypeId::HasEventSource), false),
-    (ReferenceTypeId::HasOrderedComponent, "HasOrderedComponent", "OrderedComponentOf", Some(ReferenceTypeId::HasComponent), false),
+    (
+        ReferenceTypeId::HasOrderedComponent,
+        "HasOrderedComponent",
+        "OrderedComponentOf",
+        Some(ReferenceTypeId::HasComponent),
+        false,
+    ),
 ];
 
 /// Types of values: id, name, supertype, whether abstract (Part 5, 12).
@@ -101,7 +155,12 @@ const OBJECT_TYPES: [(ObjectTypeId, &str, Option<ObjectTypeId>); 8] = [
 /// Types of variables: id, name, supertype, whether abstract (Part 5, 7; Part 8, 5.3).
 const VARIABLE_TYPES: [(VariableTypeId, &str, Option<VariableTypeId>, bool); 8] = [
     (VariableTypeId::BaseVariableType, "BaseVariableType", None, true),
-    (VariableTypeId::BaseDataVariableType, "BaseDataVariableType", Some(VariableTypeId::BaseVariableType), false),
+    (
+        VariableTypeId::BaseDataVariableType,
+        "BaseDataVariableType",
+        Some(VariableTypeId::BaseVariableType),
+        false,
+    ),
     (VariableTypeId::PropertyType, "PropertyType", Some(VariableTypeId::BaseVariableType), false),
     (VariableTypeId::ServerStatusType, "ServerStatusType", Some(VariableTypeId::BaseDataVariableType), false),
     (VariableTypeId::BuildInfoType, "BuildInfoType", Some(VariableTypeId::BaseDataVariableType), false),
@@ -133,7 +192,11 @@ pub(super) fn add(builder: &mut SpaceBuilder, application_uri: &str) {
 
 fn add_folders(builder: &mut SpaceBuilder) {
     builder.add(NewNode::folder(ObjectId::RootFolder, "Root"));
-    let below_root = [(ObjectId::ObjectsFolder, "Objects"), (ObjectId::TypesFolder, "Types"), (ObjectId::ViewsFolder, "Views")];
+    let below_root = [
+        (ObjectId::ObjectsFolder, "Objects"),
+        (ObjectId::TypesFolder, "Types"),
+        (ObjectId::ViewsFolder, "Views"),
+    ];
     for (id, name) in below_root {
         builder.add(NewNode::folder(id, name).organized_by(ObjectId::RootFolder));
     }
@@ -147,7 +210,9 @@ fn add_folders(builder: &mut SpaceBuilder) {
     for (id, name) in below_types {
         builder.add(NewNode::folder(id, name).organized_by(ObjectId::TypesFolder));
     }
-    for (id, name) in [(ObjectId::ModellingRule_Mandatory, "Mandatory"), (ObjectId::ModellingRule_Optional, "Optional")] {
+    for (id, name) in
+        [(ObjectId::ModellingRule_Mandatory, "Mandatory"), (ObjectId::ModellingRule_Optional, "Optional")]
+    {
         builder.add(NewNode::object(id, name).of_type(ObjectTypeId::ModellingRuleType));
     }
 }
@@ -162,7 +227,8 @@ fn placed(node: NewNode, supertype: Option<impl Into<NodeId>>, folder: ObjectId)
 
 fn add_types(builder: &mut SpaceBuilder) {
     for (id, name, inverse, supertype, is_abstract) in REFERENCE_TYPES {
-        let node = placed(NewNode::reference_type(id, name, inverse), supertype, ObjectId::ReferenceTypesFolder);
+        let node =
+            placed(NewNode::reference_type(id, name, inverse), supertype, ObjectId::ReferenceTypesFolder);
         builder.add(if is_abstract { node.abstract_type() } else { node });
     }
     for (id, name, supertype, is_abstract) in DATA_TYPES {
@@ -171,7 +237,11 @@ fn add_types(builder: &mut SpaceBuilder) {
     }
     for (id, name, supertype) in OBJECT_TYPES {
         let node = placed(NewNode::object_type(id, name), supertype, ObjectId::ObjectTypesFolder);
-        builder.add(if id == ObjectTypeId::BaseEventType { node.organized_by(ObjectId::EventTypesFolder) } else { node });
+        builder.add(if id == ObjectTypeId::BaseEventType {
+            node.organized_by(ObjectId::EventTypesFolder)
+        } else {
+            node
+        });
     }
     for (id, name, supertype, is_abstract) in VARIABLE_TYPES {
         let node = placed(NewNode::variable_type(id, name), supertype, ObjectId::VariableTypesFolder);
@@ -188,12 +258,27 @@ fn add_server(builder: &mut SpaceBuilder, application_uri: &str) {
     builder.add(server.organized_by(ObjectId::ObjectsFolder));
     let uri: Vec<UAString> = vec![application_uri.into()];
     // The namespaces are filled in when the address space is complete.
-    let arrays = [(VariableId::Server_ServerArray, "ServerArray"), (VariableId::Server_NamespaceArray, "NamespaceArray")];
+    let arrays = [
+        (VariableId::Server_ServerArray, "ServerArray"),
+        (VariableId::Server_NamespaceArray, "NamespaceArray"),
+    ];
     for (id, name) in arrays {
         builder.add(NewNode::property(id, name, DataTypeId::String, uri.clone(), ObjectId::Server));
     }
-    builder.add(NewNode::property(VariableId::Server_ServiceLevel, "ServiceLevel", DataTypeId::Byte, 255u8, ObjectId::Server));
-    builder.add(NewNode::property(VariableId::Server_Auditing, "Auditing", DataTypeId::Boolean, false, ObjectId::Server));
+    builder.add(NewNode::property(
+        VariableId::Server_ServiceLevel,
+        "ServiceLevel",
+        DataTypeId::Byte,
+        255u8,
+        ObjectId::Server,
+    ));
+    builder.add(NewNode::property(
+        VariableId::Server_Auditing,
+        "Auditing",
+        DataTypeId::Boolean,
+        false,
+        ObjectId::Server,
+    ));
 }
 
 fn add_status(builder: &mut SpaceBuilder) {
@@ -201,13 +286,32 @@ fn add_status(builder: &mut SpaceBuilder) {
     let info = build_info(builder.started());
     let status = VariableId::Server_ServerStatus;
     let node = NewNode::variable(status, "ServerStatus", DataTypeId::ServerStatusDataType, Variant::Empty);
-    builder.add(node.of_type(VariableTypeId::ServerStatusType).source(Source::ServerStatus).component_of(ObjectId::Server));
-    let current = NewNode::data(VariableId::Server_ServerStatus_CurrentTime, "CurrentTime", DataTypeId::UtcTime, started);
+    builder.add(
+        node.of_type(VariableTypeId::ServerStatusType)
+            .source(Source::ServerStatus)
+            .component_of(ObjectId::Server),
+    );
+    let current = NewNode::data(
+        VariableId::Server_ServerStatus_CurrentTime,
+        "CurrentTime",
+        DataTypeId::UtcTime,
+        started,
+    );
     builder.add(current.source(Source::CurrentTime).component_of(status));
     let parts = [
         (VariableId::Server_ServerStatus_StartTime, "StartTime", DataTypeId::UtcTime, Variant::from(started)),
-        (VariableId::Server_ServerStatus_State, "State", DataTypeId::ServerState, Variant::from(ServerState::Running as i32)),
-        (VariableId::Server_ServerStatus_SecondsTillShutdown, "SecondsTillShutdown", DataTypeId::UInt32, Variant::from(0u32)),
+        (
+            VariableId::Server_ServerStatus_State,
+            "State",
+            DataTypeId::ServerState,
+            Variant::from(ServerState::Running as i32),
+        ),
+        (
+            VariableId::Server_ServerStatus_SecondsTillShutdown,
+            "SecondsTillShutdown",
+            DataTypeId::UInt32,
+            Variant::from(0u32),
+        ),
         (
             VariableId::Server_ServerStatus_ShutdownReason,
             "ShutdownReason",
@@ -219,11 +323,22 @@ fn add_status(builder: &mut SpaceBuilder) {
         builder.add(NewNode::data(id, name, data_type, value).component_of(status));
     }
     let build = VariableId::Server_ServerStatus_BuildInfo;
-    let node = NewNode::variable(build, "BuildInfo", DataTypeId::BuildInfo, ExtensionObject::new(info.clone()));
+    let node =
+        NewNode::variable(build, "BuildInfo", DataTypeId::BuildInfo, ExtensionObject::new(info.clone()));
     builder.add(node.of_type(VariableTypeId::BuildInfoType).component_of(status));
     let parts = [
-        (VariableId::Server_ServerStatus_BuildInfo_ProductName, "ProductName", DataTypeId::String, Variant::from(info.product_name)),
-        (VariableId::Server_ServerStatus_BuildInfo_ProductUri, "ProductUri", DataTypeId::String, Variant::from(info.product_uri)),
+        (
+            VariableId::Server_ServerStatus_BuildInfo_ProductName,
+            "ProductName",
+            DataTypeId::String,
+            Variant::from(info.product_name),
+        ),
+        (
+            VariableId::Server_ServerStatus_BuildInfo_ProductUri,
+            "ProductUri",
+            DataTypeId::String,
+            Variant::from(info.product_uri),
+        ),
         (
             VariableId::Server_ServerStatus_BuildInfo_ManufacturerName,
             "ManufacturerName",
@@ -236,8 +351,18 @@ fn add_status(builder: &mut SpaceBuilder) {
             DataTypeId::String,
             Variant::from(info.software_version),
         ),
-        (VariableId::Server_ServerStatus_BuildInfo_BuildNumber, "BuildNumber", DataTypeId::String, Variant::from(info.build_number)),
-        (VariableId::Server_ServerStatus_BuildInfo_BuildDate, "BuildDate", DataTypeId::UtcTime, Variant::from(info.build_date)),
+        (
+            VariableId::Server_ServerStatus_BuildInfo_BuildNumber,
+            "BuildNumber",
+            DataTypeId::String,
+            Variant::from(info.build_number),
+        ),
+        (
+            VariableId::Server_ServerStatus_BuildInfo_BuildDate,
+            "BuildDate",
+            DataTypeId::UtcTime,
+            Variant::from(info.build_date),
+        ),
     ];
     for (id, name, data_type, value) in parts {
         builder.add(NewNode::data(id, name, data_type, value).component_of(build));
@@ -251,14 +376,20 @@ fn count(limit: usize) -> u32 {
 
 fn add_capabilities(builder: &mut SpaceBuilder) {
     let capabilities = ObjectId::Server_ServerCapabilities;
-    let node = NewNode::object(capabilities, "ServerCapabilities").of_type(ObjectTypeId::ServerCapabilitiesType);
+    let node =
+        NewNode::object(capabilities, "ServerCapabilities").of_type(ObjectTypeId::ServerCapabilitiesType);
     builder.add(node.component_of(ObjectId::Server));
     let points = u16::try_from(limits::CONTINUATION_POINTS_MAX).unwrap_or(u16::MAX);
     let profiles: Vec<UAString> = vec!["http://opcfoundation.org/UA-Profile/Server/StandardUA2017".into()];
     let locales: Vec<UAString> = vec!["en".into()];
     use VariableId as V;
     let properties: [(V, &str, DataTypeId, Variant); 10] = [
-        (V::Server_ServerCapabilities_ServerProfileArray, "ServerProfileArray", DataTypeId::String, profiles.into()),
+        (
+            V::Server_ServerCapabilities_ServerProfileArray,
+            "ServerProfileArray",
+            DataTypeId::String,
+            profiles.into(),
+        ),
         (V::Server_ServerCapabilities_LocaleIdArray, "LocaleIdArray", DataTypeId::LocaleId, locales.into()),
         (
             V::Server_ServerCapabilities_MinSupportedSampleRate,
@@ -266,9 +397,24 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
             DataTypeId::Duration,
             (limits::INTERVAL_MS_MIN as f64).into(),
         ),
-        (V::Server_ServerCapabilities_MaxBrowseContinuationPoints, "MaxBrowseContinuationPoints", DataTypeId::UInt16, points.into()),
-        (V::Server_ServerCapabilities_MaxQueryContinuationPoints, "MaxQueryContinuationPoints", DataTypeId::UInt16, 0u16.into()),
-        (V::Server_ServerCapabilities_MaxHistoryContinuationPoints, "MaxHistoryContinuationPoints", DataTypeId::UInt16, points.into()),
+        (
+            V::Server_ServerCapabilities_MaxBrowseContinuationPoints,
+            "MaxBrowseContinuationPoints",
+            DataTypeId::UInt16,
+            points.into(),
+        ),
+        (
+            V::Server_ServerCapabilities_MaxQueryContinuationPoints,
+            "MaxQueryContinuationPoints",
+            DataTypeId::UInt16,
+            0u16.into(),
+        ),
+        (
+            V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
+            "MaxHistoryContinuationPoints",
+            DataTypeId::UInt16,
+            points.into(),
+        ),
         (
             V::Server_ServerCapabilities_SoftwareCertificates,
             "SoftwareCertificates",
@@ -279,8 +425,18 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
                 dimensions: None,
             }),
         ),
-        (V::Server_ServerCapabilities_MaxArrayLength, "MaxArrayLength", DataTypeId::UInt32, count(limits::ARRAY_LENGTH_MAX).into()),
-        (V::Server_ServerCapabilities_MaxStringLength, "MaxStringLength", DataTypeId::UInt32, count(limits::STRING_BYTES_MAX).into()),
+        (
+            V::Server_ServerCapabilities_MaxArrayLength,
+            "MaxArrayLength",
+            DataTypeId::UInt32,
+            count(limits::ARRAY_LENGTH_MAX).into(),
+        ),
+        (
+            V::Server_ServerCapabilities_MaxStringLength,
+            "MaxStringLength",
+            DataTypeId::UInt32,
+            count(limits::STRING_BYTES_MAX).into(),
+        ),
         (
             V::Server_ServerCapabilities_MaxByteStringLength,
             "MaxByteStringLength",
@@ -300,18 +456,46 @@ fn add_operation_limits(builder: &mut SpaceBuilder) {
     builder.add(node.component_of(ObjectId::Server_ServerCapabilities));
     use VariableId as V;
     let most = [
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRead, "MaxNodesPerRead", limits::OPERATIONS_MAX),
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData, "MaxNodesPerHistoryReadData", limits::OPERATIONS_MAX),
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite, "MaxNodesPerWrite", limits::OPERATIONS_MAX),
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerMethodCall, "MaxNodesPerMethodCall", limits::CALLS_MAX),
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerBrowse, "MaxNodesPerBrowse", limits::BROWSE_NODES_MAX),
-        (V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRegisterNodes, "MaxNodesPerRegisterNodes", limits::OPERATIONS_MAX),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRead,
+            "MaxNodesPerRead",
+            limits::OPERATIONS_MAX,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,
+            "MaxNodesPerHistoryReadData",
+            limits::OPERATIONS_MAX,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite,
+            "MaxNodesPerWrite",
+            limits::OPERATIONS_MAX,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerMethodCall,
+            "MaxNodesPerMethodCall",
+            limits::CALLS_MAX,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerBrowse,
+            "MaxNodesPerBrowse",
+            limits::BROWSE_NODES_MAX,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRegisterNodes,
+            "MaxNodesPerRegisterNodes",
+            limits::OPERATIONS_MAX,
+        ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerTranslateBrowsePathsToNodeIds,
             "MaxNodesPerTranslateBrowsePathsToNodeIds",
             limits::BROWSE_NODES_MAX,
         ),
-        (V::Server_ServerCapabilities_OperationLimits_MaxMonitoredItemsPerCall, "MaxMonitoredItemsPerCall", limits::OPERATIONS_MAX),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxMonitoredItemsPerCall,
+            "MaxMonitoredItemsPerCall",
+            limits::OPERATIONS_MAX,
+        ),
     ];
     for (id, name, limit) in most {
         builder.add(NewNode::property(id, name, DataTypeId::UInt32, count(limit), parent));

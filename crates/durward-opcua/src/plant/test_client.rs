@@ -5,9 +5,10 @@ use std::sync::Arc;
 use durward_identity::Moment;
 use futures_util::FutureExt;
 use opcua_types::{
-    BinaryDecodable, BinaryEncodable, BrowseDescription, BrowseDirection, BrowseRequest, BrowseResponse, BrowseResult, CallMethodRequest,
-    CallMethodResult, CallRequest, CallResponse, ContextOwned, DataValue, DecodingOptions, MessageInfo, NamespaceMap, NodeId, ReadRequest,
-    ReadResponse, ReadValueId, StatusCode, TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
+    BinaryDecodable, BinaryEncodable, BrowseDescription, BrowseDirection, BrowseRequest, BrowseResponse,
+    BrowseResult, CallMethodRequest, CallMethodResult, CallRequest, CallResponse, ContextOwned, DataValue,
+    DecodingOptions, MessageInfo, NamespaceMap, NodeId, ReadRequest, ReadResponse, ReadValueId, StatusCode,
+    TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
 };
 
 use super::{Answer, Server, Ticket};
@@ -37,7 +38,10 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(server: Server) -> Client {
-        let context = ContextOwned::new_default(NamespaceMap::new(), DecodingOptions::default());
+        let context = ContextOwned::new_default(
+            NamespaceMap::new(),
+            DecodingOptions { max_array_length: 20_000, ..DecodingOptions::default() },
+        );
         Client { server, caller: caller(1, "anna"), now: BEGIN, context }
     }
 
@@ -62,7 +66,10 @@ impl Client {
     }
 
     /// The response of a service that answers at once, or of calls that are ready.
-    pub(crate) fn ask<R: BinaryEncodable + MessageInfo, T: BinaryDecodable>(&mut self, request: &R) -> Result<T, StatusCode> {
+    pub(crate) fn ask<R: BinaryEncodable + MessageInfo, T: BinaryDecodable>(
+        &mut self,
+        request: &R,
+    ) -> Result<T, StatusCode> {
         let body = self.bytes(request);
         let bytes = match self.server.answer(&self.caller, request.type_id() as u32, &body, self.now)? {
             Answer::Now(bytes) => bytes,
@@ -73,7 +80,10 @@ impl Client {
     }
 
     /// The ticket of a request that is answered later.
-    pub(crate) fn park<R: BinaryEncodable + MessageInfo>(&mut self, request: &R) -> Result<Ticket, StatusCode> {
+    pub(crate) fn park<R: BinaryEncodable + MessageInfo>(
+        &mut self,
+        request: &R,
+    ) -> Result<Ticket, StatusCode> {
         let body = self.bytes(request);
         match self.server.answer(&self.caller, request.type_id() as u32, &body, self.now)? {
             Answer::Later(ticket) => Ok(ticket),
@@ -100,7 +110,8 @@ impl Client {
 
     pub(crate) fn read_all(&mut self, nodes: Vec<ReadValueId>) -> Vec<DataValue> {
         let timestamps_to_return = TimestampsToReturn::Both;
-        let request = ReadRequest { timestamps_to_return, nodes_to_read: Some(nodes), ..ReadRequest::default() };
+        let request =
+            ReadRequest { timestamps_to_return, nodes_to_read: Some(nodes), ..ReadRequest::default() };
         self.ask::<_, ReadResponse>(&request).unwrap().results.unwrap()
     }
 
@@ -121,12 +132,25 @@ impl Client {
 
     pub(crate) fn browse(&mut self, description: BrowseDescription, most: u32) -> BrowseResult {
         let nodes_to_browse = Some(vec![description]);
-        let request = BrowseRequest { requested_max_references_per_node: most, nodes_to_browse, ..BrowseRequest::default() };
+        let request = BrowseRequest {
+            requested_max_references_per_node: most,
+            nodes_to_browse,
+            ..BrowseRequest::default()
+        };
         self.ask::<_, BrowseResponse>(&request).unwrap().results.unwrap().pop().unwrap()
     }
 
-    pub(crate) fn call(&mut self, object: impl Into<NodeId>, method: impl Into<NodeId>, inputs: Vec<Variant>) -> CallMethodResult {
-        let call = CallMethodRequest { object_id: object.into(), method_id: method.into(), input_arguments: Some(inputs) };
+    pub(crate) fn call(
+        &mut self,
+        object: impl Into<NodeId>,
+        method: impl Into<NodeId>,
+        inputs: Vec<Variant>,
+    ) -> CallMethodResult {
+        let call = CallMethodRequest {
+            object_id: object.into(),
+            method_id: method.into(),
+            input_arguments: Some(inputs),
+        };
         let request = CallRequest { methods_to_call: Some(vec![call]), ..CallRequest::default() };
         self.ask::<_, CallResponse>(&request).unwrap().results.unwrap().pop().unwrap()
     }

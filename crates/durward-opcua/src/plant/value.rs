@@ -1,8 +1,8 @@
 //! Values against their types, and parts of values by index ranges.
 
 use opcua_types::{
-    Argument, Array, ByteString, DataTypeId, Identifier, NodeId, NumericRange, StatusCode, UAString, Variant, VariantScalarTypeId,
-    VariantTypeId,
+    Argument, Array, ByteString, DataTypeId, Identifier, NodeId, NumericRange, StatusCode, UAString, Variant,
+    VariantScalarTypeId, VariantTypeId,
 };
 
 use super::limits;
@@ -46,7 +46,7 @@ fn nullable(wire: &NodeId) -> bool {
         DataTypeId::QualifiedName,
         DataTypeId::NodeId,
     ];
-    NULLABLE.iter().any(|data_type| *wire == NodeId::from(*data_type))
+    wire.as_data_type_id().is_ok_and(|data_type| NULLABLE.contains(&data_type))
 }
 
 /// Checks a value against a data type and a rank, and gives it as it is kept.
@@ -79,7 +79,8 @@ pub(crate) fn check(
 
 /// A byte string is taken for an array of bytes (Part 4, 5.11.4.1).
 fn bytes_as_array(value: Variant, wire: &NodeId, value_rank: i32) -> Variant {
-    let wanted = value_rank == 1 && *wire == NodeId::from(DataTypeId::Byte);
+    let wanted =
+        value_rank == 1 && wire.as_data_type_id().is_ok_and(|data_type| data_type == DataTypeId::Byte);
     if let (Variant::ByteString(bytes), true) = (&value, wanted) {
         return Variant::from(bytes.as_ref().to_vec());
     }
@@ -106,24 +107,36 @@ fn fits_rank(value: &Variant, value_rank: i32, declared: &[u32]) -> bool {
         0 => rank >= 1,
         exactly => rank == exactly,
     };
-    rank_fits && (declared.is_empty() || lengths.iter().zip(declared).all(|(length, most)| *most == 0 || *length <= *most as usize))
+    rank_fits
+        && (declared.is_empty()
+            || lengths.iter().zip(declared).all(|(length, most)| *most == 0 || *length <= *most as usize))
 }
 
 /// The lengths of the dimensions of an array.
 fn dimensions(array: &Array) -> Vec<usize> {
     match &array.dimensions {
-        Some(dimensions) if !dimensions.is_empty() => dimensions.iter().map(|length| *length as usize).collect(),
+        Some(dimensions) if !dimensions.is_empty() => {
+            dimensions.iter().map(|length| *length as usize).collect()
+        }
         _ => vec![array.values.len()],
     }
 }
 
 /// Checks what is about to be written to a variable.
-pub(crate) fn check_written(space: &Space, variable: &Variable, value: Variant) -> Result<Variant, StatusCode> {
+pub(crate) fn check_written(
+    space: &Space,
+    variable: &Variable,
+    value: Variant,
+) -> Result<Variant, StatusCode> {
     check(space, value, &variable.data_type, variable.value_rank, variable.array_dimensions.as_deref())
 }
 
 /// Checks an argument of a call.
-pub(crate) fn check_argument(space: &Space, argument: &Argument, value: Variant) -> Result<Variant, StatusCode> {
+pub(crate) fn check_argument(
+    space: &Space,
+    argument: &Argument,
+    value: Variant,
+) -> Result<Variant, StatusCode> {
     check(space, value, &argument.data_type, argument.value_rank, argument.array_dimensions.as_deref())
 }
 
@@ -182,14 +195,21 @@ fn part_of_array(array: &Array, ranges: &[(usize, usize)]) -> Result<Variant, St
     let ranges: Vec<(usize, usize)> = clip(ranges, &lengths)?;
     let places = places(&ranges, &lengths);
     let values: Vec<Variant> = places.filter_map(|place| array.values.get(place)).cloned().collect();
-    let dimensions = array.dimensions.as_ref().map(|_| ranges.iter().map(|(first, last)| (last - first + 1) as u32).collect());
+    let dimensions = array
+        .dimensions
+        .as_ref()
+        .map(|_| ranges.iter().map(|(first, last)| (last - first + 1) as u32).collect());
     Ok(Variant::from(Array { value_type: array.value_type, values, dimensions }))
 }
 
 /// The ranges within the lengths.
 fn clip(ranges: &[(usize, usize)], lengths: &[usize]) -> Result<Vec<(usize, usize)>, StatusCode> {
     let clipped = ranges.iter().zip(lengths).map(|((first, last), length)| {
-        if first < length { Ok((*first, (*last).min(length - 1))) } else { Err(StatusCode::BadIndexRangeNoData) }
+        if first < length {
+            Ok((*first, (*last).min(length - 1)))
+        } else {
+            Err(StatusCode::BadIndexRangeNoData)
+        }
     });
     clipped.collect()
 }
@@ -198,7 +218,10 @@ fn clip(ranges: &[(usize, usize)], lengths: &[usize]) -> Result<Vec<(usize, usiz
 fn places(ranges: &[(usize, usize)], lengths: &[usize]) -> impl Iterator<Item = usize> {
     let mut places = vec![0usize];
     for ((first, last), length) in ranges.iter().zip(lengths) {
-        places = places.iter().flat_map(|place| (*first..=*last).map(move |index| place * length + index)).collect();
+        places = places
+            .iter()
+            .flat_map(|place| (*first..=*last).map(move |index| place * length + index))
+            .collect();
     }
     places.into_iter()
 }
@@ -209,7 +232,9 @@ pub(crate) fn put(current: &Variant, range: &NumericRange, new: &Variant) -> Res
     match (current, new, ranges.as_slice()) {
         (_, _, []) => Ok(new.clone()),
         (Variant::Array(current), Variant::Array(new), ranges) => put_in_array(current, new, ranges),
-        (Variant::String(current), Variant::String(new), [(first, last)]) => put_in_string(current, new, *first, *last),
+        (Variant::String(current), Variant::String(new), [(first, last)]) => {
+            put_in_string(current, new, *first, *last)
+        }
         (Variant::ByteString(current), Variant::ByteString(new), [(first, last)]) => {
             let mut bytes = current.as_ref().to_vec();
             let place = bytes.get_mut(*first..=*last).ok_or(StatusCode::BadIndexRangeNoData)?;
@@ -244,7 +269,12 @@ fn put_in_array(current: &Array, new: &Array, ranges: &[(usize, usize)]) -> Resu
     Ok(Variant::from(array))
 }
 
-fn put_in_string(current: &UAString, new: &UAString, first: usize, last: usize) -> Result<Variant, StatusCode> {
+fn put_in_string(
+    current: &UAString,
+    new: &UAString,
+    first: usize,
+    last: usize,
+) -> Result<Variant, StatusCode> {
     let mut characters: Vec<char> = current.as_ref().chars().collect();
     let replacement: Vec<char> = new.as_ref().chars().collect();
     let place = characters.get_mut(first..=last).ok_or(StatusCode::BadIndexRangeNoData)?;

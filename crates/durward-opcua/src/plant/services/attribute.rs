@@ -2,8 +2,8 @@
 
 use durward_identity::Moment;
 use opcua_types::{
-    AttributeId, DataValue, QualifiedName, ReadRequest, ReadResponse, ReadValueId, StatusCode, TimestampsToReturn, Variant,
-    WriteRequest, WriteResponse, WriteValue,
+    AttributeId, DataValue, QualifiedName, ReadRequest, ReadResponse, ReadValueId, StatusCode,
+    TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
 };
 
 use crate::authority::Caller;
@@ -29,7 +29,13 @@ impl Server {
     }
 
     /// What one attribute holds, or why it does not say.
-    pub(crate) fn read_value(&self, caller: &Caller, what: &ReadValueId, timestamps: TimestampsToReturn, now: Moment) -> DataValue {
+    pub(crate) fn read_value(
+        &self,
+        caller: &Caller,
+        what: &ReadValueId,
+        timestamps: TimestampsToReturn,
+        now: Moment,
+    ) -> DataValue {
         self.try_read(caller, what, timestamps, now).unwrap_or_else(bad_value)
     }
 
@@ -55,14 +61,18 @@ impl Server {
     pub(crate) fn write(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
         let request: WriteRequest = self.codec.decode(body)?;
         let nodes = operations(request.nodes_to_write, limits::OPERATIONS_MAX)?;
-        let results = nodes.into_iter().map(|node| self.write_value(caller, node, now).err().unwrap_or(StatusCode::Good)).collect();
+        let results = nodes
+            .into_iter()
+            .map(|node| self.write_value(caller, node, now).err().unwrap_or(StatusCode::Good))
+            .collect();
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&WriteResponse { response_header, results: Some(results), diagnostic_infos: None })
     }
 
     fn write_value(&mut self, caller: &Caller, write: WriteValue, now: Moment) -> Result<(), StatusCode> {
         let node = self.space.node(&write.node_id).ok_or(StatusCode::BadNodeIdUnknown)?;
-        let attribute = AttributeId::from_u32(write.attribute_id).map_err(|_| StatusCode::BadAttributeIdInvalid)?;
+        let attribute =
+            AttributeId::from_u32(write.attribute_id).map_err(|_| StatusCode::BadAttributeIdInvalid)?;
         if attribute != AttributeId::Value {
             self.allowed(caller, Permission::WriteAttribute, &write.node_id)?;
             // The attribute must be there to be known as one that cannot be written: WriteMask is 0 everywhere.
@@ -100,13 +110,19 @@ impl Server {
 
 /// Status and timestamps can be written only where the access level says so.
 fn check_writable_parts(access_level: u8, value: &DataValue) -> Result<(), StatusCode> {
-    let status = value.status.is_some_and(|status| status != StatusCode::Good) && access_level & access::STATUS_WRITE == 0;
-    let timestamp = (value.source_timestamp.is_some() || value.server_timestamp.is_some()) && access_level & access::TIMESTAMP_WRITE == 0;
+    let status = value.status.is_some_and(|status| status != StatusCode::Good)
+        && access_level & access::STATUS_WRITE == 0;
+    let timestamp = (value.source_timestamp.is_some() || value.server_timestamp.is_some())
+        && access_level & access::TIMESTAMP_WRITE == 0;
     if status || timestamp { Err(StatusCode::BadWriteNotSupported) } else { Ok(()) }
 }
 
 /// An encoding can be asked for of structures, and there is only the binary one (Part 4, 5.11.2).
-fn check_encoding(encoding: &QualifiedName, is_value: bool, value: Option<&Variant>) -> Result<(), StatusCode> {
+fn check_encoding(
+    encoding: &QualifiedName,
+    is_value: bool,
+    value: Option<&Variant>,
+) -> Result<(), StatusCode> {
     if encoding.is_null() {
         return Ok(());
     }
@@ -124,7 +140,11 @@ fn check_encoding(encoding: &QualifiedName, is_value: bool, value: Option<&Varia
 
 /// Refuses what is no choice of timestamps.
 pub(crate) fn valid_timestamps(timestamps: TimestampsToReturn) -> Result<TimestampsToReturn, StatusCode> {
-    if timestamps == TimestampsToReturn::Invalid { Err(StatusCode::BadTimestampsToReturnInvalid) } else { Ok(timestamps) }
+    if timestamps == TimestampsToReturn::Invalid {
+        Err(StatusCode::BadTimestampsToReturnInvalid)
+    } else {
+        Ok(timestamps)
+    }
 }
 
 /// Leaves the timestamps that were asked for. Attributes other than the value have no source timestamp.
@@ -142,4 +162,3 @@ pub(crate) fn stamp(value: &mut DataValue, timestamps: TimestampsToReturn, now: 
     value.server_timestamp = server.then(|| date_time(now));
     value.server_picoseconds = None;
 }
-

@@ -2,9 +2,10 @@
 
 use durward_identity::Moment;
 use opcua_types::{
-    BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowseRequest, BrowseResponse,
-    BrowseResult, ContinuationPoint, ExpandedNodeId, LocalizedText, NodeClass, NodeId, QualifiedName, ReferenceDescription,
-    RegisterNodesRequest, RegisterNodesResponse, StatusCode, UnregisterNodesRequest, UnregisterNodesResponse,
+    BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseNextRequest, BrowseNextResponse,
+    BrowseRequest, BrowseResponse, BrowseResult, ContinuationPoint, ExpandedNodeId, LocalizedText, NodeClass,
+    NodeId, QualifiedName, ReferenceDescription, RegisterNodesRequest, RegisterNodesResponse, StatusCode,
+    UnregisterNodesRequest, UnregisterNodesResponse,
 };
 
 use crate::authority::Caller;
@@ -23,7 +24,12 @@ pub(crate) struct BrowsePoint {
 }
 
 impl Server {
-    pub(crate) fn browse(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn browse(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: BrowseRequest = self.codec.decode(body)?;
         let nodes = operations(request.nodes_to_browse, limits::BROWSE_NODES_MAX)?;
         let view = &request.view.view_id;
@@ -34,18 +40,30 @@ impl Server {
             0 => limits::REFERENCES_MAX,
             asked => asked.min(limits::REFERENCES_MAX),
         };
-        let results = nodes.into_iter().map(|description| self.browse_one(caller, BrowsePoint { description, place: 0, most })).collect();
+        let results = nodes
+            .into_iter()
+            .map(|description| self.browse_one(caller, BrowsePoint { description, place: 0, most }))
+            .collect();
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&BrowseResponse { response_header, results: Some(results), diagnostic_infos: None })
     }
 
-    pub(crate) fn browse_next(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn browse_next(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: BrowseNextRequest = self.codec.decode(body)?;
         let points = operations(request.continuation_points, limits::BROWSE_NODES_MAX)?;
         let release = request.release_continuation_points;
         let results = points.iter().map(|point| self.browse_on(caller, point, release)).collect();
         let response_header = good(request.request_header.request_handle, now);
-        self.codec.encode(&BrowseNextResponse { response_header, results: Some(results), diagnostic_infos: None })
+        self.codec.encode(&BrowseNextResponse {
+            response_header,
+            results: Some(results),
+            diagnostic_infos: None,
+        })
     }
 
     fn browse_on(&mut self, caller: &Caller, point: &ContinuationPoint, release: bool) -> BrowseResult {
@@ -61,11 +79,12 @@ impl Server {
             return failed(status);
         }
         let (references, left) = self.references(caller, &point);
-        let continuation_point = match left.map(|place| self.session(caller).browse.keep(BrowsePoint { place, ..point })) {
-            None => ContinuationPoint::null(),
-            Some(Ok(point)) => point,
-            Some(Err(status)) => return failed(status),
-        };
+        let continuation_point =
+            match left.map(|place| self.session(caller).browse.keep(BrowsePoint { place, ..point })) {
+                None => ContinuationPoint::null(),
+                Some(Ok(point)) => point,
+                Some(Err(status)) => return failed(status),
+            };
         BrowseResult { status_code: StatusCode::Good, continuation_point, references: Some(references) }
     }
 
@@ -85,14 +104,16 @@ impl Server {
     /// The references from a place on, and the place of the first that did not fit.
     fn references(&self, caller: &Caller, point: &BrowsePoint) -> (Vec<ReferenceDescription>, Option<usize>) {
         let description = &point.description;
-        let all = self.space.node(&description.node_id).map(|node| node.references.as_slice()).unwrap_or_default();
+        let all =
+            self.space.node(&description.node_id).map(|node| node.references.as_slice()).unwrap_or_default();
         let mut found = Vec::new();
         for (place, reference) in all.iter().enumerate().skip(point.place) {
             if !self.is_wanted(description, reference) {
                 continue;
             }
             let Some(target) = self.space.node(&reference.target) else { continue };
-            let class_wanted = description.node_class_mask == 0 || description.node_class_mask & target.node_class() as u32 != 0;
+            let class_wanted = description.node_class_mask == 0
+                || description.node_class_mask & target.node_class() as u32 != 0;
             if !class_wanted || self.allowed(caller, Permission::Browse, &target.id).is_err() {
                 continue;
             }
@@ -111,7 +132,8 @@ impl Server {
             BrowseDirection::Both => true,
             BrowseDirection::Invalid => false,
         };
-        direction && self.is_kind(&reference.kind, &description.reference_type_id, description.include_subtypes)
+        direction
+            && self.is_kind(&reference.kind, &description.reference_type_id, description.include_subtypes)
     }
 
     /// Whether a reference is of the type asked for; a null type stands for all.
@@ -130,7 +152,9 @@ impl Server {
     pub(crate) fn unregister(&self, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
         let request: UnregisterNodesRequest = self.codec.decode(body)?;
         operations(request.nodes_to_unregister, limits::OPERATIONS_MAX)?;
-        self.codec.encode(&UnregisterNodesResponse { response_header: good(request.request_header.request_handle, now) })
+        self.codec.encode(&UnregisterNodesResponse {
+            response_header: good(request.request_header.request_handle, now),
+        })
     }
 }
 
@@ -142,10 +166,13 @@ fn failed(status_code: StatusCode) -> BrowseResult {
 fn describe(reference: &Reference, target: &Node, mask: u32) -> ReferenceDescription {
     let mask = BrowseDescriptionResultMask::from_bits_truncate(mask);
     let wants = |field| mask.contains(field);
-    let type_definition = target.type_definition().filter(|_| wants(BrowseDescriptionResultMask::RESULT_MASK_TYPE_DEFINITION));
+    let type_definition =
+        target.type_definition().filter(|_| wants(BrowseDescriptionResultMask::RESULT_MASK_TYPE_DEFINITION));
     let kind = wants(BrowseDescriptionResultMask::RESULT_MASK_REFERENCE_TYPE).then(|| reference.kind.clone());
-    let name = wants(BrowseDescriptionResultMask::RESULT_MASK_BROWSE_NAME).then(|| target.browse_name.clone());
-    let display = wants(BrowseDescriptionResultMask::RESULT_MASK_DISPLAY_NAME).then(|| target.display_name.clone());
+    let name =
+        wants(BrowseDescriptionResultMask::RESULT_MASK_BROWSE_NAME).then(|| target.browse_name.clone());
+    let display =
+        wants(BrowseDescriptionResultMask::RESULT_MASK_DISPLAY_NAME).then(|| target.display_name.clone());
     let class = wants(BrowseDescriptionResultMask::RESULT_MASK_NODE_CLASS).then(|| target.node_class());
     ReferenceDescription {
         reference_type_id: kind.unwrap_or_else(NodeId::null),

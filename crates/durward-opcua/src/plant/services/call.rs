@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use durward_identity::Moment;
-use opcua_types::{CallMethodRequest, CallMethodResult, CallRequest, CallResponse, NodeId, ReferenceTypeId, StatusCode, Variant};
+use opcua_types::{
+    CallMethodRequest, CallMethodResult, CallRequest, CallResponse, NodeId, ReferenceTypeId, StatusCode,
+    Variant,
+};
 
 use crate::authority::Caller;
 use crate::permission::Permission;
@@ -17,12 +20,17 @@ impl Server {
         let request: CallRequest = self.codec.decode(body)?;
         let methods = operations(request.methods_to_call, limits::CALLS_MAX)?;
         let header = good(request.request_header.request_handle, now);
-        let slots: Vec<CallSlot> = methods.into_iter().map(|method| self.call_one(caller, method, now)).collect();
+        let slots: Vec<CallSlot> =
+            methods.into_iter().map(|method| self.call_one(caller, method, now)).collect();
         if slots.iter().any(|slot| matches!(slot, CallSlot::Waiting(_))) {
             return Ok(Answer::Calls(PendingCalls { header, slots, codec: Arc::clone(&self.codec) }));
         }
-        let results = slots.into_iter().filter_map(|slot| if let CallSlot::Done(result) = slot { Some(result) } else { None }).collect();
-        let response = CallResponse { response_header: header, results: Some(results), diagnostic_infos: None };
+        let results = slots
+            .into_iter()
+            .filter_map(|slot| if let CallSlot::Done(result) = slot { Some(result) } else { None })
+            .collect();
+        let response =
+            CallResponse { response_header: header, results: Some(results), diagnostic_infos: None };
         self.codec.encode(&response).map(Answer::Now)
     }
 
@@ -38,7 +46,11 @@ impl Server {
     }
 
     /// The method that is meant, and its arguments, checked.
-    fn prepare(&self, caller: &Caller, request: CallMethodRequest) -> Result<(NodeId, Vec<Variant>), Box<CallMethodResult>> {
+    fn prepare(
+        &self,
+        caller: &Caller,
+        request: CallMethodRequest,
+    ) -> Result<(NodeId, Vec<Variant>), Box<CallMethodResult>> {
         let failed = |status_code| Box::new(CallMethodResult { status_code, ..CallMethodResult::default() });
         let node = self.find_method(&request.object_id, &request.method_id).map_err(failed)?;
         self.allowed(caller, Permission::Call, &node.id).map_err(failed)?;
@@ -46,14 +58,19 @@ impl Server {
         if !method.executable {
             return Err(failed(StatusCode::BadNotExecutable));
         }
-        let inputs = self.check_inputs(method, request.input_arguments.unwrap_or_default()).map_err(Box::new)?;
+        let inputs =
+            self.check_inputs(method, request.input_arguments.unwrap_or_default()).map_err(Box::new)?;
         Ok((node.id.clone(), inputs))
     }
 
     /// The method of an object: its own, or that of its type, which stands for the object's method of the same name (Part 4, 5.12.2.2).
     fn find_method(&self, object: &NodeId, method: &NodeId) -> Result<&Node, StatusCode> {
         let object = self.space.node(object).ok_or(StatusCode::BadNodeIdUnknown)?;
-        let method = self.space.node(method).filter(|node| node.method().is_some()).ok_or(StatusCode::BadMethodInvalid)?;
+        let method = self
+            .space
+            .node(method)
+            .filter(|node| node.method().is_some())
+            .ok_or(StatusCode::BadMethodInvalid)?;
         let mut own = self.space.targets(&object.id, ReferenceTypeId::HasComponent, true);
         if own.any(|component| component.id == method.id) {
             return Ok(method);
@@ -71,7 +88,11 @@ impl Server {
         let mut current = object.type_definition();
         for _ in 0..limits::TYPE_DEPTH_MAX {
             let Some(type_id) = current else { return false };
-            if self.space.targets(type_id, ReferenceTypeId::HasComponent, true).any(|component| component.id == method.id) {
+            if self
+                .space
+                .targets(type_id, ReferenceTypeId::HasComponent, true)
+                .any(|component| component.id == method.id)
+            {
                 return true;
             }
             current = self.space.supertype(type_id);
@@ -95,7 +116,11 @@ impl Server {
         if checked.iter().all(Result::is_ok) {
             return Ok(checked.into_iter().flatten().collect());
         }
-        let results = checked.iter().map(|one| one.as_ref().err().copied().unwrap_or(StatusCode::Good)).collect();
-        Err(CallMethodResult { input_argument_results: Some(results), ..failed(StatusCode::BadInvalidArgument) })
+        let results =
+            checked.iter().map(|one| one.as_ref().err().copied().unwrap_or(StatusCode::Good)).collect();
+        Err(CallMethodResult {
+            input_argument_results: Some(results),
+            ..failed(StatusCode::BadInvalidArgument)
+        })
     }
 }

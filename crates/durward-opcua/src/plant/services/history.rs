@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use durward_identity::Moment;
 use opcua_types::{
-    ContinuationPoint, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest, HistoryReadResponse, HistoryReadResult,
-    HistoryReadValueId, ReadRawModifiedDetails, StatusCode, TimestampsToReturn,
+    ContinuationPoint, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest,
+    HistoryReadResponse, HistoryReadResult, HistoryReadValueId, ReadRawModifiedDetails, StatusCode,
+    TimestampsToReturn,
 };
 
 use super::attribute::valid_timestamps;
@@ -35,7 +36,12 @@ struct Span {
 }
 
 impl Server {
-    pub(crate) fn history_read(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn history_read(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: HistoryReadRequest = self.codec.decode(body)?;
         let timestamps = valid_timestamps(request.timestamps_to_return)?;
         if timestamps == TimestampsToReturn::Neither {
@@ -46,12 +52,18 @@ impl Server {
         let results: Vec<HistoryReadResult> = if request.release_continuation_points {
             nodes.iter().map(|node| self.release(caller, &node.continuation_point)).collect()
         } else {
-            let details = details.filter(|details| !details.is_read_modified).ok_or(StatusCode::BadHistoryOperationUnsupported)?;
+            let details = details
+                .filter(|details| !details.is_read_modified)
+                .ok_or(StatusCode::BadHistoryOperationUnsupported)?;
             let span = span(details)?;
             nodes.iter().map(|node| self.history_of(caller, node, span, timestamps)).collect()
         };
         let response_header = good(request.request_header.request_handle, now);
-        self.codec.encode(&HistoryReadResponse { response_header, results: Some(results), diagnostic_infos: None })
+        self.codec.encode(&HistoryReadResponse {
+            response_header,
+            results: Some(results),
+            diagnostic_infos: None,
+        })
     }
 
     fn release(&mut self, caller: &Caller, point: &ContinuationPoint) -> HistoryReadResult {
@@ -61,7 +73,13 @@ impl Server {
         }
     }
 
-    fn history_of(&mut self, caller: &Caller, node: &HistoryReadValueId, span: Span, timestamps: TimestampsToReturn) -> HistoryReadResult {
+    fn history_of(
+        &mut self,
+        caller: &Caller,
+        node: &HistoryReadValueId,
+        span: Span,
+        timestamps: TimestampsToReturn,
+    ) -> HistoryReadResult {
         let found = self.past_values(caller, node, span);
         match found.and_then(|values| self.deliver(caller, node, values, span.most, timestamps)) {
             Ok(result) => result,
@@ -70,16 +88,25 @@ impl Server {
     }
 
     /// The values of the span, or what an earlier request left of them.
-    fn past_values(&mut self, caller: &Caller, node: &HistoryReadValueId, span: Span) -> Result<VecDeque<DataValue>, StatusCode> {
+    fn past_values(
+        &mut self,
+        caller: &Caller,
+        node: &HistoryReadValueId,
+        span: Span,
+    ) -> Result<VecDeque<DataValue>, StatusCode> {
         self.allowed(caller, Permission::ReadHistory, &node.node_id)?;
         if !node.continuation_point.is_null_or_empty() {
             let point = self.session(caller).history.take(&node.continuation_point);
-            let point = point.filter(|point| point.node == node.node_id).ok_or(StatusCode::BadContinuationPointInvalid)?;
+            let point = point
+                .filter(|point| point.node == node.node_id)
+                .ok_or(StatusCode::BadContinuationPointInvalid)?;
             return Ok(point.left);
         }
         let variable = self.space.node(&node.node_id).ok_or(StatusCode::BadNodeIdUnknown)?.variable();
         let readable = variable.filter(|variable| variable.access_level & access::HISTORY_READ != 0);
-        let history = readable.and_then(|variable| variable.history.as_ref()).ok_or(StatusCode::BadHistoryOperationUnsupported)?;
+        let history = readable
+            .and_then(|variable| variable.history.as_ref())
+            .ok_or(StatusCode::BadHistoryOperationUnsupported)?;
         Ok(select(history, span))
     }
 
@@ -162,5 +189,9 @@ fn select(history: &VecDeque<DataValue>, span: Span) -> VecDeque<DataValue> {
 
 /// Says at which moment a bound was asked for and that there is none.
 fn no_bound(time: DateTime) -> DataValue {
-    DataValue { source_timestamp: Some(time), server_timestamp: Some(time), ..bad_value(StatusCode::BadBoundNotFound) }
+    DataValue {
+        source_timestamp: Some(time),
+        server_timestamp: Some(time),
+        ..bad_value(StatusCode::BadBoundNotFound)
+    }
 }

@@ -23,7 +23,11 @@ impl Server {
         });
         let results = Some(results.collect());
         let response_header = good(request.request_header.request_handle, now);
-        self.codec.encode(&TranslateBrowsePathsToNodeIdsResponse { response_header, results, diagnostic_infos: None })
+        self.codec.encode(&TranslateBrowsePathsToNodeIdsResponse {
+            response_header,
+            results,
+            diagnostic_infos: None,
+        })
     }
 
     fn follow(&self, caller: &Caller, path: &BrowsePath) -> Result<Vec<BrowsePathTarget>, StatusCode> {
@@ -43,20 +47,35 @@ impl Server {
             }
             reached = self.step(caller, &reached, element)?;
         }
-        let target = |id: NodeId| BrowsePathTarget { target_id: ExpandedNodeId::from(id), remaining_path_index: u32::MAX };
+        let target = |id: NodeId| BrowsePathTarget {
+            target_id: ExpandedNodeId::from(id),
+            remaining_path_index: u32::MAX,
+        };
         Ok(reached.into_iter().map(target).collect())
     }
 
     /// The nodes that one element leads to from these.
-    fn step(&self, caller: &Caller, from: &[NodeId], element: &RelativePathElement) -> Result<Vec<NodeId>, StatusCode> {
+    fn step(
+        &self,
+        caller: &Caller,
+        from: &[NodeId],
+        element: &RelativePathElement,
+    ) -> Result<Vec<NodeId>, StatusCode> {
         let mut seen = BTreeSet::new();
         let mut reached = Vec::new();
         for node in from.iter().filter_map(|id| self.space.node(id)) {
             for reference in &node.references {
                 let fits = reference.forward != element.is_inverse
                     && self.is_kind(&reference.kind, &element.reference_type_id, element.include_subtypes);
-                let target = self.space.node(&reference.target).filter(|target| fits && target.browse_name == element.target_name);
-                let Some(target) = target.filter(|target| self.allowed(caller, Permission::Browse, &target.id).is_ok()) else { continue };
+                let target = self
+                    .space
+                    .node(&reference.target)
+                    .filter(|target| fits && target.browse_name == element.target_name);
+                let Some(target) =
+                    target.filter(|target| self.allowed(caller, Permission::Browse, &target.id).is_ok())
+                else {
+                    continue;
+                };
                 if seen.insert(target.id.to_string()) {
                     reached.push(target.id.clone());
                 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
-    DataChangeNotification, EventFieldList, EventNotificationList, ExtensionObject, MonitoredItemNotification, NotificationMessage,
+    DataChangeNotification, EventFieldList, EventNotificationList, ExtensionObject,
+    MonitoredItemNotification, NotificationMessage,
 };
 
 use super::item::{Item, Noticed};
@@ -25,8 +26,15 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// What was asked for, revised: the lifetime is at least three times the keep alive (5.14.2.2).
-    pub(crate) fn revised(interval: f64, lifetime: u32, keep_alive: u32, notifications: u32, priority: u8) -> Terms {
-        let keep_alive_count = if keep_alive == 0 { 10 } else { keep_alive.min(limits::KEEP_ALIVE_COUNT_MAX) };
+    pub(crate) fn revised(
+        interval: f64,
+        lifetime: u32,
+        keep_alive: u32,
+        notifications: u32,
+        priority: u8,
+    ) -> Terms {
+        let keep_alive_count =
+            if keep_alive == 0 { 10 } else { keep_alive.min(limits::KEEP_ALIVE_COUNT_MAX) };
         let notifications_max = match notifications as usize {
             0 => limits::NOTIFICATIONS_MAX,
             asked => asked.min(limits::NOTIFICATIONS_MAX),
@@ -170,10 +178,15 @@ impl Subscription {
         let publish_time = date_time(now);
         if notification_data.is_empty() {
             // A keep alive tells the number that the next notification will have (5.14.1.1).
-            let message = NotificationMessage { sequence_number: self.sequence, publish_time, notification_data: None };
+            let message =
+                NotificationMessage { sequence_number: self.sequence, publish_time, notification_data: None };
             return (message, false);
         }
-        let message = NotificationMessage { sequence_number: self.sequence, publish_time, notification_data: Some(notification_data) };
+        let message = NotificationMessage {
+            sequence_number: self.sequence,
+            publish_time,
+            notification_data: Some(notification_data),
+        };
         self.sequence = self.sequence.checked_add(1).unwrap_or(1);
         if self.kept.len() >= limits::RETRANSMISSIONS_MAX {
             self.kept.pop_front();
@@ -193,7 +206,10 @@ impl Subscription {
                         changes.push(MonitoredItemNotification { client_handle: item.client_handle, value });
                     }
                     Some(Noticed::Event(fields)) => {
-                        events.push(EventFieldList { client_handle: item.client_handle, event_fields: Some(fields) });
+                        events.push(EventFieldList {
+                            client_handle: item.client_handle,
+                            event_fields: Some(fields),
+                        });
                     }
                     None => break,
                 }
@@ -201,7 +217,10 @@ impl Subscription {
         }
         let mut data = Vec::new();
         if !changes.is_empty() {
-            data.push(ExtensionObject::new(DataChangeNotification { monitored_items: Some(changes), diagnostic_infos: None }));
+            data.push(ExtensionObject::new(DataChangeNotification {
+                monitored_items: Some(changes),
+                diagnostic_infos: None,
+            }));
         }
         if !events.is_empty() {
             data.push(ExtensionObject::new(EventNotificationList { events: Some(events) }));

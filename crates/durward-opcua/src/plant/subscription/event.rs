@@ -19,7 +19,15 @@ pub struct Event {
 
 impl Event {
     /// An event of a node. `id` names it; severity is 1 to 1000.
-    pub fn new(space: &Space, event_type: &NodeId, source: &NodeId, id: [u8; 16], message: &str, severity: u16, now: Moment) -> Event {
+    pub fn new(
+        space: &Space,
+        event_type: &NodeId,
+        source: &NodeId,
+        id: [u8; 16],
+        message: &str,
+        severity: u16,
+        now: Moment,
+    ) -> Event {
         let name = space.node(source).map(|node| node.browse_name.name.clone()).unwrap_or_default();
         let time = date_time(now);
         let base: [(&str, Variant); 8] = [
@@ -65,7 +73,10 @@ fn notifiers(space: &Space, source: &NodeId) -> Vec<NodeId> {
     let mut current = Some(source.clone());
     for _ in 0..limits::TYPE_DEPTH_MAX {
         let Some(id) = current else { break };
-        current = space.targets(&id, ReferenceTypeId::HierarchicalReferences, false).next().map(|parent| parent.id.clone());
+        current = space
+            .targets(&id, ReferenceTypeId::HierarchicalReferences, false)
+            .next()
+            .map(|parent| parent.id.clone());
         found.push(id);
     }
     found

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use opcua_types::{
-    AttributeId, ContentFilterElement, ElementOperand, EventFilter, EventFilterResult, ExtensionObject, FilterOperator, LiteralOperand,
-    NodeId, SimpleAttributeOperand, StatusCode, Variant,
+    AttributeId, ContentFilterElement, ElementOperand, EventFilter, EventFilterResult, ExtensionObject,
+    FilterOperator, LiteralOperand, NodeId, SimpleAttributeOperand, StatusCode, Variant,
 };
 
 use super::event::Event;
@@ -40,7 +40,10 @@ impl EventSelection {
     /// # Errors
     /// `BadEventFilterInvalid` where there is no clause or too many; the where clause must be one this server can evaluate:
     /// `BadFilterOperatorUnsupported`, `BadFilterOperandInvalid`, `BadFilterElementInvalid`.
-    pub(crate) fn new(filter: &EventFilter, space: &Space) -> Result<(EventSelection, EventFilterResult), StatusCode> {
+    pub(crate) fn new(
+        filter: &EventFilter,
+        space: &Space,
+    ) -> Result<(EventSelection, EventFilterResult), StatusCode> {
         let clauses = filter.select_clauses.clone().unwrap_or_default();
         if clauses.is_empty() || clauses.len() > limits::SELECT_CLAUSES_MAX {
             return Err(StatusCode::BadEventFilterInvalid);
@@ -49,11 +52,17 @@ impl EventSelection {
         if elements.len() > limits::WHERE_ELEMENTS_MAX {
             return Err(StatusCode::BadEventFilterInvalid);
         }
-        let condition: Result<Vec<Element>, StatusCode> =
-            elements.iter().enumerate().map(|(place, element)| parse(element, place, elements.len())).collect();
+        let condition: Result<Vec<Element>, StatusCode> = elements
+            .iter()
+            .enumerate()
+            .map(|(place, element)| parse(element, place, elements.len()))
+            .collect();
         let statuses: Vec<StatusCode> = clauses.iter().map(|clause| check_clause(clause, space)).collect();
         let all_good = statuses.iter().all(StatusCode::is_good);
-        let result = EventFilterResult { select_clause_results: (!all_good).then_some(statuses), ..EventFilterResult::default() };
+        let result = EventFilterResult {
+            select_clause_results: (!all_good).then_some(statuses),
+            ..EventFilterResult::default()
+        };
         Ok((EventSelection { clauses, condition: condition? }, result))
     }
 
@@ -70,8 +79,11 @@ impl EventSelection {
     /// The truth of an element, or nothing where that is not known. Elements refer to later ones only, so that it ends.
     fn evaluate(&self, place: usize, event: &Event, space: &Space) -> Option<bool> {
         let element = self.condition.get(place)?;
-        let value = |index: usize| element.operands.get(index).map(|operand| self.operand(operand, event, space)).unwrap_or_default();
-        let truth = |index: usize| if let Variant::Boolean(truth) = value(index) { Some(truth) } else { None };
+        let value = |index: usize| {
+            element.operands.get(index).map(|operand| self.operand(operand, event, space)).unwrap_or_default()
+        };
+        let truth =
+            |index: usize| if let Variant::Boolean(truth) = value(index) { Some(truth) } else { None };
         let order = || compare(&value(0), &value(1));
         match element.operator {
             FilterOperator::OfType => {
@@ -111,7 +123,9 @@ impl EventSelection {
         match operand {
             Operand::Literal(value) => value.clone(),
             Operand::Field(clause) => field(event, clause),
-            Operand::Element(place) => self.evaluate(*place, event, space).map(Variant::from).unwrap_or_default(),
+            Operand::Element(place) => {
+                self.evaluate(*place, event, space).map(Variant::from).unwrap_or_default()
+            }
         }
     }
 }
@@ -144,8 +158,13 @@ fn check_clause(clause: &SimpleAttributeOperand, space: &Space) -> StatusCode {
 }
 
 fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<Element, StatusCode> {
-    let operands: Result<Vec<Operand>, StatusCode> =
-        element.filter_operands.as_deref().unwrap_or_default().iter().map(|operand| parse_operand(operand, place, count)).collect();
+    let operands: Result<Vec<Operand>, StatusCode> = element
+        .filter_operands
+        .as_deref()
+        .unwrap_or_default()
+        .iter()
+        .map(|operand| parse_operand(operand, place, count))
+        .collect();
     let operands = operands?;
     let wanted = match element.filter_operator {
         FilterOperator::OfType | FilterOperator::IsNull | FilterOperator::Not => 1,
@@ -192,5 +211,9 @@ fn parse_operand(operand: &ExtensionObject, place: usize, count: usize) -> Resul
     }
     let element = operand.inner_as::<ElementOperand>().ok_or(StatusCode::BadFilterOperandInvalid)?;
     let index = element.index as usize;
-    if index > place && index < count { Ok(Operand::Element(index)) } else { Err(StatusCode::BadFilterElementInvalid) }
+    if index > place && index < count {
+        Ok(Operand::Element(index))
+    } else {
+        Err(StatusCode::BadFilterElementInvalid)
+    }
 }

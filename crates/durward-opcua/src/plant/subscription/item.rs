@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use durward_identity::Moment;
 use opcua_types::{
-    DataChangeTrigger, DataValue, Deadband, MonitoringMode, ParsedDataChangeFilter, ReadValueId, StatusCode, TimestampsToReturn, Variant,
+    DataChangeTrigger, DataValue, Deadband, MonitoringMode, ParsedDataChangeFilter, ReadValueId, StatusCode,
+    TimestampsToReturn, Variant,
 };
 
 use super::event::Event;
@@ -35,7 +36,10 @@ pub(crate) enum Filter {
 impl Filter {
     /// Every change of value or status.
     pub(crate) fn every_change() -> Filter {
-        Filter::Changes(ParsedDataChangeFilter { trigger: DataChangeTrigger::StatusValue, deadband: Deadband::None })
+        Filter::Changes(ParsedDataChangeFilter {
+            trigger: DataChangeTrigger::StatusValue,
+            deadband: Deadband::None,
+        })
     }
 }
 
@@ -64,7 +68,15 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn new(what: ReadValueId, mode: MonitoringMode, choice: Choice, now: Moment) -> Item {
-        Item { what, client_handle: choice.client_handle, mode, choice, queue: VecDeque::new(), last: None, next_sample: now }
+        Item {
+            what,
+            client_handle: choice.client_handle,
+            mode,
+            choice,
+            queue: VecDeque::new(),
+            last: None,
+            next_sample: now,
+        }
     }
 
     pub(crate) fn queue_size(&self) -> u32 {
@@ -82,7 +94,8 @@ impl Item {
         while self.queue.len() > self.choice.queue_size as usize {
             self.drop_one();
         }
-        self.next_sample = self.next_sample.min(now.plus(std::time::Duration::from_millis(self.choice.sampling_ms)));
+        self.next_sample =
+            self.next_sample.min(now.plus(std::time::Duration::from_millis(self.choice.sampling_ms)));
     }
 
     /// Another mode. What is disabled forgets what it saw, so that it begins with the value there is then (5.13.4).
@@ -105,7 +118,9 @@ impl Item {
 
     /// Whether an attribute is to be sampled now.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
-        self.mode != MonitoringMode::Disabled && matches!(self.choice.filter, Filter::Changes(_)) && now >= self.next_sample
+        self.mode != MonitoringMode::Disabled
+            && matches!(self.choice.filter, Filter::Changes(_))
+            && now >= self.next_sample
     }
 
     /// Takes note of what the attribute holds now.
@@ -121,7 +136,10 @@ impl Item {
     /// Takes note of an event, if it is one that is looked for.
     pub(crate) fn notice(&mut self, event: &Event, space: &Space) {
         let Filter::Events(selection) = &self.choice.filter else { return };
-        if self.mode != MonitoringMode::Disabled && event.is_raised_at(&self.what.node_id) && selection.matches(event, space) {
+        if self.mode != MonitoringMode::Disabled
+            && event.is_raised_at(&self.what.node_id)
+            && selection.matches(event, space)
+        {
             let fields = selection.select(event);
             self.push(Noticed::Event(fields));
         }

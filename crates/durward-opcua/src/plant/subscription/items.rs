@@ -2,11 +2,12 @@
 
 use durward_identity::Moment;
 use opcua_types::{
-    AttributeId, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DataChangeFilter, DeleteMonitoredItemsRequest,
-    DeleteMonitoredItemsResponse, EventFilter, ExtensionObject, ModifyMonitoredItemsRequest, ModifyMonitoredItemsResponse,
-    MonitoredItemCreateRequest, MonitoredItemCreateResult, MonitoredItemModifyRequest, MonitoredItemModifyResult, MonitoringParameters,
-    NodeId, ParsedDataChangeFilter, Range, ReadValueId, ReferenceTypeId, SetMonitoringModeRequest, SetMonitoringModeResponse, StatusCode,
-    TimestampsToReturn, Variant,
+    AttributeId, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DataChangeFilter,
+    DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, EventFilter, ExtensionObject,
+    ModifyMonitoredItemsRequest, ModifyMonitoredItemsResponse, MonitoredItemCreateRequest,
+    MonitoredItemCreateResult, MonitoredItemModifyRequest, MonitoredItemModifyResult, MonitoringParameters,
+    NodeId, ParsedDataChangeFilter, Range, ReadValueId, ReferenceTypeId, SetMonitoringModeRequest,
+    SetMonitoringModeResponse, StatusCode, TimestampsToReturn, Variant,
 };
 
 use super::cycle::interval_ms;
@@ -19,14 +20,23 @@ use crate::plant::server::{Server, good, operations};
 use crate::plant::services::valid_timestamps;
 
 impl Server {
-    pub(crate) fn create_items(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn create_items(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: CreateMonitoredItemsRequest = self.codec.decode(body)?;
         let timestamps = valid_timestamps(request.timestamps_to_return)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?.id;
         let items = operations(request.items_to_create, limits::OPERATIONS_MAX)?;
-        let results = items.into_iter().map(|item| match self.create_item(caller, subscription, item, timestamps, now) {
-            Ok(result) => result,
-            Err(status_code) => MonitoredItemCreateResult { status_code, ..MonitoredItemCreateResult::default() },
+        let results = items.into_iter().map(|item| {
+            match self.create_item(caller, subscription, item, timestamps, now) {
+                Ok(result) => result,
+                Err(status_code) => {
+                    MonitoredItemCreateResult { status_code, ..MonitoredItemCreateResult::default() }
+                }
+            }
         });
         let results = Some(results.collect());
         let response_header = good(request.request_header.request_handle, now);
@@ -44,7 +54,8 @@ impl Server {
         let what = request.item_to_monitor;
         self.check_monitored(caller, &what, timestamps, now)?;
         let interval = self.subscriptions.of(caller.session, subscription)?.terms.interval_ms;
-        let (choice, filter_result) = self.choose(&what, request.requested_parameters, interval, timestamps)?;
+        let (choice, filter_result) =
+            self.choose(&what, request.requested_parameters, interval, timestamps)?;
         if self.subscriptions.reserved + choice.queue_size as usize > limits::QUEUED_MAX {
             return Err(StatusCode::BadTooManyMonitoredItems);
         }
@@ -65,7 +76,13 @@ impl Server {
     }
 
     /// What is monitored must be there, and the caller may read it. That it has no value just now is no reason to refuse.
-    fn check_monitored(&self, caller: &Caller, what: &ReadValueId, timestamps: TimestampsToReturn, now: Moment) -> Result<(), StatusCode> {
+    fn check_monitored(
+        &self,
+        caller: &Caller,
+        what: &ReadValueId,
+        timestamps: TimestampsToReturn,
+        now: Moment,
+    ) -> Result<(), StatusCode> {
         let node = self.space.node(&what.node_id).ok_or(StatusCode::BadNodeIdUnknown)?;
         if what.attribute_id == AttributeId::EventNotifier as u32 {
             self.allowed(caller, Permission::ReceiveEvents, &what.node_id)?;
@@ -116,11 +133,19 @@ impl Server {
         Ok((choice, result))
     }
 
-    fn filter(&self, what: &ReadValueId, filter: &ExtensionObject) -> Result<(Filter, ExtensionObject), StatusCode> {
+    fn filter(
+        &self,
+        what: &ReadValueId,
+        filter: &ExtensionObject,
+    ) -> Result<(Filter, ExtensionObject), StatusCode> {
         if what.attribute_id == AttributeId::EventNotifier as u32 {
             let filter = filter.inner_as::<EventFilter>().ok_or(StatusCode::BadEventFilterInvalid)?;
             let (selection, result) = EventSelection::new(filter, &self.space)?;
-            let result = if result.select_clause_results.is_some() { ExtensionObject::new(result) } else { ExtensionObject::null() };
+            let result = if result.select_clause_results.is_some() {
+                ExtensionObject::new(result)
+            } else {
+                ExtensionObject::null()
+            };
             return Ok((Filter::Events(selection), result));
         }
         if filter.is_null() {
@@ -130,12 +155,17 @@ impl Server {
         if !is_value || filter.inner_is::<EventFilter>() {
             return Err(StatusCode::BadFilterNotAllowed);
         }
-        let filter = filter.inner_as::<DataChangeFilter>().ok_or(StatusCode::BadMonitoredItemFilterUnsupported)?;
+        let filter =
+            filter.inner_as::<DataChangeFilter>().ok_or(StatusCode::BadMonitoredItemFilterUnsupported)?;
         Ok((Filter::Changes(self.change_filter(&what.node_id, filter)?), ExtensionObject::null()))
     }
 
     /// A deadband is for numbers only; one in percent needs the range that they can have (Part 8, 6.2).
-    fn change_filter(&self, node: &NodeId, filter: &DataChangeFilter) -> Result<ParsedDataChangeFilter, StatusCode> {
+    fn change_filter(
+        &self,
+        node: &NodeId,
+        filter: &DataChangeFilter,
+    ) -> Result<ParsedDataChangeFilter, StatusCode> {
         if filter.deadband_type == 0 {
             return ParsedDataChangeFilter::parse(filter.clone(), None);
         }
@@ -159,14 +189,23 @@ impl Server {
         object.inner_as::<Range>().map(|range| (range.low, range.high))
     }
 
-    pub(crate) fn modify_items(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn modify_items(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: ModifyMonitoredItemsRequest = self.codec.decode(body)?;
         let timestamps = valid_timestamps(request.timestamps_to_return)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?.id;
         let items = operations(request.items_to_modify, limits::OPERATIONS_MAX)?;
-        let results = items.into_iter().map(|item| match self.modify_item(caller, subscription, item, timestamps, now) {
-            Ok(result) => result,
-            Err(status_code) => MonitoredItemModifyResult { status_code, ..MonitoredItemModifyResult::default() },
+        let results = items.into_iter().map(|item| {
+            match self.modify_item(caller, subscription, item, timestamps, now) {
+                Ok(result) => result,
+                Err(status_code) => {
+                    MonitoredItemModifyResult { status_code, ..MonitoredItemModifyResult::default() }
+                }
+            }
         });
         let results = Some(results.collect());
         let response_header = good(request.request_header.request_handle, now);
@@ -182,15 +221,19 @@ impl Server {
         now: Moment,
     ) -> Result<MonitoredItemModifyResult, StatusCode> {
         let found = self.subscriptions.of(caller.session, subscription)?;
-        let item = found.items.get(&request.monitored_item_id).ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
+        let item =
+            found.items.get(&request.monitored_item_id).ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         let (what, interval, held) = (item.what.clone(), found.terms.interval_ms, item.queue_size() as usize);
-        let (choice, filter_result) = self.choose(&what, request.requested_parameters, interval, timestamps)?;
+        let (choice, filter_result) =
+            self.choose(&what, request.requested_parameters, interval, timestamps)?;
         let reserved = self.subscriptions.reserved.saturating_sub(held) + choice.queue_size as usize;
         if reserved > limits::QUEUED_MAX {
             return Err(StatusCode::BadTooManyMonitoredItems);
         }
         let (sampling, queue_size) = (choice.sampling_ms, choice.queue_size);
-        if let Some(item) = self.subscriptions.of(caller.session, subscription)?.items.get_mut(&request.monitored_item_id) {
+        if let Some(item) =
+            self.subscriptions.of(caller.session, subscription)?.items.get_mut(&request.monitored_item_id)
+        {
             item.modify(choice, now);
         }
         self.subscriptions.reserved = reserved;
@@ -202,7 +245,12 @@ impl Server {
         })
     }
 
-    pub(crate) fn set_monitoring_mode(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn set_monitoring_mode(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: SetMonitoringModeRequest = self.codec.decode(body)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?;
         let ids = operations(request.monitored_item_ids, limits::OPERATIONS_MAX)?;
@@ -218,7 +266,12 @@ impl Server {
         self.codec.encode(&SetMonitoringModeResponse { response_header, results, diagnostic_infos: None })
     }
 
-    pub(crate) fn delete_items(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn delete_items(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: DeleteMonitoredItemsRequest = self.codec.decode(body)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?;
         let ids = operations(request.monitored_item_ids, limits::OPERATIONS_MAX)?;

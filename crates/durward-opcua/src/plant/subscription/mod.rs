@@ -15,7 +15,7 @@ mod publish;
 mod services;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -93,7 +93,8 @@ impl Subscriptions {
 
     /// Whether one more may be created for the session.
     fn has_room(&self, session: SessionId) -> bool {
-        self.all.len() < limits::SUBSCRIPTIONS_MAX && self.count_of(session) < limits::SUBSCRIPTIONS_PER_SESSION_MAX
+        self.all.len() < limits::SUBSCRIPTIONS_MAX
+            && self.count_of(session) < limits::SUBSCRIPTIONS_PER_SESSION_MAX
     }
 
     fn queue(&mut self, session: SessionId) -> &mut Queue {
@@ -109,7 +110,8 @@ impl Subscriptions {
     pub(crate) fn close_session(&mut self, session: SessionId, delete: bool) -> Vec<Ticket> {
         let queue = self.queues.remove(&session).unwrap_or_default();
         let of_session = |subscription: &&Subscription| subscription.session == Some(session);
-        let ids: Vec<u32> = self.all.values().filter(of_session).map(|subscription| subscription.id).collect();
+        let ids: Vec<u32> =
+            self.all.values().filter(of_session).map(|subscription| subscription.id).collect();
         for id in ids {
             if delete {
                 self.remove(id);
@@ -122,7 +124,9 @@ impl Subscriptions {
 
     /// What was sampled for the earlier user and not told yet is dropped; everything is sampled anew for this one.
     pub(crate) fn change_user(&mut self, caller: &Caller) {
-        for subscription in self.all.values_mut().filter(|subscription| subscription.session == Some(caller.session)) {
+        for subscription in
+            self.all.values_mut().filter(|subscription| subscription.session == Some(caller.session))
+        {
             subscription.caller = caller.clone();
             subscription.items.values_mut().for_each(Item::forget);
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
-    NotificationMessage, PublishRequest, PublishResponse, RepublishRequest, RepublishResponse, StatusCode, SubscriptionAcknowledgement,
+    NotificationMessage, PublishRequest, PublishResponse, RepublishRequest, RepublishResponse, StatusCode,
+    SubscriptionAcknowledgement,
 };
 
 use super::cycle::Due;
@@ -16,10 +17,16 @@ use crate::plant::limits;
 use crate::plant::server::{Delivery, Server, good};
 
 impl Server {
-    pub(crate) fn publish(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Ticket, StatusCode> {
+    pub(crate) fn publish(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Ticket, StatusCode> {
         let request: PublishRequest = self.codec.decode(body)?;
         let session = caller.session;
-        let has_ending = self.subscriptions.queues.get(&session).is_some_and(|queue| !queue.endings.is_empty());
+        let has_ending =
+            self.subscriptions.queues.get(&session).is_some_and(|queue| !queue.endings.is_empty());
         if self.subscriptions.count_of(session) == 0 && !has_ending {
             return Err(StatusCode::BadNoSubscription);
         }
@@ -27,7 +34,8 @@ impl Server {
         if acknowledged.len() > limits::OPERATIONS_MAX {
             return Err(StatusCode::BadTooManyOperations);
         }
-        let acknowledged: Vec<StatusCode> = acknowledged.iter().map(|one| self.acknowledge(session, one)).collect();
+        let acknowledged: Vec<StatusCode> =
+            acknowledged.iter().map(|one| self.acknowledge(session, one)).collect();
         let hint = request.request_header.timeout_hint;
         let parked = Parked {
             ticket: self.subscriptions.ticket(),
@@ -39,11 +47,20 @@ impl Server {
         let queue = self.subscriptions.queue(session);
         queue.requests.push_back(parked);
         // The client keeps more requests waiting than it needs: the oldest goes back (5.14.5.1).
-        let excess = if queue.requests.len() > limits::PUBLISH_REQUESTS_MAX { queue.requests.pop_front() } else { None };
+        let excess = if queue.requests.len() > limits::PUBLISH_REQUESTS_MAX {
+            queue.requests.pop_front()
+        } else {
+            None
+        };
         if let Some(oldest) = excess {
-            self.outbox.push(Delivery { ticket: oldest.ticket, response: Err(StatusCode::BadTooManyPublishRequests) });
+            self.outbox.push(Delivery {
+                ticket: oldest.ticket,
+                response: Err(StatusCode::BadTooManyPublishRequests),
+            });
         }
-        for subscription in self.subscriptions.all.values_mut().filter(|subscription| subscription.session == Some(session)) {
+        for subscription in
+            self.subscriptions.all.values_mut().filter(|subscription| subscription.session == Some(session))
+        {
             subscription.heard();
         }
         self.tell_endings(now);
@@ -52,17 +69,28 @@ impl Server {
     }
 
     fn acknowledge(&mut self, session: SessionId, what: &SubscriptionAcknowledgement) -> StatusCode {
-        match self.subscriptions.of(session, what.subscription_id).map(|found| found.acknowledge(what.sequence_number)) {
+        match self
+            .subscriptions
+            .of(session, what.subscription_id)
+            .map(|found| found.acknowledge(what.sequence_number))
+        {
             Ok(true) => StatusCode::Good,
             Ok(false) => StatusCode::BadSequenceNumberUnknown,
             Err(status) => status,
         }
     }
 
-    pub(crate) fn republish(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn republish(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: RepublishRequest = self.codec.decode(body)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?;
-        let message = subscription.kept(request.retransmit_sequence_number).ok_or(StatusCode::BadMessageNotAvailable)?;
+        let message = subscription
+            .kept(request.retransmit_sequence_number)
+            .ok_or(StatusCode::BadMessageNotAvailable)?;
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&RepublishResponse { response_header, notification_message: message.clone() })
     }
@@ -71,8 +99,12 @@ impl Server {
     pub(crate) fn publish_due(&mut self, now: Moment) {
         self.time_out_requests(now);
         self.sample(now);
-        let mut order: Vec<(Reverse<u8>, u64, u32)> =
-            self.subscriptions.all.values().map(|one| (Reverse(one.terms.priority), one.served, one.id)).collect();
+        let mut order: Vec<(Reverse<u8>, u64, u32)> = self
+            .subscriptions
+            .all
+            .values()
+            .map(|one| (Reverse(one.terms.priority), one.served, one.id))
+            .collect();
         order.sort_unstable();
         for (_, _, id) in order {
             self.cycle(id, now);
@@ -119,8 +151,10 @@ impl Server {
 
     /// A request came: the subscriptions that waited for one go first, by priority.
     fn serve_late(&mut self, session: SessionId, now: Moment) {
-        let of_session = self.subscriptions.all.values().filter(|one| one.session == Some(session) && one.late);
-        let mut late: Vec<(Reverse<u8>, u64, u32)> = of_session.map(|one| (Reverse(one.terms.priority), one.served, one.id)).collect();
+        let of_session =
+            self.subscriptions.all.values().filter(|one| one.session == Some(session) && one.late);
+        let mut late: Vec<(Reverse<u8>, u64, u32)> =
+            of_session.map(|one| (Reverse(one.terms.priority), one.served, one.id)).collect();
         late.sort_unstable();
         for (_, _, id) in late {
             self.send(id, now);
@@ -151,8 +185,13 @@ impl Server {
 
     /// Tells sessions of subscriptions that they have no more, as far as requests are there for it.
     pub(crate) fn tell_endings(&mut self, now: Moment) {
-        let sessions: Vec<SessionId> =
-            self.subscriptions.queues.iter().filter(|(_, queue)| !queue.endings.is_empty()).map(|(session, _)| *session).collect();
+        let sessions: Vec<SessionId> = self
+            .subscriptions
+            .queues
+            .iter()
+            .filter(|(_, queue)| !queue.endings.is_empty())
+            .map(|(session, _)| *session)
+            .collect();
         for session in sessions {
             loop {
                 let queue = self.subscriptions.queue(session);
@@ -173,9 +212,14 @@ impl Server {
         if self.subscriptions.count_of(session) > 0 {
             return;
         }
-        let Some(queue) = self.subscriptions.queues.get_mut(&session).filter(|queue| queue.endings.is_empty()) else { return };
+        let Some(queue) =
+            self.subscriptions.queues.get_mut(&session).filter(|queue| queue.endings.is_empty())
+        else {
+            return;
+        };
         for request in queue.requests.drain(..) {
-            self.outbox.push(Delivery { ticket: request.ticket, response: Err(StatusCode::BadNoSubscription) });
+            self.outbox
+                .push(Delivery { ticket: request.ticket, response: Err(StatusCode::BadNoSubscription) });
         }
     }
 

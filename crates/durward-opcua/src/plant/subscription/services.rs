@@ -2,8 +2,9 @@
 
 use durward_identity::Moment;
 use opcua_types::{
-    CreateSubscriptionRequest, CreateSubscriptionResponse, DeleteSubscriptionsRequest, DeleteSubscriptionsResponse,
-    ModifySubscriptionRequest, ModifySubscriptionResponse, SetPublishingModeRequest, SetPublishingModeResponse, StatusCode, TransferResult,
+    CreateSubscriptionRequest, CreateSubscriptionResponse, DeleteSubscriptionsRequest,
+    DeleteSubscriptionsResponse, ModifySubscriptionRequest, ModifySubscriptionResponse,
+    SetPublishingModeRequest, SetPublishingModeResponse, StatusCode, TransferResult,
     TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
@@ -13,7 +14,12 @@ use crate::plant::limits;
 use crate::plant::server::{Server, good, operations};
 
 impl Server {
-    pub(crate) fn create_subscription(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn create_subscription(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: CreateSubscriptionRequest = self.codec.decode(body)?;
         if !self.subscriptions.has_room(caller.session) {
             return Err(StatusCode::BadTooManySubscriptions);
@@ -36,7 +42,12 @@ impl Server {
         })
     }
 
-    pub(crate) fn modify_subscription(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn modify_subscription(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: ModifySubscriptionRequest = self.codec.decode(body)?;
         let terms = Terms::revised(
             request.requested_publishing_interval,
@@ -54,7 +65,12 @@ impl Server {
         })
     }
 
-    pub(crate) fn set_publishing_mode(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn set_publishing_mode(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: SetPublishingModeRequest = self.codec.decode(body)?;
         let ids = operations(request.subscription_ids, limits::OPERATIONS_MAX)?;
         let results = ids.into_iter().map(|id| match self.subscriptions.of(caller.session, id) {
@@ -69,7 +85,12 @@ impl Server {
         self.codec.encode(&SetPublishingModeResponse { response_header, results, diagnostic_infos: None })
     }
 
-    pub(crate) fn delete_subscriptions(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn delete_subscriptions(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: DeleteSubscriptionsRequest = self.codec.decode(body)?;
         let ids = operations(request.subscription_ids, limits::OPERATIONS_MAX)?;
         let results = ids.into_iter().map(|id| match self.subscriptions.of(caller.session, id).map(|_| ()) {
@@ -85,20 +106,34 @@ impl Server {
         self.codec.encode(&DeleteSubscriptionsResponse { response_header, results, diagnostic_infos: None })
     }
 
-    pub(crate) fn transfer_subscriptions(&mut self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
+    pub(crate) fn transfer_subscriptions(
+        &mut self,
+        caller: &Caller,
+        body: &[u8],
+        now: Moment,
+    ) -> Result<Vec<u8>, StatusCode> {
         let request: TransferSubscriptionsRequest = self.codec.decode(body)?;
         let ids = operations(request.subscription_ids, limits::OPERATIONS_MAX)?;
-        let results = ids.into_iter().map(|id| match self.transfer(caller, id, request.send_initial_values) {
-            Ok(available) => TransferResult { status_code: StatusCode::Good, available_sequence_numbers: Some(available) },
-            Err(status_code) => TransferResult { status_code, available_sequence_numbers: None },
-        });
+        let results =
+            ids.into_iter().map(|id| match self.transfer(caller, id, request.send_initial_values) {
+                Ok(available) => TransferResult {
+                    status_code: StatusCode::Good,
+                    available_sequence_numbers: Some(available),
+                },
+                Err(status_code) => TransferResult { status_code, available_sequence_numbers: None },
+            });
         let results = Some(results.collect());
         self.tell_endings(now);
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&TransferSubscriptionsResponse { response_header, results, diagnostic_infos: None })
     }
 
-    fn transfer(&mut self, caller: &Caller, id: u32, send_initial_values: bool) -> Result<Vec<u32>, StatusCode> {
+    fn transfer(
+        &mut self,
+        caller: &Caller,
+        id: u32,
+        send_initial_values: bool,
+    ) -> Result<Vec<u32>, StatusCode> {
         let room = self.subscriptions.has_room(caller.session);
         let subscription = self.subscriptions.all.get_mut(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         if !subscription.caller.is_same_client(caller) {
@@ -116,7 +151,10 @@ impl Server {
         }
         let available = subscription.available();
         if let Some(session) = earlier {
-            self.subscriptions.queue(session).endings.push_back((id, StatusCode::GoodSubscriptionTransferred));
+            self.subscriptions
+                .queue(session)
+                .endings
+                .push_back((id, StatusCode::GoodSubscriptionTransferred));
         }
         Ok(available)
     }

@@ -1,9 +1,9 @@
 //! Read and Write.
 
 use opcua_types::{
-    Array, AttributeId, ByteString, DataTypeId, DataValue, DateTime, NodeId, NumericRange, ObjectId, QualifiedName, ReadRequest,
-    ReadResponse, ReadValueId, StatusCode, TimestampsToReturn, VariableId, Variant, VariantScalarTypeId, WriteRequest, WriteResponse,
-    WriteValue,
+    Array, AttributeId, ByteString, DataTypeId, DataValue, DateTime, NodeId, NumericRange, ObjectId,
+    QualifiedName, ReadRequest, ReadResponse, ReadValueId, StatusCode, TimestampsToReturn, VariableId,
+    Variant, VariantScalarTypeId, WriteRequest, WriteResponse, WriteValue,
 };
 
 use crate::authority::Caller;
@@ -39,7 +39,11 @@ fn values_and_all_other_attributes_are_read() {
         (AttributeId::Historizing, Variant::from(true)),
     ];
     for (attribute, value) in expected {
-        assert_eq!(client.read(ReadValueId::new(node.clone(), attribute)).value, Some(value), "{attribute:?}");
+        assert_eq!(
+            client.read(ReadValueId::new(node.clone(), attribute)).value,
+            Some(value),
+            "{attribute:?}"
+        );
     }
 }
 
@@ -55,13 +59,19 @@ fn what_is_not_there_has_its_own_status() {
     let cases = [
         (ReadValueId::new_value(NodeId::new(9, 9u32)), StatusCode::BadNodeIdUnknown),
         (ReadValueId::new_value(method.clone()), StatusCode::BadAttributeIdInvalid),
-        (ReadValueId { attribute_id: 28, ..ReadValueId::new_value(temperature.clone()) }, StatusCode::BadAttributeIdInvalid),
+        (
+            ReadValueId { attribute_id: 28, ..ReadValueId::new_value(temperature.clone()) },
+            StatusCode::BadAttributeIdInvalid,
+        ),
         (ReadValueId::new(temperature.clone(), AttributeId::Executable), StatusCode::BadAttributeIdInvalid),
         (part(&temperature, "0"), StatusCode::BadIndexRangeDataMismatch),
         (encoded(0, "Default XML"), StatusCode::BadDataEncodingUnsupported),
         (encoded(0, "Default Binary"), StatusCode::Good),
         (
-            ReadValueId { data_encoding: QualifiedName::new(0, "Default Binary"), ..ReadValueId::new_value(temperature) },
+            ReadValueId {
+                data_encoding: QualifiedName::new(0, "Default Binary"),
+                ..ReadValueId::new_value(temperature)
+            },
             StatusCode::BadDataEncodingInvalid,
         ),
     ];
@@ -81,14 +91,23 @@ fn requests_that_ask_for_nothing_too_much_or_nonsense_fail_whole() {
     };
     assert_eq!(ask(&mut client, &|_| {}), Ok(()));
     assert_eq!(ask(&mut client, &|request| request.nodes_to_read = None), Err(StatusCode::BadNothingToDo));
-    assert_eq!(ask(&mut client, &|request| request.nodes_to_read = Some(Vec::new())), Err(StatusCode::BadNothingToDo));
+    assert_eq!(
+        ask(&mut client, &|request| request.nodes_to_read = Some(Vec::new())),
+        Err(StatusCode::BadNothingToDo)
+    );
     assert_eq!(ask(&mut client, &|request| request.max_age = -1.0), Err(StatusCode::BadMaxAgeInvalid));
     assert_eq!(ask(&mut client, &|request| request.max_age = f64::NAN), Err(StatusCode::BadMaxAgeInvalid));
     let invalid = TimestampsToReturn::Invalid;
-    assert_eq!(ask(&mut client, &|request| request.timestamps_to_return = invalid), Err(StatusCode::BadTimestampsToReturnInvalid));
+    assert_eq!(
+        ask(&mut client, &|request| request.timestamps_to_return = invalid),
+        Err(StatusCode::BadTimestampsToReturnInvalid)
+    );
     let many = |count: usize| Some(vec![node.clone(); count]);
     assert_eq!(ask(&mut client, &|request| request.nodes_to_read = many(limits::OPERATIONS_MAX)), Ok(()));
-    assert_eq!(ask(&mut client, &|request| request.nodes_to_read = many(limits::OPERATIONS_MAX + 1)), Err(StatusCode::BadTooManyOperations));
+    assert_eq!(
+        ask(&mut client, &|request| request.nodes_to_read = many(limits::OPERATIONS_MAX + 1)),
+        Err(StatusCode::BadTooManyOperations)
+    );
 }
 
 #[test]
@@ -107,7 +126,11 @@ fn timestamps_are_those_asked_for() {
         let nodes_to_read = Some(vec![ReadValueId::new_value(client.plant("Boiler.Mode"))]);
         let request = ReadRequest { timestamps_to_return, nodes_to_read, ..ReadRequest::default() };
         let value = client.ask::<_, ReadResponse>(&request).unwrap().results.unwrap().pop().unwrap();
-        assert_eq!((value.source_timestamp, value.server_timestamp), (source, server), "{timestamps_to_return:?}");
+        assert_eq!(
+            (value.source_timestamp, value.server_timestamp),
+            (source, server),
+            "{timestamps_to_return:?}"
+        );
     }
     let current = client.value(VariableId::Server_ServerStatus_CurrentTime);
     assert_eq!(current, Variant::from(date_time(client.now)));
@@ -119,7 +142,11 @@ fn parts_of_arrays_matrices_and_strings_are_read() {
     client.run(1_000);
     let targets = client.plant("Boiler.Recipe.Targets");
     assert_eq!(client.read(part(&targets, "1")).value, Some(doubles(&[60.0])));
-    assert_eq!(client.read(part(&targets, "1:9")).value, Some(doubles(&[60.0, 40.0])), "what lies beyond is left out");
+    assert_eq!(
+        client.read(part(&targets, "1:9")).value,
+        Some(doubles(&[60.0, 40.0])),
+        "what lies beyond is left out"
+    );
     assert_eq!(client.read(part(&targets, "3")).status(), StatusCode::BadIndexRangeNoData);
     assert_eq!(client.read(part(&targets, "0,0")).status(), StatusCode::BadIndexRangeDataMismatch);
     let map = client.plant("Boiler.ThermalMap");
@@ -155,7 +182,11 @@ fn writes_are_checked_for_type_rank_and_range() {
         (&NodeId::new(9, "no"), Variant::from(1.0), StatusCode::BadNodeIdUnknown),
     ];
     for (node, value, status) in cases {
-        assert_eq!(client.write(WriteValue::value_attr(node.clone(), value.clone())), status, "{node} {value:?}");
+        assert_eq!(
+            client.write(WriteValue::value_attr(node.clone(), value.clone())),
+            status,
+            "{node} {value:?}"
+        );
     }
     assert_eq!(client.value(mode), Variant::from("Manual"));
 }
@@ -164,16 +195,24 @@ fn writes_are_checked_for_type_rank_and_range() {
 fn only_values_can_be_written_and_parts_of_them() {
     let mut client = Client::boiler();
     let targets = client.plant("Boiler.Recipe.Targets");
-    let write = |text: &str, value| WriteValue::new(targets.clone(), AttributeId::Value, range(text), DataValue::value_only(value));
+    let write = |text: &str, value| {
+        WriteValue::new(targets.clone(), AttributeId::Value, range(text), DataValue::value_only(value))
+    };
     assert_eq!(client.write(write("1:2", doubles(&[7.0, 8.0]))), StatusCode::Good);
     assert_eq!(client.value(targets.clone()), doubles(&[72.0, 7.0, 8.0]));
     assert_eq!(client.write(write("1:2", doubles(&[7.0]))), StatusCode::BadIndexRangeDataMismatch);
     assert_eq!(client.write(write("2:3", doubles(&[7.0, 8.0]))), StatusCode::BadIndexRangeNoData);
     assert_eq!(client.write(write("0", Variant::from(1.0))), StatusCode::BadIndexRangeDataMismatch);
     assert_eq!(client.write(write("0", Variant::from(vec![1i32]))), StatusCode::BadIndexRangeDataMismatch);
-    let display = WriteValue::new(targets.clone(), AttributeId::DisplayName, NumericRange::None, DataValue::value_only("x"));
+    let display = WriteValue::new(
+        targets.clone(),
+        AttributeId::DisplayName,
+        NumericRange::None,
+        DataValue::value_only("x"),
+    );
     assert_eq!(client.write(display), StatusCode::BadNotWritable);
-    let executable = WriteValue::new(targets, AttributeId::Executable, NumericRange::None, DataValue::value_only(true));
+    let executable =
+        WriteValue::new(targets, AttributeId::Executable, NumericRange::None, DataValue::value_only(true));
     assert_eq!(client.write(executable), StatusCode::BadAttributeIdInvalid);
 }
 
@@ -181,7 +220,11 @@ fn only_values_can_be_written_and_parts_of_them() {
 fn special() -> Client {
     let mut builder = SpaceBuilder::new("urn:test:special", BEGIN);
     let mut add = |name: &str, data_type: DataTypeId, value: Variant, level: u8| {
-        builder.add(NewNode::data(NodeId::new(1, name), name, data_type, value).access(level).component_of(ObjectId::Server));
+        builder.add(
+            NewNode::data(NodeId::new(1, name), name, data_type, value)
+                .access(level)
+                .component_of(ObjectId::Server),
+        );
     };
     add("plain", DataTypeId::Double, 1.0.into(), access::READ | access::WRITE);
     add("full", DataTypeId::Double, 1.0.into(), access::READ_WRITE);
@@ -210,7 +253,11 @@ fn values_of_subtypes_fit_and_travel_as_their_built_in_type() {
         ("text", Variant::Empty, StatusCode::Good),
     ];
     for (name, value, status) in cases {
-        assert_eq!(client.write(WriteValue::value_attr(NodeId::new(1, name), value.clone())), status, "{name} {value:?}");
+        assert_eq!(
+            client.write(WriteValue::value_attr(NodeId::new(1, name), value.clone())),
+            status,
+            "{name} {value:?}"
+        );
     }
 }
 
@@ -236,9 +283,11 @@ fn an_empty_array_stays_readable() {
 fn status_and_timestamps_are_written_where_the_access_level_says_so() {
     let mut client = special();
     let time = DateTime::ymd(2020, 1, 1);
-    let value = |status, source_timestamp| DataValue { status, source_timestamp, ..DataValue::value_only(2.0) };
-    let write =
-        |name: &str, value| WriteValue::new(NodeId::new(1, name), AttributeId::Value, NumericRange::None, value);
+    let value =
+        |status, source_timestamp| DataValue { status, source_timestamp, ..DataValue::value_only(2.0) };
+    let write = |name: &str, value| {
+        WriteValue::new(NodeId::new(1, name), AttributeId::Value, NumericRange::None, value)
+    };
     let uncertain = Some(StatusCode::Uncertain);
     assert_eq!(client.write(write("plain", value(None, None))), StatusCode::Good);
     assert_eq!(client.write(write("plain", value(Some(StatusCode::Good), None))), StatusCode::Good);
@@ -254,11 +303,15 @@ fn status_and_timestamps_are_written_where_the_access_level_says_so() {
 #[test]
 fn a_value_that_is_too_large_is_refused() {
     let mut client = special();
-    let text = |length: usize| WriteValue::value_attr(NodeId::new(1, "text"), Variant::from("x".repeat(length)));
+    let text =
+        |length: usize| WriteValue::value_attr(NodeId::new(1, "text"), Variant::from("x".repeat(length)));
     // One byte for the type and four for the length.
     assert_eq!(client.write(text(limits::VALUE_BYTES_MAX - 5)), StatusCode::Good);
     assert_eq!(client.write(text(limits::VALUE_BYTES_MAX - 4)), StatusCode::BadOutOfRange);
-    let request = WriteRequest { nodes_to_write: Some(vec![text(limits::STRING_BYTES_MAX + 1)]), ..WriteRequest::default() };
+    let request = WriteRequest {
+        nodes_to_write: Some(vec![text(limits::STRING_BYTES_MAX + 1)]),
+        ..WriteRequest::default()
+    };
     assert!(client.ask::<_, WriteResponse>(&request).is_err(), "it is not even decoded");
 }
 
@@ -275,10 +328,16 @@ impl Guard for Refuse {
 fn the_guard_is_asked_for_each_permission() {
     let mode = Client::boiler().plant("Boiler.Mode");
     for (permission, reads, writes) in [(Permission::Read, false, true), (Permission::Write, true, false)] {
-        let server = crate::plant::boiler("urn:test:server", 0, BEGIN).unwrap().with_guard(Refuse(permission, mode.clone()));
+        let server = crate::plant::boiler("urn:test:server", 0, BEGIN)
+            .unwrap()
+            .with_guard(Refuse(permission, mode.clone()));
         let mut client = Client::new(server);
-        let expected = |allowed: bool| if allowed { StatusCode::Good } else { StatusCode::BadUserAccessDenied };
+        let expected =
+            |allowed: bool| if allowed { StatusCode::Good } else { StatusCode::BadUserAccessDenied };
         assert_eq!(client.read(ReadValueId::new_value(mode.clone())).status(), expected(reads));
-        assert_eq!(client.write(WriteValue::value_attr(mode.clone(), Variant::from("Manual"))), expected(writes));
+        assert_eq!(
+            client.write(WriteValue::value_attr(mode.clone(), Variant::from("Manual"))),
+            expected(writes)
+        );
     }
 }

@@ -1,9 +1,10 @@
 //! Browse, BrowseNext, TranslateBrowsePathsToNodeIds, RegisterNodes.
 
 use opcua_types::{
-    BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowsePath, BrowsePathResult, BrowseRequest,
-    BrowseResponse, BrowseResult, ContinuationPoint, NodeClass, NodeId, ObjectId, QualifiedName, ReferenceTypeId, RegisterNodesRequest,
-    RegisterNodesResponse, RelativePath, RelativePathElement, StatusCode, TranslateBrowsePathsToNodeIdsRequest,
+    BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowsePath, BrowsePathResult,
+    BrowseRequest, BrowseResponse, BrowseResult, ContinuationPoint, NodeClass, NodeId, ObjectId,
+    QualifiedName, ReferenceTypeId, RegisterNodesRequest, RegisterNodesResponse, RelativePath,
+    RelativePathElement, StatusCode, TranslateBrowsePathsToNodeIdsRequest,
     TranslateBrowsePathsToNodeIdsResponse, ViewDescription,
 };
 
@@ -41,7 +42,15 @@ fn every_node_is_reached_from_the_root() {
     }
     // Modelling rules hang on what they rule only, as in the standard's node set without its folder of rules.
     let rules = [ObjectId::ModellingRule_Mandatory, ObjectId::ModellingRule_Optional].map(NodeId::from);
-    let lost: Vec<String> = client.server.space().nodes().map(|node| &node.id).filter(|id| !seen.contains(id)).filter(|id| !rules.contains(id)).map(NodeId::to_string).collect();
+    let lost: Vec<String> = client
+        .server
+        .space()
+        .nodes()
+        .map(|node| &node.id)
+        .filter(|id| !seen.contains(id))
+        .filter(|id| !rules.contains(id))
+        .map(NodeId::to_string)
+        .collect();
     assert!(lost.is_empty(), "{lost:?}");
 }
 
@@ -53,7 +62,10 @@ fn filters_choose_direction_type_and_class() {
     assert_eq!(names(&client.browse(components.clone(), 0)), ["Running", "Speed", "Start", "Stop"]);
     let methods = BrowseDescription { node_class_mask: NodeClass::Method as u32, ..components.clone() };
     assert_eq!(names(&client.browse(methods, 0)), ["Start", "Stop"]);
-    let exact = BrowseDescription { include_subtypes: false, ..below(motor.clone(), ReferenceTypeId::HierarchicalReferences) };
+    let exact = BrowseDescription {
+        include_subtypes: false,
+        ..below(motor.clone(), ReferenceTypeId::HierarchicalReferences)
+    };
     assert_eq!(names(&client.browse(exact, 0)), Vec::<String>::new());
     let up = BrowseDescription { browse_direction: BrowseDirection::Inverse, ..components.clone() };
     assert_eq!(names(&client.browse(up, 0)), ["Boiler"]);
@@ -67,13 +79,20 @@ fn filters_choose_direction_type_and_class() {
 fn the_mask_says_which_fields_come() {
     let mut client = Client::boiler();
     let plant = client.plant("Plant");
-    let masked = |mask| BrowseDescription { result_mask: mask, ..below(plant.clone(), ReferenceTypeId::Organizes) };
+    let masked =
+        |mask| BrowseDescription { result_mask: mask, ..below(plant.clone(), ReferenceTypeId::Organizes) };
     let only = |result: BrowseResult| result.references.unwrap().pop().unwrap();
     let none = only(client.browse(masked(0), 0));
-    assert_eq!((none.node_class, none.browse_name.is_null(), none.type_definition.is_null()), (NodeClass::Unspecified, true, true));
+    assert_eq!(
+        (none.node_class, none.browse_name.is_null(), none.type_definition.is_null()),
+        (NodeClass::Unspecified, true, true)
+    );
     assert_eq!(none.node_id.node_id, client.plant("Boiler"));
     let all = only(client.browse(masked(63), 0));
-    assert_eq!((all.node_class, all.is_forward, all.display_name.text.as_ref()), (NodeClass::Object, true, "Boiler"));
+    assert_eq!(
+        (all.node_class, all.is_forward, all.display_name.text.as_ref()),
+        (NodeClass::Object, true, "Boiler")
+    );
     assert_eq!(all.type_definition.node_id, client.plant("BoilerType"));
 }
 
@@ -84,7 +103,10 @@ fn wrong_browses_have_their_own_status() {
     let cases = [
         (below(NodeId::new(7, 7u32), ReferenceTypeId::Organizes), StatusCode::BadNodeIdUnknown),
         (below(ObjectId::ObjectsFolder, ObjectId::ObjectsFolder), StatusCode::BadReferenceTypeIdInvalid),
-        (BrowseDescription { browse_direction: BrowseDirection::Invalid, ..start.clone() }, StatusCode::BadBrowseDirectionInvalid),
+        (
+            BrowseDescription { browse_direction: BrowseDirection::Invalid, ..start.clone() },
+            StatusCode::BadBrowseDirectionInvalid,
+        ),
     ];
     for (description, status) in cases {
         assert_eq!(client.browse(description, 0).status_code, status);
@@ -96,7 +118,11 @@ fn wrong_browses_have_their_own_status() {
 
 fn next(client: &mut Client, point: &ContinuationPoint, release: bool) -> BrowseResult {
     let continuation_points = Some(vec![point.clone()]);
-    let request = BrowseNextRequest { release_continuation_points: release, continuation_points, ..BrowseNextRequest::default() };
+    let request = BrowseNextRequest {
+        release_continuation_points: release,
+        continuation_points,
+        ..BrowseNextRequest::default()
+    };
     client.ask::<_, BrowseNextResponse>(&request).unwrap().results.unwrap().pop().unwrap()
 }
 
@@ -108,20 +134,27 @@ fn what_does_not_fit_comes_with_continuation_points() {
     assert_eq!(names(&first), ["Tag00001", "Tag00002"]);
     let second = next(&mut client, &first.continuation_point, false);
     assert_eq!(names(&second), ["Tag00003", "Tag00004"]);
-    assert_eq!(next(&mut client, &first.continuation_point, false).status_code, StatusCode::BadContinuationPointInvalid);
+    assert_eq!(
+        next(&mut client, &first.continuation_point, false).status_code,
+        StatusCode::BadContinuationPointInvalid
+    );
     let third = next(&mut client, &second.continuation_point, false);
     assert_eq!(names(&third), ["Tag00005"]);
     assert!(third.continuation_point.is_null(), "that was all");
     let exact = client.browse(tags, 5);
-    assert!(exact.continuation_point.is_null() && exact.references.unwrap().len() == 5, "what fits exactly leaves nothing");
+    assert!(
+        exact.continuation_point.is_null() && exact.references.unwrap().len() == 5,
+        "what fits exactly leaves nothing"
+    );
 }
 
 #[test]
 fn continuation_points_are_few_released_and_of_their_session() {
     let mut client = Client::boiler();
     let tags = below(client.plant("Tags"), ReferenceTypeId::Organizes);
-    let points: Vec<ContinuationPoint> =
-        (0..limits::CONTINUATION_POINTS_MAX).map(|_| client.browse(tags.clone(), 1).continuation_point).collect();
+    let points: Vec<ContinuationPoint> = (0..limits::CONTINUATION_POINTS_MAX)
+        .map(|_| client.browse(tags.clone(), 1).continuation_point)
+        .collect();
     assert_eq!(client.browse(tags.clone(), 1).status_code, StatusCode::BadNoContinuationPoints);
     let owner = client.caller.session;
     client.caller.session = SessionId(2);
@@ -138,7 +171,9 @@ fn continuation_points_are_few_released_and_of_their_session() {
 fn a_folder_with_many_nodes_is_limited_by_the_server() {
     let mut builder = SpaceBuilder::new("urn:test:many", BEGIN);
     for number in 0..=limits::REFERENCES_MAX {
-        builder.add(NewNode::folder(NodeId::new(1, number as u32 + 1), "many").organized_by(ObjectId::ViewsFolder));
+        builder.add(
+            NewNode::folder(NodeId::new(1, number as u32 + 1), "many").organized_by(ObjectId::ViewsFolder),
+        );
     }
     let mut client = Client::new(Server::new(builder.build().unwrap()));
     let first = client.browse(below(ObjectId::ViewsFolder, ReferenceTypeId::Organizes), 0);
@@ -148,12 +183,25 @@ fn a_folder_with_many_nodes_is_limited_by_the_server() {
 
 fn element(kind: impl Into<NodeId>, namespace: u16, name: &str) -> RelativePathElement {
     let target_name = QualifiedName::new(namespace, name);
-    RelativePathElement { reference_type_id: kind.into(), is_inverse: false, include_subtypes: true, target_name }
+    RelativePathElement {
+        reference_type_id: kind.into(),
+        is_inverse: false,
+        include_subtypes: true,
+        target_name,
+    }
 }
 
-fn follow(client: &mut Client, starting_node: impl Into<NodeId>, elements: Vec<RelativePathElement>) -> BrowsePathResult {
-    let path = BrowsePath { starting_node: starting_node.into(), relative_path: RelativePath { elements: Some(elements) } };
-    let request = TranslateBrowsePathsToNodeIdsRequest { browse_paths: Some(vec![path]), ..Default::default() };
+fn follow(
+    client: &mut Client,
+    starting_node: impl Into<NodeId>,
+    elements: Vec<RelativePathElement>,
+) -> BrowsePathResult {
+    let path = BrowsePath {
+        starting_node: starting_node.into(),
+        relative_path: RelativePath { elements: Some(elements) },
+    };
+    let request =
+        TranslateBrowsePathsToNodeIdsRequest { browse_paths: Some(vec![path]), ..Default::default() };
     client.ask::<_, TranslateBrowsePathsToNodeIdsResponse>(&request).unwrap().results.unwrap().pop().unwrap()
 }
 
@@ -161,10 +209,18 @@ fn follow(client: &mut Client, starting_node: impl Into<NodeId>, elements: Vec<R
 fn paths_lead_to_nodes() {
     let mut client = Client::boiler();
     let all = ReferenceTypeId::HierarchicalReferences;
-    let path = vec![element(all, 2, "Plant"), element(all, 2, "Boiler"), element(all, 2, "Motor"), element(NodeId::null(), 2, "Speed")];
+    let path = vec![
+        element(all, 2, "Plant"),
+        element(all, 2, "Boiler"),
+        element(all, 2, "Motor"),
+        element(NodeId::null(), 2, "Speed"),
+    ];
     let found = follow(&mut client, ObjectId::ObjectsFolder, path);
     let target = found.targets.unwrap().pop().unwrap();
-    assert_eq!((target.target_id.node_id, target.remaining_path_index), (client.plant("Boiler.Motor.Speed"), u32::MAX));
+    assert_eq!(
+        (target.target_id.node_id, target.remaining_path_index),
+        (client.plant("Boiler.Motor.Speed"), u32::MAX)
+    );
     let back = RelativePathElement { is_inverse: true, ..element(all, 2, "Boiler") };
     let motor = client.plant("Boiler.Motor");
     assert_eq!(follow(&mut client, motor, vec![back]).status_code, StatusCode::Good);
@@ -181,19 +237,27 @@ fn paths_that_lead_nowhere_say_why() {
         (objects.clone(), Vec::new(), StatusCode::BadNothingToDo),
         (NodeId::new(8, "no"), vec![element(all, 2, "Plant")], StatusCode::BadNodeIdUnknown),
         (objects.clone(), vec![element(all, 0, "")], StatusCode::BadNoMatch),
-        (objects, vec![element(all, 2, "Plant"); limits::PATH_ELEMENTS_MAX + 1], StatusCode::BadQueryTooComplex),
+        (
+            objects,
+            vec![element(all, 2, "Plant"); limits::PATH_ELEMENTS_MAX + 1],
+            StatusCode::BadQueryTooComplex,
+        ),
     ];
     for (start, path, status) in cases {
         assert_eq!(follow(&mut client, start, path).status_code, status);
     }
     let null = RelativePathElement { target_name: QualifiedName::null(), ..element(all, 0, "x") };
-    assert_eq!(follow(&mut client, ObjectId::ObjectsFolder, vec![null]).status_code, StatusCode::BadBrowseNameInvalid);
+    assert_eq!(
+        follow(&mut client, ObjectId::ObjectsFolder, vec![null]).status_code,
+        StatusCode::BadBrowseNameInvalid
+    );
 }
 
 #[test]
 fn registered_nodes_keep_their_ids() {
     let mut client = Client::boiler();
     let nodes = vec![client.plant("Boiler.Mode"), NodeId::new(9, "unknown")];
-    let request = RegisterNodesRequest { nodes_to_register: Some(nodes.clone()), ..RegisterNodesRequest::default() };
+    let request =
+        RegisterNodesRequest { nodes_to_register: Some(nodes.clone()), ..RegisterNodesRequest::default() };
     assert_eq!(client.ask::<_, RegisterNodesResponse>(&request).unwrap().registered_node_ids, Some(nodes));
 }

@@ -1,10 +1,11 @@
 //! Bytes that make no sense, from a seed: every request is answered or refused, nothing panics.
 
 use opcua_types::{
-    BrowseNextRequest, BrowseRequest, CallMethodRequest, CallRequest, CreateMonitoredItemsRequest, CreateSubscriptionRequest,
-    CreateSubscriptionResponse, DataChangeFilter, DeleteSubscriptionsRequest, ExtensionObject, HistoryReadRequest, MonitoredItemCreateRequest,
-    MonitoringMode, MonitoringParameters, ObjectId, PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId,
-    ReferenceTypeId, StatusCode, TransferSubscriptionsRequest, Variant, WriteRequest, WriteValue,
+    BrowseNextRequest, BrowseRequest, CallMethodRequest, CallRequest, CreateMonitoredItemsRequest,
+    CreateSubscriptionRequest, CreateSubscriptionResponse, DataChangeFilter, DeleteSubscriptionsRequest,
+    ExtensionObject, HistoryReadRequest, MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters,
+    ObjectId, PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId, ReferenceTypeId, StatusCode,
+    TransferSubscriptionsRequest, Variant, WriteRequest, WriteValue,
 };
 
 use crate::plant::Answer;
@@ -29,10 +30,16 @@ impl Seeded {
 /// Requests that are right, to be spoiled.
 fn requests(client: &Client) -> Vec<(u32, Vec<u8>)> {
     let map = client.plant("Boiler.ThermalMap");
-    let range = ReadValueId { index_range: "0:1,1:2".parse().unwrap(), ..ReadValueId::new_value(map.clone()) };
+    let range =
+        ReadValueId { index_range: "0:1,1:2".parse().unwrap(), ..ReadValueId::new_value(map.clone()) };
     let filter = DataChangeFilter { deadband_type: 1, deadband_value: 0.5, ..DataChangeFilter::default() };
-    let parameters = MonitoringParameters { filter: ExtensionObject::new(filter), ..MonitoringParameters::default() };
-    let item = MonitoredItemCreateRequest::new(ReadValueId::new_value(client.plant("Boiler.Level")), MonitoringMode::Reporting, parameters);
+    let parameters =
+        MonitoringParameters { filter: ExtensionObject::new(filter), ..MonitoringParameters::default() };
+    let item = MonitoredItemCreateRequest::new(
+        ReadValueId::new_value(client.plant("Boiler.Level")),
+        MonitoringMode::Reporting,
+        parameters,
+    );
     let call = CallMethodRequest {
         object_id: client.plant("Boiler.Recipe"),
         method_id: client.plant("Boiler.Recipe.Load"),
@@ -48,8 +55,15 @@ fn requests(client: &Client) -> Vec<(u32, Vec<u8>)> {
     }
     all!(
         ReadRequest { nodes_to_read: Some(vec![range, ReadValueId::new_value(map)]) },
-        WriteRequest { nodes_to_write: Some(vec![WriteValue::value_attr(client.plant("Boiler.Recipe.Targets"), vec![1.0, 2.0, 3.0].into())]) },
-        BrowseRequest { nodes_to_browse: Some(vec![below(ObjectId::ObjectsFolder, ReferenceTypeId::References)]) },
+        WriteRequest {
+            nodes_to_write: Some(vec![WriteValue::value_attr(
+                client.plant("Boiler.Recipe.Targets"),
+                vec![1.0, 2.0, 3.0].into()
+            )])
+        },
+        BrowseRequest {
+            nodes_to_browse: Some(vec![below(ObjectId::ObjectsFolder, ReferenceTypeId::References)])
+        },
         BrowseNextRequest { continuation_points: Some(vec![1u64.to_le_bytes().to_vec().into()]) },
         CallRequest { methods_to_call: Some(vec![call]) },
         CreateSubscriptionRequest { requested_publishing_interval: 10.0 },
@@ -57,7 +71,10 @@ fn requests(client: &Client) -> Vec<(u32, Vec<u8>)> {
         PublishRequest {},
         TransferSubscriptionsRequest { subscription_ids: Some(vec![1, 2]), send_initial_values: true },
         DeleteSubscriptionsRequest { subscription_ids: Some(vec![7]) },
-        HistoryReadRequest { history_read_details: ExtensionObject::new(ReadRawModifiedDetails::default()), nodes_to_read: Some(vec![Default::default()]) },
+        HistoryReadRequest {
+            history_read_details: ExtensionObject::new(ReadRawModifiedDetails::default()),
+            nodes_to_read: Some(vec![Default::default()])
+        },
     )
 }
 
@@ -108,6 +125,9 @@ fn services_that_are_not_there_are_refused() {
         let answer = client.server.answer(&client.caller, service as u32, &[], client.now);
         assert_eq!(answer.err(), Some(StatusCode::BadServiceUnsupported), "{service:?}");
     }
-    assert_eq!(client.server.answer(&client.caller, 4_000_000_000, &[], client.now).err(), Some(StatusCode::BadServiceUnsupported));
+    assert_eq!(
+        client.server.answer(&client.caller, 4_000_000_000, &[], client.now).err(),
+        Some(StatusCode::BadServiceUnsupported)
+    );
     client.advance(1);
 }

@@ -1,8 +1,9 @@
 //! HistoryRead.
 
 use opcua_types::{
-    ContinuationPoint, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest, HistoryReadResponse, HistoryReadResult,
-    HistoryReadValueId, NodeId, ObjectId, ReadRawModifiedDetails, StatusCode, TimestampsToReturn,
+    ContinuationPoint, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest,
+    HistoryReadResponse, HistoryReadResult, HistoryReadValueId, NodeId, ObjectId, ReadRawModifiedDetails,
+    StatusCode, TimestampsToReturn,
 };
 
 use crate::plant::test_client::{BEGIN, Client};
@@ -31,7 +32,13 @@ fn at(seconds: f64) -> DateTime {
 }
 
 fn details(start: DateTime, end: DateTime, count: u32) -> ReadRawModifiedDetails {
-    ReadRawModifiedDetails { is_read_modified: false, start_time: start, end_time: end, num_values_per_node: count, return_bounds: false }
+    ReadRawModifiedDetails {
+        is_read_modified: false,
+        start_time: start,
+        end_time: end,
+        num_values_per_node: count,
+        return_bounds: false,
+    }
 }
 
 fn ask(
@@ -40,7 +47,8 @@ fn ask(
     point: ContinuationPoint,
     release: bool,
 ) -> Result<HistoryReadResult, StatusCode> {
-    let node = HistoryReadValueId { node_id: node(), continuation_point: point, ..HistoryReadValueId::default() };
+    let node =
+        HistoryReadValueId { node_id: node(), continuation_point: point, ..HistoryReadValueId::default() };
     let request = HistoryReadRequest {
         history_read_details: ExtensionObject::new(details.clone()),
         timestamps_to_return: TimestampsToReturn::Source,
@@ -56,7 +64,10 @@ fn found(result: &HistoryReadResult) -> Vec<DataValue> {
 }
 
 fn numbers(result: &HistoryReadResult) -> Vec<f64> {
-    found(result).iter().map(|value| value.value.as_ref().and_then(opcua_types::Variant::as_f64).unwrap_or(f64::NAN)).collect()
+    found(result)
+        .iter()
+        .map(|value| value.value.as_ref().and_then(opcua_types::Variant::as_f64).unwrap_or(f64::NAN))
+        .collect()
 }
 
 fn read(client: &mut Client, details: ReadRawModifiedDetails) -> HistoryReadResult {
@@ -78,7 +89,11 @@ fn bounds_are_the_values_around_the_span() {
     let mut client = counter(3);
     let bounds = |start, end| ReadRawModifiedDetails { return_bounds: true, ..details(start, end, 0) };
     assert_eq!(numbers(&read(&mut client, bounds(at(0.5), at(1.5)))), [0.0, 1.0, 2.0]);
-    assert_eq!(numbers(&read(&mut client, bounds(at(1.0), at(2.0)))), [1.0, 2.0], "values at the bounds are the bounds");
+    assert_eq!(
+        numbers(&read(&mut client, bounds(at(1.0), at(2.0)))),
+        [1.0, 2.0],
+        "values at the bounds are the bounds"
+    );
     let beyond = read(&mut client, bounds(at(2.5), at(9.0)));
     assert_eq!(found(&beyond).last().unwrap().status(), StatusCode::BadBoundNotFound);
 }
@@ -89,11 +104,17 @@ fn an_empty_span_and_wrong_ones_say_so() {
     assert_eq!(read(&mut client, details(at(7.0), at(8.0), 0)).status_code, StatusCode::GoodNoData);
     let nothing = ContinuationPoint::null;
     let unset = details(DateTime::null(), DateTime::null(), 5);
-    assert_eq!(ask(&mut client, &unset, nothing(), false).unwrap_err(), StatusCode::BadHistoryOperationInvalid);
+    assert_eq!(
+        ask(&mut client, &unset, nothing(), false).unwrap_err(),
+        StatusCode::BadHistoryOperationInvalid
+    );
     let one = details(at(1.0), DateTime::null(), 0);
     assert_eq!(ask(&mut client, &one, nothing(), false).unwrap_err(), StatusCode::BadHistoryOperationInvalid);
     let modified = ReadRawModifiedDetails { is_read_modified: true, ..details(at(0.0), at(1.0), 0) };
-    assert_eq!(ask(&mut client, &modified, nothing(), false).unwrap_err(), StatusCode::BadHistoryOperationUnsupported);
+    assert_eq!(
+        ask(&mut client, &modified, nothing(), false).unwrap_err(),
+        StatusCode::BadHistoryOperationUnsupported
+    );
 }
 
 #[test]
@@ -122,7 +143,10 @@ fn a_long_history_comes_in_parts() {
     let last = ask(&mut client, &two, second.continuation_point, false).unwrap();
     assert_eq!((numbers(&last), last.continuation_point.is_null_or_empty()), (vec![4.0], true));
     let first = read(&mut client, two.clone());
-    assert_eq!(ask(&mut client, &two, first.continuation_point.clone(), true).unwrap().status_code, StatusCode::Good);
+    assert_eq!(
+        ask(&mut client, &two, first.continuation_point.clone(), true).unwrap().status_code,
+        StatusCode::Good
+    );
     let released = ask(&mut client, &two, first.continuation_point, false).unwrap();
     assert_eq!(released.status_code, StatusCode::BadContinuationPointInvalid);
 }

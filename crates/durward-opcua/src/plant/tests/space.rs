@@ -10,8 +10,14 @@ fn mistakes_are_told_with_their_node() {
     let mut builder = SpaceBuilder::new("urn:test", BEGIN);
     builder.add(NewNode::folder(NodeId::new(1, "a"), "a").organized_by(NodeId::new(1, "nowhere")));
     let error = builder.build().unwrap_err();
-    assert_eq!(error, SpaceError::UnknownNode { from: NodeId::new(1, "a"), target: NodeId::new(1, "nowhere") });
-    assert_eq!(error.to_string(), "node `ns=1;s=a` refers to `ns=1;s=nowhere`, which is not in the address space");
+    assert_eq!(
+        error,
+        SpaceError::UnknownNode { from: NodeId::new(1, "a"), target: NodeId::new(1, "nowhere") }
+    );
+    assert_eq!(
+        error.to_string(),
+        "node `ns=1;s=a` refers to `ns=1;s=nowhere`, which is not in the address space"
+    );
     let mut builder = SpaceBuilder::new("urn:test", BEGIN);
     builder.add(NewNode::folder(ObjectId::ObjectsFolder, "Objects"));
     assert_eq!(builder.build().unwrap_err(), SpaceError::DuplicateNode(ObjectId::ObjectsFolder.into()));
@@ -25,9 +31,16 @@ fn references_are_known_at_both_ends_once() {
             let same = node.references.iter().filter(|other| *other == reference).count();
             assert_eq!(same, 1, "{} {reference:?}", node.id);
             let target = client.server.space().node(&reference.target).unwrap();
-            let back = |other: &&crate::plant::Reference| other.target == node.id && other.forward != reference.forward;
-            let one_way = reference.kind == NodeId::from(ReferenceTypeId::HasTypeDefinition);
-            assert_eq!(target.references.iter().filter(back).count() > 0, !one_way, "{} {reference:?}", node.id);
+            let back = |other: &&crate::plant::Reference| {
+                other.target == node.id && other.forward != reference.forward
+            };
+            let one_way = reference.kind == ReferenceTypeId::HasTypeDefinition;
+            assert_eq!(
+                target.references.iter().filter(back).count() > 0,
+                !one_way,
+                "{} {reference:?}",
+                node.id
+            );
         }
     }
 }
@@ -52,7 +65,12 @@ fn every_object_and_variable_has_a_type_that_is_there() {
         let type_id = node.type_definition().unwrap_or_else(|| panic!("{} has no type", node.id));
         assert!(client.server.space().node(type_id).is_some(), "{}", node.id);
         if let Some(variable) = node.variable() {
-            assert!(client.server.space().node(&variable.data_type).is_some(), "{} is of type {}", node.id, variable.data_type);
+            assert!(
+                client.server.space().node(&variable.data_type).is_some(),
+                "{} is of type {}",
+                node.id,
+                variable.data_type
+            );
         }
     }
 }
@@ -60,7 +78,9 @@ fn every_object_and_variable_has_a_type_that_is_there() {
 #[test]
 fn namespaces_are_told_by_the_server() {
     let mut client = Client::boiler();
-    let Variant::Array(namespaces) = client.value(VariableId::Server_NamespaceArray) else { panic!("an array") };
+    let Variant::Array(namespaces) = client.value(VariableId::Server_NamespaceArray) else {
+        panic!("an array")
+    };
     let expected = ["http://opcfoundation.org/UA/", "urn:test:server", "urn:durward:plant"];
     assert_eq!(namespaces.values, expected.map(Variant::from));
 }
