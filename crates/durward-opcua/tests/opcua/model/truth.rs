@@ -52,6 +52,7 @@ pub(crate) enum Seen {
     ReplayRefused,
     Denied,
     BecameAnonymous,
+    Moved,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

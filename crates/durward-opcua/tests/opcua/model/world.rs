@@ -21,6 +21,7 @@ pub(crate) const STALENESS: u8 = 1;
 const LIFETIME: u8 = 4;
 /// How far two clocks differ at most.
 pub(crate) const DRIFT: u8 = 1;
+const NEW_CHANNEL: u32 = 50;
 const THIEVES_SESSION: SessionId = SessionId(100);
 
 /// A check that is missing: put before the machine, so that the product has no switch for it.
@@ -38,6 +39,8 @@ pub(crate) enum Mutant {
     CutoffByTheClock,
     /// Tokens are dated when they are signed, not when their decision is begun.
     DatedWhenSigned,
+    /// An answer of the decision point counts for whichever question was put last.
+    TicketUnchecked,
     /// Grace never ends.
     GraceUnbounded,
     /// A heartbeat counts from when it arrives, not from when it was sent.
@@ -87,7 +90,7 @@ pub(crate) struct Plant {
 /// What is under way. Questions of the client and answers to it come through at once: that they are late or lost it learns from what is
 /// late or lost here, and what it does then is the same.
 pub(crate) enum Message {
-    Decided { request: u32, is_granted: bool, recalls_before: usize },
+    Decided { ticket: u64, is_granted: bool, recalls_before: usize },
     Activate { session: SessionId, channel: ChannelId, nonce: Nonce, token: Token },
     Request { session: SessionId, channel: ChannelId, kind: Kind },
     Feed(FeedMessage<u8>),
@@ -132,6 +135,9 @@ pub(crate) struct World {
     pub(crate) client: Client<Token>,
     pub(crate) network: BTreeSet<Message>,
     is_granted: bool,
+    /// The client's last request, and the service's last question.
+    requests: u32,
+    last_ticket: u64,
     /// The client's session and channel at the gate; both are numbered on.
     session: u32,
     channel: u32,
@@ -172,8 +178,7 @@ impl Plant {
     }
 
     fn client(&self) -> Client<Token> {
-        let settings =
-            ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
+        let settings = ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
         Client::new(settings)
     }
 
@@ -190,6 +195,8 @@ impl Plant {
             client: self.client(),
             network: BTreeSet::new(),
             is_granted: true,
+            requests: 0,
+            last_ticket: 0,
             session: 0,
             channel: 0,
             spent: Spent::default(),
@@ -271,7 +278,7 @@ impl Plant {
             Act::NewChannel => {
                 world.spent.new_channels += 1;
                 self.tell_gate(&mut world, GateEvent::ChannelClosed(ChannelId(before.channel)));
-                world.channel = world.channel.max(world.session) + 50;
+                world.channel = world.channel.max(world.session) + NEW_CHANNEL;
                 self.tell_client(&mut world, ClientEvent::ChannelReplaced);
             }
             Act::Theft => self.steal(&mut world),
@@ -290,6 +297,8 @@ impl Plant {
     fn restart_authority(&self, world: &mut World) {
         world.spent.authority_restarts += 1;
         world.truth.has_authority_restarted = true;
+        // The decision point was part of it.
+        world.network.retain(|message| !matches!(message, Message::Decided { .. }));
         // Its clock goes back as far as it can.
         world.authority_ahead = 0;
         let restored = Authority::restore(self.authority_settings(), world.store.clone());
@@ -329,14 +338,19 @@ impl Plant {
 
     fn deliver(&self, world: &mut World, message: Message) {
         match message {
-            Message::Decided { request, is_granted, recalls_before } => {
+            Message::Decided { ticket, is_granted, recalls_before } => {
+                let mut ticket = if self.is(Mutant::TicketUnchecked) { world.last_ticket } else { ticket };
                 if self.is(Mutant::DatedWhenSigned) {
                     // As if its decision were begun only now, with the answer of then.
                     let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
-                    let event = AuthorityEvent::Ask { request, wanted };
-                    world.authority.step::<()>(world.authority_now(), event);
+                    let event = AuthorityEvent::Ask { request: world.requests, wanted };
+                    for action in world.authority.step::<()>(world.authority_now(), event) {
+                        if let AuthorityAction::Decide { ticket: anew, .. } = action {
+                            ticket = anew;
+                        }
+                    }
                 }
-                let event = AuthorityEvent::Decided { request, granted_by: is_granted.then_some(POLICY) };
+                let event = AuthorityEvent::Decided { ticket, granted_by: is_granted.then_some(POLICY) };
                 let actions = world.authority.step::<()>(world.authority_now(), event);
                 self.answer(world, actions, is_granted, recalls_before);
             }
@@ -368,9 +382,7 @@ impl Plant {
                 let question = u64::from(world.spent.gate_restarts);
                 FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
             }
-            FeedMessage::Cutoff { epoch, sequence, target, before }
-                if self.is(Mutant::CutoffByTheClock) =>
-            {
+            FeedMessage::Cutoff { epoch, sequence, target, before } if self.is(Mutant::CutoffByTheClock) => {
                 FeedMessage::Cutoff { epoch, sequence, target, before: a_second_before(before) }
             }
             FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
@@ -413,11 +425,17 @@ impl Plant {
             nonce_shown = world.gate.nonce(session).unwrap_or(nonce);
         }
         let identity = Identity::Token(token);
-        let event = GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
+        let event =
+            GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
         let actions = world.gate.step(world.gate_now(), event);
         for action in &actions {
             match action {
-                GateAction::Activated(..) => world.note_activation(session, client, nonce, nonce_shown, &truly),
+                GateAction::Activated(..) => {
+                    if channel.0 > NEW_CHANNEL {
+                        world.truth.seen.insert(Seen::Moved);
+                    }
+                    world.note_activation(session, client, nonce, nonce_shown, &truly);
+                }
                 GateAction::RefuseActivation(_, refusal) => world.note_refused_activation(client, *refusal),
                 _ => {}
             }
@@ -519,9 +537,10 @@ impl Plant {
             match action {
                 AuthorityAction::Store(record) => self.store(world, record),
                 // The decision point answers at once; the answer is under way for as long as may be.
-                AuthorityAction::Decide { request, .. } => {
+                AuthorityAction::Decide { ticket, .. } => {
+                    world.last_ticket = ticket;
                     let (is_granted, recalls_before) = (world.is_granted, world.truth.recalls.len());
-                    world.send(Message::Decided { request, is_granted, recalls_before }, &self.bounds);
+                    world.send(Message::Decided { ticket, is_granted, recalls_before }, &self.bounds);
                 }
                 AuthorityAction::Issue { request, facts } => {
                     let facts = self.change_date(world, facts);
@@ -554,8 +573,8 @@ impl Plant {
     fn store(&self, world: &mut World, record: Record<u8>) {
         match record {
             Record::Mark(_) if self.is(Mutant::MarksNotStored) => {}
-            Record::Cutoff { .. }
-                if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {}
+            Record::Cutoff { .. } if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {
+            }
             Record::Mark(_) => {
                 world.store.retain(|record| !matches!(record, Record::Mark(_)));
                 world.store.push(record);
@@ -570,6 +589,7 @@ impl Plant {
             match action {
                 ClientAction::ConnectAuthority => self.tell_client(world, ClientEvent::AuthorityUp),
                 ClientAction::AskToken { request } => {
+                    world.requests = request;
                     let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
                     let event = AuthorityEvent::Ask { request, wanted };
                     let actions = world.authority.step::<()>(world.authority_now(), event);

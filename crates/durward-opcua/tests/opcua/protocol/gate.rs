@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 use durward_opcua::protocol::{
-    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId, Standing,
+    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId,
+    Standing,
 };
 use durward_opcua::token::{ByKind, Cutoffs, Ended, Facts, FeedMessage, Kind, Reach, Target};
 use opcua_types::StatusCode;
@@ -210,7 +211,8 @@ fn a_token_of_another_client_is_refused_whoever_brings_it() {
 }
 
 #[test]
-fn the_first_activation_is_over_the_channel_of_creation_and_later_ones_over_any_of_the_same_client_and_user() {
+fn the_first_activation_is_over_the_channel_of_creation_and_later_ones_over_any_of_the_same_client_and_user()
+{
     let mut gate = gate_with(settings());
     let next = ChannelId(2);
     assert_eq!(gate.step(at(100), activate(next, 0, token(100, 200))), refused(Refusal::OtherChannel));

@@ -89,7 +89,9 @@ fn made(table: &NodeTable, form: u8, rows: &[u8], masks: &[u8], columns: &[u8]) 
 #[test]
 fn damaged_grants_are_refused() {
     let table = table(10);
-    let read = |form, masks: &[u8], columns: &[u8]| Grants::decode(&made(&table, form, &[10], masks, columns), &table);
+    let read = |form, masks: &[u8], columns: &[u8]| {
+        Grants::decode(&made(&table, form, &[10], masks, columns), &table)
+    };
     assert!(read(0, &[0x20, 0], &[0xff, 0x03]).is_ok());
     assert!(read(1, &[0x20, 0], &[0, 10]).is_ok());
     for (form, masks, columns) in [
@@ -139,7 +141,9 @@ fn whole_tokens_are_short() {
     let keys = keys(Algorithm::Es256);
     let length = |grants: &Grants| issue(grants).sign(&keys, NOW, &SystemEntropy).unwrap().len();
     let three = [Permission::Read, Permission::Write, Permission::Call];
-    for (nodes, by_chance_max, by_area_max) in [(20, 760, 760), (100, 820, 780), (1000, 1420, 820), (5000, 4100, 960)] {
+    for (nodes, by_chance_max, by_area_max) in
+        [(20, 760, 760), (100, 820, 780), (1000, 1420, 820), (5000, 4100, 960)]
+    {
         let table = table(nodes);
         let (mut by_chance, mut by_area, mut next) = (Grants::none(&table), Grants::none(&table), noise(3));
         for row in 0..nodes {
