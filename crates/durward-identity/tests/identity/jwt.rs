@@ -244,8 +244,10 @@ fn published_keys_verify_what_theirs_signed_and_nothing_after_its_end() {
         assert_eq!(public.verify(NOW, &token, other, skew), Err(JwtRefusal::Audience));
         let other = Expected { issuer: "https://other.example", ..EXPECTED };
         assert_eq!(public.verify(NOW, &token, other, skew), Err(JwtRefusal::Issuer));
-        let cut = &token[..token.len() - 8];
-        assert_eq!(public.verify(NOW, cut, EXPECTED, skew), Err(JwtRefusal::Signature));
+        let another = keys.issue(NOW, request(), &SystemEntropy).unwrap();
+        let (signed, signature) = (token.rsplit_once('.').unwrap().0, another.rsplit_once('.').unwrap().1);
+        let swapped = format!("{signed}.{signature}");
+        assert_eq!(public.verify(NOW, &swapped, EXPECTED, skew), Err(JwtRefusal::Signature));
         let strange = VerifyingKeys::read(&self::keys(Algorithm::EdDsa).to_jwks(NOW)).unwrap();
         assert_eq!(strange.verify(NOW, &token, EXPECTED, skew), Err(JwtRefusal::UnknownKey));
     }

@@ -110,6 +110,9 @@ pub enum AuthorityAction<N: Name, Q, G> {
     Answer(G, FeedMessage<N>),
 }
 
+/// What is to be done, in this order.
+pub type AuthorityActions<N, Q, G> = Vec<AuthorityAction<N, Q, G>>;
+
 /// Why no token is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhyNot {
@@ -168,10 +171,7 @@ pub struct Authority<N: Name, Q> {
 impl<N: Name, Q: PartialEq> Authority<N, Q> {
     /// A service with an empty store. Whatever token a service before it may have issued is recalled: it is not known which of them were.
     /// Carry the actions out before anything else.
-    pub fn new<G>(
-        settings: AuthoritySettings,
-        now: Moment,
-    ) -> (Authority<N, Q>, Vec<AuthorityAction<N, Q, G>>) {
+    pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, AuthorityActions<N, Q, G>) {
         let now = second_of(now);
         let mut authority = Authority::empty(settings);
         authority.epoch = now.ms().max(1);
@@ -236,7 +236,7 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     }
 
     /// Takes an event at a moment.
-    pub fn step<G>(&mut self, now: Moment, event: AuthorityEvent<N, Q, G>) -> Vec<AuthorityAction<N, Q, G>> {
+    pub fn step<G>(&mut self, now: Moment, event: AuthorityEvent<N, Q, G>) -> AuthorityActions<N, Q, G> {
         self.now = now.max(self.now);
         let mut actions = Vec::new();
         match event {
@@ -257,7 +257,7 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         actions
     }
 
-    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut AuthorityActions<N, Q, G>) {
         if self.pending.len() >= PENDING_MAX {
             actions.push(AuthorityAction::Refuse { request, why: WhyNot::Busy });
             return;
@@ -272,19 +272,14 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     }
 
     /// Has a mark stored behind the latest moment, where the stored one is not.
-    fn store_mark<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn store_mark<G>(&mut self, actions: &mut AuthorityActions<N, Q, G>) {
         if self.mark <= self.latest {
             self.mark = self.latest.plus(MARK_AHEAD);
             actions.push(AuthorityAction::Store(Record::Mark(self.mark)));
         }
     }
 
-    fn decided<G>(
-        &mut self,
-        ticket: u64,
-        granted_by: Option<N>,
-        actions: &mut Vec<AuthorityAction<N, Q, G>>,
-    ) {
+    fn decided<G>(&mut self, ticket: u64, granted_by: Option<N>, actions: &mut AuthorityActions<N, Q, G>) {
         // An answer to a question that was withdrawn, or the second to one.
         let Some(Pending { request, wanted, issued }) = self.pending.remove(&ticket) else { return };
         let Some(policy) = granted_by else {
@@ -302,7 +297,7 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         }
     }
 
-    fn recall<G>(&mut self, target: Target<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn recall<G>(&mut self, target: Target<N>, actions: &mut AuthorityActions<N, Q, G>) {
         let before = second_of(self.now).max(self.latest).plus(Duration::from_secs(1));
         self.latest = before;
         self.sequence = self.sequence.saturating_add(1);
@@ -312,7 +307,7 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         actions.push(AuthorityAction::Publish(FeedMessage::Cutoff { epoch, sequence, target, before }));
     }
 
-    fn tick<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn tick<G>(&mut self, actions: &mut AuthorityActions<N, Q, G>) {
         Arc::make_mut(&mut self.cutoffs).forget(self.now, self.settings.cutoff_lifetime);
         if self.heartbeat_at <= self.now {
             self.heartbeat_at = self.now.plus(self.settings.heartbeat_interval);

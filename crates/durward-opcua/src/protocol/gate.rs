@@ -394,14 +394,11 @@ impl<T: Bearer> Gate<T> {
                 Err(Refusal::Ended(Ended::Expired))
             }
             Identity::Token(token) => {
-                let counts = |kind| self.counts(self.now, &token, kind);
-                let refused = Kind::ALL.into_iter().try_fold(Ended::Expired, |_, kind| match counts(kind) {
-                    Ok(()) => None,
-                    Err(ended) => Some(ended),
-                });
-                match refused {
-                    Some(ended) => Err(Refusal::Ended(ended)),
-                    None => Ok(Standing::Token(token)),
+                let ended = |kind| self.counts(self.now, &token, kind).err();
+                // Enough that one kind counts: the others are refused request by request.
+                match Kind::ALL.map(ended) {
+                    [Some(ended), Some(_), Some(_)] => Err(Refusal::Ended(ended)),
+                    _ => Ok(Standing::Token(token)),
                 }
             }
         }

@@ -26,6 +26,8 @@ const MOVED: &str = "a session moves to another channel";
 /// Possible in every world.
 const USUAL: [&str; 3] = [ACTIVATED, SERVED, STOPPED];
 
+type Condition = fn(&Plant, &World) -> bool;
+
 impl Model for Plant {
     type State = World;
     type Action = Act;
@@ -47,7 +49,7 @@ impl Model for Plant {
     }
 
     fn properties(&self) -> Vec<Property<Plant>> {
-        let kept: [(&'static str, fn(&Plant, &World) -> bool); 9] = [
+        let kept: [(&'static str, Condition); 9] = [
             ("no deadlock: the client always waits for a moment, not for ever", |_, world| {
                 world.client.is_stopped() || world.client.wake_at().is_some()
             }),
@@ -72,7 +74,7 @@ impl Model for Plant {
             ("no nonce is good twice", |_, world| !world.has_broken(Broken::NonceTwice)),
             ("no token is dead when it is issued", |_, world| !world.has_broken(Broken::IssuedDead)),
         ];
-        let possible: [(&'static str, fn(&Plant, &World) -> bool); 14] = [
+        let possible: [(&'static str, Condition); 14] = [
             (ACTIVATED, |_, world| world.has_seen(Seen::Activated)),
             (SERVED, |_, world| world.has_seen(Seen::Served)),
             (RENEWED, |_, world| world.has_seen(Seen::Renewed)),

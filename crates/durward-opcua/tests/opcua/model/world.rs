@@ -15,7 +15,7 @@ use super::truth::{Broken, Recall, Seen, Token, Truth};
 
 pub(crate) const SUBJECT: u8 = 1;
 const CLIENT: u8 = 1;
-const THIEF: u8 = 2;
+pub(super) const THIEF: u8 = 2;
 const POLICY: u8 = 7;
 pub(crate) const STALENESS: u8 = 1;
 const LIFETIME: u8 = 4;
@@ -476,10 +476,10 @@ impl Plant {
                     }
                 }
                 // A repeated one is refused where the first one was accepted: the client waits for no answer then.
-                GateAction::RefuseActivation(session, refusal) if !is_thief => {
-                    if session.0 == world.session && refusal != Refusal::Nonce {
-                        self.tell_client(world, ClientEvent::ActivationRefused);
-                    }
+                GateAction::RefuseActivation(session, refusal)
+                    if !is_thief && session.0 == world.session && refusal != Refusal::Nonce =>
+                {
+                    self.tell_client(world, ClientEvent::ActivationRefused);
                 }
                 GateAction::Refuse(session, refusal) if session.0 == world.session && !is_thief => {
                     let event = match refusal {
@@ -652,89 +652,5 @@ impl World {
             Record::Epoch(_) | Record::Mark(_) | Record::Sequence(_) => None,
         };
         self.store.iter().filter_map(cutoff).max().unwrap_or_default()
-    }
-
-    fn note_feed(&mut self, message: &FeedMessage<u8>) {
-        let (sequence, is_all) = match message {
-            FeedMessage::Cutoff { sequence, .. } => (*sequence, false),
-            FeedMessage::Heartbeat { sequence, .. } => {
-                self.truth.told = self.truth.told.max(*sequence);
-                return;
-            }
-            FeedMessage::Snapshot { sequence, .. } => (*sequence, true),
-        };
-        self.truth.told = self.truth.told.max(sequence);
-        for recall in &mut self.truth.recalls {
-            recall.is_heard |= recall.sequence == sequence || is_all && recall.sequence <= sequence;
-        }
-    }
-
-    fn note_activation(&mut self, session: SessionId, client: u8, nonce: Nonce, shown: Nonce, token: &Token) {
-        if nonce != shown {
-            self.truth.broken.insert(Broken::NonceTwice);
-        }
-        let before = self.truth.sessions.get(&session).and_then(|(token, _)| token.clone());
-        if before.is_some_and(|before| before.facts.issued < token.facts.issued) {
-            self.truth.seen.insert(Seen::Renewed);
-        }
-        self.truth.seen.insert(Seen::Activated);
-        self.truth.sessions.insert(session, (Some(token.clone()), client));
-    }
-
-    fn note_refused_activation(&mut self, client: u8, refusal: Refusal) {
-        if client == THIEF {
-            self.truth.seen.insert(Seen::ThiefRefused);
-        } else if refusal == Refusal::Nonce {
-            self.truth.seen.insert(Seen::ReplayRefused);
-        }
-        self.note_refused(refusal);
-    }
-
-    fn note_refused(&mut self, refusal: Refusal) {
-        match refusal {
-            Refusal::Ended(Ended::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
-            Refusal::Ended(Ended::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
-            _ => false,
-        };
-    }
-
-    /// A request was served, or a value delivered: was it right?
-    fn note_served(&mut self, bounds: &Bounds, session: SessionId, kind: Kind) {
-        let (gate_now, now) = (self.gate_now(), self.now);
-        let anonymous = bounds.has_anonymous;
-        let truth = &mut self.truth;
-        let Some((Some(token), client)) = truth.sessions.get(&session).cloned() else {
-            if !anonymous {
-                truth.broken.insert(Broken::ServedWithoutActivation);
-            }
-            return;
-        };
-        if !token.is_granted {
-            truth.broken.insert(Broken::ServedUngranted);
-        }
-        if token.facts.client != client {
-            truth.broken.insert(Broken::ServedToAnotherClient);
-        }
-        let grace = if kind == Kind::Reading { bounds.grace } else { Duration::ZERO };
-        if gate_now >= token.facts.expires.plus(grace) {
-            truth.broken.insert(Broken::ServedAfterTheEnd);
-        } else if gate_now >= token.facts.expires {
-            truth.seen.insert(Seen::ServedInGrace);
-        }
-        for recall in truth.recalls.iter().skip(token.recalls_before) {
-            let is_bounded = bounds.hold.is_some() || truth.told >= recall.sequence;
-            if recall.is_heard {
-                truth.broken.insert(Broken::ServedRecalledThatWasHeardOf);
-            } else if is_bounded && now - recall.at > STALENESS + DRIFT {
-                truth.broken.insert(Broken::ServedRecalledTooLong);
-            }
-        }
-        truth.seen.insert(Seen::Served);
-        if truth.has_gate_restarted {
-            truth.seen.insert(Seen::ServedAfterGateRestart);
-        }
-        if truth.has_authority_restarted {
-            truth.seen.insert(Seen::ServedAfterAuthorityRestart);
-        }
     }
 }

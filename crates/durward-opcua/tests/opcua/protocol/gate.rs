@@ -278,7 +278,7 @@ fn silence_stops_delivery_and_a_heartbeat_resumes_it() {
     let mut gate = active_with(GateSettings { reach: Reach { hold, ..Reach::new(s(3)) }, ..settings() });
     gate.step(at(100), GateEvent::Subscribed { session: SESSION, has: true });
     let ask = GateAction::AskCutoffs(7);
-    assert_eq!(gate.step(at(109), GateEvent::Tick), [ask.clone()]);
+    assert_eq!(gate.step(at(109), GateEvent::Tick)[..], *std::slice::from_ref(&ask));
     assert_eq!(read(&gate, at(109)), Ok(()));
     assert_eq!(gate.step(at(110), GateEvent::Tick), [ask, GateAction::StopDelivery(SESSION)]);
     assert_eq!(read(&gate, at(110)), Err(Refusal::Ended(Ended::OutOfReach)));
@@ -297,7 +297,7 @@ fn grace_serves_what_it_is_set_for_and_is_noted_once() {
     assert_eq!(read(&gate, at(229)), Ok(()));
     let write = gate.admit(at(200), SESSION, CHANNEL, Kind::Writing);
     assert_eq!(write, Err(Refusal::Ended(Ended::Expired)));
-    assert_eq!(gate.step(at(229), GateEvent::Tick), [ask.clone()]);
+    assert_eq!(gate.step(at(229), GateEvent::Tick)[..], *std::slice::from_ref(&ask));
     assert_eq!(gate.step(at(230), GateEvent::Tick), [ask, GateAction::CloseSession(SESSION, Ended::Expired)]);
 }
 
