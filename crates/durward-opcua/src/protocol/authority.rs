@@ -149,7 +149,8 @@ struct Pending<N, Q> {
     issued: Moment,
 }
 
-/// An authorization service.
+/// An authorization service. Has a moment of its own that never goes back, not over a restart either. Where its clock was far ahead once,
+/// tokens are dated ahead, and gates refuse them, until the clock is there; a new store ends that at once, and recalls all tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Authority<N: Name, Q> {
     settings: AuthoritySettings,

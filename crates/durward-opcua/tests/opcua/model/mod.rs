@@ -16,6 +16,7 @@
 )]
 
 mod checks;
+mod missing;
 mod mutants;
 mod truth;
 mod world;

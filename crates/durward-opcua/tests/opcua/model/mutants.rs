@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use super::world::{Bounds, Mutant, Plant};
+use super::missing::Mutant;
+use super::world::{Bounds, Plant};
 
 /// The property that a mutant breaks; found at the shortest way there.
 fn finds(mutant: Mutant, property: &'static str, bounds: Bounds) {

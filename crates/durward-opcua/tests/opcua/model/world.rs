@@ -9,8 +9,9 @@ use durward_opcua::protocol::{
     ClientEvent, ClientSettings, Gate, GateAction, GateEvent, GateSettings, Identity, Nonce, Record, Refusal,
     SessionId, Wanted,
 };
-use durward_opcua::token::{ByKind, Cutoffs, Ended, Facts, FeedMessage, Kind, Reach, Target};
+use durward_opcua::token::{ByKind, Ended, FeedMessage, Kind, Reach, Target};
 
+use super::missing::Mutant;
 use super::truth::{Broken, Recall, Seen, Token, Truth};
 
 pub(crate) const SUBJECT: u8 = 1;
@@ -23,39 +24,6 @@ const LIFETIME: u8 = 4;
 pub(crate) const DRIFT: u8 = 1;
 const NEW_CHANNEL: u32 = 50;
 const THIEVES_SESSION: SessionId = SessionId(100);
-
-/// A check that is missing: put before the machine, so that the product has no switch for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mutant {
-    /// The end of a token is looked at when a session is activated, and not again.
-    ExpiryOnlyAtActivation,
-    /// A token that is presented when a session is activated again is not held against cutoffs.
-    CutoffForgottenAtReactivation,
-    /// Nobody compares the certificate of the token with that of the channel.
-    BindingUnchecked,
-    /// Tokens are dated by the clock, whatever was recalled in that second.
-    DatedByTheClock,
-    /// A cutoff is dated by the clock: tokens of the same second live on.
-    CutoffByTheClock,
-    /// Tokens are dated when they are signed, not when their decision is begun.
-    DatedWhenSigned,
-    /// An answer of the decision point counts for whichever question was put last.
-    TicketUnchecked,
-    /// Grace never ends.
-    GraceUnbounded,
-    /// A heartbeat counts from when it arrives, not from when it was sent.
-    HeartbeatsCountOnArrival,
-    /// Nobody compares the number of a heartbeat with what was heard.
-    GapsUnseen,
-    /// A gate that was started takes any snapshot, not only the answer to its own question.
-    AnySnapshotAfterRestart,
-    /// A nonce is good more than once.
-    NonceReused,
-    /// The authorization service stores cutoffs, but no marks.
-    MarksNotStored,
-    /// The authorization service tells of a cutoff, but does not store it.
-    CutoffsNotStored,
-}
 
 /// How large the world is.
 #[derive(Clone, Debug)]
@@ -116,7 +84,7 @@ pub(crate) enum Act {
 pub(crate) struct Spent {
     recalls: u8,
     grants_again: u8,
-    gate_restarts: u8,
+    pub(super) gate_restarts: u8,
     authority_restarts: u8,
     client_restarts: u8,
     new_channels: u8,
@@ -131,7 +99,7 @@ pub(crate) struct World {
     authority_ahead: u8,
     pub(crate) gate: Gate<Token>,
     pub(crate) authority: Authority<u8, u32>,
-    store: Vec<Record<u8>>,
+    pub(super) store: Vec<Record<u8>>,
     pub(crate) client: Client<Token>,
     pub(crate) network: BTreeSet<Message>,
     is_granted: bool,
@@ -141,7 +109,7 @@ pub(crate) struct World {
     /// The client's session and channel at the gate; both are numbered on.
     session: u32,
     channel: u32,
-    spent: Spent,
+    pub(super) spent: Spent,
     pub(crate) truth: Truth,
 }
 
@@ -150,7 +118,7 @@ fn seconds(count: u8) -> Duration {
 }
 
 impl Plant {
-    fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
@@ -368,36 +336,6 @@ impl Plant {
         }
     }
 
-    fn change_feed(&self, world: &World, message: FeedMessage<u8>) -> FeedMessage<u8> {
-        match message {
-            FeedMessage::Heartbeat { epoch, time, .. } if self.is(Mutant::GapsUnseen) => {
-                FeedMessage::Heartbeat { epoch, sequence: world.gate.feed().known(), time }
-            }
-            FeedMessage::Heartbeat { epoch, sequence, .. } if self.is(Mutant::HeartbeatsCountOnArrival) => {
-                FeedMessage::Heartbeat { epoch, sequence, time: world.gate_now() }
-            }
-            FeedMessage::Snapshot { epoch, sequence, time, cutoffs, .. }
-                if self.is(Mutant::AnySnapshotAfterRestart) =>
-            {
-                let question = u64::from(world.spent.gate_restarts);
-                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
-            }
-            FeedMessage::Cutoff { epoch, sequence, target, before } if self.is(Mutant::CutoffByTheClock) => {
-                FeedMessage::Cutoff { epoch, sequence, target, before: a_second_before(before) }
-            }
-            FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
-                if self.is(Mutant::CutoffByTheClock) =>
-            {
-                let mut earlier = Cutoffs::default();
-                for (target, before) in cutoffs.iter() {
-                    earlier.add(target.clone(), a_second_before(before));
-                }
-                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs: earlier.into() }
-            }
-            other => other,
-        }
-    }
-
     /// An activation reaches the gate, of which whoever runs the gate has verified signature and token.
     fn activate(
         &self,
@@ -563,26 +501,6 @@ impl Plant {
         }
     }
 
-    fn change_date(&self, world: &World, mut facts: Facts<u8>) -> Facts<u8> {
-        if self.is(Mutant::DatedByTheClock) {
-            facts.issued = world.authority_now();
-        }
-        facts
-    }
-
-    fn store(&self, world: &mut World, record: Record<u8>) {
-        match record {
-            Record::Mark(_) if self.is(Mutant::MarksNotStored) => {}
-            Record::Cutoff { .. } if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {
-            }
-            Record::Mark(_) => {
-                world.store.retain(|record| !matches!(record, Record::Mark(_)));
-                world.store.push(record);
-            }
-            Record::Epoch(_) | Record::Sequence(_) | Record::Cutoff { .. } => world.store.push(record),
-        }
-    }
-
     pub(crate) fn tell_client(&self, world: &mut World, event: ClientEvent<Token>) {
         let actions = world.client.step(Moment::from_s(world.now.into()), event);
         for action in actions {
@@ -615,16 +533,12 @@ impl Plant {
     }
 }
 
-fn a_second_before(moment: Moment) -> Moment {
-    Moment::from_ms(moment.ms().saturating_sub(1_000))
-}
-
 impl World {
     pub(crate) fn gate_now(&self) -> Moment {
         Moment::from_s(u32::from(self.now + self.gate_ahead))
     }
 
-    fn authority_now(&self) -> Moment {
+    pub(super) fn authority_now(&self) -> Moment {
         Moment::from_s(u32::from(self.now + self.authority_ahead))
     }
 

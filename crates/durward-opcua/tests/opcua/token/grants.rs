@@ -134,6 +134,27 @@ fn damaged_grants_are_refused() {
     }
 }
 
+/// Whatever is changed in grants: they are refused, or are grants, and come back as such.
+#[test]
+fn changed_grants_are_refused_or_are_grants() {
+    let table = table(100);
+    let mut blocks = Grants::none(&table);
+    (20..60).for_each(|row| blocks.set(row, Permission::Read, Verdict::Granted));
+    for grants in [random(&table, &[Permission::Read, Permission::Call], 9), blocks] {
+        let bytes = URL_SAFE_NO_PAD.decode(grants.encode()).unwrap();
+        for at in 0..bytes.len() {
+            for change in 1..=255 {
+                let mut changed = bytes.clone();
+                changed[at] ^= change;
+                if let Ok(read) = Grants::decode(&URL_SAFE_NO_PAD.encode(&changed), &table) {
+                    assert_eq!(Grants::decode(&read.encode(), &table).as_ref(), Ok(&read));
+                    assert_ne!(read, grants, "{at}: a second way to write the same");
+                }
+            }
+        }
+    }
+}
+
 /// Reference, 6.4, has 403, 456, 1055 and 3722 bytes for a whole JWT with three bits a node, without `kid`, `jti`, `nbf`, `cnf` and
 /// `roles`, which are 240 bytes here.
 #[test]

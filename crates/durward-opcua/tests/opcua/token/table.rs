@@ -132,6 +132,28 @@ fn hostile_tables_are_refused_before_they_grow() {
     assert!(NodeTable::read(&packed(b"\x01\x01\x01u\x01\x05\x00\x00\x00")).is_ok());
 }
 
+/// Whatever is changed in a table: it is refused, or it is a table, and comes back as one.
+#[test]
+fn changed_tables_are_refused_or_are_tables() {
+    let plain = miniz_oxide::inflate::decompress_to_vec(&NodeTable::new(mixed()).unwrap().pack()).unwrap();
+    let (mut refused, mut read) = (0, 0);
+    for at in 0..plain.len() {
+        for change in [0x01, 0x80, 0xff, 0x7f, 0x10] {
+            let mut changed = plain.clone();
+            changed[at] ^= change;
+            match NodeTable::read(&packed(&changed)) {
+                Ok(table) => {
+                    assert_eq!(NodeTable::read(&table.pack()).unwrap().version(), table.version());
+                    read += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            assert!(NodeTable::read(&changed).is_err(), "not deflated");
+        }
+    }
+    assert!(refused > 100 && read > 100, "{refused} {read}");
+}
+
 /// Each identifier shares 4095 bytes with the one before: a few bytes each would become 4 kB each.
 #[test]
 fn shared_beginnings_do_not_grow_without_a_bound() {
