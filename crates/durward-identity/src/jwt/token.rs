@@ -217,10 +217,12 @@ impl SigningKeys {
     /// # Errors
     /// It may not be believed.
     pub fn verify_own(&self, now: Moment, token: &str, issuer: &str) -> Result<Claims, JwtRefusal> {
-        let claims =
-            open(token, |id| self.find(id, now), SigningKey::algorithm, |key, signed, signature| {
-                key.verifies(signed, signature)
-            })?;
+        let claims = open(
+            token,
+            |id| self.find(id, now),
+            SigningKey::algorithm,
+            |key, signed, signature| key.verifies(signed, signature),
+        )?;
         believe(now, claims, issuer, CLOCK_SKEW_MAX)
     }
 }

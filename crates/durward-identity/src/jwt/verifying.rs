@@ -66,7 +66,9 @@ impl VerifyingKeys {
             }
         }
         if keys.is_empty() {
-            return failed("the key set has no key of Ed25519, P-256 or RSA (2048 bits and more) that verifies");
+            return failed(
+                "the key set has no key of Ed25519, P-256 or RSA (2048 bits and more) that verifies",
+            );
         }
         Ok(VerifyingKeys { keys })
     }
