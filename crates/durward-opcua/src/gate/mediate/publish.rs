@@ -69,6 +69,8 @@ struct Message<'a> {
     sequence: u32,
     publish_time: &'a [u8],
     was_keep_alive: bool,
+    /// The server has deleted the subscription.
+    is_last: bool,
     /// How many elements of notification data are left, and their bytes.
     count: usize,
     data: Vec<u8>,
@@ -80,12 +82,14 @@ impl<'a> Message<'a> {
         let publish_time = walker.take(8)?;
         let count = walker.clone().count()?;
         let mut data = Vec::new();
+        let mut is_last = false;
         let kept = filter_array(walker, &mut data, |walker, out| {
             let at = walker.at();
             let notification = walker.extension()?;
+            is_last |= tells_of_timeout(&notification);
             source.put_notification(&notification, walker.since(at), out)
         })?;
-        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, count: kept, data })
+        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, is_last, count: kept, data })
     }
 
     fn put(&self, sequence: u32, out: &mut Vec<u8>) {
@@ -93,6 +97,13 @@ impl<'a> Message<'a> {
         out.put_bytes(self.publish_time);
         out.put_bytes(&self.data);
     }
+}
+
+/// The life time of the subscription has passed (Part 4, 5.14.1.1): nothing follows. One that went to another session is told so too, but its items
+/// are still to be taken from here, whichever of the two is heard of first.
+fn tells_of_timeout(notification: &Extension<'_>) -> bool {
+    notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary)
+        && Walker::new(notification.binary.unwrap_or_default()).status() == Ok(StatusCode::BadTimeout)
 }
 
 /// Whose notifications they are.
@@ -239,6 +250,9 @@ pub(super) fn mend_publish(
         }
     }
     out.put_bytes(&results);
+    if message.is_last {
+        subscriptions.remove(id);
+    }
     Ok(out)
 }
 

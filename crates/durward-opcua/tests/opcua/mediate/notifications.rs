@@ -1,17 +1,17 @@
 //! Subscriptions: random items, random notifications, rights that come and go. Nothing is delivered without the right of that moment, everything
 //! else is, and the client's sequence numbers have no gaps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use durward_opcua::gate::mediate::service::Service;
 use durward_opcua::gate::mediate::{Mediator, Outcome};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
+use super::requests::{create_item, event_filter};
 use super::support::{
     Chance, Grants, forward, mediator, node, reply, request, request_body, response, response_body,
 };
-use super::table::{create_item, event_filter};
 
 const SUBSCRIPTION: u32 = 70;
 const NODES: u32 = 6;
@@ -45,7 +45,9 @@ struct World {
     mediator: Mediator,
     items: Vec<Item>,
     /// The server's messages that can be asked for again, by its sequence numbers.
-    kept: HashMap<u32, Vec<(Item, Told)>>,
+    kept: BTreeMap<u32, Vec<(Item, Told)>>,
+    /// The client's numbers of the server's messages, of those that it got.
+    got_as: HashMap<u32, u32>,
     sequence: u32,
     told: i32,
     request_id: u32,
@@ -93,7 +95,8 @@ impl World {
             grants,
             mediator,
             items: Vec::new(),
-            kept: HashMap::new(),
+            kept: BTreeMap::new(),
+            got_as: HashMap::new(),
             sequence: 0,
             told: 0,
             request_id: 10,
@@ -245,8 +248,11 @@ impl World {
         let sent: PublishRequest = request(&sent);
         let mut results = Vec::new();
         for ack in sent.subscription_acknowledgements.unwrap_or_default() {
-            assert!(self.kept.remove(&ack.sequence_number).is_some(), "the server does not know {ack:?}");
-            results.push(StatusCode::Good);
+            assert!(ack.sequence_number <= self.sequence, "the server never sent {ack:?}");
+            results.push(match self.kept.remove(&ack.sequence_number) {
+                Some(_) => StatusCode::Good,
+                None => StatusCode::BadSequenceNumberUnknown,
+            });
         }
         if self.chance.happens(40) {
             self.toggle();
@@ -259,21 +265,27 @@ impl World {
         } else {
             self.kept.insert(self.sequence, told.clone());
         }
+        // Servers keep only some.
+        while self.kept.len() > 4 {
+            self.kept.pop_first();
+        }
         let answer = response_body(&PublishResponse {
             response_header: ResponseHeader::null(),
             subscription_id: SUBSCRIPTION,
             available_sequence_numbers: Some(self.kept.keys().copied().collect()),
             more_notifications: false,
             notification_message: message,
-            results: Some(results),
+            results: Some(results.clone()),
             diagnostic_infos: None,
         });
         let got = reply(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &answer);
-        self.take(response(&got), &told, acknowledged.len());
+        // What the gate acknowledged of its own comes last, and is not the client's.
+        results.truncate(acknowledged.len());
+        self.take(response(&got), &told, &results);
     }
 
-    fn take(&mut self, got: PublishResponse, told: &[(Item, Told)], acknowledged: usize) {
-        assert_eq!(got.results.unwrap_or_default(), vec![StatusCode::Good; acknowledged]);
+    fn take(&mut self, got: PublishResponse, told: &[(Item, Told)], results: &[StatusCode]) {
+        assert_eq!(got.results.unwrap_or_default(), results);
         let sequence = got.notification_message.sequence_number;
         assert_eq!(sequence, self.client_next, "a gap in the client's sequence numbers");
         let seen = seen(got.notification_message);
@@ -281,10 +293,12 @@ impl World {
         if !seen.is_empty() {
             self.client_next += 1;
             self.got.push(sequence);
+            self.got_as.insert(sequence, self.sequence);
         }
         let mut available = got.available_sequence_numbers.unwrap_or_default();
         available.sort_unstable();
-        assert_eq!(available, self.got, "what the client may ask for again");
+        let expected = self.got.iter().filter(|got| self.kept.contains_key(&self.got_as[got]));
+        assert_eq!(available, expected.copied().collect::<Vec<_>>(), "what the client may ask for again");
     }
 
     fn expected(&self, told: &[(Item, Told)]) -> Vec<(u32, i32)> {
@@ -306,7 +320,11 @@ impl World {
         });
         let sent = forward(&mut self.mediator, &self.grants, 3, Service::Republish, &body);
         let upstream = request::<RepublishRequest>(&sent).retransmit_sequence_number;
-        let told = self.kept[&upstream].clone();
+        assert_eq!(upstream, self.got_as[&sequence]);
+        let Some(told) = self.kept.get(&upstream).cloned() else {
+            self.mediator.on_fault(3);
+            return;
+        };
         let answer = response_body(&RepublishResponse {
             response_header: ResponseHeader::null(),
             notification_message: self.message(upstream, &told),
