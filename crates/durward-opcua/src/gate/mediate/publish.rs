@@ -10,7 +10,7 @@ use super::browse::filter_array;
 use super::event::put_fields;
 use super::pending::{Pending, Plan};
 use super::put::Put;
-use super::splice::{Shape, Sieve, count_within};
+use super::splice::{Sieve, count_within};
 use super::subscription::{Item, Subscription};
 use super::subscriptions::Subscriptions;
 use super::walk::{Extension, Garbled, Walked, Walker};
@@ -268,21 +268,34 @@ fn number(subscription: &mut Subscription, message: &Message<'_>) -> u32 {
 }
 
 /// Results of the client's acknowledgements; those of the gate's own, which come last, are left out.
+///
+/// Servers exist that give no results here. What they do with acknowledgements concerns nobody's rights, so they are taken to have succeeded.
 fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
     let expected = sieve.forwarded() + owed;
-    if walker.count()? != expected {
+    let results = walker.count()?;
+    if results != expected && results != 0 {
         return Err(Garbled);
     }
     out.put_count(sieve.count);
     sieve.each(|_, refused| {
         let status = match refused {
             Some(status) => status,
+            None if results == 0 => StatusCode::Good,
             None => walker.status()?,
         };
-        Shape::Status.put_refused(out, status);
+        out.put_status(status);
         Ok(())
     })?;
-    walker.take(owed.checked_mul(4).ok_or(Garbled)?)?;
+    walker.take(results.saturating_sub(sieve.forwarded()).checked_mul(4).ok_or(Garbled)?)?;
+    put_acknowledged_diagnostics(sieve, expected, walker, out)
+}
+
+fn put_acknowledged_diagnostics(
+    sieve: &Sieve,
+    expected: usize,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> Walked<()> {
     let diagnostics = walker.count()?;
     if diagnostics == 0 {
         out.put_null();
@@ -302,7 +315,7 @@ fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &m
         }
         Ok(())
     })?;
-    (0..owed).try_for_each(|_| walker.skip_diagnostic_info())
+    (sieve.forwarded()..expected).try_for_each(|_| walker.skip_diagnostic_info())
 }
 
 /// A message asked for again, filtered by the rights of now. `None` where nothing is left of it.

@@ -158,6 +158,36 @@ fn session_diagnostics_are_not_there_whatever_is_granted() {
     assert_eq!(seen, [node(4)]);
 }
 
+/// A type knows its instances: from it, inverse references lead to the sessions.
+#[test]
+fn session_objects_are_not_found_from_their_type() {
+    let session_type = NodeId::new(0, 2029u32);
+    let to = |target: NodeId| ReferenceDescription { node_id: target.into(), ..Default::default() };
+    let found = response_body(&BrowseResponse {
+        response_header: ResponseHeader::null(),
+        results: Some(vec![BrowseResult {
+            references: Some(vec![to(NodeId::new(0, 58u32)), to(node(8))]),
+            ..Default::default()
+        }]),
+        diagnostic_infos: None,
+    });
+    let mut browse: BrowseRequest = request(&sample(Service::Browse));
+    browse.nodes_to_browse.as_mut().expect("nodes")[0].node_id = session_type.clone();
+    let mut mediator = mediator();
+    forward(&mut mediator, &All, 1, Service::Browse, &request_body(&browse));
+    let browsed: BrowseResponse = response(&reply(&mut mediator, &All, 1, Service::Browse, &found));
+    let references = browsed.results.expect("results").remove(0).references.expect("references");
+    let seen: Vec<NodeId> = references.into_iter().map(|reference| reference.node_id.node_id).collect();
+    assert_eq!(seen, [NodeId::new(0, 58u32)]);
+
+    let service = Service::TranslateBrowsePathsToNodeIds;
+    let mut translate: TranslateBrowsePathsToNodeIdsRequest = request(&sample(service));
+    translate.browse_paths.as_mut().expect("paths")[0].starting_node = session_type;
+    let translated = answered(&mut mediator, &All, 1, service, &request_body(&translate));
+    let translated: TranslateBrowsePathsToNodeIdsResponse = response(&translated);
+    assert_eq!(translated.results.expect("results")[0].status_code, StatusCode::BadNoMatch);
+}
+
 #[test]
 fn targets_in_other_servers_end_no_path() {
     let target =

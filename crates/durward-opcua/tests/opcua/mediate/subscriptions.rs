@@ -342,3 +342,29 @@ fn a_closed_session_leaves_its_subscriptions_whole() {
     assert_eq!(left.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [OWN]);
     assert_eq!(closed.release_all().len(), 0);
 }
+
+/// Some servers give no results of acknowledgements. Whose they are is not the server's to say.
+#[test]
+fn acknowledgements_need_no_results_and_are_only_of_own_messages() {
+    let mut mediator = mediator();
+    with_subscription(&mut mediator);
+    forward(&mut mediator, &All, 4, Service::Publish, &sample(Service::Publish));
+    reply(&mut mediator, &All, 4, Service::Publish, &publish_response(OWN, message(1, 1)));
+    let acknowledge =
+        |subscription_id, sequence_number| SubscriptionAcknowledgement { subscription_id, sequence_number };
+    let body = request_body(&PublishRequest {
+        request_header: RequestHeader::dummy(),
+        subscription_acknowledgements: Some(vec![
+            acknowledge(OWN + 1, 1),
+            acknowledge(OWN, 1),
+            acknowledge(OWN, 2),
+        ]),
+    });
+    let sent: PublishRequest = request(&forward(&mut mediator, &All, 5, Service::Publish, &body));
+    assert_eq!(sent.subscription_acknowledgements, Some(vec![acknowledge(OWN, 1)]));
+    let body = publish_response(OWN, message(1, 2));
+    let got: PublishResponse = response(&reply(&mut mediator, &All, 5, Service::Publish, &body));
+    let expected =
+        [StatusCode::BadSubscriptionIdInvalid, StatusCode::Good, StatusCode::BadSequenceNumberUnknown];
+    assert_eq!(got.results.as_deref(), Some(&expected[..]));
+}
