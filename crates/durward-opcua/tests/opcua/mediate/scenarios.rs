@@ -345,6 +345,9 @@ fn the_oldest_of_too_many_continuation_points_is_refused() {
     let sent: BrowseNextRequest = request(&forward(&mut mediator, &All, 1, Service::BrowseNext, &next));
     let points = sent.continuation_points.expect("points");
     assert_eq!(points, [ByteString::from(vec![2]), ByteString::from(vec![3])]);
+    // Each is good for one use.
+    mediator.on_fault(1);
+    answered(&mut mediator, &All, 1, Service::BrowseNext, &next);
 }
 
 /// The right to browse the node from which was browsed has ended meanwhile.

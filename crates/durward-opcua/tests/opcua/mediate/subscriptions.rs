@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use durward_opcua::gate::mediate::service::Service;
 use durward_opcua::gate::mediate::{Limits, Mediator, Owners, Subscription};
-use durward_opcua::permission::Rights;
+use durward_opcua::permission::{Permission, Rights};
 use opcua_types::*;
 
 use super::answers::answer;
@@ -367,4 +367,71 @@ fn acknowledgements_need_no_results_and_are_only_of_own_messages() {
     let expected =
         [StatusCode::BadSubscriptionIdInvalid, StatusCode::Good, StatusCode::BadSequenceNumberUnknown];
     assert_eq!(got.results.as_deref(), Some(&expected[..]));
+}
+
+#[test]
+fn another_message_than_was_asked_for_again_is_a_lie() {
+    let mut mediator = mediator();
+    with_subscription(&mut mediator);
+    forward(&mut mediator, &All, 4, Service::Publish, &sample(Service::Publish));
+    reply(&mut mediator, &All, 4, Service::Publish, &publish_response(OWN, message(1, 1)));
+    let republish = sample(Service::Republish);
+    let again = |sequence_number| {
+        response_body(&RepublishResponse {
+            response_header: ResponseHeader::null(),
+            notification_message: NotificationMessage { sequence_number, ..message(1, 1) },
+        })
+    };
+    assert_ne!(fault(&mut mediator, &All, Service::Republish, &republish, &again(1)), LIE);
+    assert_eq!(fault(&mut mediator, &All, Service::Republish, &republish, &again(2)), LIE);
+}
+
+/// Rights are told in notifications as they are in reads.
+#[test]
+fn a_monitored_access_level_tells_the_effective_right() {
+    let grants = Grants::of(&[(Permission::Browse, node(1)), (Permission::Read, node(1))]);
+    let mut mediator = mediator();
+    with_subscription(&mut mediator);
+    let create = create_item(OWN, &node(1), AttributeId::UserAccessLevel as u32, ExtensionObject::null());
+    forward(&mut mediator, &grants, 3, Service::CreateMonitoredItems, &create);
+    reply(&mut mediator, &grants, 3, Service::CreateMonitoredItems, &answer(Service::CreateMonitoredItems));
+    let change = MonitoredItemNotification { client_handle: 2, value: DataValue::from(Variant::Byte(0x0f)) };
+    let told = NotificationMessage {
+        notification_data: Some(vec![ExtensionObject::from_message(DataChangeNotification {
+            monitored_items: Some(vec![change]),
+            diagnostic_infos: None,
+        })]),
+        ..message(1, 1)
+    };
+    forward(&mut mediator, &grants, 4, Service::Publish, &sample(Service::Publish));
+    let body = publish_response(OWN, told);
+    let got: PublishResponse = response(&reply(&mut mediator, &grants, 4, Service::Publish, &body));
+    let data = got.notification_message.notification_data.expect("data").remove(0);
+    let changes = *data.into_inner_as::<DataChangeNotification>().expect("changes");
+    let value = changes.monitored_items.expect("items").remove(0).value.value;
+    assert_eq!(value, Some(Variant::Byte(0x01)));
+}
+
+/// The client's own mode, set when its right was back, is not set again by the gate; the mode that it set before is.
+#[test]
+fn an_item_whose_right_comes_back_has_the_mode_that_the_client_wants() {
+    let nobody = Grants::default();
+    let mut mediator = mediator();
+    with_subscription(&mut mediator);
+    let mut set: SetMonitoringModeRequest = request(&sample(Service::SetMonitoringMode));
+    let mut set_mode = |mediator: &mut Mediator, mode| {
+        set.monitoring_mode = mode;
+        forward(mediator, &All, 3, Service::SetMonitoringMode, &request_body(&set));
+        mediator.on_fault(3);
+    };
+    let modes = |mediator: &mut Mediator, rights: &dyn Rights| -> Vec<MonitoringMode> {
+        let sent = mediator.on_rights_changed(rights);
+        sent.iter().map(|sent| request::<SetMonitoringModeRequest>(&sent.body).monitoring_mode).collect()
+    };
+    set_mode(&mut mediator, MonitoringMode::Sampling);
+    assert_eq!(modes(&mut mediator, &nobody), [MonitoringMode::Disabled]);
+    assert_eq!(modes(&mut mediator, &All), [MonitoringMode::Sampling]);
+    assert_eq!(modes(&mut mediator, &nobody), [MonitoringMode::Disabled]);
+    set_mode(&mut mediator, MonitoringMode::Reporting);
+    assert_eq!(modes(&mut mediator, &All), []);
 }
