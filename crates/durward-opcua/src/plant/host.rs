@@ -109,6 +109,11 @@ impl Host {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, sender| !sender.is_closed());
     }
 
+    #[cfg(test)]
+    pub(super) fn waiting_count(&self) -> usize {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Lets time pass for ever.
     pub async fn run(&self) {
         let mut interval = tokio::time::interval(TICK);
