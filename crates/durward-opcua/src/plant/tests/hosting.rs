@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse, MessageInfo,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, PublishRequest, PublishResponse, ReadRequest, ReadResponse,
-    ReadValueId, StatusCode, TimestampsToReturn,
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest,
+    CreateSubscriptionResponse, MessageInfo, MonitoredItemCreateRequest, MonitoringMode,
+    MonitoringParameters, PublishRequest, PublishResponse, ReadRequest, ReadResponse, ReadValueId,
+    StatusCode, TimestampsToReturn,
 };
 
 use crate::authority::Caller;
@@ -42,11 +43,16 @@ async fn watch_level(host: &Host, client: &Client) -> u32 {
     };
     let subscription: CreateSubscriptionResponse = ask(host, client, &client.caller, &request).await.unwrap();
     let what = ReadValueId::new_value(client.plant("Boiler.Level"));
-    let parameters = MonitoringParameters { sampling_interval: 10.0, queue_size: 5, ..MonitoringParameters::default() };
+    let parameters =
+        MonitoringParameters { sampling_interval: 10.0, queue_size: 5, ..MonitoringParameters::default() };
     let request = CreateMonitoredItemsRequest {
         subscription_id: subscription.subscription_id,
         timestamps_to_return: TimestampsToReturn::Both,
-        items_to_create: Some(vec![MonitoredItemCreateRequest::new(what, MonitoringMode::Reporting, parameters)]),
+        items_to_create: Some(vec![MonitoredItemCreateRequest::new(
+            what,
+            MonitoringMode::Reporting,
+            parameters,
+        )]),
         ..CreateMonitoredItemsRequest::default()
     };
     ask::<_, CreateMonitoredItemsResponse>(host, client, &client.caller, &request).await.unwrap();
@@ -66,7 +72,10 @@ async fn a_publish_request_waits_for_a_tick() {
     };
     let (response, ()) = tokio::join!(answer, advance);
     let response = response.unwrap();
-    assert_eq!((response.subscription_id, response.notification_message.notification_data.map(|data| data.len())), (id, Some(1)));
+    assert_eq!(
+        (response.subscription_id, response.notification_message.notification_data.map(|data| data.len())),
+        (id, Some(1))
+    );
 }
 
 #[tokio::test]
@@ -91,9 +100,14 @@ async fn requests_that_were_given_up_are_forgotten() {
     let answer = ask::<_, PublishResponse>(&host, &client, &client.caller, &publish);
     assert!(tokio::time::timeout(Duration::from_millis(1), answer).await.is_err());
     assert_eq!(host.waiting_count(), 1);
-    clock.fetch_add(1, Ordering::Relaxed);
+    clock.fetch_add(100, Ordering::Relaxed);
     host.tick();
     assert_eq!(host.waiting_count(), 0);
+    let response: PublishResponse = ask(&host, &client, &client.caller, &publish).await.unwrap();
+    assert_eq!(
+        response.notification_message.sequence_number, 1,
+        "the first message waited for a request that counts"
+    );
 }
 
 #[tokio::test]
@@ -102,7 +116,8 @@ async fn time_passes_while_it_runs() {
     let motor = client.plant("Tag00001");
     let running = Arc::clone(&host);
     let task = tokio::spawn(async move { running.run().await });
-    let read = ReadRequest { nodes_to_read: Some(vec![ReadValueId::new_value(motor)]), ..ReadRequest::default() };
+    let read =
+        ReadRequest { nodes_to_read: Some(vec![ReadValueId::new_value(motor)]), ..ReadRequest::default() };
     let value = async || {
         let response: ReadResponse = ask(&host, &client, &client.caller, &read).await.unwrap();
         response.results.unwrap().pop().unwrap().value.unwrap()
