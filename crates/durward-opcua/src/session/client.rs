@@ -8,10 +8,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use opcua_types::{
-    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ApplicationType, AttributeId, BinaryDecodable,
-    BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned, CreateSessionRequest,
-    CreateSessionResponse, EndpointDescription, LocalizedText, MessageInfo, NodeId, QualifiedName, ReadRequest,
-    ReadResponse, ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString, VariableId,
+    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ApplicationType, AttributeId,
+    BinaryDecodable, BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned,
+    CreateSessionRequest, CreateSessionResponse, EndpointDescription, LocalizedText, MessageInfo, NodeId,
+    QualifiedName, ReadRequest, ReadResponse, ReadValueId, RequestHeader, StatusCode, TimestampsToReturn,
+    UAString, VariableId,
 };
 
 use super::discover::{choose, connect_channel, discover, offer_of};
@@ -83,7 +84,11 @@ impl ClientSession {
     ///
     /// # Errors
     /// See [`discover`], [`choose`], [`connect_channel`] and [`ClientSession::create`].
-    pub async fn connect(url: &str, wish: Option<Offer>, settings: ClientSettings) -> Result<ClientSession, Error> {
+    pub async fn connect(
+        url: &str,
+        wish: Option<Offer>,
+        settings: ClientSettings,
+    ) -> Result<ClientSession, Error> {
         let endpoints = discover(url, &settings).await?;
         let endpoint = choose(&endpoints, wish)?;
         let channel = connect_channel(url, endpoint, &settings).await?;
@@ -123,7 +128,7 @@ impl ClientSession {
         settings.channel.workers.run(verify).await?;
         let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
         let inner = Arc::new(Inner {
-            token: wire::encode_node_id(&NodeId::from(response.authentication_token)),
+            token: wire::encode_node_id(&response.authentication_token),
             session_id: response.session_id,
             timeout: timeout.unwrap_or(settings.session_timeout),
             nonce: tokio::sync::Mutex::new(response.server_nonce.value.unwrap_or_default()),
@@ -283,7 +288,12 @@ impl Inner {
     }
 
     /// Sends bytes under this session's token; a handle of 0 is replaced.
-    async fn send(&self, body: &[u8], peek: &RequestPeek, to: Option<&Arc<ClientChannel>>) -> Result<Bytes, Error> {
+    async fn send(
+        &self,
+        body: &[u8],
+        peek: &RequestPeek,
+        to: Option<&Arc<ClientChannel>>,
+    ) -> Result<Bytes, Error> {
         let mut sent = wire::replace_token(body, peek, &self.token);
         let at = peek.token.start + self.token.len();
         if peek.handle == 0 {

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -285,7 +287,10 @@ impl<S: Service> Sessions<S> {
         let mut by_token = self.write();
         let on_channel = by_token.values().filter(|other| other.channel() == entry.channel()).count();
         if on_channel >= limits.sessions_per_channel_max {
-            return Err(Error::new(StatusCode::BadTooManySessions, "the channel has as many sessions as one may have"));
+            return Err(Error::new(
+                StatusCode::BadTooManySessions,
+                "the channel has as many sessions as one may have",
+            ));
         }
         if by_token.len() >= limits.sessions_max {
             let unactivated = by_token.values().filter(|entry| entry.active().is_none());
