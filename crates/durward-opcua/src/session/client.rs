@@ -150,7 +150,7 @@ impl ClientSession {
     /// What the server said (`BadIdentityTokenRejected`, `BadUserAccessDenied`, ...): the session is as it was. The endpoint accepts no such
     /// identity.
     pub async fn activate(&self, identity: &ClientIdentity) -> Result<(), Error> {
-        self.inner.activate(identity, None).await
+        self.activate_by(identity, None).await
     }
 
     /// Moves the session to another channel to the same endpoint, with the same user.
@@ -158,7 +158,14 @@ impl ClientSession {
     /// # Errors
     /// As of [`ClientSession::activate`]; the session stays on its channel then.
     pub async fn activate_on(&self, channel: ClientChannel, identity: &ClientIdentity) -> Result<(), Error> {
-        self.inner.activate(identity, Some(Arc::new(channel))).await
+        self.activate_by(identity, Some(Arc::new(channel))).await
+    }
+
+    /// On a task of its own: whoever stops waiting would lose the server's next nonce, and with it the session.
+    async fn activate_by(&self, identity: &ClientIdentity, to: Option<Arc<ClientChannel>>) -> Result<(), Error> {
+        let (inner, identity) = (Arc::clone(&self.inner), identity.clone());
+        let activated = tokio::spawn(async move { inner.activate(&identity, to).await }).await;
+        activated.map_err(|_| Error::new(StatusCode::BadInternalError, "the activation was not done to its end"))?
     }
 
     /// Sends a request and decodes its response. Token, time and (if it is 0) handle are set in its header.
@@ -180,7 +187,16 @@ impl ClientSession {
     /// Bytes that are no request; the channel broke; no response in time (the request's timeout hint, or that of the settings).
     pub async fn forward(&self, body: &[u8]) -> Result<Bytes, Error> {
         let peek = RequestPeek::read(body)?;
-        self.inner.send(body, &peek, None).await
+        self.inner.send(body, &peek, None, None).await
+    }
+
+    /// As [`ClientSession::forward`], and waits so long for the response: Publish may take longer than any other.
+    ///
+    /// # Errors
+    /// As of [`ClientSession::forward`].
+    pub async fn forward_within(&self, body: &[u8], within: Duration) -> Result<Bytes, Error> {
+        let peek = RequestPeek::read(body)?;
+        self.inner.send(body, &peek, None, Some(within)).await
     }
 
     /// Reads the server's state: keeps the session alive, and says whether it is.
@@ -267,7 +283,7 @@ impl Inner {
         };
         let body = wire::encode_service(&self.context.context(), &request)?;
         let peek = RequestPeek::read(&body)?;
-        let response = self.send(&body, &peek, to.as_ref()).await?;
+        let response = self.send(&body, &peek, to.as_ref(), None).await?;
         let response: ActivateSessionResponse = decode_response(&self.context, &response)?;
         *nonce = response.server_nonce.value.unwrap_or_default();
         if let Some(channel) = to {
@@ -283,7 +299,7 @@ impl Inner {
     {
         let body = wire::encode_service(&self.context.context(), request)?;
         let peek = RequestPeek::read(&body)?;
-        let response = self.send(&body, &peek, None).await?;
+        let response = self.send(&body, &peek, None, None).await?;
         decode_response(&self.context, &response)
     }
 
@@ -293,6 +309,7 @@ impl Inner {
         body: &[u8],
         peek: &RequestPeek,
         to: Option<&Arc<ClientChannel>>,
+        within: Option<Duration>,
     ) -> Result<Bytes, Error> {
         let mut sent = wire::replace_token(body, peek, &self.token);
         let at = peek.token.start + self.token.len();
@@ -304,10 +321,8 @@ impl Inner {
                 time.copy_from_slice(&ticks);
             }
         }
-        let within = match peek.timeout_hint_ms {
-            0 => self.settings.request_max,
-            hint => Duration::from_millis(u64::from(hint)),
-        };
+        let hint = (peek.timeout_hint_ms != 0).then(|| Duration::from_millis(u64::from(peek.timeout_hint_ms)));
+        let within = within.or(hint).unwrap_or(self.settings.request_max);
         let current = self.channel.load_full();
         to.unwrap_or(&current).request(sent.freeze(), within).await
     }

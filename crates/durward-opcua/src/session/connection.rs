@@ -81,7 +81,6 @@ impl<S: Service> Connection<S> {
             self.run(closed).await
         };
         self.channel.close(ended.as_ref().err());
-        self.core.channel_ended(id);
         match ended {
             Ok(()) => tracing::debug!(channel = id, "a channel was closed"),
             Err(error) => {
@@ -175,6 +174,13 @@ impl<S: Service> Connection<S> {
         if self.peer.activated.load(Ordering::Relaxed) {
             self.channel.set_limits(self.core.channel.limits.receive);
         }
+    }
+}
+
+/// However it ends: a service that panics leaves nothing behind.
+impl<S: Service> Drop for Connection<S> {
+    fn drop(&mut self) {
+        self.core.channel_ended(self.peer.channel.id);
     }
 }
 

@@ -81,6 +81,8 @@ pub(super) struct Entry<S: Service> {
     /// When the last request came, in milliseconds after `created`.
     last_seen_ms: AtomicU64,
     closed: AtomicBool,
+    /// Activations that are being verified.
+    activating: AtomicU32,
     gate: Mutex<Gate>,
     active: OnceLock<Arc<ActiveSession<S>>>,
     pending: Mutex<Pending>,
@@ -111,6 +113,15 @@ pub(super) struct Activated<S: Service> {
     pub(super) next_nonce: Nonce,
 }
 
+/// An activation under way.
+pub(super) struct Activating<'a>(&'a AtomicU32);
+
+impl Drop for Activating<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl<S: Service> Entry<S> {
     pub(super) fn new(info: SessionInfo, token: AuthenticationToken, channel: u32, nonce: Nonce) -> Entry<S> {
         Entry {
@@ -120,6 +131,7 @@ impl<S: Service> Entry<S> {
             channel: AtomicU32::new(channel),
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            activating: AtomicU32::new(0),
             gate: Mutex::new(Gate { nonce, failures: 0 }),
             active: OnceLock::new(),
             pending: Mutex::default(),
@@ -153,6 +165,12 @@ impl<S: Service> Entry<S> {
     pub(super) fn touch(&self) {
         let since = self.created.elapsed().as_millis();
         self.last_seen_ms.store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// A turn to verify an activation, given back when it is dropped; `None` when as many are under way as may be.
+    pub(super) fn begin_activation(&self, most: u32) -> Option<Activating<'_>> {
+        let turn = Activating(&self.activating);
+        (self.activating.fetch_add(1, Ordering::AcqRel) < most).then_some(turn)
     }
 
     /// Counts an activation that failed; how many did.

@@ -243,17 +243,38 @@ async fn half_open_connections_end_and_are_bounded() {
         waiting.push(TcpStream::connect(running.address).await.unwrap());
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let mut surplus = TcpStream::connect(running.address).await.unwrap();
+    // One more waits for its turn, and is served when the others are gone.
     let began = std::time::Instant::now();
-    assert!(read_to_end(&mut surplus).await.is_empty());
-    assert!(began.elapsed() < Duration::from_millis(200));
+    let surplus = running.anonymous();
     // Slowly sent bytes do not prolong it.
     waiting[0].write_all(b"HELF").await.unwrap();
     for stream in &mut waiting {
         assert_eq!(last_error(&read_to_end(stream).await), Some(StatusCode::BadTimeout));
     }
+    whoami(&surplus.await).await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(2));
-    whoami(&running.anonymous().await).await.unwrap();
+}
+
+/// Whoever only connects is turned away when there are too many, and costs nothing but a socket.
+#[tokio::test]
+async fn connections_are_bounded() {
+    let mut settings = server_settings();
+    settings.limits.connections_max = 3;
+    let running = Running::with(settings).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(running.anonymous().await);
+    }
+    let mut surplus = TcpStream::connect(running.address).await.unwrap();
+    assert!(read_to_end(&mut surplus).await.is_empty());
+    drop(open.pop());
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        if running.server.channel_count() == 2 {
+            break;
+        }
+    }
+    whoami(&open[0]).await.unwrap();
 }
 
 #[tokio::test]

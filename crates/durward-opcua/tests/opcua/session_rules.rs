@@ -230,7 +230,11 @@ async fn of_activations_that_race_one_succeeds() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
     for result in results.into_iter().filter(Result::is_err) {
         let code = status(result);
-        let expected = [StatusCode::BadNonceInvalid, StatusCode::BadApplicationSignatureInvalid];
+        let expected = [
+            StatusCode::BadNonceInvalid,
+            StatusCode::BadApplicationSignatureInvalid,
+            StatusCode::BadTooManyOperations,
+        ];
         assert!(expected.contains(&code), "{code}");
     }
 }
