@@ -249,7 +249,6 @@ impl ServerChannel {
         self.token_id = self.token_id.wrapping_add(1).max(1);
         let token_id = self.token_id;
         let lifetime = self.revised_lifetime(request.requested_lifetime);
-        let moment = (self.settings.clock)();
         let mut server_nonce = Vec::new();
         let (mut sealing, mut opening) = (None, None);
         if policy.is_secure() {
@@ -258,21 +257,7 @@ impl ServerChannel {
             let keys = crypto::derive_keys(policy, &server_nonce, client_nonce)?;
             (sealing, opening) = (Some(keys.sealing), Some(keys.opening));
         }
-        let response = OpenSecureChannelResponse {
-            response_header: wire::response_header(
-                request.request_header.request_handle,
-                StatusCode::Good,
-                moment,
-            ),
-            server_protocol_version: 0,
-            security_token: ChannelSecurityToken {
-                channel_id,
-                token_id,
-                created_at: wire::datetime(moment),
-                revised_lifetime: u32::try_from(lifetime.as_millis()).unwrap_or(u32::MAX),
-            },
-            server_nonce: server_nonce.into(),
-        };
+        let response = self.response(request.request_header.request_handle, lifetime, server_nonce);
         let body = wire::encode_service(&wire::context().context(), &response)?;
         let sequence = SequenceHeader { number: self.outbox.begin_open(), request_id };
         let (own, client) = (self.settings.own.clone(), self.client.clone());
@@ -299,6 +284,21 @@ impl ServerChannel {
             self.renewed = Some((token_id, sealing));
         }
         Ok(())
+    }
+
+    fn response(&self, handle: u32, lifetime: Duration, server_nonce: Vec<u8>) -> OpenSecureChannelResponse {
+        let moment = (self.settings.clock)();
+        OpenSecureChannelResponse {
+            response_header: wire::response_header(handle, StatusCode::Good, moment),
+            server_protocol_version: 0,
+            security_token: ChannelSecurityToken {
+                channel_id: self.info.id,
+                token_id: self.token_id,
+                created_at: wire::datetime(moment),
+                revised_lifetime: u32::try_from(lifetime.as_millis()).unwrap_or(u32::MAX),
+            },
+            server_nonce: server_nonce.into(),
+        }
     }
 
     /// The next request; `None` when the client closed the channel or left. Can be dropped at any time.

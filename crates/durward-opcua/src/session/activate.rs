@@ -32,9 +32,10 @@ pub(super) async fn activate<S: Service>(
 ) -> Result<Bytes, Error> {
     let entry = find_session(core, peek, body)?;
     entry.touch();
-    let _turn = entry.begin_activation(core.settings.limits.activations_per_session_max).ok_or_else(|| {
-        Error::new(StatusCode::BadTooManyOperations, "the session has too many activations under way")
-    })?;
+    let _turn =
+        entry.begin_activation(core.settings.limits.activations_per_session_max).ok_or_else(|| {
+            Error::new(StatusCode::BadTooManyOperations, "the session has too many activations under way")
+        })?;
     let activated = attempt(core, peer, &entry, body).await;
     let nonce = activated.inspect_err(|error| refused(core, &entry, error))?;
     peer.activated.store(true, Ordering::Relaxed);

@@ -162,10 +162,15 @@ impl ClientSession {
     }
 
     /// On a task of its own: whoever stops waiting would lose the server's next nonce, and with it the session.
-    async fn activate_by(&self, identity: &ClientIdentity, to: Option<Arc<ClientChannel>>) -> Result<(), Error> {
+    async fn activate_by(
+        &self,
+        identity: &ClientIdentity,
+        to: Option<Arc<ClientChannel>>,
+    ) -> Result<(), Error> {
         let (inner, identity) = (Arc::clone(&self.inner), identity.clone());
         let activated = tokio::spawn(async move { inner.activate(&identity, to).await }).await;
-        activated.map_err(|_| Error::new(StatusCode::BadInternalError, "the activation was not done to its end"))?
+        activated
+            .map_err(|_| Error::new(StatusCode::BadInternalError, "the activation was not done to its end"))?
     }
 
     /// Sends a request and decodes its response. Token, time and (if it is 0) handle are set in its header.
@@ -321,7 +326,8 @@ impl Inner {
                 time.copy_from_slice(&ticks);
             }
         }
-        let hint = (peek.timeout_hint_ms != 0).then(|| Duration::from_millis(u64::from(peek.timeout_hint_ms)));
+        let hint =
+            (peek.timeout_hint_ms != 0).then(|| Duration::from_millis(u64::from(peek.timeout_hint_ms)));
         let within = within.or(hint).unwrap_or(self.settings.request_max);
         let current = self.channel.load_full();
         to.unwrap_or(&current).request(sent.freeze(), within).await
