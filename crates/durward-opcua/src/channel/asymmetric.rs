@@ -94,7 +94,8 @@ pub(super) fn open_open(
     own: &OwnCertificate,
     peer: Option<&Certificate>,
 ) -> Result<(SequenceHeader, Bytes), Error> {
-    let failed = || Error::security("an OpenSecureChannel message is not secured by the certificates that it names");
+    let failed =
+        || Error::security("an OpenSecureChannel message is not secured by the certificates that it names");
     let content = chunk.get(header_bytes..).unwrap_or_default();
     let Some(peer) = peer.filter(|_| policy.is_secure()) else {
         return split_sequence(content);
@@ -144,7 +145,10 @@ impl PeerClaim {
         let (header, header_bytes) = AsymmetricHeader::decode(chunk)?;
         let policy = SecurityPolicy::from_uri(&header.policy_uri)?;
         if !policy.is_secure() && !header.receiver_thumbprint.is_empty() {
-            return Err(Error::new(StatusCode::BadSecurityChecksFailed, "a receiver is named, but there is no security"));
+            return Err(Error::new(
+                StatusCode::BadSecurityChecksFailed,
+                "a receiver is named, but there is no security",
+            ));
         }
         Ok(PeerClaim { header, header_bytes, policy })
     }
@@ -172,7 +176,12 @@ mod tests {
         self_signed(&draft, length).unwrap()
     }
 
-    fn open(chunk: &[u8], policy: SecurityPolicy, own: &OwnCertificate, peer: &Certificate) -> Result<usize, Error> {
+    fn open(
+        chunk: &[u8],
+        policy: SecurityPolicy,
+        own: &OwnCertificate,
+        peer: &Certificate,
+    ) -> Result<usize, Error> {
         let claim = PeerClaim::read(chunk)?;
         open_open(chunk, claim.header_bytes, policy, own, Some(peer)).map(|(sequence, body)| {
             assert_eq!((sequence.number, sequence.request_id), (3, 4));

@@ -96,7 +96,8 @@ impl ClientChannel {
         });
         // From here on the outbox ends with this, whatever happens.
         let channel = ClientChannel { shared: Arc::clone(&shared) };
-        let opened = tokio::time::timeout(shared.settings.handshake_max, shared.handshake(&mut receiver)).await;
+        let opened =
+            tokio::time::timeout(shared.settings.handshake_max, shared.handshake(&mut receiver)).await;
         let opened = opened.unwrap_or_else(|_| Err(timeout("the server did not open the channel in time")));
         let lifetime = opened.inspect_err(|error| shared.end(error.clone()))?;
         tokio::spawn(Arc::clone(&shared).run(receiver, lifetime));
@@ -231,7 +232,10 @@ impl Shared {
             let check = move || settings.trust.check(&[server.der()], moment);
             self.settings.workers.run(check).await?;
         } else if self.target.policy.is_secure() {
-            return Err(Error::new(StatusCode::BadCertificateInvalid, "the server's certificate is not known"));
+            return Err(Error::new(
+                StatusCode::BadCertificateInvalid,
+                "the server's certificate is not known",
+            ));
         }
         let hello = Hello::new(&self.settings.limits, &self.target.endpoint_url);
         self.outbox.send_raw(&hello.encode());
@@ -241,7 +245,10 @@ impl Shared {
             ChunkKind::Acknowledge => Acknowledge::decode(body, &hello)?,
             ChunkKind::Error => return Err(ErrorMessage::decode(body)?.into()),
             ChunkKind::Hello | ChunkKind::Open | ChunkKind::Close | ChunkKind::Message => {
-                return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "the server does not acknowledge"));
+                return Err(Error::new(
+                    StatusCode::BadTcpMessageTypeInvalid,
+                    "the server does not acknowledge",
+                ));
             }
         };
         receiver.set_chunk_bytes_max(acknowledge.send_buffer_bytes);
@@ -297,8 +304,7 @@ impl Shared {
         if sequence.request_id != renewal.request_id {
             return Err(Error::security("the server opens a channel that was not asked for"));
         }
-        let response: OpenSecureChannelResponse =
-            wire::decode_service(&wire::context().context(), &body)?;
+        let response: OpenSecureChannelResponse = wire::decode_service(&wire::context().context(), &body)?;
         if response.response_header.service_result.is_bad() {
             return Err(Error::new(response.response_header.service_result, "the server opens no channel"));
         }
@@ -310,7 +316,10 @@ impl Shared {
         if policy.is_secure() {
             let server_nonce = response.server_nonce.value.as_deref().unwrap_or_default();
             if server_nonce.len() != policy.channel_nonce_bytes() {
-                return Err(Error::new(StatusCode::BadNonceInvalid, "the server's nonce has not the policy's length"));
+                return Err(Error::new(
+                    StatusCode::BadNonceInvalid,
+                    "the server's nonce has not the policy's length",
+                ));
             }
             let keys = crypto::derive_keys(policy, &renewal.nonce, server_nonce)?;
             (sealing, opening) = (Some(keys.sealing), Some(keys.opening));
@@ -342,7 +351,9 @@ impl Shared {
                 if chain.first() != Some(&server.der())
                     || claim.header.receiver_thumbprint != own.certificate().thumbprint()
                 {
-                    return Err(Error::security("the server's certificate is not the one that was discovered"));
+                    return Err(Error::security(
+                        "the server's certificate is not the one that was discovered",
+                    ));
                 }
             }
             open_open(&chunk, claim.header_bytes, policy, &own, server.as_deref())
@@ -387,8 +398,10 @@ impl Shared {
                 }
                 Some(Incoming::Switched { .. }) => {}
                 Some(Incoming::Open(chunk)) => {
-                    let pending = renewal.take().ok_or_else(|| Error::security("nothing was to be opened"))?;
-                    lifetime = self.opened(receiver, chunk, &pending, SecurityTokenRequestType::Renew).await?;
+                    let pending =
+                        renewal.take().ok_or_else(|| Error::security("nothing was to be opened"))?;
+                    lifetime =
+                        self.opened(receiver, chunk, &pending, SecurityTokenRequestType::Renew).await?;
                     renew_at = Instant::now() + lifetime * 3 / 4;
                 }
             }

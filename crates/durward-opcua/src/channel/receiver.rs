@@ -9,8 +9,8 @@ use super::symmetric::open_chunk;
 use crate::crypto::OpeningKeys;
 use crate::error::Error;
 use crate::wire::{
-    Assembled, Assembler, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, ErrorMessage, IncomingSequence, MessageLimits,
-    Reader, next_chunk,
+    Assembled, Assembler, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, ErrorMessage, IncomingSequence,
+    MessageLimits, Reader, next_chunk,
 };
 
 /// How much is read at once; several small messages fit.
@@ -143,14 +143,20 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
         let header = ChunkHeader::decode(&self.buffer)?;
         let size = header.map_or(0, |header| header.size);
         if size > self.chunk_bytes_max {
-            return Err(Error::new(StatusCode::BadTcpMessageTooLarge, "a chunk is larger than was agreed on"));
+            return Err(Error::new(
+                StatusCode::BadTcpMessageTooLarge,
+                "a chunk is larger than was agreed on",
+            ));
         }
         let missing = (size as usize).saturating_sub(self.buffer.len()).max(READ_BYTES / 4);
         if self.buffer.capacity() - self.buffer.len() < missing {
             self.buffer.reserve(missing.max(READ_BYTES));
         }
         if self.io.read_buf(&mut self.buffer).await? == 0 && !self.buffer.is_empty() {
-            return Err(Error::new(StatusCode::BadConnectionClosed, "the stream ends in the middle of a chunk"));
+            return Err(Error::new(
+                StatusCode::BadConnectionClosed,
+                "the stream ends in the middle of a chunk",
+            ));
         }
         Ok(())
     }
@@ -160,7 +166,8 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
         let header = ChunkHeader::decode(&self.buffer).ok()??;
         let named = self.buffer.get(CHUNK_HEADER_BYTES + 4..CHUNK_HEADER_BYTES + 8)?;
         let secured = matches!(header.kind, ChunkKind::Message | ChunkKind::Close);
-        (secured && self.buffer.len() >= header.size as usize && named == next.id.to_le_bytes()).then_some(next.id)
+        (secured && self.buffer.len() >= header.size as usize && named == next.id.to_le_bytes())
+            .then_some(next.id)
     }
 
     fn open(&mut self, header: ChunkHeader, chunk: BytesMut) -> Result<Option<Incoming>, Error> {
@@ -171,7 +178,10 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
                 return Err(ErrorMessage::decode(chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default())?.into());
             }
             ChunkKind::Hello | ChunkKind::Acknowledge => {
-                return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "the connection has begun already"));
+                return Err(Error::new(
+                    StatusCode::BadTcpMessageTypeInvalid,
+                    "the connection has begun already",
+                ));
             }
         }
         let mut fields = Reader::new(&chunk);
@@ -179,13 +189,19 @@ impl<R: AsyncRead + Unpin> Receiver<R> {
         let (channel_id, token_id) = (fields.u32()?, fields.u32()?);
         let known = self.current.as_ref().filter(|token| token.id == token_id);
         let token = known.ok_or_else(|| {
-            Error::new(StatusCode::BadSecureChannelTokenUnknown, "a message names a token that the channel has not")
+            Error::new(
+                StatusCode::BadSecureChannelTokenUnknown,
+                "a message names a token that the channel has not",
+            )
         })?;
         if channel_id != self.channel_id {
             return Err(Error::new(StatusCode::BadSecureChannelIdInvalid, "a message names another channel"));
         }
         if token.expires <= Instant::now() {
-            return Err(Error::new(StatusCode::BadSecureChannelTokenUnknown, "a message comes under an expired token"));
+            return Err(Error::new(
+                StatusCode::BadSecureChannelTokenUnknown,
+                "a message comes under an expired token",
+            ));
         }
         let (sequence, body) = open_chunk(chunk, self.mode, token.keys.as_ref())?;
         self.sequence.check(sequence.number)?;

@@ -106,10 +106,14 @@ impl ServerChannel {
     }
 
     async fn handshake(&mut self) -> Result<(), Error> {
-        let closed = || Error::new(StatusCode::BadConnectionClosed, "the client left before its channel was open");
+        let closed =
+            || Error::new(StatusCode::BadConnectionClosed, "the client left before its channel was open");
         let (header, chunk) = self.receiver.chunk().await?.ok_or_else(closed)?;
         if header.kind != ChunkKind::Hello {
-            return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "the connection does not begin with Hello"));
+            return Err(Error::new(
+                StatusCode::BadTcpMessageTypeInvalid,
+                "the connection does not begin with Hello",
+            ));
         }
         let hello = Hello::decode(chunk.get(CHUNK_HEADER_BYTES..).unwrap_or_default())?;
         let acknowledge = Acknowledge::negotiate(&self.settings.limits, &hello);
@@ -122,7 +126,10 @@ impl ServerChannel {
         self.endpoint_url = hello.endpoint_url;
         let (header, chunk) = self.receiver.chunk().await?.ok_or_else(closed)?;
         if header.kind != ChunkKind::Open {
-            return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "Hello is not followed by OpenSecureChannel"));
+            return Err(Error::new(
+                StatusCode::BadTcpMessageTypeInvalid,
+                "Hello is not followed by OpenSecureChannel",
+            ));
         }
         self.open(chunk, SecurityTokenRequestType::Issue).await
     }
@@ -146,7 +153,10 @@ impl ServerChannel {
             return Err(Error::security("a renewal names another channel or security policy"));
         }
         if policy.is_secure() && !self.offers.iter().any(|offer| offer.policy == policy) {
-            return Err(Error::new(StatusCode::BadSecurityPolicyRejected, "no endpoint has that security policy"));
+            return Err(Error::new(
+                StatusCode::BadSecurityPolicyRejected,
+                "no endpoint has that security policy",
+            ));
         }
         let opened = self.unwrap(claim, chunk).await?;
         self.receiver.check_sequence(opened.sequence.number)?;
@@ -196,7 +206,10 @@ impl ServerChannel {
         kind: SecurityTokenRequestType,
     ) -> Result<(), Error> {
         if request.request_type != kind {
-            return Err(Error::new(StatusCode::BadRequestTypeInvalid, "a channel is opened once, then renewed"));
+            return Err(Error::new(
+                StatusCode::BadRequestTypeInvalid,
+                "a channel is opened once, then renewed",
+            ));
         }
         let mode = request.security_mode;
         let offered = match policy.is_secure() {
@@ -205,11 +218,17 @@ impl ServerChannel {
         };
         let unchanged = kind == SecurityTokenRequestType::Issue || mode == self.info.security_mode;
         if !offered || !unchanged {
-            return Err(Error::new(StatusCode::BadSecurityModeRejected, "no endpoint has that security mode"));
+            return Err(Error::new(
+                StatusCode::BadSecurityModeRejected,
+                "no endpoint has that security mode",
+            ));
         }
         let nonce_bytes = request.client_nonce.value.as_ref().map_or(0, Vec::len);
         if policy.is_secure() && nonce_bytes != policy.channel_nonce_bytes() {
-            return Err(Error::new(StatusCode::BadNonceInvalid, "the nonce has not the length of the policy"));
+            return Err(Error::new(
+                StatusCode::BadNonceInvalid,
+                "the nonce has not the length of the policy",
+            ));
         }
         Ok(())
     }
@@ -230,7 +249,6 @@ impl ServerChannel {
         self.token_id = self.token_id.wrapping_add(1).max(1);
         let token_id = self.token_id;
         let lifetime = self.revised_lifetime(request.requested_lifetime);
-        let moment = (self.settings.clock)();
         let mut server_nonce = Vec::new();
         let (mut sealing, mut opening) = (None, None);
         if policy.is_secure() {
@@ -239,21 +257,7 @@ impl ServerChannel {
             let keys = crypto::derive_keys(policy, &server_nonce, client_nonce)?;
             (sealing, opening) = (Some(keys.sealing), Some(keys.opening));
         }
-        let response = OpenSecureChannelResponse {
-            response_header: wire::response_header(
-                request.request_header.request_handle,
-                StatusCode::Good,
-                moment,
-            ),
-            server_protocol_version: 0,
-            security_token: ChannelSecurityToken {
-                channel_id,
-                token_id,
-                created_at: wire::datetime(moment),
-                revised_lifetime: u32::try_from(lifetime.as_millis()).unwrap_or(u32::MAX),
-            },
-            server_nonce: server_nonce.into(),
-        };
+        let response = self.response(request.request_header.request_handle, lifetime, server_nonce);
         let body = wire::encode_service(&wire::context().context(), &response)?;
         let sequence = SequenceHeader { number: self.outbox.begin_open(), request_id };
         let (own, client) = (self.settings.own.clone(), self.client.clone());
@@ -280,6 +284,21 @@ impl ServerChannel {
             self.renewed = Some((token_id, sealing));
         }
         Ok(())
+    }
+
+    fn response(&self, handle: u32, lifetime: Duration, server_nonce: Vec<u8>) -> OpenSecureChannelResponse {
+        let moment = (self.settings.clock)();
+        OpenSecureChannelResponse {
+            response_header: wire::response_header(handle, StatusCode::Good, moment),
+            server_protocol_version: 0,
+            security_token: ChannelSecurityToken {
+                channel_id: self.info.id,
+                token_id: self.token_id,
+                created_at: wire::datetime(moment),
+                revised_lifetime: u32::try_from(lifetime.as_millis()).unwrap_or(u32::MAX),
+            },
+            server_nonce: server_nonce.into(),
+        }
     }
 
     /// The next request; `None` when the client closed the channel or left. Can be dropped at any time.
@@ -343,7 +362,8 @@ impl ServerChannel {
 
     /// Closes the channel, for a fault or without one. What was sent before is still written.
     pub fn close(&self, error: Option<&Error>) {
-        let last = error.map(|error| ErrorMessage { status: public_status(error), reason: String::new() }.encode());
+        let last =
+            error.map(|error| ErrorMessage { status: public_status(error), reason: String::new() }.encode());
         self.outbox.end_with(last.as_deref().unwrap_or_default());
     }
 }

@@ -56,7 +56,12 @@ pub struct ChannelSettings {
 
 impl ChannelSettings {
     /// The usual: 10 s for a handshake, tokens that live for a minute to an hour.
-    pub fn new(own: OwnCertificate, trust: Arc<dyn Trust>, clock: Clock, workers: Workers) -> ChannelSettings {
+    pub fn new(
+        own: OwnCertificate,
+        trust: Arc<dyn Trust>,
+        clock: Clock,
+        workers: Workers,
+    ) -> ChannelSettings {
         ChannelSettings {
             own,
             trust,
@@ -72,6 +77,9 @@ impl ChannelSettings {
 
 impl fmt::Debug for ChannelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChannelSettings").field("own", &self.own).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("ChannelSettings")
+            .field("own", &self.own)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }

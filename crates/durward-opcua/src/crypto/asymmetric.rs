@@ -5,8 +5,8 @@ use aws_lc_rs::rsa::{
     OAEP_SHA1_MGF1SHA1, OAEP_SHA256_MGF1SHA256, OaepAlgorithm, OaepPublicEncryptingKey, PublicEncryptingKey,
 };
 use aws_lc_rs::signature::{
-    self, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RSA_PSS_2048_8192_SHA256, RSA_PSS_SHA256,
-    VerificationAlgorithm,
+    self, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_SHA256, VerificationAlgorithm,
 };
 use opcua_types::StatusCode;
 use zeroize::Zeroizing;
@@ -81,7 +81,8 @@ pub fn encrypted_length(policy: SecurityPolicy, modulus_bytes: usize, plain: usi
 /// # Errors
 /// The policy is `None`, or the library refuses.
 pub fn encrypt(policy: SecurityPolicy, key: &PublicKey, plain: &[u8]) -> Result<Vec<u8>, Error> {
-    let failed = || Error::new(StatusCode::BadInternalError, "nothing can be encrypted with the certificate's key");
+    let failed =
+        || Error::new(StatusCode::BadInternalError, "nothing can be encrypted with the certificate's key");
     let (algorithm, _) = oaep(policy)?;
     let encrypting = PublicEncryptingKey::from_der(key.spki())
         .ok()
@@ -99,7 +100,11 @@ pub fn encrypt(policy: SecurityPolicy, key: &PublicKey, plain: &[u8]) -> Result<
 ///
 /// # Errors
 /// `BadSecurityChecksFailed`, whatever is wrong.
-pub fn decrypt(policy: SecurityPolicy, key: &PrivateKey, encrypted: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn decrypt(
+    policy: SecurityPolicy,
+    key: &PrivateKey,
+    encrypted: &[u8],
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let failed = || Error::security("what was encrypted for this application cannot be decrypted");
     let (algorithm, _) = oaep(policy)?;
     let block_bytes = key.modulus_bytes();

@@ -43,9 +43,7 @@ impl Certificate {
         let key = PublicKey::from_spki(content.subject_public_key_info().to_der().map_err(invalid)?)?;
         let names = content.get_extension::<SubjectAltName>().map_err(invalid)?;
         let names = names.map_or_else(Vec::new, |(_, names)| names.0);
-        let moment = |time: x509_cert::time::Time| {
-            Moment::default().plus(time.to_unix_duration())
-        };
+        let moment = |time: x509_cert::time::Time| Moment::default().plus(time.to_unix_duration());
         Ok(Certificate {
             der: der.to_vec(),
             key,

@@ -146,7 +146,10 @@ impl PublicKey {
     /// `BadCertificateInvalid` when it is no RSA key, or its length is not allowed.
     pub(crate) fn from_spki(spki: Vec<u8>) -> Result<PublicKey, Error> {
         let key = aws_lc_rs::rsa::PublicEncryptingKey::from_der(&spki).map_err(|_| {
-            Error::new(StatusCode::BadCertificateInvalid, "the certificate's key is no RSA key of 2048 bits or more")
+            Error::new(
+                StatusCode::BadCertificateInvalid,
+                "the certificate's key is no RSA key of 2048 bits or more",
+            )
         })?;
         let bits = key.key_size_bits();
         if !(2_048..=4_096).contains(&bits) {

@@ -17,9 +17,7 @@ pub use certificate::{Certificate, split_chain};
 pub use key::{KeyLength, OwnCertificate, PrivateKey, PublicKey};
 pub use policy::SecurityPolicy;
 pub use random::{NONCE_BYTES, Nonce, nonce, random_bytes};
-pub use secret::{
-    SECRET_BYTES_MAX, SealedSecret, SecretFormat, TokenSecurity, decode_secret, encode_secret,
-};
+pub use secret::{SECRET_BYTES_MAX, SealedSecret, SecretFormat, TokenSecurity, decode_secret, encode_secret};
 pub use symmetric::{BLOCK_BYTES, ChannelKeys, OpeningKeys, SIGNATURE_BYTES, SealingKeys, derive_keys};
 
 /// Whether both are the same, in a time that depends on their length only.

@@ -95,8 +95,12 @@ pub fn decode_secret(
         return Err(invalid("the token's secret is longer than the server takes"));
     }
     let policy = match security {
-        TokenSecurity::Plain if sealed.algorithm.is_empty() => return Ok(Zeroizing::new(sealed.data.clone())),
-        TokenSecurity::Plain => return Err(invalid("the token's secret is encrypted, where its policy says plain")),
+        TokenSecurity::Plain if sealed.algorithm.is_empty() => {
+            return Ok(Zeroizing::new(sealed.data.clone()));
+        }
+        TokenSecurity::Plain => {
+            return Err(invalid("the token's secret is encrypted, where its policy says plain"));
+        }
         TokenSecurity::Encrypted(policy) => policy,
     };
     if sealed.algorithm.is_empty() {

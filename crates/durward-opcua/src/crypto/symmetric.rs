@@ -54,7 +54,11 @@ enum Decrypting {
 ///
 /// # Errors
 /// The policy is `None`.
-pub fn derive_keys(policy: SecurityPolicy, own_nonce: &[u8], peer_nonce: &[u8]) -> Result<ChannelKeys, Error> {
+pub fn derive_keys(
+    policy: SecurityPolicy,
+    own_nonce: &[u8],
+    peer_nonce: &[u8],
+) -> Result<ChannelKeys, Error> {
     Ok(ChannelKeys {
         sealing: SealingKeys::derive(policy, peer_nonce, own_nonce)?,
         opening: OpeningKeys::derive(policy, own_nonce, peer_nonce)?,

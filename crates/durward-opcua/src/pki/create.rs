@@ -128,7 +128,8 @@ impl Authority {
         let subject = draft.subject()?;
         let issuer_key = self.own.key().public()?;
         let public = key.public()?;
-        let der = certificate(draft, &subject, &public, &self.subject, &issuer_key, self.own.key(), &AUTHORITY)?;
+        let der =
+            certificate(draft, &subject, &public, &self.subject, &issuer_key, self.own.key(), &AUTHORITY)?;
         Ok(Authority { own: OwnCertificate::new(Certificate::from_der(&der)?, key)?, subject })
     }
 
@@ -162,7 +163,10 @@ impl CertificateDraft {
         let mut attributes = Vec::new();
         for (kind, value) in [(&ORGANIZATION, &self.organization), (&COMMON_NAME, &self.common_name)] {
             if value.chars().count() > NAME_CHARS_MAX || value.chars().any(char::is_control) {
-                return Err(invalid(format!("`{}` is too long for a name, or has control characters", value.escape_debug())));
+                return Err(invalid(format!(
+                    "`{}` is too long for a name, or has control characters",
+                    value.escape_debug()
+                )));
             }
             if !value.is_empty() {
                 let attribute = sequence(&[&oid(kind), &tlv(0x0c, value.as_bytes())]);
@@ -179,7 +183,10 @@ impl CertificateDraft {
         let unfit = |text: &str| invalid(format!("`{}` cannot stand in a certificate", text.escape_debug()));
         let ia5 = |text: &str| {
             let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
-            plain.then(|| x509_cert::der::asn1::Ia5String::new(text).ok()).flatten().ok_or_else(|| unfit(text))
+            plain
+                .then(|| x509_cert::der::asn1::Ia5String::new(text).ok())
+                .flatten()
+                .ok_or_else(|| unfit(text))
         };
         let mut names = vec![GeneralName::UniformResourceIdentifier(ia5(&self.application_uri)?)];
         for host in &self.hosts {

@@ -83,7 +83,10 @@ impl Directory {
     /// `BadConfigurationError`: there is one already, or nothing can be written.
     pub fn store_own(&self, own: &OwnCertificate) -> Result<(), Error> {
         if self.own()?.is_some() {
-            return Err(unusable(&self.root, "there is a certificate in own/certs already; remove it and its key first"));
+            return Err(unusable(
+                &self.root,
+                "there is a certificate in own/certs already; remove it and its key first",
+            ));
         }
         let key = own.key().to_pkcs8()?;
         write_private(&self.root.join("own/private/application.der"), &key)?;

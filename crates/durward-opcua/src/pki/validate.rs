@@ -34,7 +34,8 @@ fn fail(status: StatusCode, reason: impl Into<std::borrow::Cow<'static, str>>) -
 /// `BadCertificateChainIncomplete`, `BadSecurityChecksFailed` (a signature), `BadCertificateRevocationUnknown`,
 /// `BadCertificateIssuerRevocationUnknown`, `BadCertificateRevoked`, `BadCertificateIssuerRevoked`, `BadCertificateUntrusted`.
 pub fn validate(chain: &[&[u8]], lists: &TrustLists, moment: Moment) -> Result<(), Error> {
-    let (leaf, sent) = chain.split_first().ok_or_else(|| fail(StatusCode::BadCertificateInvalid, "there is none"))?;
+    let (leaf, sent) =
+        chain.split_first().ok_or_else(|| fail(StatusCode::BadCertificateInvalid, "there is none"))?;
     let leaf = Inspected::read(leaf)?;
     let is_trusted = |der: &[u8]| lists.trusted.iter().any(|trusted| trusted == der);
     let path = build_path(leaf, sent, lists)?;
@@ -51,7 +52,10 @@ pub fn validate(chain: &[&[u8]], lists: &TrustLists, moment: Moment) -> Result<(
         ));
     }
     if !is_valid(leaf, moment) {
-        return Err(fail(StatusCode::BadCertificateTimeInvalid, "the certificate has expired, or is not valid yet"));
+        return Err(fail(
+            StatusCode::BadCertificateTimeInvalid,
+            "the certificate has expired, or is not valid yet",
+        ));
     }
     if !leaf.usage.serves_application {
         return Err(fail(
@@ -77,12 +81,8 @@ fn is_valid(certificate: &Inspected, moment: Moment) -> bool {
 /// From the application's certificate to a root that is known here, each signed by the next. A self-signed certificate is its own root,
 /// which it need not be known for: whether it is trusted is asked afterwards.
 fn build_path(leaf: Inspected, sent: &[&[u8]], lists: &TrustLists) -> Result<Vec<Inspected>, Error> {
-    let known: Vec<Inspected> = lists
-        .trusted
-        .iter()
-        .chain(&lists.issuers)
-        .filter_map(|der| Inspected::read(der).ok())
-        .collect();
+    let known: Vec<Inspected> =
+        lists.trusted.iter().chain(&lists.issuers).filter_map(|der| Inspected::read(der).ok()).collect();
     let sent: Vec<Inspected> = sent.iter().filter_map(|der| Inspected::read(der).ok()).collect();
     let mut path = vec![leaf];
     while path.len() <= CHAIN_LENGTH_MAX {
@@ -91,12 +91,14 @@ fn build_path(leaf: Inspected, sent: &[&[u8]], lists: &TrustLists) -> Result<Vec
             last.signed.verify(&last.certificate)?;
             return Ok(path);
         }
-        let mut candidates = known.iter().chain(&sent).filter(|issuer| issuer.subject == last.issuer).peekable();
+        let mut candidates =
+            known.iter().chain(&sent).filter(|issuer| issuer.subject == last.issuer).peekable();
         if candidates.peek().is_none() {
             break;
         }
         let issuer = candidates.find(|issuer| last.signed.verify(&issuer.certificate).is_ok());
-        let issuer = issuer.ok_or_else(|| Error::security("a certificate's signature is not that of its issuer"))?;
+        let issuer =
+            issuer.ok_or_else(|| Error::security("a certificate's signature is not that of its issuer"))?;
         if !issuer.usage.signs_certificates {
             return Err(fail(
                 StatusCode::BadCertificateIssuerUseNotAllowed,
@@ -109,7 +111,9 @@ fn build_path(leaf: Inspected, sent: &[&[u8]], lists: &TrustLists) -> Result<Vec
     let root = path.last().map_or("", |last| last.certificate.subject());
     Err(fail(
         StatusCode::BadCertificateChainIncomplete,
-        format!("the issuer of `{root}` is not known: put its certificate into issuers/certs or trusted/certs"),
+        format!(
+            "the issuer of `{root}` is not known: put its certificate into issuers/certs or trusted/certs"
+        ),
     ))
 }
 
@@ -121,10 +125,16 @@ fn check_revocation(path: &[Inspected], lists: &TrustLists, moment: Moment) -> R
         match is_revoked(certificate, issuer, lists, moment) {
             Some(false) => {}
             Some(true) if is_leaf => {
-                return Err(fail(StatusCode::BadCertificateRevoked, "the certificate was revoked by its issuer"));
+                return Err(fail(
+                    StatusCode::BadCertificateRevoked,
+                    "the certificate was revoked by its issuer",
+                ));
             }
             Some(true) => {
-                return Err(fail(StatusCode::BadCertificateIssuerRevoked, "an issuer's certificate was revoked"));
+                return Err(fail(
+                    StatusCode::BadCertificateIssuerRevoked,
+                    "an issuer's certificate was revoked",
+                ));
             }
             None => {
                 let status = if is_leaf {
@@ -135,7 +145,9 @@ fn check_revocation(path: &[Inspected], lists: &TrustLists, moment: Moment) -> R
                 let subject = issuer.certificate.subject();
                 return Err(fail(
                     status,
-                    format!("there is no current revocation list of `{subject}`: put it into trusted/crl or issuers/crl"),
+                    format!(
+                        "there is no current revocation list of `{subject}`: put it into trusted/crl or issuers/crl"
+                    ),
                 ));
             }
         }
@@ -144,7 +156,12 @@ fn check_revocation(path: &[Inspected], lists: &TrustLists, moment: Moment) -> R
 }
 
 /// Whether a current list of the issuer names the certificate; `None` when there is no such list.
-fn is_revoked(certificate: &Inspected, issuer: &Inspected, lists: &TrustLists, moment: Moment) -> Option<bool> {
+fn is_revoked(
+    certificate: &Inspected,
+    issuer: &Inspected,
+    lists: &TrustLists,
+    moment: Moment,
+) -> Option<bool> {
     let mut found = None;
     for der in &lists.revocation_lists {
         let Some(serials) = current_list(der, issuer, moment) else { continue };

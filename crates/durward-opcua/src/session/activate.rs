@@ -32,6 +32,10 @@ pub(super) async fn activate<S: Service>(
 ) -> Result<Bytes, Error> {
     let entry = find_session(core, peek, body)?;
     entry.touch();
+    let _turn =
+        entry.begin_activation(core.settings.limits.activations_per_session_max).ok_or_else(|| {
+            Error::new(StatusCode::BadTooManyOperations, "the session has too many activations under way")
+        })?;
     let activated = attempt(core, peer, &entry, body).await;
     let nonce = activated.inspect_err(|error| refused(core, &entry, error))?;
     peer.activated.store(true, Ordering::Relaxed);
@@ -71,7 +75,10 @@ async fn attempt<S: Service>(
     let signature = request.client_signature.clone();
     let verify = move || {
         verify_proof(&signature, policy, &client, &own, &nonce).map_err(|_| {
-            Error::new(StatusCode::BadApplicationSignatureInvalid, "the client's certificate did not sign the last nonce")
+            Error::new(
+                StatusCode::BadApplicationSignatureInvalid,
+                "the client's certificate did not sign the last nonce",
+            )
         })?;
         sent.open(&own, &nonce, secret_bytes_max)
     };
@@ -111,7 +118,11 @@ async fn attempt<S: Service>(
 
 /// The first activation comes on the channel that the session was created on; a later one may come on another, of the same application and
 /// secured in the same way.
-fn check_channel<'a, S: Service>(core: &'a Core<S>, peer: &Peer, entry: &Entry<S>) -> Result<&'a Endpoint, Error> {
+fn check_channel<'a, S: Service>(
+    core: &'a Core<S>,
+    peer: &Peer,
+    entry: &Entry<S>,
+) -> Result<&'a Endpoint, Error> {
     let same_channel = entry.channel() == peer.channel.id;
     if !same_channel && entry.active().is_none() {
         return Err(Error::new(
@@ -120,7 +131,7 @@ fn check_channel<'a, S: Service>(core: &'a Core<S>, peer: &Peer, entry: &Entry<S
         ));
     }
     let certificate = &entry.info.client.certificate;
-    if !peer.client.as_ref().is_some_and(|client| client.der() == certificate.der()) {
+    if peer.client.as_ref().is_none_or(|client| client.der() != certificate.der()) {
         return Err(Error::security("the session belongs to another certificate"));
     }
     let offer = Offer { policy: peer.channel.security_policy, mode: peer.channel.security_mode };
@@ -131,7 +142,8 @@ fn check_channel<'a, S: Service>(core: &'a Core<S>, peer: &Peer, entry: &Entry<S
         ));
     }
     let endpoint = core.settings.endpoints.iter().find(|endpoint| endpoint.offer == offer);
-    endpoint.ok_or_else(|| Error::new(StatusCode::BadSecurityPolicyRejected, "no endpoint is secured like that"))
+    endpoint
+        .ok_or_else(|| Error::new(StatusCode::BadSecurityPolicyRejected, "no endpoint is secured like that"))
 }
 
 fn locales(request: &ActivateSessionRequest) -> Vec<String> {

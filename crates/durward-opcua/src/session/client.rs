@@ -8,10 +8,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use opcua_types::{
-    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ApplicationType, AttributeId, BinaryDecodable,
-    BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned, CreateSessionRequest,
-    CreateSessionResponse, EndpointDescription, LocalizedText, MessageInfo, NodeId, QualifiedName, ReadRequest,
-    ReadResponse, ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString, VariableId,
+    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ApplicationType, AttributeId,
+    BinaryDecodable, BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned,
+    CreateSessionRequest, CreateSessionResponse, EndpointDescription, LocalizedText, MessageInfo, NodeId,
+    QualifiedName, ReadRequest, ReadResponse, ReadValueId, RequestHeader, StatusCode, TimestampsToReturn,
+    UAString, VariableId,
 };
 
 use super::discover::{choose, connect_channel, discover, offer_of};
@@ -83,7 +84,11 @@ impl ClientSession {
     ///
     /// # Errors
     /// See [`discover`], [`choose`], [`connect_channel`] and [`ClientSession::create`].
-    pub async fn connect(url: &str, wish: Option<Offer>, settings: ClientSettings) -> Result<ClientSession, Error> {
+    pub async fn connect(
+        url: &str,
+        wish: Option<Offer>,
+        settings: ClientSettings,
+    ) -> Result<ClientSession, Error> {
         let endpoints = discover(url, &settings).await?;
         let endpoint = choose(&endpoints, wish)?;
         let channel = connect_channel(url, endpoint, &settings).await?;
@@ -123,7 +128,7 @@ impl ClientSession {
         settings.channel.workers.run(verify).await?;
         let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
         let inner = Arc::new(Inner {
-            token: wire::encode_node_id(&NodeId::from(response.authentication_token)),
+            token: wire::encode_node_id(&response.authentication_token),
             session_id: response.session_id,
             timeout: timeout.unwrap_or(settings.session_timeout),
             nonce: tokio::sync::Mutex::new(response.server_nonce.value.unwrap_or_default()),
@@ -145,7 +150,7 @@ impl ClientSession {
     /// What the server said (`BadIdentityTokenRejected`, `BadUserAccessDenied`, ...): the session is as it was. The endpoint accepts no such
     /// identity.
     pub async fn activate(&self, identity: &ClientIdentity) -> Result<(), Error> {
-        self.inner.activate(identity, None).await
+        self.activate_by(identity, None).await
     }
 
     /// Moves the session to another channel to the same endpoint, with the same user.
@@ -153,7 +158,19 @@ impl ClientSession {
     /// # Errors
     /// As of [`ClientSession::activate`]; the session stays on its channel then.
     pub async fn activate_on(&self, channel: ClientChannel, identity: &ClientIdentity) -> Result<(), Error> {
-        self.inner.activate(identity, Some(Arc::new(channel))).await
+        self.activate_by(identity, Some(Arc::new(channel))).await
+    }
+
+    /// On a task of its own: whoever stops waiting would lose the server's next nonce, and with it the session.
+    async fn activate_by(
+        &self,
+        identity: &ClientIdentity,
+        to: Option<Arc<ClientChannel>>,
+    ) -> Result<(), Error> {
+        let (inner, identity) = (Arc::clone(&self.inner), identity.clone());
+        let activated = tokio::spawn(async move { inner.activate(&identity, to).await }).await;
+        activated
+            .map_err(|_| Error::new(StatusCode::BadInternalError, "the activation was not done to its end"))?
     }
 
     /// Sends a request and decodes its response. Token, time and (if it is 0) handle are set in its header.
@@ -175,7 +192,16 @@ impl ClientSession {
     /// Bytes that are no request; the channel broke; no response in time (the request's timeout hint, or that of the settings).
     pub async fn forward(&self, body: &[u8]) -> Result<Bytes, Error> {
         let peek = RequestPeek::read(body)?;
-        self.inner.send(body, &peek, None).await
+        self.inner.send(body, &peek, None, None).await
+    }
+
+    /// As [`ClientSession::forward`], and waits so long for the response: Publish may take longer than any other.
+    ///
+    /// # Errors
+    /// As of [`ClientSession::forward`].
+    pub async fn forward_within(&self, body: &[u8], within: Duration) -> Result<Bytes, Error> {
+        let peek = RequestPeek::read(body)?;
+        self.inner.send(body, &peek, None, Some(within)).await
     }
 
     /// Reads the server's state: keeps the session alive, and says whether it is.
@@ -262,7 +288,7 @@ impl Inner {
         };
         let body = wire::encode_service(&self.context.context(), &request)?;
         let peek = RequestPeek::read(&body)?;
-        let response = self.send(&body, &peek, to.as_ref()).await?;
+        let response = self.send(&body, &peek, to.as_ref(), None).await?;
         let response: ActivateSessionResponse = decode_response(&self.context, &response)?;
         *nonce = response.server_nonce.value.unwrap_or_default();
         if let Some(channel) = to {
@@ -278,12 +304,18 @@ impl Inner {
     {
         let body = wire::encode_service(&self.context.context(), request)?;
         let peek = RequestPeek::read(&body)?;
-        let response = self.send(&body, &peek, None).await?;
+        let response = self.send(&body, &peek, None, None).await?;
         decode_response(&self.context, &response)
     }
 
     /// Sends bytes under this session's token; a handle of 0 is replaced.
-    async fn send(&self, body: &[u8], peek: &RequestPeek, to: Option<&Arc<ClientChannel>>) -> Result<Bytes, Error> {
+    async fn send(
+        &self,
+        body: &[u8],
+        peek: &RequestPeek,
+        to: Option<&Arc<ClientChannel>>,
+        within: Option<Duration>,
+    ) -> Result<Bytes, Error> {
         let mut sent = wire::replace_token(body, peek, &self.token);
         let at = peek.token.start + self.token.len();
         if peek.handle == 0 {
@@ -294,10 +326,9 @@ impl Inner {
                 time.copy_from_slice(&ticks);
             }
         }
-        let within = match peek.timeout_hint_ms {
-            0 => self.settings.request_max,
-            hint => Duration::from_millis(u64::from(hint)),
-        };
+        let hint =
+            (peek.timeout_hint_ms != 0).then(|| Duration::from_millis(u64::from(peek.timeout_hint_ms)));
+        let within = within.or(hint).unwrap_or(self.settings.request_max);
         let current = self.channel.load_full();
         to.unwrap_or(&current).request(sent.freeze(), within).await
     }

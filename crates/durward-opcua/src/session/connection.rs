@@ -12,8 +12,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
 use opcua_types::{
-    CancelRequest, CancelResponse, CloseSessionRequest, CloseSessionResponse, FindServersRequest, FindServersResponse,
-    GetEndpointsRequest, GetEndpointsResponse, ObjectId, StatusCode,
+    CancelRequest, CancelResponse, CloseSessionRequest, CloseSessionResponse, FindServersRequest,
+    FindServersResponse, GetEndpointsRequest, GetEndpointsResponse, ObjectId, StatusCode,
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -24,7 +24,7 @@ use super::{activate, create};
 use crate::channel::{Request, ServerChannel, TRANSPORT_PROFILE_URI};
 use crate::crypto::Certificate;
 use crate::error::Error;
-use crate::wire::{self, ChunkKind, MessageLimits, RequestPeek, response_header};
+use crate::wire::{self, ChunkKind, RequestPeek, response_header};
 
 /// A client that takes none of its responses for so long is disconnected.
 const STALLED_MAX: Duration = Duration::from_secs(60);
@@ -81,10 +81,11 @@ impl<S: Service> Connection<S> {
             self.run(closed).await
         };
         self.channel.close(ended.as_ref().err());
-        self.core.channel_ended(id);
         match ended {
             Ok(()) => tracing::debug!(channel = id, "a channel was closed"),
-            Err(error) => tracing::info!(channel = id, peer = ?self.peer.channel.peer, %error, "a channel broke"),
+            Err(error) => {
+                tracing::info!(channel = id, peer = ?self.peer.channel.peer, %error, "a channel broke")
+            }
         }
     }
 
@@ -163,19 +164,23 @@ impl<S: Service> Connection<S> {
             wire::fault(handle, error.status(), moment)
         });
         let outbox = self.channel.outbox();
-        if let Err(error) = outbox.push(ChunkKind::Message, request_id, body) {
-            if error.status() == StatusCode::BadEncodingLimitsExceeded {
-                let fault = wire::fault(handle, StatusCode::BadResponseTooLarge, moment);
-                // A fault that does not fit either leaves the client to its timeout.
-                let _ = outbox.push(ChunkKind::Message, request_id, fault);
-            }
+        if let Err(error) = outbox.push(ChunkKind::Message, request_id, body)
+            && error.status() == StatusCode::BadEncodingLimitsExceeded
+        {
+            let fault = wire::fault(handle, StatusCode::BadResponseTooLarge, moment);
+            // A fault that does not fit either leaves the client to its timeout.
+            let _ = outbox.push(ChunkKind::Message, request_id, fault);
         }
-        let limits = self.core.channel.limits.receive;
         if self.peer.activated.load(Ordering::Relaxed) {
-            self.channel.set_limits(limits);
-        } else {
-            self.channel.set_limits(MessageLimits::BEFORE_ACTIVATION);
+            self.channel.set_limits(self.core.channel.limits.receive);
         }
+    }
+}
+
+/// However it ends: a service that panics leaves nothing behind.
+impl<S: Service> Drop for Connection<S> {
+    fn drop(&mut self) {
+        self.core.channel_ended(self.peer.channel.id);
     }
 }
 
@@ -240,9 +245,9 @@ async fn call<S: Service>(
     body: Bytes,
 ) -> Result<Bytes, Error> {
     let entry = session_of(core, peer, &request, &body)?;
-    let session = entry.active().ok_or_else(|| {
-        Error::new(StatusCode::BadSessionNotActivated, "the session was not activated")
-    })?;
+    let session = entry
+        .active()
+        .ok_or_else(|| Error::new(StatusCode::BadSessionNotActivated, "the session was not activated"))?;
     let handle = request.handle;
     let call = Call { session: Arc::clone(session), user: session.user(), request, body };
     let mut answer = pin!(core.service.answer(call));
@@ -257,7 +262,10 @@ async fn call<S: Service>(
                 Ok(response) => response,
                 Err(_) if entry.is_closed() => return Err(session_closed()),
                 Err(_) => {
-                    return Err(Error::new(StatusCode::BadRequestCancelledByClient, "the client cancelled it"));
+                    return Err(Error::new(
+                        StatusCode::BadRequestCancelledByClient,
+                        "the client cancelled it",
+                    ));
                 }
             }
         }
@@ -265,7 +273,10 @@ async fn call<S: Service>(
     let response = response.map_err(|status| Error::new(status, "the service refused"))?;
     let most = entry.info.response_bytes_max;
     if most != 0 && response.len() > most as usize {
-        return Err(Error::new(StatusCode::BadResponseTooLarge, "the response is larger than the session takes"));
+        return Err(Error::new(
+            StatusCode::BadResponseTooLarge,
+            "the response is larger than the session takes",
+        ));
     }
     Ok(response)
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use opcua_types::{
-    ByteString, CreateSessionRequest, CreateSessionResponse, Guid, NodeId, SignatureData, StatusCode, UAString,
+    ByteString, CreateSessionRequest, CreateSessionResponse, Guid, NodeId, SignatureData, StatusCode,
+    UAString,
 };
 
 use super::connection::Peer;
@@ -23,7 +24,11 @@ const NAME_CHARS_MAX: usize = 128;
 const CLIENT_NONCE_BYTES_MAX: usize = 256;
 
 /// Answers CreateSession.
-pub(super) async fn create<S: Service>(core: &Arc<Core<S>>, peer: &Peer, body: &[u8]) -> Result<Bytes, Error> {
+pub(super) async fn create<S: Service>(
+    core: &Arc<Core<S>>,
+    peer: &Peer,
+    body: &[u8],
+) -> Result<Bytes, Error> {
     let request: CreateSessionRequest = wire::decode_service(&core.context.context(), body)?;
     let certificate = peer.client.as_ref().ok_or_else(|| Error::security("a session needs a certificate"))?;
     let sent_certificate = request.client_certificate.value.as_deref().unwrap_or_default();
@@ -64,10 +69,7 @@ pub(super) async fn create<S: Service>(core: &Arc<Core<S>>, peer: &Peer, body: &
             (core.channel.clock)(),
         ),
         session_id,
-        authentication_token: opcua_types::SessionAuthenticationToken::from(NodeId::new(
-            0,
-            ByteString::from(token.to_vec()),
-        )),
+        authentication_token: NodeId::new(0, ByteString::from(token.to_vec())),
         revised_session_timeout: timeout.as_secs_f64() * 1_000.0,
         server_nonce: server_nonce.to_vec().into(),
         server_certificate: core.channel.own.certificate().der().to_vec().into(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opcua_types::{
-    ByteString, EndpointDescription, GetEndpointsRequest, GetEndpointsResponse, MessageSecurityMode, NodeId, RequestHeader,
-    StatusCode, UAString,
+    ByteString, EndpointDescription, GetEndpointsRequest, GetEndpointsResponse, MessageSecurityMode, NodeId,
+    RequestHeader, StatusCode, UAString,
 };
 use tokio::net::TcpStream;
 

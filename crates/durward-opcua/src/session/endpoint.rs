@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use opcua_types::{
-    ApplicationDescription, ApplicationType, EndpointDescription, LocalizedText, MessageSecurityMode, StatusCode,
-    UAString, UserTokenPolicy, UserTokenType,
+    ApplicationDescription, ApplicationType, EndpointDescription, LocalizedText, MessageSecurityMode,
+    StatusCode, UAString, UserTokenPolicy, UserTokenType,
 };
 
 use super::server::ServerSettings;
@@ -94,7 +94,12 @@ impl Endpoint {
     /// the mode.
     pub fn new(policy: SecurityPolicy, mode: MessageSecurityMode, kinds: &[TokenKind]) -> Endpoint {
         let tokens = kinds.iter().map(|kind| TokenPolicy {
-            id: format!("{}_{}_{}", kind.name(), policy.name(), if mode == MessageSecurityMode::Sign { "s" } else { "e" }),
+            id: format!(
+                "{}_{}_{}",
+                kind.name(),
+                policy.name(),
+                if mode == MessageSecurityMode::Sign { "s" } else { "e" }
+            ),
             kind: kind.clone(),
             security: TokenSecurity::Encrypted(policy),
         });
@@ -116,7 +121,10 @@ impl Endpoint {
             }
             let plain = token.security == TokenSecurity::Plain;
             if plain && token.kind.has_secret() && mode != MessageSecurityMode::SignAndEncrypt {
-                return Err(format!("`{}` sends secrets in plain over a channel that is not encrypted", token.id));
+                return Err(format!(
+                    "`{}` sends secrets in plain over a channel that is not encrypted",
+                    token.id
+                ));
             }
             if plain && token.kind == TokenKind::Certificate {
                 return Err(format!("`{}` needs a security policy for the user's signature", token.id));

@@ -4,8 +4,8 @@ use std::fmt;
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, EndpointDescription, ExtensionObject, IssuedIdentityToken, SignatureData, StatusCode,
-    UAString, UserNameIdentityToken, UserTokenPolicy, UserTokenType, X509IdentityToken,
+    AnonymousIdentityToken, EndpointDescription, ExtensionObject, IssuedIdentityToken, SignatureData,
+    StatusCode, UAString, UserNameIdentityToken, UserTokenPolicy, UserTokenType, X509IdentityToken,
 };
 use zeroize::Zeroizing;
 
@@ -73,7 +73,10 @@ impl ClientIdentity {
         let of_kind = policies.filter(|policy| policy.token_type == self.token_type());
         let mut supported = of_kind.filter_map(|policy| Some((policy, security(policy, endpoint).ok()?)));
         supported.next().ok_or_else(|| {
-            Error::new(StatusCode::BadIdentityTokenRejected, format!("the endpoint accepts no token like {self:?}"))
+            Error::new(
+                StatusCode::BadIdentityTokenRejected,
+                format!("the endpoint accepts no token like {self:?}"),
+            )
         })
     }
 

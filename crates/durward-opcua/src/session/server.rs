@@ -51,7 +51,7 @@ pub struct ServerSettings {
 pub struct ServerLimits {
     /// Connections at a time.
     pub connections_max: usize,
-    /// Connections at a time whose channel is not open yet.
+    /// Connections at a time whose channel is being opened; others wait, as long as opening may take.
     pub half_open_max: usize,
     /// Sessions at a time.
     pub sessions_max: usize,
@@ -65,6 +65,8 @@ pub struct ServerLimits {
     pub session_timeout_max: Duration,
     /// A session that is not activated ends after this time.
     pub unactivated_max: Duration,
+    /// Activations of one session at a time: each costs RSA.
+    pub activations_per_session_max: u32,
     /// A session that was never activated ends after so many failed activations.
     pub activation_failures_max: u32,
     /// The longest secret of a user token, as it is sent.
@@ -82,6 +84,7 @@ impl Default for ServerLimits {
             session_timeout_min: Duration::from_secs(10),
             session_timeout_max: Duration::from_secs(3_600),
             unactivated_max: Duration::from_secs(30),
+            activations_per_session_max: 4,
             activation_failures_max: 5,
             secret_bytes_max: SECRET_BYTES_MAX,
         }
@@ -172,7 +175,9 @@ impl<S: Service> Server<S> {
             tracing::warn!(?peer, "a client was turned away: there are as many connections as there may be");
             return;
         };
-        let Ok(half_open) = self.core.half_open.try_acquire() else {
+        // A burst of clients waits for its turn; who waits is a socket and nothing else.
+        let turn = tokio::time::timeout(self.core.channel.handshake_max, self.core.half_open.acquire());
+        let Ok(Ok(half_open)) = turn.await else {
             tracing::warn!(?peer, "a client was turned away: too many connections are half open");
             return;
         };

@@ -138,7 +138,9 @@ impl fmt::Debug for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Identity::Anonymous => f.write_str("Anonymous"),
-            Identity::UserName { name, .. } => f.debug_struct("UserName").field("name", name).finish_non_exhaustive(),
+            Identity::UserName { name, .. } => {
+                f.debug_struct("UserName").field("name", name).finish_non_exhaustive()
+            }
             Identity::Certificate(certificate) => {
                 f.debug_tuple("Certificate").field(&certificate.thumbprint_hex()).finish()
             }

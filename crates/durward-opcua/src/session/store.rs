@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -79,6 +81,8 @@ pub(super) struct Entry<S: Service> {
     /// When the last request came, in milliseconds after `created`.
     last_seen_ms: AtomicU64,
     closed: AtomicBool,
+    /// Activations that are being verified.
+    activating: AtomicU32,
     gate: Mutex<Gate>,
     active: OnceLock<Arc<ActiveSession<S>>>,
     pending: Mutex<Pending>,
@@ -109,6 +113,15 @@ pub(super) struct Activated<S: Service> {
     pub(super) next_nonce: Nonce,
 }
 
+/// An activation under way.
+pub(super) struct Activating<'a>(&'a AtomicU32);
+
+impl Drop for Activating<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl<S: Service> Entry<S> {
     pub(super) fn new(info: SessionInfo, token: AuthenticationToken, channel: u32, nonce: Nonce) -> Entry<S> {
         Entry {
@@ -118,6 +131,7 @@ impl<S: Service> Entry<S> {
             channel: AtomicU32::new(channel),
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            activating: AtomicU32::new(0),
             gate: Mutex::new(Gate { nonce, failures: 0 }),
             active: OnceLock::new(),
             pending: Mutex::default(),
@@ -151,6 +165,12 @@ impl<S: Service> Entry<S> {
     pub(super) fn touch(&self) {
         let since = self.created.elapsed().as_millis();
         self.last_seen_ms.store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// A turn to verify an activation, given back when it is dropped; `None` when as many are under way as may be.
+    pub(super) fn begin_activation(&self, most: u32) -> Option<Activating<'_>> {
+        let turn = Activating(&self.activating);
+        (self.activating.fetch_add(1, Ordering::AcqRel) < most).then_some(turn)
     }
 
     /// Counts an activation that failed; how many did.
@@ -285,7 +305,10 @@ impl<S: Service> Sessions<S> {
         let mut by_token = self.write();
         let on_channel = by_token.values().filter(|other| other.channel() == entry.channel()).count();
         if on_channel >= limits.sessions_per_channel_max {
-            return Err(Error::new(StatusCode::BadTooManySessions, "the channel has as many sessions as one may have"));
+            return Err(Error::new(
+                StatusCode::BadTooManySessions,
+                "the channel has as many sessions as one may have",
+            ));
         }
         if by_token.len() >= limits.sessions_max {
             let unactivated = by_token.values().filter(|entry| entry.active().is_none());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    ActivateSessionRequest, AnonymousIdentityToken, BinaryDecodable, Context, IssuedIdentityToken, ObjectId, SignatureData,
-    StatusCode, UserNameIdentityToken, X509IdentityToken,
+    ActivateSessionRequest, AnonymousIdentityToken, BinaryDecodable, Context, IssuedIdentityToken, ObjectId,
+    SignatureData, StatusCode, UserNameIdentityToken, X509IdentityToken,
 };
 use zeroize::Zeroizing;
 
@@ -89,7 +89,8 @@ impl SentToken {
         let unnamed = id.is_empty() && matches!(content, Content::Anonymous);
         let fits = |policy: &&TokenPolicy| content.is_of(&policy.kind) && (policy.id == id || unnamed);
         let policy = endpoint.tokens.iter().find(fits).cloned();
-        let policy = policy.ok_or_else(|| invalid("no user token policy of the endpoint has that identifier and kind"))?;
+        let policy = policy
+            .ok_or_else(|| invalid("no user token policy of the endpoint has that identifier and kind"))?;
         let content = match (content, &policy.kind) {
             (Content::Issued { token, .. }, TokenKind::Issued { token_type, .. }) => {
                 Content::Issued { token_type: token_type.clone(), token }
@@ -115,8 +116,12 @@ impl SentToken {
         };
         match self.content {
             Content::Anonymous => Ok(Identity::Anonymous),
-            Content::UserName { name, password } => Ok(Identity::UserName { name, password: open(&password)? }),
-            Content::Issued { token_type, token } => Ok(Identity::Issued { token_type, token: open(&token)? }),
+            Content::UserName { name, password } => {
+                Ok(Identity::UserName { name, password: open(&password)? })
+            }
+            Content::Issued { token_type, token } => {
+                Ok(Identity::Issued { token_type, token: open(&token)? })
+            }
             Content::Certificate { certificate, signature } => {
                 let certificate = Certificate::from_der(&certificate)
                     .map_err(|_| invalid("the user's certificate cannot be read"))?;
@@ -166,7 +171,8 @@ fn sealed(data: opcua_types::ByteString, algorithm: &str) -> SealedSecret {
 
 fn decode<T: BinaryDecodable>(context: &Context<'_>, raw: &[u8]) -> Result<T, Error> {
     let mut stream = raw;
-    let decoded = T::decode(&mut stream, context).map_err(|_| invalid("the user identity token cannot be read"))?;
+    let decoded =
+        T::decode(&mut stream, context).map_err(|_| invalid("the user identity token cannot be read"))?;
     if !stream.is_empty() {
         return Err(invalid("the user identity token has bytes left over"));
     }

@@ -76,14 +76,22 @@ impl ChunkHeader {
             b"CLO" => ChunkKind::Close,
             b"MSG" => ChunkKind::Message,
             _ => {
-                return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "no message type of the protocol"));
+                return Err(Error::new(
+                    StatusCode::BadTcpMessageTypeInvalid,
+                    "no message type of the protocol",
+                ));
             }
         };
         let finality = match (finality, kind) {
             (b'F', _) => Finality::Final,
             (b'C', ChunkKind::Message) => Finality::Intermediate,
             (b'A', ChunkKind::Message) => Finality::Abort,
-            _ => return Err(Error::new(StatusCode::BadTcpMessageTypeInvalid, "no chunk type of that message")),
+            _ => {
+                return Err(Error::new(
+                    StatusCode::BadTcpMessageTypeInvalid,
+                    "no chunk type of that message",
+                ));
+            }
         };
         let size = u32::from_le_bytes([s0, s1, s2, s3]);
         if (size as usize) < CHUNK_HEADER_BYTES {

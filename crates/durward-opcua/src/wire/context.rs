@@ -5,8 +5,9 @@ use std::io::Read;
 use bytes::Bytes;
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    BinaryDecodable, BinaryEncodable, ByteString, Context, ContextOwned, DecodingOptions, DepthGauge, DynEncodable,
-    EncodingResult, MessageInfo, NamespaceMap, NodeId, TypeLoader, TypeLoaderCollection, TypeLoaderPriority,
+    BinaryDecodable, BinaryEncodable, ByteString, Context, ContextOwned, DecodingOptions, DepthGauge,
+    DynEncodable, EncodingResult, MessageInfo, NamespaceMap, NodeId, TypeLoader, TypeLoaderCollection,
+    TypeLoaderPriority,
 };
 
 use super::limits::Limits;
@@ -92,9 +93,13 @@ pub fn decode_service<T: BinaryDecodable + MessageInfo>(
 ///
 /// # Errors
 /// A value that has no encoding.
-pub fn encode_service<T: BinaryEncodable + MessageInfo>(context: &Context<'_>, message: &T) -> Result<Bytes, Error> {
+pub fn encode_service<T: BinaryEncodable + MessageInfo>(
+    context: &Context<'_>,
+    message: &T,
+) -> Result<Bytes, Error> {
     let type_id = NodeId::new(0, message.type_id() as u32);
-    let mut body = Vec::with_capacity(BinaryEncodable::byte_len(&type_id, context) + message.byte_len(context));
+    let mut body =
+        Vec::with_capacity(BinaryEncodable::byte_len(&type_id, context) + message.byte_len(context));
     BinaryEncodable::encode(&type_id, &mut body, context)?;
     message.encode(&mut body, context)?;
     Ok(Bytes::from(body))

@@ -71,7 +71,9 @@ fn check_buffers(receive: u32, send: u32) -> Result<(), Error> {
     if receive < BUFFER_BYTES_MIN || send < BUFFER_BYTES_MIN {
         return Err(Error::new(
             StatusCode::BadConnectionRejected,
-            format!("buffers of {receive} and {send} bytes are offered; at least {BUFFER_BYTES_MIN} are needed"),
+            format!(
+                "buffers of {receive} and {send} bytes are offered; at least {BUFFER_BYTES_MIN} are needed"
+            ),
         ));
     }
     Ok(())

@@ -29,7 +29,8 @@ impl MessageLimits {
         MessageLimits { message_bytes_max: 96 * 1024, chunk_count_max: 16 };
 
     /// What the peer may be sent when it named no limit.
-    pub const UNBOUNDED: MessageLimits = MessageLimits { message_bytes_max: u32::MAX, chunk_count_max: u32::MAX };
+    pub const UNBOUNDED: MessageLimits =
+        MessageLimits { message_bytes_max: u32::MAX, chunk_count_max: u32::MAX };
 
     /// The limits as a peer wrote them, where 0 means none.
     pub fn of_peer(message_bytes: u32, chunk_count: u32) -> MessageLimits {

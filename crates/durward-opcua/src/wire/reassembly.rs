@@ -66,10 +66,14 @@ impl Assembler {
         }
         let gathered = partial.as_ref().map_or(0, |partial| partial.body.len());
         let chunk_count = partial.as_ref().map_or(0, |partial| partial.chunk_count) + 1;
-        if gathered + chunk.len() > limits.message_bytes_max as usize || chunk_count > limits.chunk_count_max {
+        if gathered + chunk.len() > limits.message_bytes_max as usize || chunk_count > limits.chunk_count_max
+        {
             return Err(Error::new(
                 StatusCode::BadTcpMessageTooLarge,
-                format!("a message exceeds {} bytes or {} chunks", limits.message_bytes_max, limits.chunk_count_max),
+                format!(
+                    "a message exceeds {} bytes or {} chunks",
+                    limits.message_bytes_max, limits.chunk_count_max
+                ),
             ));
         }
         let body = match partial {

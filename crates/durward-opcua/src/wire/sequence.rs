@@ -11,15 +11,9 @@ const WRAP_FROM: u32 = u32::MAX - 1_024;
 const FIRST_BELOW: u32 = 1_024;
 
 /// The numbers that this side sends.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct OutgoingSequence {
     last: u32,
-}
-
-impl Default for OutgoingSequence {
-    fn default() -> OutgoingSequence {
-        OutgoingSequence { last: 0 }
-    }
 }
 
 impl OutgoingSequence {
@@ -49,9 +43,7 @@ impl IncomingSequence {
     pub fn check(&mut self, number: u32) -> Result<(), Error> {
         let follows = match self.last {
             None => true,
-            Some(last) => {
-                last.checked_add(1) == Some(number) || (last >= WRAP_FROM && number < FIRST_BELOW)
-            }
+            Some(last) => last.checked_add(1) == Some(number) || (last >= WRAP_FROM && number < FIRST_BELOW),
         };
         if !follows {
             return Err(Error::new(

@@ -2,9 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use durward_identity::Moment;
-use opcua_types::{
-    BinaryEncodable, DateTime, NodeId, ObjectId, ResponseHeader, ServiceFault, StatusCode,
-};
+use opcua_types::{BinaryEncodable, DateTime, NodeId, ObjectId, ResponseHeader, ServiceFault, StatusCode};
 
 use super::context::encode_service;
 use super::reader::Reader;

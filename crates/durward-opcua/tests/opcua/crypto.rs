@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use durward_opcua::crypto::{
-    self, Certificate, KeyLength, OwnCertificate, PrivateKey, SECRET_BYTES_MAX, SealedSecret, SecretFormat, SecurityPolicy,
-    TokenSecurity, decode_secret, derive_keys, encode_secret,
+    self, Certificate, KeyLength, OwnCertificate, PrivateKey, SECRET_BYTES_MAX, SealedSecret, SecretFormat,
+    SecurityPolicy, TokenSecurity, decode_secret, derive_keys, encode_secret,
 };
 use opcua_types::StatusCode;
 
@@ -91,13 +91,17 @@ fn signatures_are_those_of_openssl() {
     ] {
         crypto::verify(policy, &key, MESSAGE, signature).unwrap();
         assert_eq!(status(crypto::verify(policy, &key, MESSAGE, other)), StatusCode::BadSecurityChecksFailed);
-        assert_eq!(status(crypto::verify(policy, &key, b"else", signature)), StatusCode::BadSecurityChecksFailed);
+        assert_eq!(
+            status(crypto::verify(policy, &key, b"else", signature)),
+            StatusCode::BadSecurityChecksFailed
+        );
         assert_eq!(status(crypto::verify(policy, &key, MESSAGE, &[])), StatusCode::BadSecurityChecksFailed);
         let own = crypto::sign(policy, &PrivateKey::read(PKCS8).unwrap(), MESSAGE).unwrap();
         crypto::verify(policy, &key, MESSAGE, &own).unwrap();
     }
     // PKCS#1 v1.5 signatures have no randomness: it is the same one.
-    let own = crypto::sign(SecurityPolicy::Basic256Sha256, &PrivateKey::read(PKCS8).unwrap(), MESSAGE).unwrap();
+    let own =
+        crypto::sign(SecurityPolicy::Basic256Sha256, &PrivateKey::read(PKCS8).unwrap(), MESSAGE).unwrap();
     assert_eq!(own, pkcs1);
 }
 
@@ -113,7 +117,10 @@ fn openssl_encrypts_what_is_decrypted_here() {
     ] {
         assert_eq!(*crypto::decrypt(policy, &key, encrypted).unwrap(), b"oaep plain");
         assert_eq!(status(crypto::decrypt(policy, &key, other)), StatusCode::BadSecurityChecksFailed);
-        assert_eq!(status(crypto::decrypt(policy, &key, &encrypted[1..])), StatusCode::BadSecurityChecksFailed);
+        assert_eq!(
+            status(crypto::decrypt(policy, &key, &encrypted[1..])),
+            StatusCode::BadSecurityChecksFailed
+        );
     }
 }
 
@@ -143,8 +150,14 @@ fn derived_keys_are_those_of_the_standard() {
     let plain = b"sixteen byte blksixteen byte blk";
     for (policy, encrypted) in [
         (SecurityPolicy::Basic256Sha256, "e5f4a2ceb838d721faf270dbc06c5a2de4cc51634a381af408d9cb6ac329fd3f"),
-        (SecurityPolicy::Aes128Sha256RsaOaep, "854a6f25d31c9213346c853a615b2ac9ef45deaf57b6a9ac02ae087b8c91fbb1"),
-        (SecurityPolicy::Aes256Sha256RsaPss, "e5f4a2ceb838d721faf270dbc06c5a2de4cc51634a381af408d9cb6ac329fd3f"),
+        (
+            SecurityPolicy::Aes128Sha256RsaOaep,
+            "854a6f25d31c9213346c853a615b2ac9ef45deaf57b6a9ac02ae087b8c91fbb1",
+        ),
+        (
+            SecurityPolicy::Aes256Sha256RsaPss,
+            "e5f4a2ceb838d721faf270dbc06c5a2de4cc51634a381af408d9cb6ac329fd3f",
+        ),
     ] {
         let sender = derive_keys(policy, &seed, &secret).unwrap();
         let receiver = derive_keys(policy, &secret, &seed).unwrap();
@@ -182,7 +195,8 @@ fn open(policy: SecurityPolicy, sealed: &SealedSecret, nonce: &[u8]) -> Result<V
 }
 
 fn seal(policy: SecurityPolicy, format: SecretFormat, secret: &[u8]) -> SealedSecret {
-    encode_secret(TokenSecurity::Encrypted(policy), format, secret, SERVER.certificate(), &NONCE, NOW).unwrap()
+    encode_secret(TokenSecurity::Encrypted(policy), format, secret, SERVER.certificate(), &NONCE, NOW)
+        .unwrap()
 }
 
 #[test]
@@ -204,8 +218,10 @@ fn secrets_of_any_length_come_out_as_they_went_in() {
 #[test]
 fn the_new_format_costs_one_rsa_block() {
     let policy = SecurityPolicy::Basic256Sha256;
-    let (short, long) =
-        (seal(policy, SecretFormat::RsaEncryptedSecret, &[1; 100]), seal(policy, SecretFormat::RsaEncryptedSecret, &[1; 8_100]));
+    let (short, long) = (
+        seal(policy, SecretFormat::RsaEncryptedSecret, &[1; 100]),
+        seal(policy, SecretFormat::RsaEncryptedSecret, &[1; 8_100]),
+    );
     assert_eq!(long.data.len() - short.data.len(), 8_000);
     assert_eq!(seal(policy, SecretFormat::Legacy, &[1; 8_000]).data.len(), 38 * 256);
 }
@@ -218,12 +234,20 @@ fn tampered_secrets_are_one_error() {
         for at in (0..sealed.data.len()).step_by(3) {
             let mut changed = sealed.clone();
             changed.data[at] ^= 0x10;
-            assert_eq!(open(policy, &changed, &NONCE), Err(StatusCode::BadIdentityTokenInvalid), "{format:?} {at}");
+            assert_eq!(
+                open(policy, &changed, &NONCE),
+                Err(StatusCode::BadIdentityTokenInvalid),
+                "{format:?} {at}"
+            );
         }
         for length in (0..sealed.data.len()).step_by(11) {
             let mut changed = sealed.clone();
             changed.data.truncate(length);
-            assert_eq!(open(policy, &changed, &NONCE), Err(StatusCode::BadIdentityTokenInvalid), "{format:?} {length}");
+            assert_eq!(
+                open(policy, &changed, &NONCE),
+                Err(StatusCode::BadIdentityTokenInvalid),
+                "{format:?} {length}"
+            );
         }
         let mut longer = sealed.clone();
         longer.data.push(0);
@@ -264,10 +288,18 @@ fn long_keys_work_and_do_not_mix_with_short_ones() {
         durward_opcua::pki::self_signed(&crate::fixture::draft("urn:test:long"), KeyLength::Rsa3072).unwrap(),
     );
     for policy in SecurityPolicy::SECURE {
-        let sealed =
-            encode_secret(TokenSecurity::Encrypted(policy), SecretFormat::Legacy, &[9; 500], long.certificate(), &NONCE, NOW)
+        let sealed = encode_secret(
+            TokenSecurity::Encrypted(policy),
+            SecretFormat::Legacy,
+            &[9; 500],
+            long.certificate(),
+            &NONCE,
+            NOW,
+        )
+        .unwrap();
+        let opened =
+            decode_secret(TokenSecurity::Encrypted(policy), &sealed, &long, &NONCE, SECRET_BYTES_MAX)
                 .unwrap();
-        let opened = decode_secret(TokenSecurity::Encrypted(policy), &sealed, &long, &NONCE, SECRET_BYTES_MAX).unwrap();
         assert_eq!(*opened, [9; 500]);
         assert_eq!(open(policy, &sealed, &NONCE), Err(StatusCode::BadIdentityTokenInvalid));
     }

@@ -11,8 +11,8 @@ use durward_opcua::crypto::{KeyLength, OwnCertificate, SecretFormat, SecurityPol
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
 use durward_opcua::session::{
-    ActiveSession, Activation, Attempt, Call, ClientIdentity, ClientSession, ClientSettings, CloseReason, Endpoint,
-    Identity, Server, ServerLimits, ServerSettings, Service, SessionInfo, TokenKind,
+    Activation, ActiveSession, Attempt, Call, ClientIdentity, ClientSession, ClientSettings, CloseReason,
+    Endpoint, Identity, Server, ServerLimits, ServerSettings, Service, SessionInfo, TokenKind,
 };
 use durward_opcua::wire;
 use opcua_types::{
@@ -95,9 +95,10 @@ impl Service for Plant {
             Identity::Certificate(certificate) => {
                 (certificate.application_uri().map(str::to_owned), certificate.thumbprint_hex())
             }
-            Identity::Issued { token, token_type } => {
-                (text(token).strip_prefix("token of ").map(str::to_owned), format!("{token_type} {}", text(token)))
-            }
+            Identity::Issued { token, token_type } => (
+                text(token).strip_prefix("token of ").map(str::to_owned),
+                format!("{token_type} {}", text(token)),
+            ),
         };
         self.seen.lock().unwrap().push(Seen {
             session: attempt.session.number,

@@ -5,12 +5,12 @@ use std::time::Duration;
 use bytes::BytesMut;
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::wire::{
-    AsymmetricHeader, ChunkHeader, ChunkKind, ErrorMessage, Finality, Hello, Limits, RequestPeek, ResponsePeek,
-    SequenceHeader, context, decode_service, encode_service,
+    AsymmetricHeader, ChunkHeader, ChunkKind, ErrorMessage, Finality, Hello, Limits, RequestPeek,
+    ResponsePeek, SequenceHeader, context, decode_service, encode_service,
 };
 use opcua_types::{
-    ActivateSessionRequest, CreateSessionRequest, GetEndpointsRequest, MessageSecurityMode, OpenSecureChannelRequest,
-    ReadRequest, StatusCode,
+    ActivateSessionRequest, CreateSessionRequest, GetEndpointsRequest, MessageSecurityMode,
+    OpenSecureChannelRequest, ReadRequest, StatusCode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -42,9 +42,11 @@ fn hello() -> Vec<u8> {
 }
 
 fn open_none(channel: u32, sequence: u32) -> Vec<u8> {
-    let mut request = OpenSecureChannelRequest::default();
-    request.security_mode = MessageSecurityMode::None;
-    request.requested_lifetime = 60_000;
+    let request = OpenSecureChannelRequest {
+        security_mode: MessageSecurityMode::None,
+        requested_lifetime: 60_000,
+        ..OpenSecureChannelRequest::default()
+    };
     let body = encode_service(&context().context(), &request).unwrap();
     let header = AsymmetricHeader {
         channel_id: channel,
@@ -143,11 +145,13 @@ async fn chunks_that_break_a_rule_close_the_channel() {
     let wrong_token = run(Box::new(move |channel, token| message([channel, token + 1, 2, 2], one, &b))).await;
     assert_eq!(wrong_token, Some(StatusCode::BadSecureChannelTokenUnknown));
     let b = body.clone();
-    let wrong_channel = run(Box::new(move |channel, token| message([channel ^ 1, token, 2, 2], one, &b))).await;
+    let wrong_channel =
+        run(Box::new(move |channel, token| message([channel ^ 1, token, 2, 2], one, &b))).await;
     assert_eq!(wrong_channel, Some(StatusCode::BadSecureChannelIdInvalid));
     for number in [0, 1, 3, u32::MAX] {
         let b = body.clone();
-        let sequence = run(Box::new(move |channel, token| message([channel, token, number, 2], one, &b))).await;
+        let sequence =
+            run(Box::new(move |channel, token| message([channel, token, number, 2], one, &b))).await;
         assert_eq!(sequence, Some(StatusCode::BadSequenceNumberInvalid), "{number}");
     }
     let many = run(Box::new(|channel, token| {
@@ -156,7 +160,8 @@ async fn chunks_that_break_a_rule_close_the_channel() {
     }));
     assert_eq!(many.await, Some(StatusCode::BadTcpMessageTooLarge));
     let large = run(Box::new(|channel, token| {
-        let chunks = (0..4).map(|n| message([channel, token, 2 + n, 2], Finality::Intermediate, &[0; 60_000]));
+        let chunks =
+            (0..4).map(|n| message([channel, token, 2 + n, 2], Finality::Intermediate, &[0; 60_000]));
         chunks.collect::<Vec<_>>().concat()
     }));
     assert_eq!(large.await, Some(StatusCode::BadTcpMessageTooLarge));
@@ -212,7 +217,10 @@ async fn mutated_openings_are_refused() {
     let answer = send(&running, &open(&deprecated, &[0; 256])).await;
     assert_eq!(last_error(&answer), Some(StatusCode::BadSecurityPolicyRejected));
     let elsewhere = AsymmetricHeader { receiver_thumbprint: vec![1; 20], ..header.clone() };
-    assert_eq!(last_error(&send(&running, &open(&elsewhere, &[0; 256])).await), Some(StatusCode::BadCertificateInvalid));
+    assert_eq!(
+        last_error(&send(&running, &open(&elsewhere, &[0; 256])).await),
+        Some(StatusCode::BadCertificateInvalid)
+    );
     for _ in 0..100 {
         let mut bytes = open(&header, &[3; 256]);
         for _ in 0..=random.below(4) {
@@ -235,17 +243,40 @@ async fn half_open_connections_end_and_are_bounded() {
         waiting.push(TcpStream::connect(running.address).await.unwrap());
     }
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let mut surplus = TcpStream::connect(running.address).await.unwrap();
     let began = std::time::Instant::now();
-    assert!(read_to_end(&mut surplus).await.is_empty());
-    assert!(began.elapsed() < Duration::from_millis(200));
     // Slowly sent bytes do not prolong it.
     waiting[0].write_all(b"HELF").await.unwrap();
-    for stream in &mut waiting {
-        assert_eq!(last_error(&read_to_end(stream).await), Some(StatusCode::BadTimeout));
+    let ends = async {
+        for stream in &mut waiting {
+            assert_eq!(last_error(&read_to_end(stream).await), Some(StatusCode::BadTimeout));
+        }
+    };
+    // One more waits for its turn, and is served when the others are gone.
+    let (session, ()) = tokio::join!(running.anonymous(), ends);
+    whoami(&session).await.unwrap();
+    assert!(began.elapsed() > Duration::from_millis(150) && began.elapsed() < Duration::from_secs(2));
+}
+
+/// Whoever only connects is turned away when there are too many, and costs nothing but a socket.
+#[tokio::test]
+async fn connections_are_bounded() {
+    let mut settings = server_settings();
+    settings.limits.connections_max = 3;
+    let running = Running::with(settings).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        open.push(running.anonymous().await);
     }
-    assert!(began.elapsed() < Duration::from_secs(2));
-    whoami(&running.anonymous().await).await.unwrap();
+    let mut surplus = TcpStream::connect(running.address).await.unwrap();
+    assert!(read_to_end(&mut surplus).await.is_empty());
+    drop(open.pop());
+    for _ in 0..200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        if running.server.channel_count() == 2 {
+            break;
+        }
+    }
+    whoami(&open[0]).await.unwrap();
 }
 
 #[tokio::test]

@@ -11,7 +11,8 @@ use durward_opcua::session::{ClientIdentity, ClientSession};
 use opcua_types::StatusCode;
 
 use crate::fixture::{
-    CLIENT, NOW, OTHER, Running, SERVER, USUAL, channel_settings, client_settings, draft, server_settings, status, whoami,
+    CLIENT, NOW, OTHER, Running, SERVER, USUAL, channel_settings, client_settings, draft, server_settings,
+    status, whoami,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -67,7 +68,10 @@ fn names_that_a_certificate_cannot_hold_are_refused() {
     assert_eq!(refused(&|draft| draft.common_name = "x".repeat(65)), StatusCode::BadConfigurationError);
     assert_eq!(refused(&|draft| draft.organization = "a\nb".to_owned()), StatusCode::BadConfigurationError);
     assert_eq!(refused(&|draft| draft.application_uri = String::new()), StatusCode::BadConfigurationError);
-    assert_eq!(refused(&|draft| draft.application_uri = "urn:ä".to_owned()), StatusCode::BadConfigurationError);
+    assert_eq!(
+        refused(&|draft| draft.application_uri = "urn:ä".to_owned()),
+        StatusCode::BadConfigurationError
+    );
     assert_eq!(refused(&|draft| draft.hosts.push("a b".to_owned())), StatusCode::BadConfigurationError);
 }
 
@@ -99,7 +103,10 @@ fn a_forged_self_signed_certificate_is_found_out() {
     let last = der.len() - 1;
     der[last] ^= 1;
     let forged = Certificate::from_der(&der).unwrap();
-    assert_eq!(check(&[&forged], &trusting(&[CLIENT.certificate()]), NOW), Err(StatusCode::BadSecurityChecksFailed));
+    assert_eq!(
+        check(&[&forged], &trusting(&[CLIENT.certificate()]), NOW),
+        Err(StatusCode::BadSecurityChecksFailed)
+    );
 }
 
 struct Plant {
@@ -118,7 +125,10 @@ fn plant() -> Plant {
     let lists = TrustLists {
         trusted: vec![root.certificate().der().to_vec()],
         issuers: vec![between.certificate().der().to_vec()],
-        revocation_lists: vec![root.revoke(&[], NOW, until).unwrap(), between.revoke(&[], NOW, until).unwrap()],
+        revocation_lists: vec![
+            root.revoke(&[], NOW, until).unwrap(),
+            between.revoke(&[], NOW, until).unwrap(),
+        ],
     };
     Plant { root, between, device, lists }
 }
@@ -236,7 +246,8 @@ fn rejected_certificates_are_bounded() {
     let path = Temporary::new("rejected");
     let directory = Directory::open(&path.0).unwrap();
     for number in 0..80 {
-        std::fs::write(path.0.join(format!("rejected/certs/{number}.der")), CLIENT.certificate().der()).unwrap();
+        std::fs::write(path.0.join(format!("rejected/certs/{number}.der")), CLIENT.certificate().der())
+            .unwrap();
     }
     directory.check(&[OTHER.certificate().der()], NOW).unwrap_err();
     assert_eq!(std::fs::read_dir(path.0.join("rejected/certs")).unwrap().count(), 64);

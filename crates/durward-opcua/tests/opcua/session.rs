@@ -6,8 +6,8 @@ use durward_opcua::channel::Offer;
 use durward_opcua::crypto::{SecretFormat, SecurityPolicy};
 use durward_opcua::session::{ClientIdentity, ClientSession, CloseReason, discover};
 use opcua_types::{
-    CancelRequest, CancelResponse, MessageSecurityMode, PublishRequest, PublishResponse, ReadResponse, RequestHeader,
-    StatusCode, Variant,
+    CancelRequest, CancelResponse, MessageSecurityMode, PublishRequest, PublishResponse, ReadResponse,
+    RequestHeader, StatusCode, Variant,
 };
 
 use crate::fixture::{
@@ -181,13 +181,19 @@ async fn many_requests_are_under_way_at_a_time() {
 
 fn publish() -> PublishRequest {
     PublishRequest {
-        request_header: RequestHeader { request_handle: 77, timeout_hint: 20_000, ..RequestHeader::default() },
+        request_header: RequestHeader {
+            request_handle: 77,
+            timeout_hint: 20_000,
+            ..RequestHeader::default()
+        },
         subscription_acknowledgements: None,
     }
 }
 
 /// A Publish that waits, and the session that it waits in.
-async fn with_publish(running: &Running) -> (std::sync::Arc<ClientSession>, tokio::task::JoinHandle<StatusCode>) {
+async fn with_publish(
+    running: &Running,
+) -> (std::sync::Arc<ClientSession>, tokio::task::JoinHandle<StatusCode>) {
     let session = std::sync::Arc::new(running.anonymous().await);
     let waiting = std::sync::Arc::clone(&session);
     let publish = tokio::spawn(async move { status(waiting.call::<_, PublishResponse>(&publish()).await) });
@@ -246,7 +252,8 @@ async fn the_server_closes_the_channel_with_the_session() {
 async fn a_small_request_behind_a_large_one_does_not_wait() {
     let running = Running::start().await;
     let session = running.anonymous().await;
-    let token = ClientIdentity::Issued { token: format!("token of {}", "g".repeat(8_000)).into_bytes().into() };
+    let token =
+        ClientIdentity::Issued { token: format!("token of {}", "g".repeat(8_000)).into_bytes().into() };
     let mut best = Duration::MAX;
     for _ in 0..10 {
         let began = Instant::now();

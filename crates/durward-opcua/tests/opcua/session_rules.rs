@@ -7,20 +7,21 @@ use durward_opcua::channel::{ChannelTarget, ClientChannel, Offer};
 use durward_opcua::crypto::{self, OwnCertificate, SecurityPolicy, TokenSecurity};
 use durward_opcua::error::Error;
 use durward_opcua::session::{
-    ClientIdentity, ClientSession, Endpoint, Server, TokenKind, TokenPolicy, choose, connect_channel, discover,
+    ClientIdentity, ClientSession, Endpoint, Server, TokenKind, TokenPolicy, choose, connect_channel,
+    discover,
 };
 use durward_opcua::wire;
 use opcua_types::{
-    ActivateSessionRequest, ActivateSessionResponse, AnonymousIdentityToken, BinaryDecodable, BinaryEncodable,
-    CreateSessionRequest, CreateSessionResponse, ExtensionObject, IssuedIdentityToken, MessageInfo,
-    MessageSecurityMode, NodeId, ReadResponse, RequestHeader, SignatureData, StatusCode, UAString,
-    UserNameIdentityToken, X509IdentityToken,
+    ActivateSessionRequest, ActivateSessionResponse, AnonymousIdentityToken, BinaryDecodable,
+    BinaryEncodable, CreateSessionRequest, CreateSessionResponse, ExtensionObject, IssuedIdentityToken,
+    MessageInfo, MessageSecurityMode, NodeId, ReadResponse, RequestHeader, SignatureData, StatusCode,
+    UAString, UserNameIdentityToken, X509IdentityToken,
 };
 use tokio::net::TcpStream;
 
 use crate::fixture::{
-    CLIENT, OTHER, Plant, Running, SERVER, USUAL, channel_settings, client_settings, client_settings_of, issued,
-    kinds, read_request, server_settings, status, user, whoami,
+    CLIENT, OTHER, Plant, Running, SERVER, USUAL, channel_settings, client_settings, client_settings_of,
+    issued, kinds, read_request, server_settings, status, user, whoami,
 };
 
 const POLICY: SecurityPolicy = SecurityPolicy::Basic256Sha256;
@@ -104,7 +105,7 @@ impl Raw {
     async fn new(running: &Running) -> Raw {
         let channel = channel(running, &CLIENT, USUAL).await;
         let created = create(&channel).await;
-        Raw { channel, token: created.authentication_token.into(), nonce: created.server_nonce.value.unwrap() }
+        Raw { channel, token: created.authentication_token, nonce: created.server_nonce.value.unwrap() }
     }
 
     async fn activate(&self, identity: ExtensionObject) -> Result<ActivateSessionResponse, Error> {
@@ -121,15 +122,25 @@ async fn a_session_is_of_the_channels_certificate_and_its_application() {
     let other = OTHER.certificate().der();
     let refused = async |request| status(ask::<_, CreateSessionResponse>(&channel, &request).await);
     assert_eq!(refused(create_request(other, "urn:test:other", 32)).await, StatusCode::BadCertificateInvalid);
-    assert_eq!(refused(create_request(other, "urn:test:client", 32)).await, StatusCode::BadCertificateInvalid);
-    assert_eq!(refused(create_request(own, "urn:forged:admin", 32)).await, StatusCode::BadCertificateUriInvalid);
-    assert_eq!(refused(create_request(own, "urn:test:Client", 32)).await, StatusCode::BadCertificateUriInvalid);
+    assert_eq!(
+        refused(create_request(other, "urn:test:client", 32)).await,
+        StatusCode::BadCertificateInvalid
+    );
+    assert_eq!(
+        refused(create_request(own, "urn:forged:admin", 32)).await,
+        StatusCode::BadCertificateUriInvalid
+    );
+    assert_eq!(
+        refused(create_request(own, "urn:test:Client", 32)).await,
+        StatusCode::BadCertificateUriInvalid
+    );
     assert_eq!(refused(create_request(own, "", 32)).await, StatusCode::BadCertificateUriInvalid);
     assert_eq!(refused(create_request(&[], "urn:test:client", 32)).await, StatusCode::BadCertificateInvalid);
     assert_eq!(refused(create_request(own, "urn:test:client", 31)).await, StatusCode::BadNonceInvalid);
     assert_eq!(running.server.session_count(), 0);
     let chain = [own, other].concat();
-    let created = ask::<_, CreateSessionResponse>(&channel, &create_request(&chain, "urn:test:client", 32)).await;
+    let created =
+        ask::<_, CreateSessionResponse>(&channel, &create_request(&chain, "urn:test:client", 32)).await;
     created.unwrap();
 }
 
@@ -176,7 +187,11 @@ async fn secrets_are_encrypted_as_the_token_policy_says() {
 async fn nonces_are_used_once() {
     let running = Running::start().await;
     let raw = Raw::new(&running).await;
-    let anonymous = || ExtensionObject::new(AnonymousIdentityToken { policy_id: UAString::from("anonymous_Basic256Sha256_e") });
+    let anonymous = || {
+        ExtensionObject::new(AnonymousIdentityToken {
+            policy_id: UAString::from("anonymous_Basic256Sha256_e"),
+        })
+    };
     let request = activation(&raw.token, &raw.nonce, anonymous());
     let first: ActivateSessionResponse = ask(&raw.channel, &request).await.unwrap();
     let replayed = ask::<_, ActivateSessionResponse>(&raw.channel, &request).await;
@@ -194,9 +209,12 @@ async fn nonces_are_used_once() {
     .unwrap();
     let identity = password("username_Basic256Sha256_e", sealed.data, POLICY.encryption_uri());
     let nonce = first.server_nonce.value.unwrap();
-    let replayed = ask::<_, ActivateSessionResponse>(&raw.channel, &activation(&raw.token, &nonce, identity)).await;
+    let replayed =
+        ask::<_, ActivateSessionResponse>(&raw.channel, &activation(&raw.token, &nonce, identity)).await;
     assert_eq!(status(replayed), StatusCode::BadIdentityTokenInvalid);
-    ask::<_, ActivateSessionResponse>(&raw.channel, &activation(&raw.token, &nonce, anonymous())).await.unwrap();
+    ask::<_, ActivateSessionResponse>(&raw.channel, &activation(&raw.token, &nonce, anonymous()))
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -212,7 +230,11 @@ async fn of_activations_that_race_one_succeeds() {
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
     for result in results.into_iter().filter(Result::is_err) {
         let code = status(result);
-        let expected = [StatusCode::BadNonceInvalid, StatusCode::BadApplicationSignatureInvalid];
+        let expected = [
+            StatusCode::BadNonceInvalid,
+            StatusCode::BadApplicationSignatureInvalid,
+            StatusCode::BadTooManyOperations,
+        ];
         assert!(expected.contains(&code), "{code}");
     }
 }
@@ -304,8 +326,11 @@ async fn a_stolen_token_is_useless_on_another_channel() {
         let other = channel(&running, thief, USUAL).await;
         let stolen = ask::<_, ReadResponse>(&other, &request).await;
         assert_eq!(status(stolen), StatusCode::BadSecureChannelIdInvalid);
-        let activated =
-            ask::<_, ActivateSessionResponse>(&other, &activation(&raw.token, &raw.nonce, ExtensionObject::null())).await;
+        let activated = ask::<_, ActivateSessionResponse>(
+            &other,
+            &activation(&raw.token, &raw.nonce, ExtensionObject::null()),
+        )
+        .await;
         let expected = [StatusCode::BadSecurityChecksFailed, StatusCode::BadApplicationSignatureInvalid];
         assert!(expected.contains(&status(activated)));
     }
@@ -399,9 +424,11 @@ fn weak_or_ambiguous_settings_do_not_start() {
         assert_eq!(error.status(), StatusCode::BadConfigurationError, "{error}");
         error.to_string()
     };
-    let twice = refused(&|settings| settings.endpoints[1].tokens[0].id = settings.endpoints[0].tokens[0].id.clone());
+    let twice =
+        refused(&|settings| settings.endpoints[1].tokens[0].id = settings.endpoints[0].tokens[0].id.clone());
     assert!(twice.contains("`anonymous_Basic256Sha256_s` is there twice"), "{twice}");
-    let plain = TokenPolicy { id: "plain".to_owned(), kind: TokenKind::UserName, security: TokenSecurity::Plain };
+    let plain =
+        TokenPolicy { id: "plain".to_owned(), kind: TokenKind::UserName, security: TokenSecurity::Plain };
     let readable = refused(&|settings| settings.endpoints[0].tokens.push(plain.clone()));
     assert!(readable.contains("in plain over a channel that is not encrypted"), "{readable}");
     let none = Endpoint::new(SecurityPolicy::None, MessageSecurityMode::None, &kinds());
@@ -448,13 +475,18 @@ async fn a_client_refuses_endpoints_that_discovery_did_not_show() {
     };
     // Only a weaker endpoint was shown.
     let fewer = vec![endpoint.clone()];
-    assert_eq!(refused(endpoint.clone(), fewer, open().await.unwrap()).await, StatusCode::BadSecurityChecksFailed);
+    assert_eq!(
+        refused(endpoint.clone(), fewer, open().await.unwrap()).await,
+        StatusCode::BadSecurityChecksFailed
+    );
     // A policy was changed to have the password sent in plain.
     let mut changed = endpoint.clone();
     changed.user_identity_tokens.as_mut().unwrap()[1].security_policy_uri =
         UAString::from(SecurityPolicy::None.uri());
-    let shown: Vec<_> =
-        discovered.iter().map(|other| if *other == endpoint { changed.clone() } else { other.clone() }).collect();
+    let shown: Vec<_> = discovered
+        .iter()
+        .map(|other| if *other == endpoint { changed.clone() } else { other.clone() })
+        .collect();
     assert_eq!(refused(changed, shown, open().await.unwrap()).await, StatusCode::BadSecurityChecksFailed);
     // Another certificate was shown: the server does not have its key.
     let mut changed = endpoint.clone();

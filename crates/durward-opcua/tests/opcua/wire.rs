@@ -2,12 +2,13 @@
 
 use bytes::BytesMut;
 use durward_opcua::wire::{
-    self, Acknowledge, Assembled, Assembler, AsymmetricHeader, BUFFER_BYTES_MIN, ChunkHeader, ChunkKind, ErrorMessage,
-    Finality, Hello, IncomingSequence, Limits, MessageLimits, OutgoingSequence, RequestPeek, ResponsePeek, SequenceHeader,
-    context, decode_service, encode_service, next_chunk,
+    self, Acknowledge, Assembled, Assembler, AsymmetricHeader, BUFFER_BYTES_MIN, ChunkHeader, ChunkKind,
+    ErrorMessage, Finality, Hello, IncomingSequence, Limits, MessageLimits, OutgoingSequence, RequestPeek,
+    ResponsePeek, SequenceHeader, context, decode_service, encode_service, next_chunk,
 };
 use opcua_types::{
-    ByteString, ExtensionObject, Guid, NodeId, ObjectId, ReadRequest, RequestHeader, ServiceFault, StatusCode, UAString,
+    ByteString, ExtensionObject, Guid, NodeId, ObjectId, ReadRequest, RequestHeader, ServiceFault,
+    StatusCode, UAString,
 };
 
 use crate::fixture::{NOW, status};
@@ -22,7 +23,10 @@ fn hello_and_acknowledge_agree_on_the_smaller_buffers() {
     };
     let encoded = hello.encode();
     let header = ChunkHeader::decode(&encoded).unwrap().unwrap();
-    assert_eq!((header.kind, header.finality, header.size as usize), (ChunkKind::Hello, Finality::Final, encoded.len()));
+    assert_eq!(
+        (header.kind, header.finality, header.size as usize),
+        (ChunkKind::Hello, Finality::Final, encoded.len())
+    );
     let read = Hello::decode(&encoded[8..]).unwrap();
     assert_eq!(read.limits, MessageLimits { message_bytes_max: 5, chunk_count_max: u32::MAX });
     let acknowledge = Acknowledge::negotiate(&Limits::DEFAULT, &read);
@@ -150,11 +154,17 @@ fn messages_are_assembled_within_limits() {
     assert_eq!(whole, Assembled::Message { request_id: 1, body: vec![9; 10].into() });
     // One byte, or one chunk, more.
     assembler.push(Finality::Intermediate, 2, piece(4), limits).unwrap();
-    assert_eq!(status(assembler.push(Finality::Final, 2, piece(7), limits)), StatusCode::BadTcpMessageTooLarge);
+    assert_eq!(
+        status(assembler.push(Finality::Final, 2, piece(7), limits)),
+        StatusCode::BadTcpMessageTooLarge
+    );
     for _ in 0..3 {
         assembler.push(Finality::Intermediate, 3, piece(0), limits).unwrap();
     }
-    assert_eq!(status(assembler.push(Finality::Final, 3, piece(0), limits)), StatusCode::BadTcpMessageTooLarge);
+    assert_eq!(
+        status(assembler.push(Finality::Final, 3, piece(0), limits)),
+        StatusCode::BadTcpMessageTooLarge
+    );
     // An abort drops what was gathered, and says why.
     assembler.push(Finality::Intermediate, 4, piece(4), limits).unwrap();
     let reason = BytesMut::from(StatusCode::BadTimeout.bits().to_le_bytes().as_slice());
@@ -240,7 +250,10 @@ fn services_are_decoded_as_what_they_are_and_to_their_end() {
     assert_eq!(encode_service(&owned.context(), &decoded).unwrap(), body);
     assert_eq!(status(decode_service::<ServiceFault>(&owned.context(), &body)), StatusCode::BadDecodingError);
     let longer = [&body[..], &[0]].concat();
-    assert_eq!(status(decode_service::<ReadRequest>(&owned.context(), &longer)), StatusCode::BadDecodingError);
+    assert_eq!(
+        status(decode_service::<ReadRequest>(&owned.context(), &longer)),
+        StatusCode::BadDecodingError
+    );
     for length in 0..body.len() {
         decode_service::<ReadRequest>(&owned.context(), &body[..length]).unwrap_err();
     }
