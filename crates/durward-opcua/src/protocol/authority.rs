@@ -2,8 +2,9 @@
 //!
 //! What orders tokens and cutoffs is a moment in whole seconds, as `iat` has it. Two rules make it sound:
 //!
-//! 1. A cutoff is later than every token that was begun before it, and every token that is begun after it is not earlier than it. So a
-//!    token that was issued in the second of a recall is dead, or carries the next second.
+//! 1. A cutoff is later than every token of its target that was begun before it, and every one that is begun after it is not earlier than
+//!    it. So a token that was issued in the second of a recall is dead, or carries the next second. Only tokens of the target do: however
+//!    many others are recalled in a second, a token is not dated further ahead.
 //! 2. A token is dated when its decision is *begun*. A recall that comes between decision and issue is later, and ends it.
 
 use std::collections::BTreeMap;
@@ -20,6 +21,12 @@ pub const PENDING_MAX: usize = 4096;
 /// How far ahead of the tokens a mark is stored. So tokens cost one write a few seconds, and after a restart with a clock that went back
 /// no token is earlier than one before.
 const MARK_AHEAD: Duration = Duration::from_secs(2);
+
+/// Most tokens that are remembered as dated ahead of the clock, one by one.
+const AHEAD_MAX: usize = 4096;
+
+/// What tokens are dated in.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +48,18 @@ pub struct Wanted<N> {
     pub session: Option<N>,
     /// The certificate that the token is to be bound to: that of the channel over which it is asked for.
     pub client: N,
+}
+
+impl<N: Name> Wanted<N> {
+    /// Whether a token for this may be one of a target. Which version of the policy decides is not known before.
+    fn may_be_of(&self, target: &Target<N>) -> bool {
+        match target {
+            Target::All | Target::Policy(_) => true,
+            Target::Subject(subject) => self.subject == *subject,
+            Target::Session(session) => self.session.as_ref() == Some(session),
+            Target::Client(client) => self.client == *client,
+        }
+    }
 }
 
 /// What happens at an authorization service. `Q` names a request, `G` a gate.
@@ -158,8 +177,10 @@ pub struct Authority<N: Name, Q> {
     epoch: u64,
     sequence: u64,
     cutoffs: Arc<Cutoffs<N>>,
-    /// The latest second that a token was begun in, or that a cutoff names: tokens are not dated earlier, cutoffs are later.
-    latest: Moment,
+    /// The tokens that are dated ahead of the clock: they were begun in the second of a recall.
+    ahead: Vec<(Wanted<N>, Moment)>,
+    /// No cutoff is earlier: what was begun before is not known one by one.
+    cutoffs_from: Moment,
     /// What is stored. INVARIANT: no token was begun at or after it.
     mark: Moment,
     /// The questions under way, by their tickets.
@@ -176,7 +197,7 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
         let now = second_of(now);
         let mut authority = Authority::empty(settings);
         authority.epoch = now.ms().max(1);
-        (authority.now, authority.latest, authority.mark) = (now, now, now);
+        (authority.now, authority.mark) = (now, now);
         let mut actions = vec![AuthorityAction::Store(Record::Epoch(authority.epoch))];
         authority.recall(Target::All, &mut actions);
         (authority, actions)
@@ -196,11 +217,10 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
                 Record::Cutoff { sequence, target, before } => {
                     authority.sequence = sequence.max(authority.sequence);
                     Arc::make_mut(&mut authority.cutoffs).add(target, before);
-                    authority.latest = before.max(authority.latest);
                 }
             }
         }
-        authority.latest = authority.mark.max(authority.latest);
+        authority.cutoffs_from = authority.mark;
         (authority.epoch > 0).then_some(authority)
     }
 
@@ -212,7 +232,8 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
             epoch: 0,
             sequence: 0,
             cutoffs,
-            latest: zero,
+            ahead: Vec::new(),
+            cutoffs_from: zero,
             mark: zero,
             pending,
             tickets: 0,
@@ -263,19 +284,33 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
             actions.push(AuthorityAction::Refuse { request, why: WhyNot::Busy });
             return;
         }
-        let issued = second_of(self.now).max(self.latest);
-        self.latest = issued;
-        self.store_mark(actions);
+        let issued = self.date(&wanted);
+        self.store_mark(issued, actions);
         self.tickets = self.tickets.wrapping_add(1);
         let ticket = self.tickets;
         self.pending.insert(ticket, Pending { request, wanted: wanted.clone(), issued });
         actions.push(AuthorityAction::Decide { ticket, wanted });
     }
 
-    /// Has a mark stored behind the latest moment, where the stored one is not.
-    fn store_mark<G>(&mut self, actions: &mut AuthorityActions<N, Q, G>) {
-        if self.mark <= self.latest {
-            self.mark = self.latest.plus(MARK_AHEAD);
+    /// The date of a token that is begun now.
+    fn date(&mut self, wanted: &Wanted<N>) -> Moment {
+        let now = second_of(self.now);
+        let date = now.max(self.cutoffs.floor(&wanted.subject, wanted.session.as_ref(), &wanted.client));
+        if date > now {
+            self.ahead.retain(|(_, date)| *date > now);
+            if self.ahead.len() >= AHEAD_MAX {
+                let latest = self.ahead.drain(..).map(|(_, date)| date).max().unwrap_or_default();
+                self.cutoffs_from = latest.plus(SECOND).max(self.cutoffs_from);
+            }
+            self.ahead.push((wanted.clone(), date));
+        }
+        date
+    }
+
+    /// Has a mark stored behind the date of a token, where the stored one is not.
+    fn store_mark<G>(&mut self, date: Moment, actions: &mut AuthorityActions<N, Q, G>) {
+        if self.mark <= date {
+            self.mark = date.plus(MARK_AHEAD);
             actions.push(AuthorityAction::Store(Record::Mark(self.mark)));
         }
     }
@@ -299,8 +334,9 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     }
 
     fn recall<G>(&mut self, target: Target<N>, actions: &mut AuthorityActions<N, Q, G>) {
-        let before = second_of(self.now).max(self.latest).plus(Duration::from_secs(1));
-        self.latest = before;
+        let ahead = self.ahead.iter().filter(|(wanted, _)| wanted.may_be_of(&target)).map(|(_, date)| *date);
+        let begun = ahead.max().unwrap_or_default().max(second_of(self.now));
+        let before = begun.plus(SECOND).max(self.cutoffs_from);
         self.sequence = self.sequence.saturating_add(1);
         Arc::make_mut(&mut self.cutoffs).add(target.clone(), before);
         let (epoch, sequence) = (self.epoch, self.sequence);

@@ -296,13 +296,14 @@ impl<T: Bearer> Gate<T> {
     }
 
     fn counts(&self, now: Moment, token: &T, kind: Kind) -> Result<(), Ended> {
-        until(token.facts(), &self.feed, &self.settings.reach, kind).at(now.max(self.now))
+        until(token.facts(), &self.feed, &self.settings.reach).of(kind).at(now.max(self.now))
     }
 
     /// Takes an event at a moment.
     pub fn step(&mut self, now: Moment, event: GateEvent<T>) -> Vec<GateAction> {
         self.now = now.max(self.now);
         let mut actions = Vec::new();
+        let touched = event.touches();
         match event {
             GateEvent::Create { session, channel, client } => {
                 actions.push(self.create(session, channel, client));
@@ -333,7 +334,7 @@ impl<T: Bearer> Gate<T> {
             }
         }
         self.ask_where_needed(&mut actions);
-        self.review(&mut actions);
+        self.review(touched, &mut actions);
         actions
     }
 
@@ -446,34 +447,71 @@ impl<T: Bearer> Gate<T> {
     }
 
     /// Ends what has ended: by time, by a cutoff, or by silence.
-    fn review(&mut self, actions: &mut Vec<GateAction>) {
-        let (now, reach, feed) = (self.now, &self.settings.reach, &self.feed);
-        let has_anonymous = self.settings.has_anonymous;
-        self.sessions.retain(|id, session| {
-            let Standing::Token(token) = &session.standing else {
-                return true;
-            };
-            let facts = token.facts();
-            let counts = |kind| until(facts, feed, reach, kind).at(now);
-            if facts.expires <= now
-                && !session.is_in_grace
-                && Kind::ALL.iter().any(|kind| counts(*kind).is_ok())
-            {
-                session.is_in_grace = true;
-                actions.push(GateAction::Note(GateNote::GraceBegan(*id)));
+    fn review(&mut self, touched: Touched, actions: &mut Vec<GateAction>) {
+        let (now, settings, feed) = (self.now, &self.settings, &self.feed);
+        match touched {
+            Touched::All => {
+                self.sessions.retain(|id, session| session.review(*id, now, settings, feed, actions));
             }
-            let reading = counts(Kind::Reading);
-            session.delivery = deliver(*id, session.delivery, reading, actions);
-            let Some(ended) = for_good(Kind::ALL.map(counts), facts.expires <= now) else { return true };
-            if has_anonymous {
-                session.standing = Standing::Anonymous;
-                actions.push(GateAction::BecomeAnonymous(*id, ended));
-                recheck(*id, &mut session.delivery, actions);
-            } else {
-                actions.push(GateAction::CloseSession(*id, ended));
+            Touched::One(id) => {
+                let keep = |session: &mut Session<T>| session.review(id, now, settings, feed, actions);
+                if !self.sessions.get_mut(&id).is_none_or(keep) {
+                    self.sessions.remove(&id);
+                }
             }
-            has_anonymous
-        });
+            Touched::None => {}
+        }
+    }
+}
+
+/// Which sessions an event may bring to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Touched {
+    All,
+    One(SessionId),
+    None,
+}
+
+impl<T: Bearer> GateEvent<T> {
+    fn touches(&self) -> Touched {
+        match self {
+            GateEvent::Activate { session, .. }
+            | GateEvent::Request { session, .. }
+            | GateEvent::Subscribed { session, .. } => Touched::One(*session),
+            GateEvent::Create { .. } | GateEvent::ChannelClosed(_) | GateEvent::Close(_) => Touched::None,
+            GateEvent::AuthorityConnected | GateEvent::Heard(_) | GateEvent::Tick => Touched::All,
+        }
+    }
+}
+
+impl<T: Bearer> Session<T> {
+    /// Ends what has ended. Whether the session goes on.
+    fn review(
+        &mut self,
+        id: SessionId,
+        now: Moment,
+        settings: &GateSettings,
+        feed: &Feed<T::Name>,
+        actions: &mut Vec<GateAction>,
+    ) -> bool {
+        let Standing::Token(token) = &self.standing else { return true };
+        let is_expired = token.facts().expires <= now;
+        let until = until(token.facts(), feed, &settings.reach);
+        let counts = Kind::ALL.map(|kind| until.of(kind).at(now));
+        if is_expired && !self.is_in_grace && counts.iter().any(Result::is_ok) {
+            self.is_in_grace = true;
+            actions.push(GateAction::Note(GateNote::GraceBegan(id)));
+        }
+        self.delivery = deliver(id, self.delivery, until.reading.at(now), actions);
+        let Some(ended) = for_good(counts, is_expired) else { return true };
+        if settings.has_anonymous {
+            self.standing = Standing::Anonymous;
+            actions.push(GateAction::BecomeAnonymous(id, ended));
+            recheck(id, &mut self.delivery, actions);
+        } else {
+            actions.push(GateAction::CloseSession(id, ended));
+        }
+        settings.has_anonymous
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Issue<'i> {
     pub subject: &'i str,
     /// The resource: the gate's ApplicationUri.
     pub resource: &'i str,
-    /// How long the token lives.
+    /// How long the token lives: as long as the facts say that the state machine gives.
     pub lifetime: Duration,
     /// The certificate that it is bound to.
     pub client: Thumbprint,

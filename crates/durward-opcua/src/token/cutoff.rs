@@ -82,6 +82,22 @@ impl<N: Name> Cutoffs<N> {
                 || token.session.clone().is_some_and(|session| is_dead(Target::Session(session))))
     }
 
+    /// The moment from which on a token of these is ended by none of them. By which version of the policy it will be decided is not known
+    /// yet: those of all versions count.
+    pub(crate) fn floor(&self, subject: &N, session: Option<&N>, client: &N) -> Moment {
+        let own = [
+            Some(Target::All),
+            Some(Target::Subject(subject.clone())),
+            session.map(|session| Target::Session(session.clone())),
+            Some(Target::Client(client.clone())),
+        ];
+        let own = own.into_iter().flatten().filter_map(|target| self.before.get(&target));
+        // In the order of targets, policies come last.
+        let of_policy = |(target, _): &(&Target<N>, &Moment)| matches!(target, Target::Policy(_));
+        let policies = self.before.iter().rev().take_while(of_policy).map(|(_, before)| before);
+        own.chain(policies).copied().max().unwrap_or_default()
+    }
+
     /// Drops those that can end no token any more: whatever was issued before them has ended by itself. `lifetime_max` is the longest that
     /// a token is served, grace included.
     pub fn forget(&mut self, now: Moment, lifetime_max: Duration) {

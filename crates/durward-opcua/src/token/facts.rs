@@ -17,7 +17,7 @@ pub struct Facts<N> {
     pub subject: N,
     /// The durward session behind it.
     pub session: Option<N>,
-    /// The certificate that it is bound to.
+    /// The certificate that it is bound to; in a gate, and for cutoffs, the text of its [`Thumbprint`](super::Thumbprint).
     pub client: N,
     /// The version of the policy that decided.
     pub policy: N,

@@ -190,7 +190,7 @@ impl Current {
         // Read before the feed: a feed that comes in between is then worked out again, not missed.
         let generation = watch.generation.load(Ordering::Acquire);
         let feed = watch.feed.load();
-        let until = ByKind::each(|kind| until(token.facts(), &feed, &watch.reach, kind));
+        let until = until(token.facts(), &feed, &watch.reach);
         let is_table_the_same = rows.table().version() == token.grants().version();
         Current { token, rows, is_table_the_same, generation, until }
     }

@@ -155,25 +155,26 @@ impl Until {
     }
 }
 
-/// Until when rights of a kind count that a token gives. Changes with each message of the feed.
-pub fn until<N: Name>(token: &Facts<N>, feed: &Feed<N>, reach: &Reach, kind: Kind) -> Until {
-    let never = |because| Until { moment: Moment::default(), because };
+/// Until when the rights of each kind count that a token gives. Changes with each message of the feed.
+pub fn until<N: Name>(token: &Facts<N>, feed: &Feed<N>, reach: &Reach) -> ByKind<Until> {
+    let never = |because| ByKind::all(Until { moment: Moment::default(), because });
     let Some(complete) = feed.complete_until() else { return never(Ended::CutoffsUnknown) };
     if feed.cutoffs().end(token) {
         return never(Ended::Recalled);
     }
-    let in_reach = complete.plus(reach.staleness_max);
-    let is_out_of_reach_at_the_end = in_reach <= token.expires && !feed.has_gap();
-    let grace = if is_out_of_reach_at_the_end { reach.grace.of(kind) } else { Duration::ZERO };
-    let end = Until { moment: token.expires.plus(grace), because: Ended::Expired };
-    let limit = match reach.hold.of(kind) {
-        // A gap proves that something was recalled; whose right, nobody knows.
-        _ if feed.has_gap() => Some(Until { moment: in_reach, because: Ended::CutoffsMissing }),
-        Some(hold) => Some(Until { moment: complete.plus(hold).max(in_reach), because: Ended::OutOfReach }),
-        None => None,
-    };
-    match limit {
-        Some(limit) if limit.moment < end.moment => limit,
-        Some(_) | None => end,
-    }
+    let (in_reach, has_gap) = (complete.plus(reach.staleness_max), feed.has_gap());
+    let is_out_of_reach_at_the_end = in_reach <= token.expires && !has_gap;
+    ByKind::each(|kind| {
+        let grace = if is_out_of_reach_at_the_end { reach.grace.of(kind) } else { Duration::ZERO };
+        let end = Until { moment: token.expires.plus(grace), because: Ended::Expired };
+        let limit = match reach.hold.of(kind) {
+            // A gap proves that something was recalled; whose right, nobody knows.
+            _ if has_gap => Some(Until { moment: in_reach, because: Ended::CutoffsMissing }),
+            Some(hold) => {
+                Some(Until { moment: complete.plus(hold).max(in_reach), because: Ended::OutOfReach })
+            }
+            None => None,
+        };
+        limit.filter(|limit| limit.moment < end.moment).unwrap_or(end)
+    })
 }

@@ -186,7 +186,7 @@ fn grace_is_bounded_and_tokens_hold_when_the_service_is_out_of_reach() {
     let kinds = vec![Kind::Reading, Kind::Writing];
     let grace = Duration::from_secs(1);
     check("grace", Bounds { grace, kinds, recalls: 0, until: 6, ..small.clone() }, &[GRACE, EXPIRED]);
-    check("holding", small, &[RENEWED, RECALLED, EXPIRED]);
+    check("holding", Bounds { messages: 3, ..small }, &[RENEWED, RECALLED, EXPIRED]);
 }
 
 #[test]
@@ -206,13 +206,13 @@ fn a_session_moves_to_another_channel() {
 #[ignore = "minutes, and some GB"]
 fn the_protocol_keeps_what_it_promises_in_a_larger_world() {
     let strict = Bounds::strict();
+    let restarts = Bounds { gate_restarts: 1, authority_restarts: 1, client_restarts: 1, ..strict.clone() };
+    let restarts = Bounds { until: 2, messages: 3, ..restarts };
+    check("restarts of all three", restarts, &[GATE_RESTARTED, SERVICE_RESTARTED]);
+    check("new channels", Bounds { new_channels: 1, until: 4, ..strict.clone() }, &[MOVED, RENEWED]);
     check("strict, 6 s", Bounds { until: 6, ..strict.clone() }, &[RENEWED, RECALLED, EXPIRED]);
     let again = Bounds { recalls: 2, grants_again: 1, until: 4, ..strict.clone() };
     check("two recalls", again, &[RECALLED, DENIED]);
-    let hostile = Bounds { thefts: 1, repeats: 1, until: 4, ..strict.clone() };
+    let hostile = Bounds { thefts: 1, repeats: 1, until: 4, ..strict };
     check("theft and repetition", hostile, &[THIEF, REPEATED]);
-    let restarts =
-        Bounds { gate_restarts: 1, authority_restarts: 1, client_restarts: 1, until: 3, ..strict.clone() };
-    check("restarts of all three", restarts, &[GATE_RESTARTED, SERVICE_RESTARTED]);
-    check("new channels", Bounds { new_channels: 1, ..strict }, &[MOVED, RENEWED, EXPIRED]);
 }

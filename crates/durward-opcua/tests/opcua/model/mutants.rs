@@ -101,6 +101,6 @@ fn marks_that_are_not_stored_are_found() {
 
 #[test]
 fn cutoffs_that_are_not_stored_are_found() {
-    let bounds = Bounds { authority_restarts: 1, ..Bounds::strict() };
+    let bounds = Bounds { authority_restarts: 1, drifts: vec![(0, 0)], ..Bounds::strict() };
     finds(Mutant::CutoffsNotStored, BOUND, bounds);
 }

@@ -116,6 +116,51 @@ fn a_cutoff_is_later_than_tokens_before_it_and_not_later_than_those_after_it() {
     assert!(after.issued < next && world.token(100).issued >= next);
 }
 
+fn ask_of(request: u32, subject: &'static str) -> AuthorityEvent<&'static str, u32, u8> {
+    AuthorityEvent::Ask { request, wanted: Wanted { subject, session: None, client: subject } }
+}
+
+/// Hundreds of sessions end in a second, and all come back: none is dated so far ahead that gates refuse it.
+#[test]
+fn however_many_are_recalled_in_a_second_tokens_are_a_second_ahead_at_most() {
+    const SUBJECTS: [&str; 6] = ["anna", "bert", "carl", "dora", "emil", "fred"];
+    let mut world = World::new(50);
+    for (at_request, subject) in (0..).zip(SUBJECTS.iter().cycle().take(600)) {
+        let ticket = ticket(&world.step(100, ask_of(at_request, subject)));
+        let facts = issued(&world.step(100, granted(ticket)));
+        assert!(facts.issued <= at(101), "{at_request}: {:?}", facts.issued);
+        if at_request >= 6 {
+            continue;
+        }
+        let recall = AuthorityEvent::Recall(Target::Subject(*subject));
+        match &world.step(100, recall)[..] {
+            [AuthorityAction::Publish(FeedMessage::Cutoff { before, .. })] => {
+                assert!(*before == at(101) && facts.issued < *before);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // One policy for all of them: later than whatever was begun.
+    match &world.step(100, AuthorityEvent::Recall(Target::Policy("policy")))[..] {
+        [AuthorityAction::Publish(FeedMessage::Cutoff { before, .. })] => assert_eq!(*before, at(102)),
+        other => panic!("{other:?}"),
+    }
+    let ticket = ticket(&world.step(100, ask_of(9_999, "gina")));
+    assert_eq!(issued(&world.step(100, granted(ticket))).issued, at(102));
+}
+
+/// More tokens are dated ahead than are remembered one by one: a cutoff is later than all of them.
+#[test]
+fn a_cutoff_is_later_than_tokens_that_are_not_remembered() {
+    let mut world = World::new(50);
+    world.recall(100);
+    for request in 0..PENDING_MAX as u32 + 1 {
+        let ticket = ticket(&world.step(100, ask(request)));
+        assert_eq!(issued(&world.step(100, granted(ticket))).issued, at(101));
+    }
+    assert_eq!(world.recall(100), at(102));
+}
+
 #[test]
 fn what_is_recalled_while_it_is_decided_is_decided_anew() {
     let mut world = World::new(50);
@@ -139,7 +184,7 @@ fn a_restart_forgets_no_cutoff_and_no_date() {
     world.restart();
     // The clock went back by a minute.
     assert!(world.recall(51) > late.issued, "no token before it is as late");
-    assert!(world.token(51).issued > late.issued);
+    assert!(world.token(51).issued > late.issued, "not ended by that cutoff");
     let answer = world.step(52, AuthorityEvent::AskCutoffs { gate: 3, question: 9 });
     match &answer[..] {
         [AuthorityAction::Answer(3, FeedMessage::Snapshot { sequence, question: 9, cutoffs, .. })] => {
@@ -161,7 +206,7 @@ fn a_shortened_store_says_the_same() {
     world.store = world.service.records();
     world.restart();
     assert_eq!((world.service.sequence(), sequence), (2, 2));
-    assert!(world.token(60).issued > token.issued);
+    assert!(world.recall(60) > token.issued);
 }
 
 #[test]

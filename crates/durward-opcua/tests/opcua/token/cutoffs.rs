@@ -120,7 +120,7 @@ fn before_the_answer_to_its_own_question_a_gate_knows_nothing() {
     let mut feed = Feed::default();
     let reach = Reach::new(s(3));
     let unknown = |feed: &Feed<_>| {
-        until(&token(100, 200), feed, &reach, Kind::Reading).at(at(101)) == Err(Ended::CutoffsUnknown)
+        until(&token(100, 200), feed, &reach).of(Kind::Reading).at(at(101)) == Err(Ended::CutoffsUnknown)
     };
     assert!(unknown(&feed));
     feed.hear(at(100), SKEW, QUESTION, heartbeat(0, 100));
@@ -184,7 +184,7 @@ fn a_service_with_a_new_store_is_asked_for_everything() {
 }
 
 fn ends(token: &Facts<&'static str>, feed: &Feed<&'static str>, reach: &Reach) -> (Moment, Ended) {
-    let until = until(token, feed, reach, Kind::Reading);
+    let until = until(token, feed, reach).of(Kind::Reading);
     (until.moment, until.because)
 }
 
@@ -193,7 +193,7 @@ fn a_right_ends_with_its_token_whether_or_not_the_service_is_in_reach() {
     let reach = Reach::new(s(3));
     assert_eq!(ends(&token(100, 101), &feed(), &reach), (at(101), Ended::Expired));
     assert_eq!(ends(&token(100, 500), &feed(), &reach), (at(500), Ended::Expired));
-    let until = until(&token(100, 500), &feed(), &reach, Kind::Reading);
+    let until = until(&token(100, 500), &feed(), &reach).of(Kind::Reading);
     assert_eq!(until.at(Moment::from_ms(499_999)), Ok(()));
     assert_eq!(until.at(at(500)), Err(Ended::Expired));
 }
@@ -202,7 +202,7 @@ fn a_right_ends_with_its_token_whether_or_not_the_service_is_in_reach() {
 fn out_of_reach_a_right_holds_for_as_long_as_is_set() {
     let hold = ByKind { reading: Some(s(60)), writing: Some(s(10)), calling: None };
     let reach = Reach { hold, ..Reach::new(s(3)) };
-    let until = |kind| until(&token(100, 500), &feed(), &reach, kind);
+    let until = |kind| until(&token(100, 500), &feed(), &reach).of(kind);
     assert_eq!((until(Kind::Reading).moment, until(Kind::Reading).because), (at(160), Ended::OutOfReach));
     assert_eq!(until(Kind::Writing).moment, at(110));
     assert_eq!(until(Kind::Calling).moment, at(500));
@@ -217,7 +217,7 @@ fn grace_is_for_tokens_that_end_while_the_service_is_out_of_reach() {
     // Complete up to 100, in reach until 103.
     assert_eq!(ends(&token(90, 102), &feed(), &reach), (at(102), Ended::Expired));
     assert_eq!(ends(&token(90, 103), &feed(), &reach), (at(133), Ended::Expired));
-    assert_eq!(until(&token(90, 103), &feed(), &reach, Kind::Writing).moment, at(103));
+    assert_eq!(until(&token(90, 103), &feed(), &reach).of(Kind::Writing).moment, at(103));
     // It comes back: the grace is over.
     let mut back = feed();
     back.hear(at(110), SKEW, QUESTION, heartbeat(3, 110));
