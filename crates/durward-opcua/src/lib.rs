@@ -11,7 +11,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`error`] | what went wrong: a status code for the peer, words for log and audit |
 //! | [`wire`] | chunks, headers and services as bytes: no socket, no key |
 //! | [`crypto`] | security policies: signatures, encryption, derived keys, encrypted secrets |
 //! | [`pki`] | certificates, trust lists, the directories that keep them |
