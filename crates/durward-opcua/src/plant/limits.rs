@@ -58,6 +58,12 @@ pub const KEEP_ALIVE_COUNT_MAX: u32 = 10_000;
 pub const LIFETIME_COUNT_MAX: u32 = 100_000;
 /// Select clauses of an event filter.
 pub const SELECT_CLAUSES_MAX: usize = 100;
+/// Bytes of an event filter.
+pub const FILTER_BYTES_MAX: usize = 8 * 1024;
+/// Places in the queue of an item for events, at least: so that few items with filters fit into [`QUEUED_MAX`].
+pub const EVENT_QUEUE_MIN: u32 = 100;
+/// Operands of the operator `InList` of an event filter.
+pub const LIST_OPERANDS_MAX: usize = 100;
 /// Elements of the where clause of an event filter.
 pub const WHERE_ELEMENTS_MAX: usize = 50;
 
