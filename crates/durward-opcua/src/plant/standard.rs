@@ -379,7 +379,9 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
     let node =
         NewNode::object(capabilities, "ServerCapabilities").of_type(ObjectTypeId::ServerCapabilitiesType);
     builder.add(node.component_of(ObjectId::Server));
-    let points = u16::try_from(limits::CONTINUATION_POINTS_MAX).unwrap_or(u16::MAX);
+    let points = |most: usize| u16::try_from(most).unwrap_or(u16::MAX);
+    let browse_points = points(limits::CONTINUATION_POINTS_MAX);
+    let history_points = points(limits::HISTORY_POINTS_MAX);
     let profiles: Vec<UAString> = vec!["http://opcfoundation.org/UA-Profile/Server/StandardUA2017".into()];
     let locales: Vec<UAString> = vec!["en".into()];
     use VariableId as V;
@@ -401,7 +403,7 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
             V::Server_ServerCapabilities_MaxBrowseContinuationPoints,
             "MaxBrowseContinuationPoints",
             DataTypeId::UInt16,
-            points.into(),
+            browse_points.into(),
         ),
         (
             V::Server_ServerCapabilities_MaxQueryContinuationPoints,
@@ -413,7 +415,7 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
             V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
             "MaxHistoryContinuationPoints",
             DataTypeId::UInt16,
-            points.into(),
+            history_points.into(),
         ),
         (
             V::Server_ServerCapabilities_SoftwareCertificates,
@@ -464,7 +466,7 @@ fn add_operation_limits(builder: &mut SpaceBuilder) {
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,
             "MaxNodesPerHistoryReadData",
-            limits::OPERATIONS_MAX,
+            limits::HISTORY_NODES_MAX,
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite,

@@ -153,7 +153,10 @@ fn a_clause_whose_elements_are_each_used_twice_is_evaluated_at_once() {
     let last = limits::WHERE_ELEMENTS_MAX - 1;
     let twice = |place: usize| {
         let next = || Operand::element(place as u32 + 1);
-        element(if place % 2 == 0 { FilterOperator::And } else { FilterOperator::Or }, vec![next(), next()])
+        element(
+            if place.is_multiple_of(2) { FilterOperator::And } else { FilterOperator::Or },
+            vec![next(), next()],
+        )
     };
     let mut elements: Vec<ContentFilterElement> = (0..last).map(twice).collect();
     elements.push(element(
