@@ -79,80 +79,94 @@ struct Declared {
     rule: ObjectId,
 }
 
-fn declared() -> Vec<Declared> {
-    let resource = || argument("ResourceId", DataTypeId::String, "the server the token is for");
-    let expiry = |name| argument(name, DataTypeId::UtcTime, "when it ends");
-    let token = |name| argument(name, DataTypeId::String, "");
-    vec![
-        Declared {
-            name: "GetServiceDescription",
-            ids: gds::GET_SERVICE_DESCRIPTION,
-            inputs: Vec::new(),
-            outputs: vec![
-                argument("ServiceUri", DataTypeId::String, "the issuer of the tokens"),
-                argument("ServiceCertificate", DataTypeId::ByteString, "the certificate of the service"),
-                array_argument(
-                    "UserTokenPolicies",
-                    DataTypeId::UserTokenPolicy,
-                    "how users can identify themselves",
-                ),
-            ],
-            rule: ObjectId::ModellingRule_Mandatory,
-        },
-        Declared {
-            name: "RequestAccessToken",
-            ids: gds::REQUEST_ACCESS_TOKEN,
-            inputs: vec![
-                argument("IdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"),
-                resource(),
-            ],
-            outputs: vec![token("AccessToken")],
-            rule: ObjectId::ModellingRule_Optional,
-        },
-        Declared {
-            name: "StartRequestToken",
-            ids: gds::START_REQUEST_TOKEN,
-            inputs: vec![
-                resource(),
-                argument("PolicyId", DataTypeId::String, "one of UserTokenPolicies"),
-                argument("RequestorData", DataTypeId::ByteString, "depends on the policy"),
-            ],
-            outputs: vec![
-                argument("ServiceData", DataTypeId::ByteString, "depends on the policy"),
-                argument("RequestId", DataTypeId::Guid, "for FinishRequestToken, in this session"),
-            ],
-            rule: ObjectId::ModellingRule_Optional,
-        },
-        Declared {
-            name: "FinishRequestToken",
-            ids: gds::FINISH_REQUEST_TOKEN,
-            inputs: vec![
-                argument("RequestId", DataTypeId::Guid, "from StartRequestToken"),
-                array_argument("RequestedRoles", DataTypeId::String, "none: all that are due"),
-                argument("UserIdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"),
-                argument("UserTokenSignature", DataTypeId::SignatureData, "the proof for a certificate"),
-            ],
-            outputs: vec![
-                token("AccessToken"),
-                expiry("AccessTokenExpiryTime"),
-                token("RefreshToken"),
-                expiry("RefreshTokenExpiryTime"),
-            ],
-            rule: ObjectId::ModellingRule_Optional,
-        },
-        Declared {
-            name: "RefreshToken",
-            ids: gds::REFRESH_TOKEN,
-            inputs: vec![resource(), token("CurrentRefreshToken")],
-            outputs: vec![
-                token("AccessToken"),
-                expiry("AccessTokenExpiryTime"),
-                token("NewRefreshToken"),
-                expiry("NewRefreshTokenExpiryTime"),
-            ],
-            rule: ObjectId::ModellingRule_Optional,
-        },
+fn declared() -> [Declared; 5] {
+    [describe(), request_access_token(), start_request_token(), finish_request_token(), refresh_token()]
+}
+
+fn resource() -> Argument {
+    argument("ResourceId", DataTypeId::String, "the server the token is for")
+}
+
+fn identity(name: &str) -> Argument {
+    argument(name, DataTypeId::UserIdentityToken, "null: the user of the session")
+}
+
+/// A token, and when it ends.
+fn token_and_expiry(name: &str) -> [Argument; 2] {
+    [
+        argument(name, DataTypeId::String, ""),
+        argument(&format!("{name}ExpiryTime"), DataTypeId::UtcTime, "when it ends"),
     ]
+}
+
+fn describe() -> Declared {
+    Declared {
+        name: "GetServiceDescription",
+        ids: gds::GET_SERVICE_DESCRIPTION,
+        inputs: Vec::new(),
+        outputs: vec![
+            argument("ServiceUri", DataTypeId::String, "the issuer of the tokens"),
+            argument("ServiceCertificate", DataTypeId::ByteString, "the certificate of the service"),
+            array_argument(
+                "UserTokenPolicies",
+                DataTypeId::UserTokenPolicy,
+                "how users can identify themselves",
+            ),
+        ],
+        rule: ObjectId::ModellingRule_Mandatory,
+    }
+}
+
+fn request_access_token() -> Declared {
+    Declared {
+        name: "RequestAccessToken",
+        ids: gds::REQUEST_ACCESS_TOKEN,
+        inputs: vec![identity("IdentityToken"), resource()],
+        outputs: vec![argument("AccessToken", DataTypeId::String, "")],
+        rule: ObjectId::ModellingRule_Optional,
+    }
+}
+
+fn start_request_token() -> Declared {
+    Declared {
+        name: "StartRequestToken",
+        ids: gds::START_REQUEST_TOKEN,
+        inputs: vec![
+            resource(),
+            argument("PolicyId", DataTypeId::String, "one of UserTokenPolicies"),
+            argument("RequestorData", DataTypeId::ByteString, "depends on the policy"),
+        ],
+        outputs: vec![
+            argument("ServiceData", DataTypeId::ByteString, "depends on the policy"),
+            argument("RequestId", DataTypeId::Guid, "for FinishRequestToken, in this session"),
+        ],
+        rule: ObjectId::ModellingRule_Optional,
+    }
+}
+
+fn finish_request_token() -> Declared {
+    Declared {
+        name: "FinishRequestToken",
+        ids: gds::FINISH_REQUEST_TOKEN,
+        inputs: vec![
+            argument("RequestId", DataTypeId::Guid, "from StartRequestToken"),
+            array_argument("RequestedRoles", DataTypeId::String, "none: all that are due"),
+            identity("UserIdentityToken"),
+            argument("UserTokenSignature", DataTypeId::SignatureData, "the proof for a certificate"),
+        ],
+        outputs: [token_and_expiry("AccessToken"), token_and_expiry("RefreshToken")].concat(),
+        rule: ObjectId::ModellingRule_Optional,
+    }
+}
+
+fn refresh_token() -> Declared {
+    Declared {
+        name: "RefreshToken",
+        ids: gds::REFRESH_TOKEN,
+        inputs: vec![resource(), argument("CurrentRefreshToken", DataTypeId::String, "")],
+        outputs: [token_and_expiry("AccessToken"), token_and_expiry("NewRefreshToken")].concat(),
+        rule: ObjectId::ModellingRule_Optional,
+    }
 }
 
 /// Adds the types of the standard, the folder `AuthorizationServices` under Objects and one service in it.

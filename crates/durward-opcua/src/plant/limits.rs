@@ -1,6 +1,6 @@
 //! Limits of the server: whatever a client can make grow has one.
 
-/// Operations in one request of Read, Write, RegisterNodes, HistoryRead and of services on monitored items.
+/// Operations in one request of Read, Write, RegisterNodes and of services on subscriptions and monitored items.
 pub const OPERATIONS_MAX: usize = 5_000;
 /// Nodes in one Browse, BrowseNext or TranslateBrowsePathsToNodeIds: each can answer with many references.
 pub const BROWSE_NODES_MAX: usize = 500;
@@ -8,8 +8,14 @@ pub const BROWSE_NODES_MAX: usize = 500;
 pub const CALLS_MAX: usize = 100;
 /// References in one result of Browse; what is left is fetched with a continuation point.
 pub const REFERENCES_MAX: usize = 1_000;
-/// Continuation points of one session, of Browse and of HistoryRead each.
+/// References that one request of Browse, BrowseNext or TranslateBrowsePathsToNodeIds may look at, found or not: some 50 ms of work.
+pub const VISITS_MAX: usize = 500_000;
+/// Continuation points of Browse of one session.
 pub const CONTINUATION_POINTS_MAX: usize = 10;
+/// Continuation points of HistoryRead of one session: each keeps up to [`HISTORY_VALUES_MAX`] values.
+pub const HISTORY_POINTS_MAX: usize = 2;
+/// Nodes in one HistoryRead: each can answer with [`HISTORY_RESULT_MAX`] values.
+pub const HISTORY_NODES_MAX: usize = 100;
 /// Elements of one relative path.
 pub const PATH_ELEMENTS_MAX: usize = 32;
 /// Nodes that one element of a relative path may lead to.
@@ -40,8 +46,8 @@ pub const SUBSCRIPTIONS_MAX: usize = 10_000;
 pub const ITEMS_PER_SUBSCRIPTION_MAX: usize = 50_000;
 /// Values in the queue of one monitored item.
 pub const QUEUE_MAX: u32 = 1_000;
-/// Places in the queues of all monitored items.
-pub const QUEUED_MAX: usize = 1_000_000;
+/// Places in the queues of all monitored items, and so a bound on items as well.
+pub const QUEUED_MAX: usize = 250_000;
 /// Publish requests that one session may have waiting.
 pub const PUBLISH_REQUESTS_MAX: usize = 32;
 /// Notification messages that one subscription keeps for Republish: twice [`PUBLISH_REQUESTS_MAX`], as Part 4, 5.14.1.2 asks.
@@ -58,6 +64,12 @@ pub const KEEP_ALIVE_COUNT_MAX: u32 = 10_000;
 pub const LIFETIME_COUNT_MAX: u32 = 100_000;
 /// Select clauses of an event filter.
 pub const SELECT_CLAUSES_MAX: usize = 100;
+/// Bytes of an event filter.
+pub const FILTER_BYTES_MAX: usize = 8 * 1024;
+/// Places in the queue of an item for events, at least: so that few items with filters fit into [`QUEUED_MAX`].
+pub const EVENT_QUEUE_MIN: u32 = 100;
+/// Operands of the operator `InList` of an event filter.
+pub const LIST_OPERANDS_MAX: usize = 100;
 /// Elements of the where clause of an event filter.
 pub const WHERE_ELEMENTS_MAX: usize = 50;
 

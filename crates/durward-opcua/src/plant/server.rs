@@ -12,7 +12,6 @@ use opcua_types::{
 };
 
 use super::codec::{Codec, header};
-use super::limits;
 use super::services::{BrowsePoint, HistoryPoint};
 use super::space::Space;
 use super::subscription::{Event, Subscriptions, Ticket};
@@ -168,9 +167,9 @@ impl<T> Default for Points<T> {
 }
 
 impl<T> Points<T> {
-    /// Keeps what is left of a result.
-    pub(crate) fn keep(&mut self, left: T) -> Result<ContinuationPoint, StatusCode> {
-        if self.held.len() >= limits::CONTINUATION_POINTS_MAX {
+    /// Keeps what is left of a result, unless so many are kept already.
+    pub(crate) fn keep(&mut self, left: T, most: usize) -> Result<ContinuationPoint, StatusCode> {
+        if self.held.len() >= most {
             return Err(StatusCode::BadNoContinuationPoints);
         }
         let number = self.next;
@@ -188,6 +187,25 @@ impl<T> Points<T> {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.held.len()
+    }
+}
+
+/// References that a request may still look at.
+#[derive(Debug)]
+pub(crate) struct Visits(usize);
+
+impl Default for Visits {
+    fn default() -> Self {
+        Visits(super::limits::VISITS_MAX)
+    }
+}
+
+impl Visits {
+    /// One more. False where that was too much.
+    pub(crate) fn visit(&mut self) -> bool {
+        let left = self.0.checked_sub(1);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
     }
 }
 

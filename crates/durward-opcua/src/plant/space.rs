@@ -327,8 +327,8 @@ impl SpaceBuilder {
                 continue;
             };
             let back = Reference { kind, forward: !forward, target: id.clone() };
-            // What was linked from the other side already is not linked twice; only the last ones can be equal to it.
-            if !one_way && !node.references.iter().rev().take(4).any(|reference| *reference == back) {
+            // References are declared at one end only: the other end cannot have it already.
+            if !one_way {
                 node.references.push(back);
             }
         }

@@ -283,7 +283,6 @@ fn add_server(builder: &mut SpaceBuilder, application_uri: &str) {
 
 fn add_status(builder: &mut SpaceBuilder) {
     let started = date_time(builder.started());
-    let info = build_info(builder.started());
     let status = VariableId::Server_ServerStatus;
     let node = NewNode::variable(status, "ServerStatus", DataTypeId::ServerStatusDataType, Variant::Empty);
     builder.add(
@@ -322,6 +321,12 @@ fn add_status(builder: &mut SpaceBuilder) {
     for (id, name, data_type, value) in parts {
         builder.add(NewNode::data(id, name, data_type, value).component_of(status));
     }
+    add_build_info(builder);
+}
+
+fn add_build_info(builder: &mut SpaceBuilder) {
+    let info = build_info(builder.started());
+    let status = VariableId::Server_ServerStatus;
     let build = VariableId::Server_ServerStatus_BuildInfo;
     let node =
         NewNode::variable(build, "BuildInfo", DataTypeId::BuildInfo, ExtensionObject::new(info.clone()));
@@ -379,11 +384,11 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
     let node =
         NewNode::object(capabilities, "ServerCapabilities").of_type(ObjectTypeId::ServerCapabilitiesType);
     builder.add(node.component_of(ObjectId::Server));
-    let points = u16::try_from(limits::CONTINUATION_POINTS_MAX).unwrap_or(u16::MAX);
-    let profiles: Vec<UAString> = vec!["http://opcfoundation.org/UA-Profile/Server/StandardUA2017".into()];
+    // None: it was never certified for any.
+    let profiles: Vec<UAString> = Vec::new();
     let locales: Vec<UAString> = vec!["en".into()];
     use VariableId as V;
-    let properties: [(V, &str, DataTypeId, Variant); 10] = [
+    let properties: [(V, &str, DataTypeId, Variant); 4] = [
         (
             V::Server_ServerCapabilities_ServerProfileArray,
             "ServerProfileArray",
@@ -398,10 +403,34 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
             (limits::INTERVAL_MS_MIN as f64).into(),
         ),
         (
+            V::Server_ServerCapabilities_SoftwareCertificates,
+            "SoftwareCertificates",
+            DataTypeId::SignedSoftwareCertificate,
+            Variant::from(opcua_types::Array {
+                value_type: opcua_types::VariantScalarTypeId::ExtensionObject,
+                values: Vec::new(),
+                dimensions: None,
+            }),
+        ),
+    ];
+    for (id, name, data_type, value) in properties {
+        builder.add(NewNode::property(id, name, data_type, value, capabilities));
+    }
+    add_size_limits(builder);
+    add_operation_limits(builder);
+}
+
+fn add_size_limits(builder: &mut SpaceBuilder) {
+    let points = |most: usize| u16::try_from(most).unwrap_or(u16::MAX);
+    let browse_points = points(limits::CONTINUATION_POINTS_MAX);
+    let history_points = points(limits::HISTORY_POINTS_MAX);
+    use VariableId as V;
+    let properties: [(V, &str, DataTypeId, Variant); 6] = [
+        (
             V::Server_ServerCapabilities_MaxBrowseContinuationPoints,
             "MaxBrowseContinuationPoints",
             DataTypeId::UInt16,
-            points.into(),
+            browse_points.into(),
         ),
         (
             V::Server_ServerCapabilities_MaxQueryContinuationPoints,
@@ -413,17 +442,7 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
             V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
             "MaxHistoryContinuationPoints",
             DataTypeId::UInt16,
-            points.into(),
-        ),
-        (
-            V::Server_ServerCapabilities_SoftwareCertificates,
-            "SoftwareCertificates",
-            DataTypeId::SignedSoftwareCertificate,
-            Variant::from(opcua_types::Array {
-                value_type: opcua_types::VariantScalarTypeId::ExtensionObject,
-                values: Vec::new(),
-                dimensions: None,
-            }),
+            history_points.into(),
         ),
         (
             V::Server_ServerCapabilities_MaxArrayLength,
@@ -445,9 +464,8 @@ fn add_capabilities(builder: &mut SpaceBuilder) {
         ),
     ];
     for (id, name, data_type, value) in properties {
-        builder.add(NewNode::property(id, name, data_type, value, capabilities));
+        builder.add(NewNode::property(id, name, data_type, value, ObjectId::Server_ServerCapabilities));
     }
-    add_operation_limits(builder);
 }
 
 fn add_operation_limits(builder: &mut SpaceBuilder) {
@@ -464,7 +482,7 @@ fn add_operation_limits(builder: &mut SpaceBuilder) {
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,
             "MaxNodesPerHistoryReadData",
-            limits::OPERATIONS_MAX,
+            limits::HISTORY_NODES_MAX,
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite,

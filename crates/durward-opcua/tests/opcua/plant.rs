@@ -8,8 +8,8 @@ use durward_opcua::session::{ClientIdentity, ClientSession, Server};
 use opcua_types::{
     CallMethodRequest, CallRequest, CallResponse, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse,
     CreateSubscriptionRequest, CreateSubscriptionResponse, MonitoredItemCreateRequest, MonitoringMode,
-    MonitoringParameters, NodeId, PublishRequest, PublishResponse, ReadRequest, ReadResponse, ReadValueId, StatusCode,
-    TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
+    MonitoringParameters, NodeId, PublishRequest, PublishResponse, ReadRequest, ReadResponse, ReadValueId,
+    StatusCode, TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
 };
 use tokio::net::TcpListener;
 
@@ -20,7 +20,8 @@ async fn start() -> (String, Arc<Host>) {
     let began = Instant::now();
     let host = Host::new(boiler("urn:test:server", 10, NOW).unwrap(), move || NOW.plus(began.elapsed()));
     let login = Users { anonymous: false, passwords: [("ada".to_owned(), b"engine".to_vec().into())].into() };
-    let server = Server::new(server_settings(), Arc::new(HostService::new(Arc::clone(&host), login))).unwrap();
+    let server =
+        Server::new(server_settings(), Arc::new(HostService::new(Arc::clone(&host), login))).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { server.serve(listener).await });
@@ -44,7 +45,10 @@ fn node(host: &Host, name: &str) -> NodeId {
 }
 
 async fn read(session: &ClientSession, node: &NodeId) -> Variant {
-    let request = ReadRequest { nodes_to_read: Some(vec![ReadValueId::new_value(node.clone())]), ..ReadRequest::default() };
+    let request = ReadRequest {
+        nodes_to_read: Some(vec![ReadValueId::new_value(node.clone())]),
+        ..ReadRequest::default()
+    };
     let response: ReadResponse = session.call(&request).await.unwrap();
     response.results.unwrap().remove(0).value.unwrap()
 }
@@ -54,7 +58,10 @@ async fn only_known_users_come_in() {
     let (url, _host) = start().await;
     let session = ClientSession::connect(&url, Some(USUAL), client_settings()).await.unwrap();
     assert_eq!(status(session.activate(&ada("wrong")).await), StatusCode::BadUserAccessDenied);
-    assert_eq!(status(session.activate(&ClientIdentity::Anonymous).await), StatusCode::BadIdentityTokenRejected);
+    assert_eq!(
+        status(session.activate(&ClientIdentity::Anonymous).await),
+        StatusCode::BadIdentityTokenRejected
+    );
     session.activate(&ada("engine")).await.unwrap();
 }
 
@@ -91,12 +98,17 @@ async fn subscriptions_deliver_while_time_passes() {
         ..CreateSubscriptionRequest::default()
     };
     let subscription: CreateSubscriptionResponse = session.call(&request).await.unwrap();
-    let parameters = MonitoringParameters { sampling_interval: 10.0, queue_size: 5, ..MonitoringParameters::default() };
+    let parameters =
+        MonitoringParameters { sampling_interval: 10.0, queue_size: 5, ..MonitoringParameters::default() };
     let what = ReadValueId::new_value(node(&host, "Boiler.Temperature"));
     let request = CreateMonitoredItemsRequest {
         subscription_id: subscription.subscription_id,
         timestamps_to_return: TimestampsToReturn::Both,
-        items_to_create: Some(vec![MonitoredItemCreateRequest::new(what, MonitoringMode::Reporting, parameters)]),
+        items_to_create: Some(vec![MonitoredItemCreateRequest::new(
+            what,
+            MonitoringMode::Reporting,
+            parameters,
+        )]),
         ..CreateMonitoredItemsRequest::default()
     };
     session.call::<_, CreateMonitoredItemsResponse>(&request).await.unwrap();

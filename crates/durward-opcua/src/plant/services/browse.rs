@@ -12,7 +12,7 @@ use crate::authority::Caller;
 use crate::permission::Permission;
 use crate::plant::limits;
 use crate::plant::node::{Node, Reference};
-use crate::plant::server::{Server, good, operations};
+use crate::plant::server::{Server, Visits, good, operations};
 
 /// What is left of a browse.
 #[derive(Clone, Debug)]
@@ -40,9 +40,12 @@ impl Server {
             0 => limits::REFERENCES_MAX,
             asked => asked.min(limits::REFERENCES_MAX),
         };
+        let mut visits = Visits::default();
         let results = nodes
             .into_iter()
-            .map(|description| self.browse_one(caller, BrowsePoint { description, place: 0, most }))
+            .map(|description| {
+                self.browse_one(caller, BrowsePoint { description, place: 0, most }, &mut visits)
+            })
             .collect();
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&BrowseResponse { response_header, results: Some(results), diagnostic_infos: None })
@@ -57,7 +60,9 @@ impl Server {
         let request: BrowseNextRequest = self.codec.decode(body)?;
         let points = operations(request.continuation_points, limits::BROWSE_NODES_MAX)?;
         let release = request.release_continuation_points;
-        let results = points.iter().map(|point| self.browse_on(caller, point, release)).collect();
+        let mut visits = Visits::default();
+        let results =
+            points.iter().map(|point| self.browse_on(caller, point, release, &mut visits)).collect();
         let response_header = good(request.request_header.request_handle, now);
         self.codec.encode(&BrowseNextResponse {
             response_header,
@@ -66,21 +71,28 @@ impl Server {
         })
     }
 
-    fn browse_on(&mut self, caller: &Caller, point: &ContinuationPoint, release: bool) -> BrowseResult {
+    fn browse_on(
+        &mut self,
+        caller: &Caller,
+        point: &ContinuationPoint,
+        release: bool,
+        visits: &mut Visits,
+    ) -> BrowseResult {
         match self.session(caller).browse.take(point) {
             None => failed(StatusCode::BadContinuationPointInvalid),
             Some(_) if release => BrowseResult::default(),
-            Some(point) => self.browse_one(caller, point),
+            Some(point) => self.browse_one(caller, point, visits),
         }
     }
 
-    fn browse_one(&mut self, caller: &Caller, point: BrowsePoint) -> BrowseResult {
+    fn browse_one(&mut self, caller: &Caller, point: BrowsePoint, visits: &mut Visits) -> BrowseResult {
         if let Err(status) = self.check_browse(caller, &point.description) {
             return failed(status);
         }
-        let (references, left) = self.references(caller, &point);
+        let (references, left) = self.references(caller, &point, visits);
+        let most = limits::CONTINUATION_POINTS_MAX;
         let continuation_point =
-            match left.map(|place| self.session(caller).browse.keep(BrowsePoint { place, ..point })) {
+            match left.map(|place| self.session(caller).browse.keep(BrowsePoint { place, ..point }, most)) {
                 None => ContinuationPoint::null(),
                 Some(Ok(point)) => point,
                 Some(Err(status)) => return failed(status),
@@ -101,13 +113,21 @@ impl Server {
         Ok(())
     }
 
-    /// The references from a place on, and the place of the first that did not fit.
-    fn references(&self, caller: &Caller, point: &BrowsePoint) -> (Vec<ReferenceDescription>, Option<usize>) {
+    /// The references from a place on, and the place of the first that did not fit or was not looked at any more.
+    fn references(
+        &self,
+        caller: &Caller,
+        point: &BrowsePoint,
+        visits: &mut Visits,
+    ) -> (Vec<ReferenceDescription>, Option<usize>) {
         let description = &point.description;
         let all =
             self.space.node(&description.node_id).map(|node| node.references.as_slice()).unwrap_or_default();
         let mut found = Vec::new();
         for (place, reference) in all.iter().enumerate().skip(point.place) {
+            if !visits.visit() {
+                return (found, Some(place));
+            }
             if !self.is_wanted(description, reference) {
                 continue;
             }

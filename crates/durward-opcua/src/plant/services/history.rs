@@ -47,7 +47,7 @@ impl Server {
         if timestamps == TimestampsToReturn::Neither {
             return Err(StatusCode::BadTimestampsToReturnInvalid);
         }
-        let nodes = operations(request.nodes_to_read, limits::OPERATIONS_MAX)?;
+        let nodes = operations(request.nodes_to_read, limits::HISTORY_NODES_MAX)?;
         let details = request.history_read_details.inner_as::<ReadRawModifiedDetails>();
         let results: Vec<HistoryReadResult> = if request.release_continuation_points {
             nodes.iter().map(|node| self.release(caller, &node.continuation_point)).collect()
@@ -134,7 +134,8 @@ impl Server {
         let continuation_point = if values.is_empty() {
             ContinuationPoint::null()
         } else {
-            self.session(caller).history.keep(HistoryPoint { node: node.node_id.clone(), left: values })?
+            let left = HistoryPoint { node: node.node_id.clone(), left: values };
+            self.session(caller).history.keep(left, limits::HISTORY_POINTS_MAX)?
         };
         let status_code = if now.is_empty() { StatusCode::GoodNoData } else { StatusCode::Good };
         let history_data = ExtensionObject::new(HistoryData { data_values: Some(now) });

@@ -11,13 +11,14 @@ use opcua_types::{
 use crate::authority::Caller;
 use crate::permission::Permission;
 use crate::plant::limits;
-use crate::plant::server::{Server, good, operations};
+use crate::plant::server::{Server, Visits, good, operations};
 
 impl Server {
     pub(crate) fn translate(&self, caller: &Caller, body: &[u8], now: Moment) -> Result<Vec<u8>, StatusCode> {
         let request: TranslateBrowsePathsToNodeIdsRequest = self.codec.decode(body)?;
         let paths = operations(request.browse_paths, limits::BROWSE_NODES_MAX)?;
-        let results = paths.iter().map(|path| match self.follow(caller, path) {
+        let mut visits = Visits::default();
+        let results = paths.iter().map(|path| match self.follow(caller, path, &mut visits) {
             Ok(targets) => BrowsePathResult { status_code: StatusCode::Good, targets: Some(targets) },
             Err(status_code) => BrowsePathResult { status_code, targets: None },
         });
@@ -30,7 +31,12 @@ impl Server {
         })
     }
 
-    fn follow(&self, caller: &Caller, path: &BrowsePath) -> Result<Vec<BrowsePathTarget>, StatusCode> {
+    fn follow(
+        &self,
+        caller: &Caller,
+        path: &BrowsePath,
+        visits: &mut Visits,
+    ) -> Result<Vec<BrowsePathTarget>, StatusCode> {
         self.space.node(&path.starting_node).ok_or(StatusCode::BadNodeIdUnknown)?;
         self.allowed(caller, Permission::Browse, &path.starting_node)?;
         let elements = path.relative_path.elements.as_deref().unwrap_or_default();
@@ -45,7 +51,7 @@ impl Server {
             if element.target_name.is_null() {
                 return Err(StatusCode::BadBrowseNameInvalid);
             }
-            reached = self.step(caller, &reached, element)?;
+            reached = self.step(caller, &reached, element, visits)?;
         }
         let target = |id: NodeId| BrowsePathTarget {
             target_id: ExpandedNodeId::from(id),
@@ -60,11 +66,15 @@ impl Server {
         caller: &Caller,
         from: &[NodeId],
         element: &RelativePathElement,
+        visits: &mut Visits,
     ) -> Result<Vec<NodeId>, StatusCode> {
         let mut seen = BTreeSet::new();
         let mut reached = Vec::new();
         for node in from.iter().filter_map(|id| self.space.node(id)) {
             for reference in &node.references {
+                if !visits.visit() {
+                    return Err(StatusCode::BadQueryTooComplex);
+                }
                 let fits = reference.forward != element.is_inverse
                     && self.is_kind(&reference.kind, &element.reference_type_id, element.include_subtypes);
                 let target = self

@@ -1,5 +1,6 @@
 //! Event filters (Part 4, 7.22.3): which fields, and of which events.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use opcua_types::{
@@ -71,31 +72,55 @@ impl EventSelection {
         self.clauses.iter().map(|clause| field(event, clause)).collect()
     }
 
-    /// Whether the event is one that is looked for.
+    /// Whether the event is one that is looked for. Elements refer to later ones only: from the last to the first, each is evaluated once,
+    /// however often others refer to it.
     pub(crate) fn matches(&self, event: &Event, space: &Space) -> bool {
-        self.condition.is_empty() || self.evaluate(0, event, space) == Some(true)
+        let mut known: Vec<Option<bool>> = vec![None; self.condition.len()];
+        for (place, element) in self.condition.iter().enumerate().rev() {
+            let truth = Evaluation { event, space, known: &known }.evaluate(element);
+            if let Some(slot) = known.get_mut(place) {
+                *slot = truth;
+            }
+        }
+        known.first().is_none_or(|first| *first == Some(true))
     }
+}
 
-    /// The truth of an element, or nothing where that is not known. Elements refer to later ones only, so that it ends.
-    fn evaluate(&self, place: usize, event: &Event, space: &Space) -> Option<bool> {
-        let element = self.condition.get(place)?;
+/// An event, and what is known of the where clause so far.
+struct Evaluation<'a> {
+    event: &'a Event,
+    space: &'a Space,
+    known: &'a [Option<bool>],
+}
+
+impl<'a> Evaluation<'a> {
+    /// The truth of an element, or nothing where that is not known.
+    fn evaluate(&self, element: &'a Element) -> Option<bool> {
         let value = |index: usize| {
-            element.operands.get(index).map(|operand| self.operand(operand, event, space)).unwrap_or_default()
+            element.operands.get(index).map(|operand| self.operand(operand)).unwrap_or_default()
         };
         let truth =
-            |index: usize| if let Variant::Boolean(truth) = value(index) { Some(truth) } else { None };
+            |index: usize| if let Variant::Boolean(truth) = *value(index) { Some(truth) } else { None };
         let order = || compare(&value(0), &value(1));
         match element.operator {
             FilterOperator::OfType => {
-                let Variant::NodeId(type_id) = value(0) else { return None };
-                Some(space.is_subtype(event.event_type(), &type_id))
+                let Variant::NodeId(type_id) = &*value(0) else { return None };
+                Some(self.space.is_subtype(self.event.event_type(), type_id))
             }
             FilterOperator::IsNull => Some(value(0).is_empty()),
-            FilterOperator::Equals => Some(value(0) == value(1) || order() == Some(Ordering::Equal)),
+            FilterOperator::Equals => Some(is_equal(&value(0), &value(1))),
             FilterOperator::GreaterThan => order().map(Ordering::is_gt),
             FilterOperator::GreaterThanOrEqual => order().map(Ordering::is_ge),
             FilterOperator::LessThan => order().map(Ordering::is_lt),
             FilterOperator::LessThanOrEqual => order().map(Ordering::is_le),
+            FilterOperator::Between => match (compare(&value(0), &value(1)), compare(&value(0), &value(2))) {
+                (Some(low), Some(high)) => Some(low.is_ge() && high.is_le()),
+                (None, _) | (_, None) => None,
+            },
+            FilterOperator::InList => {
+                let wanted = value(0);
+                Some((1..element.operands.len()).any(|index| is_equal(&wanted, &value(index))))
+            }
             FilterOperator::Not => truth(0).map(|truth| !truth),
             FilterOperator::And => match (truth(0), truth(1)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
@@ -109,8 +134,6 @@ impl EventSelection {
             },
             // `parse` refused these.
             FilterOperator::Like
-            | FilterOperator::Between
-            | FilterOperator::InList
             | FilterOperator::Cast
             | FilterOperator::InView
             | FilterOperator::RelatedTo
@@ -119,15 +142,21 @@ impl EventSelection {
         }
     }
 
-    fn operand(&self, operand: &Operand, event: &Event, space: &Space) -> Variant {
+    fn operand(&self, operand: &'a Operand) -> Cow<'a, Variant> {
         match operand {
-            Operand::Literal(value) => value.clone(),
-            Operand::Field(clause) => field(event, clause),
+            Operand::Literal(value) => Cow::Borrowed(value),
+            Operand::Field(clause) => Cow::Owned(field(self.event, clause)),
             Operand::Element(place) => {
-                self.evaluate(*place, event, space).map(Variant::from).unwrap_or_default()
+                let truth = self.known.get(*place).copied().flatten();
+                Cow::Owned(truth.map(Variant::from).unwrap_or_default())
             }
         }
     }
+}
+
+/// Equal values, or equal numbers of different types.
+fn is_equal(left: &Variant, right: &Variant) -> bool {
+    left == right || compare(left, right) == Some(Ordering::Equal)
 }
 
 /// The order of two numbers.
@@ -166,25 +195,25 @@ fn parse(element: &ContentFilterElement, place: usize, count: usize) -> Result<E
         .map(|operand| parse_operand(operand, place, count))
         .collect();
     let operands = operands?;
-    let wanted = match element.filter_operator {
-        FilterOperator::OfType | FilterOperator::IsNull | FilterOperator::Not => 1,
+    let (least, most) = match element.filter_operator {
+        FilterOperator::OfType | FilterOperator::IsNull | FilterOperator::Not => (1, 1),
+        FilterOperator::Between => (3, 3),
+        FilterOperator::InList => (2, limits::LIST_OPERANDS_MAX),
         FilterOperator::Equals
         | FilterOperator::GreaterThan
         | FilterOperator::GreaterThanOrEqual
         | FilterOperator::LessThan
         | FilterOperator::LessThanOrEqual
         | FilterOperator::And
-        | FilterOperator::Or => 2,
+        | FilterOperator::Or => (2, 2),
         FilterOperator::Like
-        | FilterOperator::Between
-        | FilterOperator::InList
         | FilterOperator::Cast
         | FilterOperator::InView
         | FilterOperator::RelatedTo
         | FilterOperator::BitwiseAnd
         | FilterOperator::BitwiseOr => return Err(StatusCode::BadFilterOperatorUnsupported),
     };
-    if operands.len() != wanted {
+    if operands.len() < least || operands.len() > most {
         return Err(StatusCode::BadFilterOperandCountMismatch);
     }
     // OfType takes a type, nothing that is known later only.

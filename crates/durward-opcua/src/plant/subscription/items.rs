@@ -120,7 +120,8 @@ impl Server {
         let smallest = match filter {
             // 0 asks for the default, which is large for events (5.13.1.5).
             Filter::Events(_) if asked.queue_size == 0 => limits::QUEUE_MAX,
-            Filter::Events(_) | Filter::Changes(_) => asked.queue_size.max(1),
+            Filter::Events(_) => asked.queue_size.max(limits::EVENT_QUEUE_MIN),
+            Filter::Changes(_) => asked.queue_size.max(1),
         };
         let choice = Choice {
             client_handle: asked.client_handle,
@@ -140,6 +141,9 @@ impl Server {
     ) -> Result<(Filter, ExtensionObject), StatusCode> {
         if what.attribute_id == AttributeId::EventNotifier as u32 {
             let filter = filter.inner_as::<EventFilter>().ok_or(StatusCode::BadEventFilterInvalid)?;
+            if self.codec.byte_len(filter) > limits::FILTER_BYTES_MAX {
+                return Err(StatusCode::BadEventFilterInvalid);
+            }
             let (selection, result) = EventSelection::new(filter, &self.space)?;
             let result = if result.select_clause_results.is_some() {
                 ExtensionObject::new(result)

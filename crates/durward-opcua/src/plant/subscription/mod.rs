@@ -50,6 +50,17 @@ pub(crate) struct Queue {
     endings: VecDeque<(u32, StatusCode)>,
 }
 
+impl Queue {
+    /// The client is to be told of this ending. Of too many, as when two sessions take a subscription from each other again and
+    /// again, the oldest are forgotten.
+    fn tell(&mut self, id: u32, status: StatusCode) {
+        if self.endings.len() >= limits::SUBSCRIPTIONS_PER_SESSION_MAX {
+            self.endings.pop_front();
+        }
+        self.endings.push_back((id, status));
+    }
+}
+
 /// All subscriptions of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {

@@ -123,7 +123,7 @@ impl Server {
             Due::Expired => {
                 self.subscriptions.remove(id);
                 if let Some(session) = session {
-                    self.subscriptions.queue(session).endings.push_back((id, StatusCode::BadTimeout));
+                    self.subscriptions.queue(session).tell(id, StatusCode::BadTimeout);
                 }
             }
         }

@@ -151,10 +151,7 @@ impl Server {
         }
         let available = subscription.available();
         if let Some(session) = earlier {
-            self.subscriptions
-                .queue(session)
-                .endings
-                .push_back((id, StatusCode::GoodSubscriptionTransferred));
+            self.subscriptions.queue(session).tell(id, StatusCode::GoodSubscriptionTransferred);
         }
         Ok(available)
     }

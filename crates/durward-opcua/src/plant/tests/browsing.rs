@@ -169,16 +169,55 @@ fn continuation_points_are_few_released_and_of_their_session() {
 
 #[test]
 fn a_folder_with_many_nodes_is_limited_by_the_server() {
-    let mut builder = SpaceBuilder::new("urn:test:many", BEGIN);
-    for number in 0..=limits::REFERENCES_MAX {
+    let mut client = wide(limits::REFERENCES_MAX + 1);
+    let first = client.browse(below(ObjectId::ViewsFolder, ReferenceTypeId::Organizes), 0);
+    assert_eq!(first.references.unwrap().len(), limits::REFERENCES_MAX);
+    assert_eq!(next(&mut client, &first.continuation_point, false).references.unwrap().len(), 1);
+}
+
+/// A folder with so many folders in it.
+fn wide(count: usize) -> Client {
+    let mut builder = SpaceBuilder::new("urn:test:wide", BEGIN);
+    for number in 0..count {
         builder.add(
             NewNode::folder(NodeId::new(1, number as u32 + 1), "many").organized_by(ObjectId::ViewsFolder),
         );
     }
-    let mut client = Client::new(Server::new(builder.build().unwrap()));
-    let first = client.browse(below(ObjectId::ViewsFolder, ReferenceTypeId::Organizes), 0);
-    assert_eq!(first.references.unwrap().len(), limits::REFERENCES_MAX);
-    assert_eq!(next(&mut client, &first.continuation_point, false).references.unwrap().len(), 1);
+    Client::new(Server::new(builder.build().unwrap()))
+}
+
+#[test]
+fn one_request_looks_at_a_bounded_number_of_references() {
+    let count = 60_000;
+    let mut client = wide(count);
+    let in_vain = BrowseDescription {
+        node_class_mask: NodeClass::Method as u32,
+        ..below(ObjectId::ViewsFolder, ReferenceTypeId::Organizes)
+    };
+    let nodes_to_browse = Some(vec![in_vain; 9]);
+    let request = BrowseRequest { nodes_to_browse, ..BrowseRequest::default() };
+    let results = client.ask::<_, BrowseResponse>(&request).unwrap().results.unwrap();
+    let unfinished: Vec<bool> =
+        results.iter().map(|result| !result.continuation_point.is_null_or_empty()).collect();
+    assert_eq!(unfinished, [false, false, false, false, false, false, false, false, true]);
+    let rest = next(&mut client, &results[8].continuation_point, false);
+    assert_eq!(
+        (rest.references, rest.continuation_point.is_null_or_empty()),
+        (Some(Vec::new()), true),
+        "the rest is looked at next"
+    );
+    let path = BrowsePath {
+        starting_node: ObjectId::ViewsFolder.into(),
+        relative_path: RelativePath {
+            elements: Some(vec![element(ReferenceTypeId::Organizes, 1, "nothing")]),
+        },
+    };
+    let request =
+        TranslateBrowsePathsToNodeIdsRequest { browse_paths: Some(vec![path; 9]), ..Default::default() };
+    let response: TranslateBrowsePathsToNodeIdsResponse = client.ask(&request).unwrap();
+    let statuses: Vec<StatusCode> =
+        response.results.unwrap().iter().map(|result| result.status_code).collect();
+    assert_eq!(statuses[7..], [StatusCode::BadNoMatch, StatusCode::BadQueryTooComplex]);
 }
 
 fn element(kind: impl Into<NodeId>, namespace: u16, name: &str) -> RelativePathElement {

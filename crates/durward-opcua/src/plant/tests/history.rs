@@ -152,6 +152,16 @@ fn a_long_history_comes_in_parts() {
 }
 
 #[test]
+fn a_session_has_few_continuation_points_of_history() {
+    let mut client = counter(5);
+    let two = details(at(0.0), at(5.0), 2);
+    for _ in 0..limits::HISTORY_POINTS_MAX {
+        assert_eq!(read(&mut client, two.clone()).status_code, StatusCode::Good);
+    }
+    assert_eq!(read(&mut client, two).status_code, StatusCode::BadNoContinuationPoints);
+}
+
+#[test]
 fn history_forgets_the_oldest() {
     let last = limits::HISTORY_VALUES_MAX as u32 + 4;
     let mut client = counter(last);

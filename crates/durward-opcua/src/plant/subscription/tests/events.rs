@@ -11,7 +11,7 @@ use super::sampled;
 use crate::authority::Caller;
 use crate::permission::{Permission, Ruling};
 use crate::plant::test_client::{BEGIN, Client};
-use crate::plant::{Event, Guard};
+use crate::plant::{Event, Guard, limits};
 
 fn field(namespace: u16, name: &str) -> SimpleAttributeOperand {
     SimpleAttributeOperand {
@@ -135,8 +135,35 @@ fn where_clauses_choose_events() {
     let of_type = |id: NodeId| vec![element(FilterOperator::OfType, vec![Operand::literal(id)])];
     assert_eq!(passed(of_type(ObjectTypeId::BaseEventType.into())), 3);
     assert_eq!(passed(of_type(ObjectTypeId::FolderType.into())), 0);
+    let between =
+        |low, high| vec![element(FilterOperator::Between, vec![number(), literal(low), literal(high)])];
+    assert_eq!((passed(between(100, 500)), passed(between(101, 899)), passed(between(900, 100))), (2, 1, 0));
+    let types = [ObjectTypeId::FolderType.into(), Client::boiler().plant("HighTemperatureEventType")]
+        .map(Operand::literal::<NodeId>);
+    let in_list = |types: &[Operand]| [&[Operand::from(field(0, "EventType"))], types].concat();
+    assert_eq!(passed(vec![element(FilterOperator::InList, in_list(&types))]), 3);
+    assert_eq!(passed(vec![element(FilterOperator::InList, in_list(&types[..1]))]), 0);
     let null = element(FilterOperator::IsNull, vec![Operand::from(field(0, "Nothing"))]);
     assert_eq!(passed(vec![null]), 3);
+}
+
+#[test]
+fn a_clause_whose_elements_are_each_used_twice_is_evaluated_at_once() {
+    // Evaluated from the first element on, this would take 2^49 steps.
+    let last = limits::WHERE_ELEMENTS_MAX - 1;
+    let twice = |place: usize| {
+        let next = || Operand::element(place as u32 + 1);
+        element(
+            if place.is_multiple_of(2) { FilterOperator::And } else { FilterOperator::Or },
+            vec![next(), next()],
+        )
+    };
+    let mut elements: Vec<ContentFilterElement> = (0..last).map(twice).collect();
+    elements.push(element(
+        FilterOperator::Equals,
+        vec![Operand::from(field(0, "Severity")), Operand::literal(500u16)],
+    ));
+    assert_eq!(passed(elements), 1);
 }
 
 #[test]
@@ -162,6 +189,12 @@ fn filters_that_cannot_be_evaluated_are_refused() {
     assert_eq!(status(server(), few), StatusCode::BadFilterOperandCountMismatch);
     let no_type = ones(FilterOperator::OfType, vec![Operand::literal(1i32)]);
     assert_eq!(status(server(), no_type), StatusCode::BadFilterOperandInvalid);
+    let long = Operand::literal("x".repeat(limits::FILTER_BYTES_MAX).as_str());
+    let long = ones(FilterOperator::Equals, vec![Operand::literal(1i32), long]);
+    assert_eq!(status(server(), long), StatusCode::BadEventFilterInvalid);
+    let many =
+        vec![element(FilterOperator::IsNull, vec![Operand::literal(1i32)]); limits::WHERE_ELEMENTS_MAX + 1];
+    assert_eq!(status(server(), with(many)), StatusCode::BadEventFilterInvalid);
     let folder = NodeId::from(ObjectId::ObjectsFolder);
     assert_eq!(status(folder, with(Vec::new())), StatusCode::BadNotSupported, "it tells of no events");
 }

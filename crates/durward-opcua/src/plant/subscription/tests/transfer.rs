@@ -42,6 +42,18 @@ fn another_session_of_the_same_user_takes_over() {
 }
 
 #[test]
+fn sessions_that_take_a_subscription_from_each_other_pile_nothing_up() {
+    let mut client = still();
+    let id = client.subscribe(100, 5);
+    for round in 0..1_000 {
+        client.caller.session = SessionId(2 - round % 2);
+        assert_eq!(transfer(&mut client, id, false).status_code, StatusCode::Good);
+    }
+    let most = crate::plant::limits::SUBSCRIPTIONS_PER_SESSION_MAX;
+    assert!(client.server.subscriptions.queues.values().all(|queue| queue.endings.len() <= most));
+}
+
+#[test]
 fn another_user_cannot_take_over() {
     let mut client = still();
     let id = client.subscribe(100, 5);
