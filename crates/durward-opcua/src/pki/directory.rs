@@ -83,7 +83,10 @@ impl Directory {
     /// `BadConfigurationError`: there is one already, or nothing can be written.
     pub fn store_own(&self, own: &OwnCertificate) -> Result<(), Error> {
         if self.own()?.is_some() {
-            return Err(unusable(&self.root, "there is a certificate in own/certs already; remove it and its key first"));
+            return Err(unusable(
+                &self.root,
+                "there is a certificate in own/certs already; remove it and its key first",
+            ));
         }
         let key = own.key().to_pkcs8()?;
         write_private(&self.root.join("own/private/application.der"), &key)?;
@@ -222,6 +225,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// A file in DER, or in PEM with that label.
+/// Reads a certificate from a file, DER or PEM.
+///
+/// # Errors
+/// `BadConfigurationError`, with the path; `BadCertificateInvalid` for what is no certificate.
+pub fn read_certificate(path: &Path) -> Result<Certificate, Error> {
+    Certificate::from_der(&read_der(path, "CERTIFICATE")?)
+}
+
 fn read_der(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
     let bytes = read(path)?;
     let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) else {
