@@ -14,6 +14,8 @@ mod hierarchy;
 mod lab;
 #[cfg(test)]
 mod manual;
+#[cfg(feature = "opcua")]
+mod opcua;
 mod policies;
 mod serve;
 mod test;
@@ -63,6 +65,8 @@ enum Command {
     Lab(lab::Arguments),
     Bundle(bundle::Arguments),
     Users(users::Arguments),
+    #[cfg(feature = "opcua")]
+    Opcua(opcua::Arguments),
     Audit(audit::Arguments),
     Generate(generate::Arguments),
 }
@@ -96,6 +100,8 @@ fn run(command: Command) -> Outcome {
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Bundle(arguments) => bundle::run(&arguments),
         Command::Users(arguments) => users::run(&arguments),
+        #[cfg(feature = "opcua")]
+        Command::Opcua(arguments) => opcua::run(&arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
     }

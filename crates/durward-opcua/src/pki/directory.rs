@@ -225,6 +225,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 /// A file in DER, or in PEM with that label.
+/// Reads a certificate from a file, DER or PEM.
+///
+/// # Errors
+/// `BadConfigurationError`, with the path; `BadCertificateInvalid` for what is no certificate.
+pub fn read_certificate(path: &Path) -> Result<Certificate, Error> {
+    Certificate::from_der(&read_der(path, "CERTIFICATE")?)
+}
+
 fn read_der(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
     let bytes = read(path)?;
     let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) else {

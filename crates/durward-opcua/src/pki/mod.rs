@@ -18,5 +18,5 @@ mod inspect;
 mod validate;
 
 pub use create::{Authority, CertificateDraft, self_signed};
-pub use directory::Directory;
+pub use directory::{Directory, read_certificate};
 pub use validate::{TrustLists, validate};

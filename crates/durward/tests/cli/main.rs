@@ -24,6 +24,7 @@ mod lab_run;
 mod lab_study;
 mod lab_study_luas;
 mod lines;
+mod opcua;
 mod remote;
 mod sapl;
 mod serve;
