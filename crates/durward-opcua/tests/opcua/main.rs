@@ -14,6 +14,7 @@ mod hostile;
 mod mediate;
 mod model;
 mod pki;
+mod plant;
 mod protocol;
 mod session;
 mod session_rules;
