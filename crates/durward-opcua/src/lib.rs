@@ -22,7 +22,7 @@
 //! | [`gate`] | mediation of every service |
 //! | [`authority`] | the authorization service |
 //! | [`plant`] | a small server: an address space and the services on it |
-//! | `client` | the client that keeps a token |
+//! | [`client`] | the client that keeps a token |
 //!
 //! Types of the standard (`NodeId`, `Variant`, requests, responses) and their binary encoding are those of the crate
 //! `async-opcua-types`. Channels, sessions and everything that decides about security are durward's own.
@@ -34,6 +34,7 @@
 
 pub mod authority;
 pub mod channel;
+pub mod client;
 pub mod crypto;
 pub mod error;
 pub mod gate;

@@ -148,6 +148,29 @@ impl ClientChannel {
         self.shared.waiting().ended.clone()
     }
 
+    /// Waits until the channel has ended, and says why.
+    pub async fn closed(&self) -> Error {
+        loop {
+            let request_id = self.shared.next_request_id();
+            let (sender, response) = oneshot::channel();
+            {
+                let mut waiting = self.shared.waiting();
+                if let Some(ended) = &waiting.ended {
+                    return ended.clone();
+                }
+                // Waits like a request that was never sent: it hears of the end, and of nothing else.
+                waiting.requests.insert(request_id, sender);
+            }
+            let _forget = Forget { shared: &self.shared, request_id };
+            match response.await {
+                Ok(Err(ended)) => return ended,
+                // A response to what was not asked: no end.
+                Ok(Ok(_)) => {}
+                Err(_) => return closed(),
+            }
+        }
+    }
+
     /// Closes the channel, and says so to the server.
     pub fn close(&self) {
         if self.ended().is_some() {

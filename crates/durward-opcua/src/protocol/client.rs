@@ -177,6 +177,15 @@ impl<T: Clone> Client<T> {
         is_activated && self.token.is_some() && !self.is_stopped
     }
 
+    /// The nonce of the session that it has; nothing when it has none: then whatever session is still open is to be given up, and what
+    /// comes back of an activation of it does not count.
+    pub fn nonce(&self) -> Option<Nonce> {
+        match self.session {
+            Session::None => None,
+            Session::Created(nonce) | Session::Activating { nonce, .. } | Session::Active(nonce) => Some(nonce),
+        }
+    }
+
     /// Whether it was told to stop.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped

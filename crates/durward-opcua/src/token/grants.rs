@@ -190,6 +190,14 @@ impl Grants {
         bytes
     }
 
+    /// The version of the table that what a token carries is written for, without that table; nothing where it is damaged.
+    pub fn table_version(text: &str) -> Option<TableVersion> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let mut reader = Reader::new(&bytes);
+        reader.byte().filter(|first| first & 0x0f == FORMAT)?;
+        reader.take(16).and_then(TableVersion::read)
+    }
+
     /// Reads what a token carries, for a table.
     ///
     /// # Errors

@@ -1,0 +1,459 @@
+//! Runs [`protocol::Client`](crate::protocol::Client): brings it what happens, does what it says, decides nothing itself.
+//!
+//! What comes back of an attempt that the machine has given up is thrown away: attempts carry a number and the moment at which the
+//! machine gives them up, activations the nonce that they are over.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use zeroize::Zeroizing;
+
+use super::authority::{AuthorityLink, AuthorityTarget};
+use super::claims::AccessToken;
+use super::failure::{Meaning, is_of_token};
+use super::resource::Resource;
+use super::shared::{Live, Shared};
+use crate::channel::ClientChannel;
+use crate::error::Error;
+use crate::protocol::{Client, ClientAction, ClientEvent, ClientSettings, Failure, Nonce};
+use crate::session::{ClientIdentity, ClientSession, connect_channel};
+
+/// The longest and the shortest time for which the driver sleeps. The machine may name a moment that has passed, while it waits for an
+/// event that it needs first.
+const SLEEP_MAX: Duration = Duration::from_secs(60);
+const SLEEP_MIN: Duration = Duration::from_millis(50);
+/// How long a session may take to close.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
+
+type Token = Arc<AccessToken>;
+
+/// What happens to a client, before the machine hears of it.
+pub(super) enum Event {
+    Authority { attempt: u64, result: Result<AuthorityLink, Error> },
+    AuthorityLost { attempt: u64, error: Error },
+    Token { request: u32, result: Result<Token, Error> },
+    Session { attempt: u64, result: Result<ClientSession, Error> },
+    SessionLost { generation: u64, error: Error },
+    ChannelLost { generation: u64, error: Error },
+    Channel { generation: u64, result: Result<ClientChannel, Error> },
+    Activated { nonce: Nonce, result: Result<(), Error> },
+    RightEnded { generation: u64, error: Error },
+    Stop,
+}
+
+/// An attempt to open something.
+struct Attempt {
+    number: u64,
+    give_up_at: Moment,
+    task: JoinHandle<()>,
+}
+
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    machine: Client<Token>,
+    /// The resource as it was discovered; asked again after a failure.
+    resource: Arc<tokio::sync::Mutex<Option<Arc<Resource>>>>,
+    numbers: u64,
+    nonces: u32,
+    connecting_authority: Option<Attempt>,
+    authority: Option<(u64, Arc<AuthorityLink>)>,
+    connecting: Option<Attempt>,
+    live: Option<Arc<Live>>,
+    /// A channel for the session that is there, to which the next activation moves it.
+    replacement: Option<ClientChannel>,
+    /// Whether such a channel is being opened.
+    is_reconnecting: bool,
+    /// The channel whose end will be told.
+    watched: Option<Arc<ClientChannel>>,
+}
+
+impl Driver {
+    pub(super) fn new(shared: Arc<Shared>) -> Driver {
+        let settings = &shared.settings;
+        let machine = Client::new(ClientSettings {
+            patience: settings.patience,
+            retry_min: settings.retry_min,
+            retry_max: settings.retry_max,
+        });
+        Driver {
+            shared,
+            machine,
+            resource: Arc::default(),
+            numbers: 0,
+            nonces: 0,
+            connecting_authority: None,
+            authority: None,
+            connecting: None,
+            live: None,
+            replacement: None,
+            is_reconnecting: false,
+            watched: None,
+        }
+    }
+
+    /// Runs until it is stopped.
+    pub(super) async fn run(mut self, mut events: mpsc::UnboundedReceiver<Event>) {
+        self.step(ClientEvent::Tick);
+        while let Some(wake_at) = self.machine.wake_at() {
+            let sleep = wake_at.since(self.shared.now()).clamp(SLEEP_MIN, SLEEP_MAX);
+            match tokio::time::timeout(sleep, events.recv()).await {
+                Ok(Some(event)) => self.take(event),
+                Ok(None) => self.step(ClientEvent::Stop),
+                Err(_) => self.step(ClientEvent::Tick),
+            }
+        }
+    }
+
+    /// Tells the machine, and does what it says.
+    fn step(&mut self, event: ClientEvent<Token>) {
+        let actions = self.machine.step(self.shared.now(), event);
+        if self.machine.nonce().is_none() {
+            self.drop_session(false);
+        }
+        for action in actions {
+            self.act(action);
+        }
+        let is_active = self.machine.is_active() && self.live.is_some();
+        self.shared.status.send_if_modified(|status| {
+            let was_active = std::mem::replace(&mut status.is_active, is_active);
+            was_active != is_active
+        });
+    }
+
+    fn act(&mut self, action: ClientAction<Token>) {
+        match action {
+            ClientAction::ConnectAuthority => self.connect_authority(),
+            ClientAction::AskToken { request } => self.ask_token(request),
+            ClientAction::ConnectGate => self.connect(),
+            ClientAction::Activate { token, nonce } => self.activate(&token, nonce),
+            ClientAction::Fail(failure) => {
+                if failure == Failure::Ended {
+                    *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                }
+                tracing::warn!(?failure, "the client has no token that counts");
+                self.shared.status.send_modify(|status| status.failure = Some(failure));
+            }
+            ClientAction::Close => self.close(),
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        // Time passes first: what came too late is given up before it is looked at.
+        self.step(ClientEvent::Tick);
+        match event {
+            Event::Authority { attempt, result } => self.authority_came(attempt, result),
+            Event::AuthorityLost { attempt, error } => {
+                if self.authority.as_ref().is_some_and(|(number, _)| *number == attempt) {
+                    self.failed(&error, "the session with the authorization service is lost");
+                    self.authority = None;
+                    self.step(ClientEvent::AuthorityDown);
+                }
+            }
+            Event::Token { request, result } => self.token_came(request, result),
+            Event::Session { attempt, result } => self.session_came(attempt, result),
+            Event::SessionLost { generation, error } if self.is_live(generation) => {
+                self.failed(&error, "the session is lost");
+                self.step(ClientEvent::SessionDown);
+            }
+            Event::ChannelLost { generation, error } if self.is_live(generation) => self.reconnect(generation, &error),
+            Event::Channel { generation, result } if self.is_live(generation) => self.channel_came(result),
+            Event::RightEnded { generation, error } if self.is_live(generation) => {
+                self.failed(&error, "the right has ended");
+                self.step(ClientEvent::RightEnded);
+            }
+            Event::SessionLost { .. } | Event::ChannelLost { .. } | Event::Channel { .. } | Event::RightEnded { .. } => {}
+            Event::Activated { nonce, result } => self.activation_came(nonce, result),
+            Event::Stop => self.step(ClientEvent::Stop),
+        }
+    }
+
+    fn is_live(&self, generation: u64) -> bool {
+        self.live.as_ref().is_some_and(|live| live.generation == generation)
+    }
+
+    fn failed(&self, error: &Error, what: &'static str) {
+        tracing::info!(%error, "{what}");
+        self.shared.status.send_modify(|status| status.error = Some(error.clone()));
+    }
+
+    fn attempt(&mut self, last: Option<Attempt>) -> (u64, Moment) {
+        if let Some(last) = last {
+            last.task.abort();
+        }
+        self.numbers += 1;
+        (self.numbers, self.shared.now().plus(self.shared.settings.patience))
+    }
+
+    /// Whether this is the result of the attempt that counts, and came in time.
+    fn is_due(attempt: Option<&Attempt>, number: u64, now: Moment) -> bool {
+        attempt.is_some_and(|attempt| attempt.number == number && now < attempt.give_up_at)
+    }
+
+    fn connect_authority(&mut self) {
+        self.authority = None;
+        let last = self.connecting_authority.take();
+        let (number, give_up_at) = self.attempt(last);
+        let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let task = tokio::spawn(async move {
+            let result = open_authority(&shared, &resource).await;
+            let _ = shared.events.send(Event::Authority { attempt: number, result });
+        });
+        self.connecting_authority = Some(Attempt { number, give_up_at, task });
+    }
+
+    fn authority_came(&mut self, number: u64, result: Result<AuthorityLink, Error>) {
+        if !Self::is_due(self.connecting_authority.as_ref(), number, self.shared.now()) {
+            return;
+        }
+        self.connecting_authority = None;
+        match result {
+            Ok(link) => {
+                let link = Arc::new(link);
+                let (channel, events) = (link.session().channel(), self.shared.events.clone());
+                tokio::spawn(async move {
+                    let error = channel.closed().await;
+                    let _ = events.send(Event::AuthorityLost { attempt: number, error });
+                });
+                self.authority = Some((number, link));
+                self.shared.status.send_modify(|status| status.authority_sessions += 1);
+                self.step(ClientEvent::AuthorityUp);
+            }
+            Err(error) => {
+                self.failed(&error, "no session with the authorization service");
+                self.step(ClientEvent::AuthorityDown);
+            }
+        }
+    }
+
+    fn ask_token(&mut self, request: u32) {
+        let Some((attempt, link)) = self.authority.clone() else { return };
+        let events = self.shared.events.clone();
+        tokio::spawn(async move {
+            let error = match link.request().await {
+                Ok(token) => {
+                    let _ = events.send(Event::Token { request, result: Ok(Arc::new(token)) });
+                    return;
+                }
+                Err(error) => error,
+            };
+            let lost = match Meaning::of(error.status()) {
+                Meaning::Lost => true,
+                // Slow, or gone? The machine asks again in either case.
+                Meaning::Silent => link.session().ping().await.is_err(),
+                Meaning::Ended | Meaning::Refused => {
+                    let _ = events.send(Event::Token { request, result: Err(error) });
+                    return;
+                }
+            };
+            if lost {
+                let _ = events.send(Event::AuthorityLost { attempt, error });
+            }
+        });
+    }
+
+    fn token_came(&mut self, request: u32, result: Result<Token, Error>) {
+        match result {
+            Ok(token) => {
+                *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&token));
+                self.shared.status.send_modify(|status| status.tokens += 1);
+                let (lifetime, renew_percent) = (token.lifetime(), (self.shared.settings.jitter)());
+                self.step(ClientEvent::TokenGiven { request, token, lifetime, renew_percent });
+            }
+            Err(error) => {
+                self.failed(&error, "the authorization service gives no token");
+                self.step(ClientEvent::TokenDenied { request });
+            }
+        }
+    }
+
+    fn connect(&mut self) {
+        let last = self.connecting.take();
+        let (number, give_up_at) = self.attempt(last);
+        let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let task = tokio::spawn(async move {
+            let result = open_session(&shared, &resource).await;
+            let _ = shared.events.send(Event::Session { attempt: number, result });
+        });
+        self.connecting = Some(Attempt { number, give_up_at, task });
+    }
+
+    fn session_came(&mut self, number: u64, result: Result<ClientSession, Error>) {
+        if !Self::is_due(self.connecting.as_ref(), number, self.shared.now()) {
+            return;
+        }
+        self.connecting = None;
+        match result {
+            Ok(session) => {
+                let live = Arc::new(Live { session, generation: number });
+                self.watch_channel(&live);
+                self.live = Some(live);
+                self.shared.status.send_modify(|status| status.sessions += 1);
+                self.nonces = self.nonces.wrapping_add(1);
+                self.step(ClientEvent::SessionUp { nonce: Nonce(self.nonces) });
+            }
+            Err(error) => {
+                self.failed(&error, "no session with the resource");
+                self.step(ClientEvent::SessionDown);
+            }
+        }
+    }
+
+    fn watch_channel(&mut self, live: &Arc<Live>) {
+        let (channel, events, generation) =
+            (live.session.channel(), self.shared.events.clone(), live.generation);
+        if self.watched.as_ref().is_some_and(|watched| Arc::ptr_eq(watched, &channel)) {
+            return;
+        }
+        self.watched = Some(Arc::clone(&channel));
+        tokio::spawn(async move {
+            let error = channel.closed().await;
+            let _ = events.send(Event::ChannelLost { generation, error });
+        });
+    }
+
+    /// The channel is gone; the session may be there still. Another channel to the same endpoint shows it.
+    fn reconnect(&mut self, generation: u64, error: &Error) {
+        let Some(live) = self.live.clone() else { return };
+        if self.is_reconnecting || live.session.channel().ended().is_none() {
+            return;
+        }
+        self.is_reconnecting = true;
+        self.failed(error, "the channel is lost");
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(async move {
+            let settings = &shared.settings;
+            let opening = connect_channel(&settings.url, live.session.endpoint(), &settings.session);
+            let result = tokio::time::timeout(settings.patience, opening).await;
+            let late = |_| Err(Error::new(StatusCode::BadTimeout, "the resource did not open a channel in time"));
+            let result = result.unwrap_or_else(late);
+            let _ = shared.events.send(Event::Channel { generation, result });
+        });
+    }
+
+    fn channel_came(&mut self, result: Result<ClientChannel, Error>) {
+        self.is_reconnecting = false;
+        match result {
+            Ok(channel) => {
+                self.replacement = Some(channel);
+                self.shared.status.send_modify(|status| status.channels += 1);
+                self.step(ClientEvent::ChannelReplaced);
+            }
+            Err(error) => {
+                self.failed(&error, "no channel to the resource");
+                self.step(ClientEvent::SessionDown);
+            }
+        }
+    }
+
+    fn activate(&mut self, token: &Token, nonce: Nonce) {
+        let Some(live) = self.live.clone() else { return };
+        let identity = ClientIdentity::Issued { token: Zeroizing::new(token.text().as_bytes().to_vec()) };
+        let (channel, events) = (self.replacement.take(), self.shared.events.clone());
+        tokio::spawn(async move {
+            let result = match channel {
+                Some(channel) => live.session.activate_on(channel, &identity).await,
+                None => live.session.activate(&identity).await,
+            };
+            let _ = events.send(Event::Activated { nonce, result });
+        });
+    }
+
+    fn activation_came(&mut self, nonce: Nonce, result: Result<(), Error>) {
+        // Of a session, or a channel, that was given up meanwhile.
+        if self.machine.nonce() != Some(nonce) {
+            return;
+        }
+        match result {
+            Ok(()) => {
+                let Some(live) = self.live.clone() else { return };
+                self.watch_channel(&live);
+                self.shared.live.store(Some(live));
+                self.nonces = self.nonces.wrapping_add(1);
+                self.step(ClientEvent::Activated { nonce: Nonce(self.nonces) });
+                self.shared.status.send_modify(|status| {
+                    status.activations += 1;
+                    (status.failure, status.error) = (None, None);
+                });
+            }
+            Err(error) => {
+                self.failed(&error, "the session was not activated");
+                let against_token = is_of_token(error.status());
+                self.step(if against_token { ClientEvent::ActivationRefused } else { ClientEvent::SessionDown });
+            }
+        }
+    }
+
+    /// Gives the session up. Its subscriptions stay for a while: the next session may take them over.
+    fn drop_session(&mut self, delete_subscriptions: bool) {
+        (self.replacement, self.is_reconnecting, self.watched) = (None, false, None);
+        self.shared.live.store(None);
+        if let Some(live) = self.live.take() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(CLOSE_MAX, live.session.close(delete_subscriptions)).await;
+                live.session.channel().close();
+            });
+        }
+    }
+
+    fn close(&mut self) {
+        for attempt in [self.connecting.take(), self.connecting_authority.take()].into_iter().flatten() {
+            attempt.task.abort();
+        }
+        self.drop_session(true);
+        if let Some((_, link)) = self.authority.take() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(CLOSE_MAX, link.session().close(true)).await;
+                link.session().channel().close();
+            });
+        }
+        *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.shared.status.send_modify(|status| (status.is_stopped, status.is_active) = (true, false));
+    }
+}
+
+type Cached = tokio::sync::Mutex<Option<Arc<Resource>>>;
+
+/// The resource, discovered once for both links.
+async fn discovered(shared: &Shared, cached: &Cached) -> Result<Arc<Resource>, Error> {
+    let mut cached = cached.lock().await;
+    if let Some(resource) = cached.as_ref() {
+        return Ok(Arc::clone(resource));
+    }
+    let resource = Arc::new(Resource::discover(&shared.settings).await?);
+    *cached = Some(Arc::clone(&resource));
+    Ok(resource)
+}
+
+async fn open_session(shared: &Shared, cached: &Cached) -> Result<ClientSession, Error> {
+    let resource = discovered(shared, cached).await?;
+    let session = resource.connect(&shared.settings).await;
+    if session.is_err() {
+        // A server that was set up anew has other endpoints, or another certificate.
+        *cached.lock().await = None;
+    }
+    session
+}
+
+async fn open_authority(shared: &Shared, cached: &Cached) -> Result<AuthorityLink, Error> {
+    let settings = &shared.settings;
+    let given = &settings.authority;
+    let target = match (&given.url, &given.resource_id) {
+        // Both are known: the resource need not be there.
+        (Some(url), Some(resource_id)) => {
+            AuthorityTarget { url: url.clone(), resource_id: resource_id.clone(), token_endpoint: None }
+        }
+        (Some(_) | None, _) => discovered(shared, cached).await?.authority().clone(),
+    };
+    let mut session = settings.session.clone();
+    let keep_alive = session.session_timeout / 3;
+    session.keep_alive = Some(session.keep_alive.map_or(keep_alive, |every| every.min(keep_alive)));
+    AuthorityLink::connect(target, given.clone(), session).await.map_err(|error| {
+        let which = format!("authorization service: {}", error.reason());
+        Error::new(error.status(), which)
+    })
+}
+

@@ -1,0 +1,63 @@
+//! What a status code means for a session: lost, its right ended, or only this request refused.
+
+use opcua_types::StatusCode;
+
+/// What is to be done about a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The session, or the way to it, is gone.
+    Lost,
+    /// The right that the session stands on may have ended.
+    Ended,
+    /// Nobody answered: alive or not is to be found out.
+    Silent,
+    /// The request was refused, and nothing else.
+    Refused,
+}
+
+impl Meaning {
+    /// Of the result of a whole service.
+    pub(super) fn of(status: StatusCode) -> Meaning {
+        const LOST: &[StatusCode] = &[
+            StatusCode::BadSessionIdInvalid,
+            StatusCode::BadSessionClosed,
+            StatusCode::BadSessionNotActivated,
+            StatusCode::BadSecureChannelIdInvalid,
+            StatusCode::BadSecureChannelClosed,
+            StatusCode::BadSecureChannelTokenUnknown,
+            StatusCode::BadSecurityChecksFailed,
+            StatusCode::BadCommunicationError,
+            StatusCode::BadConnectionClosed,
+            StatusCode::BadConnectionRejected,
+            StatusCode::BadNotConnected,
+            StatusCode::BadServerHalted,
+            StatusCode::BadServerNotConnected,
+            StatusCode::BadShutdown,
+            StatusCode::BadTcpInternalError,
+            StatusCode::BadTcpMessageTooLarge,
+            StatusCode::BadTcpSecureChannelUnknown,
+        ];
+        let code = StatusCode::from(status.bits() & 0xffff_0000);
+        if LOST.contains(&code) {
+            Meaning::Lost
+        } else if code == StatusCode::BadTimeout {
+            Meaning::Silent
+        } else if [StatusCode::BadUserAccessDenied, StatusCode::BadIdentityTokenRejected].contains(&code) {
+            Meaning::Ended
+        } else {
+            Meaning::Refused
+        }
+    }
+}
+
+/// Whether a refused activation speaks against the token (`true`), or against the session and its channel (`false`).
+pub(super) fn is_of_token(status: StatusCode) -> bool {
+    [
+        StatusCode::BadIdentityTokenInvalid,
+        StatusCode::BadIdentityTokenRejected,
+        StatusCode::BadUserAccessDenied,
+        StatusCode::BadUserSignatureInvalid,
+        StatusCode::BadSecurityModeInsufficient,
+    ]
+    .contains(&status)
+}

@@ -1,0 +1,184 @@
+//! Publish requests of one client: a few are always under way, and what comes back goes to the subscription that it is for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesOrdered;
+use opcua_types::{
+    NotificationMessage, PublishRequest, PublishResponse, RequestHeader, StatusCode, SubscriptionAcknowledgement,
+};
+use tokio::sync::{Notify, mpsc};
+
+use super::failure::Meaning;
+use super::shared::{Live, Shared};
+use crate::error::Error;
+
+/// Messages that wait for one subscription. More are thrown away; the gap is seen by their numbers.
+const WAITING_MAX: usize = 256;
+/// Messages that came before their subscription was known here.
+const EARLY_MAX: usize = 256;
+/// Publish requests under way at a time.
+const UNDER_WAY_MAX: usize = 8;
+/// After a failure that says nothing about the session.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long a publish request may wait: longer than any keep-alive of a subscription.
+const PUBLISH_MAX_MS: u32 = 600_000;
+
+/// What a subscription hears.
+#[derive(Debug)]
+pub(super) enum Delivery {
+    Message(NotificationMessage),
+    /// The server has it no more, or the session it was on is gone.
+    Lost,
+}
+
+/// Subscriptions by session and id.
+#[derive(Default)]
+pub(super) struct Router {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    routes: HashMap<(u64, u32), mpsc::Sender<Delivery>>,
+    early: Vec<(u64, u32, NotificationMessage)>,
+    acknowledgements: Vec<(u64, SubscriptionAcknowledgement)>,
+}
+
+impl Router {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Messages of this subscription come here from now on, and those that have come already.
+    pub(super) fn add(&self, generation: u64, subscription: u32) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        {
+            let mut state = self.state();
+            let early = std::mem::take(&mut state.early);
+            for (of, id, message) in early {
+                if (of, id) == (generation, subscription) {
+                    let _ = sender.try_send(Delivery::Message(message));
+                } else {
+                    state.early.push((of, id, message));
+                }
+            }
+            state.routes.insert((generation, subscription), sender);
+        }
+        self.changed.notify_one();
+        receiver
+    }
+
+    pub(super) fn remove(&self, generation: u64, subscription: u32) {
+        self.state().routes.remove(&(generation, subscription));
+    }
+
+    fn count(&self, generation: u64) -> usize {
+        self.state().routes.keys().filter(|(of, _)| *of == generation).count()
+    }
+
+    /// Subscriptions of other sessions are lost, or of this one as well.
+    fn lose(&self, lost: impl Fn(u64) -> bool) {
+        let mut state = self.state();
+        state.acknowledgements.retain(|(of, _)| !lost(*of));
+        state.early.retain(|(of, _, _)| !lost(*of));
+        state.routes.retain(|(of, _), sender| {
+            let is_lost = lost(*of);
+            if is_lost {
+                // A full channel ends all the same: its sender goes.
+                let _ = sender.try_send(Delivery::Lost);
+            }
+            !is_lost
+        });
+    }
+
+    fn deliver(&self, generation: u64, response: PublishResponse) {
+        let subscription_id = response.subscription_id;
+        let message = response.notification_message;
+        let mut state = self.state();
+        if message.notification_data.as_ref().is_some_and(|data| !data.is_empty()) {
+            let acknowledgement =
+                SubscriptionAcknowledgement { subscription_id, sequence_number: message.sequence_number };
+            state.acknowledgements.push((generation, acknowledgement));
+        }
+        if let Some(route) = state.routes.get(&(generation, subscription_id)) {
+            if route.try_send(Delivery::Message(message)).is_err() {
+                tracing::debug!(subscription_id, "a message of a subscription was thrown away: nobody took those before");
+            }
+        } else if state.early.len() < EARLY_MAX {
+            state.early.push((generation, subscription_id, message));
+        }
+    }
+
+    fn take_acknowledgements(&self, generation: u64) -> Option<Vec<SubscriptionAcknowledgement>> {
+        let all = std::mem::take(&mut self.state().acknowledgements);
+        let of_session: Vec<_> = all.into_iter().filter(|(of, _)| *of == generation).map(|(_, one)| one).collect();
+        (!of_session.is_empty()).then_some(of_session)
+    }
+}
+
+/// Keeps publish requests under way until the client is stopped.
+pub(super) async fn pump(shared: Arc<Shared>, router: Arc<Router>) {
+    let mut stopped = shared.status.subscribe();
+    let pumping = async {
+        loop {
+            if router.state().routes.is_empty() {
+                router.changed.notified().await;
+            }
+            let Ok(live) = shared.ready(Duration::from_secs(3_600), false).await else { continue };
+            router.lose(|generation| generation != live.generation);
+            if let Some(error) = publish(&live, &router).await {
+                shared.note(&live, &error).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    };
+    tokio::select! {
+        () = pumping => {}
+        _ = stopped.wait_for(|status| status.is_stopped) => router.lose(|_| true),
+    }
+}
+
+/// Publishes on one session until it has no subscriptions left, or something breaks.
+async fn publish(live: &Live, router: &Router) -> Option<Error> {
+    let mut under_way = FuturesOrdered::new();
+    let mut most = UNDER_WAY_MAX;
+    loop {
+        let subscriptions = router.count(live.generation);
+        if subscriptions == 0 {
+            return None;
+        }
+        while under_way.len() < (subscriptions + 1).min(most) {
+            under_way.push_back(one(live, router.take_acknowledgements(live.generation)));
+        }
+        let result = tokio::select! {
+            result = under_way.next() => result,
+            () = router.changed.notified() => continue,
+        };
+        match result {
+            Some(Ok(response)) => router.deliver(live.generation, response),
+            Some(Err(error)) => match error.status() {
+                StatusCode::BadNoSubscription => router.lose(|generation| generation == live.generation),
+                StatusCode::BadTooManyPublishRequests => most = (most - 1).max(1),
+                StatusCode::BadTimeout => {}
+                status if Meaning::of(status) == Meaning::Refused => tokio::time::sleep(PAUSE).await,
+                _ => return Some(error),
+            },
+            None => {}
+        }
+    }
+}
+
+async fn one(
+    live: &Live,
+    subscription_acknowledgements: Option<Vec<SubscriptionAcknowledgement>>,
+) -> Result<PublishResponse, Error> {
+    let request = PublishRequest {
+        request_header: RequestHeader { timeout_hint: PUBLISH_MAX_MS, ..RequestHeader::default() },
+        subscription_acknowledgements,
+    };
+    live.session.call(&request).await
+}

@@ -1,0 +1,90 @@
+//! The resource before there is a session: its endpoints, which of them take tokens, and where those come from.
+
+use opcua_types::{EndpointDescription, StatusCode};
+
+use super::authority::AuthorityTarget;
+use super::issuer::{Issuer, jwt_policies};
+use super::settings::TokenClientSettings;
+use crate::error::Error;
+use crate::session::{ClientSession, choose, connect_channel, discover};
+
+/// What discovery said.
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    endpoints: Vec<EndpointDescription>,
+    /// The one to connect to.
+    endpoint: EndpointDescription,
+    authority: AuthorityTarget,
+}
+
+impl Resource {
+    /// Asks the resource. What comes back is believed as far as the channel that follows proves it; the authorization service proves
+    /// itself by its own certificate.
+    pub(super) async fn discover(settings: &TokenClientSettings) -> Result<Resource, Error> {
+        let endpoints = discover(&settings.url, &settings.session).await?;
+        Resource::of(settings, endpoints)
+    }
+
+    fn of(settings: &TokenClientSettings, endpoints: Vec<EndpointDescription>) -> Result<Resource, Error> {
+        let taking: Vec<_> =
+            endpoints.iter().filter(|endpoint| jwt_policies(endpoint).next().is_some()).cloned().collect();
+        if taking.is_empty() {
+            return Err(Error::new(
+                StatusCode::BadIdentityTokenRejected,
+                format!("{} takes no access tokens: connect to the gate in front of it", settings.url),
+            ));
+        }
+        let endpoint = choose(&taking, settings.wish)?.clone();
+        let said = jwt_policies(&endpoint).next().map(|policy| policy.issuer_endpoint_url.as_ref()).unwrap_or_default();
+        let authority = authority(settings, said, &endpoint)?;
+        Ok(Resource { endpoint, endpoints, authority })
+    }
+
+    /// The authorization service.
+    pub(super) fn authority(&self) -> &AuthorityTarget {
+        &self.authority
+    }
+
+    /// Opens a channel and creates a session.
+    pub(super) async fn connect(&self, settings: &TokenClientSettings) -> Result<ClientSession, Error> {
+        let channel = connect_channel(&settings.url, &self.endpoint, &settings.session).await?;
+        ClientSession::create(channel, self.endpoint.clone(), &self.endpoints, settings.session.clone()).await
+    }
+}
+
+fn authority(
+    settings: &TokenClientSettings,
+    said: &str,
+    endpoint: &EndpointDescription,
+) -> Result<AuthorityTarget, Error> {
+    let given = &settings.authority;
+    let issuer = match Issuer::parse(said) {
+        Ok(issuer) => issuer,
+        // Whoever names the service needs nobody else to.
+        Err(_) if given.url.is_some() => Issuer::default(),
+        Err(error) => return Err(error),
+    };
+    if given.url.is_none() && !issuer.is_opcua() {
+        return Err(Error::new(
+            StatusCode::BadNotSupported,
+            format!(
+                "the tokens of {} come from an authorization service of profile `{}`, which is no OPC UA server",
+                settings.url,
+                issuer.profile.unwrap_or_default().escape_debug()
+            ),
+        ));
+    }
+    let url = given.url.clone().or(issuer.authority_url).ok_or_else(|| {
+        Error::new(
+            StatusCode::BadConfigurationError,
+            format!("{} does not say where its tokens come from: name the authorization service", settings.url),
+        )
+    })?;
+    let own = endpoint.server.application_uri.as_ref().to_owned();
+    Ok(AuthorityTarget {
+        url,
+        resource_id: given.resource_id.clone().or(issuer.resource_id).unwrap_or(own),
+        token_endpoint: issuer.token_endpoint,
+    })
+}
+
