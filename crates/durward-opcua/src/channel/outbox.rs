@@ -21,7 +21,7 @@ use crate::wire::{ChunkKind, OutgoingSequence};
 const CONGESTED_BYTES: usize = 1024 * 1024;
 
 /// A buffer that grew larger than this for one message is given back when it is empty.
-const KEPT_BYTES_MAX: usize = 64 * 1024;
+const KEPT_BYTES_MAX: usize = 8 * 1024;
 
 /// What is left is written for so long when a channel ends; then the connection is dropped.
 const FINISH_MAX: Duration = Duration::from_secs(1);

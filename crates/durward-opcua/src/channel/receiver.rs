@@ -13,8 +13,8 @@ use crate::wire::{
     MessageLimits, Reader, next_chunk,
 };
 
-/// How much is read at once; several small messages fit.
-const READ_BYTES: usize = 8 * 1024;
+/// How much is read at once; several small messages fit. Each idle connection keeps as much.
+const READ_BYTES: usize = 4 * 1024;
 
 /// One token of a channel, as its messages are opened.
 pub(super) struct OpeningToken {

@@ -140,7 +140,10 @@ impl Service for Plant {
         }
         let request: ReadRequest =
             wire::decode_service(&owned.context(), &call.body).map_err(|error| error.status())?;
-        // `max_age` asks for a large response: so many bytes.
+        // `max_age` asks for a large response, so many bytes, or a late one, so many milliseconds.
+        if request.max_age < 0.0 {
+            tokio::time::sleep(Duration::from_secs_f64(-request.max_age / 1_000.0)).await;
+        }
         let value = match request.max_age as usize {
             0 => call.user.to_string(),
             size => "x".repeat(size),
