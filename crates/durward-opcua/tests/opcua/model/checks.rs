@@ -207,7 +207,7 @@ fn a_session_moves_to_another_channel() {
 fn the_protocol_keeps_what_it_promises_in_a_larger_world() {
     let strict = Bounds::strict();
     let restarts = Bounds { gate_restarts: 1, authority_restarts: 1, client_restarts: 1, ..strict.clone() };
-    let restarts = Bounds { until: 2, messages: 3, ..restarts };
+    let restarts = Bounds { until: 3, messages: 3, ..restarts };
     check("restarts of all three", restarts, &[GATE_RESTARTED, SERVICE_RESTARTED]);
     check("new channels", Bounds { new_channels: 1, until: 4, ..strict.clone() }, &[MOVED, RENEWED]);
     check("strict, 6 s", Bounds { until: 6, ..strict.clone() }, &[RENEWED, RECALLED, EXPIRED]);
