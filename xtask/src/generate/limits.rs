@@ -18,13 +18,14 @@ loaded, a request is refused when it is read, and an evaluation is Indeterminate
 ";
 
 /// An index refuses nothing: past its limits it only spares less work.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "durward-ir",
     "durward-xacml",
     "durward-sapl",
     "durward-pdp",
     "durward-identity",
     "durward-server",
+    "durward-opcua",
     "durward-scenario",
     "durward",
 ];

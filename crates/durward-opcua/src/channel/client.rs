@@ -402,14 +402,14 @@ impl Shared {
                 incoming = receiver.next() => incoming?,
                 () = self.shutdown.notified() => return Ok(()),
                 () = self.renew_now.notified(), if renewal.is_none() => {
-                    renewal = Some(self.send_open(receiver.channel_id, SecurityTokenRequestType::Renew).await?);
+                    renewal = Some(Box::pin(self.send_open(receiver.channel_id, SecurityTokenRequestType::Renew)).await?);
                     continue;
                 }
                 () = tokio::time::sleep_until(due) => {
                     if renewal.is_some() {
                         return Err(timeout("the server did not renew the channel in time"));
                     }
-                    renewal = Some(self.send_open(receiver.channel_id, SecurityTokenRequestType::Renew).await?);
+                    renewal = Some(Box::pin(self.send_open(receiver.channel_id, SecurityTokenRequestType::Renew)).await?);
                     continue;
                 }
             };

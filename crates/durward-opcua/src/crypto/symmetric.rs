@@ -25,27 +25,27 @@ pub struct ChannelKeys {
     pub opening: OpeningKeys,
 }
 
-/// Signs and encrypts.
+/// Signs and encrypts. Boxed, as keys are large and channels are moved.
 pub struct SealingKeys {
-    signing: hmac::Key,
+    signing: Box<hmac::Key>,
     cipher: Encrypting,
     iv: [u8; BLOCK_BYTES],
 }
 
 /// Verifies and decrypts.
 pub struct OpeningKeys {
-    signing: hmac::Key,
+    signing: Box<hmac::Key>,
     cipher: Decrypting,
     iv: [u8; BLOCK_BYTES],
 }
 
 enum Encrypting {
-    Aes128(Aes128Enc),
+    Aes128(Box<Aes128Enc>),
     Aes256(Box<Aes256Enc>),
 }
 
 enum Decrypting {
-    Aes128(Aes128Dec),
+    Aes128(Box<Aes128Dec>),
     Aes256(Box<Aes256Dec>),
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn p_sha256(secret: &[u8], seed: &[u8], length: usize) -> Zeroizing<V
 }
 
 struct Material {
-    signing: hmac::Key,
+    signing: Box<hmac::Key>,
     encryption: Zeroizing<Vec<u8>>,
     iv: [u8; BLOCK_BYTES],
 }
@@ -97,7 +97,7 @@ impl Material {
             return Err(wrong());
         }
         Ok(Material {
-            signing: hmac::Key::new(hmac::HMAC_SHA256, signing),
+            signing: Box::new(hmac::Key::new(hmac::HMAC_SHA256, signing)),
             encryption: Zeroizing::new(encryption.to_vec()),
             iv: iv.try_into().map_err(|_| wrong())?,
         })
@@ -133,7 +133,7 @@ impl SealingKeys {
     fn of(material: Material) -> Result<SealingKeys, Error> {
         let key = &material.encryption;
         let cipher = match Aes128Enc::new_from_slice(key) {
-            Ok(cipher) => Encrypting::Aes128(cipher),
+            Ok(cipher) => Encrypting::Aes128(Box::new(cipher)),
             Err(_) => Encrypting::Aes256(Box::new(Aes256Enc::new_from_slice(key).map_err(|_| unusable())?)),
         };
         Ok(SealingKeys { signing: material.signing, cipher, iv: material.iv })
@@ -160,7 +160,7 @@ impl SealingKeys {
         let iv = Array::from(self.iv);
         match &self.cipher {
             Encrypting::Aes128(cipher) => {
-                cbc::Encryptor::inner_iv_init(cipher.clone(), &iv).encrypt_blocks(blocks);
+                cbc::Encryptor::inner_iv_init(Aes128Enc::clone(cipher), &iv).encrypt_blocks(blocks);
             }
             Encrypting::Aes256(cipher) => {
                 cbc::Encryptor::inner_iv_init(Aes256Enc::clone(cipher), &iv).encrypt_blocks(blocks);
@@ -187,7 +187,7 @@ impl OpeningKeys {
     fn of(material: Material) -> Result<OpeningKeys, Error> {
         let key = &material.encryption;
         let cipher = match Aes128Dec::new_from_slice(key) {
-            Ok(cipher) => Decrypting::Aes128(cipher),
+            Ok(cipher) => Decrypting::Aes128(Box::new(cipher)),
             Err(_) => Decrypting::Aes256(Box::new(Aes256Dec::new_from_slice(key).map_err(|_| unusable())?)),
         };
         Ok(OpeningKeys { signing: material.signing, cipher, iv: material.iv })
@@ -214,7 +214,7 @@ impl OpeningKeys {
         let iv = Array::from(self.iv);
         match &self.cipher {
             Decrypting::Aes128(cipher) => {
-                cbc::Decryptor::inner_iv_init(cipher.clone(), &iv).decrypt_blocks(blocks);
+                cbc::Decryptor::inner_iv_init(Aes128Dec::clone(cipher), &iv).decrypt_blocks(blocks);
             }
             Decrypting::Aes256(cipher) => {
                 cbc::Decryptor::inner_iv_init(Aes256Dec::clone(cipher), &iv).decrypt_blocks(blocks);

@@ -118,7 +118,7 @@ impl<S: Service> Connection<S> {
             match request {
                 None => {}
                 Some(Request::Service { request_id, body }) => self.begin(request_id, body),
-                Some(Request::Renewal(chunk)) => self.channel.renew(chunk).await?,
+                Some(Request::Renewal(chunk)) => Box::pin(self.channel.renew(chunk)).await?,
             }
             if !self.channel.has_more() {
                 self.channel.outbox().flush();

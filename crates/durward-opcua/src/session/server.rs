@@ -183,7 +183,8 @@ impl<S: Service> Server<S> {
         };
         let channel_id = self.core.next_channel_id();
         let (settings, offers) = (Arc::clone(&self.core.channel), Arc::clone(&self.core.offers));
-        let opened = ServerChannel::accept(stream, peer, settings, offers, channel_id).await;
+        // Boxed: what opening needs is not kept for as long as the connection lives.
+        let opened = Box::pin(ServerChannel::accept(stream, peer, settings, offers, channel_id)).await;
         drop(half_open);
         match opened {
             Ok(channel) => Connection::new(Arc::clone(&self.core), channel).serve().await,
