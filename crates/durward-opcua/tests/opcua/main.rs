@@ -2,6 +2,7 @@
 
 mod crypto;
 mod fixture;
+mod gate;
 mod hostile;
 mod mediate;
 mod model;
