@@ -67,7 +67,7 @@ struct Inner {
 }
 
 /// Decodes a response. A fault, or a bad result of the whole service, is an error with its code.
-pub(super) fn decode_response<T: BinaryDecodable + MessageInfo>(
+pub(crate) fn decode_response<T: BinaryDecodable + MessageInfo>(
     owned: &ContextOwned,
     body: &[u8],
 ) -> Result<T, Error> {
@@ -215,6 +215,11 @@ impl ClientSession {
     /// The public identifier of the session.
     pub fn id(&self) -> &NodeId {
         &self.inner.session_id
+    }
+
+    /// The authentication token as it stands in requests: a secret of this session.
+    pub(crate) fn authentication_token(&self) -> &[u8] {
+        &self.inner.token
     }
 
     /// The endpoint.

@@ -61,11 +61,11 @@ async fn connect(url: &str, settings: &ClientSettings) -> Result<TcpStream, Erro
     Ok(stream)
 }
 
-/// Asks a server for its endpoints, without security: what comes back is believed only as far as the channel that follows proves it.
+/// Opens a channel without security.
 ///
 /// # Errors
-/// The server cannot be reached, or does not answer as a server of OPC UA.
-pub async fn discover(url: &str, settings: &ClientSettings) -> Result<Vec<EndpointDescription>, Error> {
+/// The server cannot be reached, or opens no such channel.
+pub(crate) async fn connect_without_security(url: &str, settings: &ClientSettings) -> Result<ClientChannel, Error> {
     let target = ChannelTarget {
         endpoint_url: url.to_owned(),
         policy: SecurityPolicy::None,
@@ -73,7 +73,15 @@ pub async fn discover(url: &str, settings: &ClientSettings) -> Result<Vec<Endpoi
         server: None,
     };
     let stream = connect(url, settings).await?;
-    let channel = ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await?;
+    ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await
+}
+
+/// Asks a server for its endpoints, without security: what comes back is believed only as far as the channel that follows proves it.
+///
+/// # Errors
+/// The server cannot be reached, or does not answer as a server of OPC UA.
+pub async fn discover(url: &str, settings: &ClientSettings) -> Result<Vec<EndpointDescription>, Error> {
+    let channel = connect_without_security(url, settings).await?;
     let moment = (settings.channel.clock)();
     let request = GetEndpointsRequest {
         request_header: RequestHeader::new(&NodeId::null(), &wire::datetime(moment), 1),

@@ -20,7 +20,9 @@ mod service;
 mod store;
 mod token;
 
+pub(crate) use client::decode_response;
 pub use client::{ClientSession, ClientSettings};
+pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
 pub use identity::ClientIdentity;

@@ -250,6 +250,7 @@ impl<S: Service> Core<S> {
     /// A channel has ended, and with it sessions that only it could have activated.
     pub(super) fn channel_ended(&self, channel: u32) {
         self.open().remove(&channel);
+        self.service.channel_closed(channel);
         for token in self.sessions.unactivated_on(channel) {
             self.sessions.remove(&token);
         }

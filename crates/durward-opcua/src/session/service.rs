@@ -68,6 +68,11 @@ pub trait Service: Send + Sync + Sized + 'static {
     fn closed(&self, session: &Arc<ActiveSession<Self>>, reason: CloseReason) {
         let _ = (session, reason);
     }
+
+    /// Tells that a channel has ended. Its activated sessions wait for another one.
+    fn channel_closed(&self, channel: u32) {
+        let _ = channel;
+    }
 }
 
 /// One request of an activated session.

@@ -10,6 +10,7 @@
 
 mod crypto;
 mod fixture;
+mod gate;
 mod hostile;
 mod mediate;
 mod model;

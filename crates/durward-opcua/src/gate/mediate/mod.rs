@@ -294,6 +294,16 @@ impl Mediator {
         self.waiting.count()
     }
 
+    /// How many subscriptions the session has.
+    pub fn subscription_count(&self) -> usize {
+        self.subscriptions.count()
+    }
+
+    /// Whether a subscription is the session's.
+    pub fn has_subscription(&self, id: u32) -> bool {
+        self.subscriptions.own(id).is_ok()
+    }
+
     fn undo(&mut self, pending: &Pending) {
         if let Pending::CreateItems(pending) = pending {
             self.forget_items(pending);

@@ -1,0 +1,151 @@
+//! What a gate tells: to the audit, in sentences that say what to do; and as figures.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+
+use super::mediate::service::Service;
+
+/// Takes what happens at the gate. Called on the tasks that serve clients: hand it on, do not wait.
+pub trait Audit: Send + Sync {
+    /// Takes one event.
+    fn record(&self, event: &AuditEvent<'_>);
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditEvent<'a> {
+    /// When.
+    pub moment: Moment,
+    /// The session's number in this process; 0 where there is none.
+    pub session: u64,
+    /// The client's ApplicationUri; empty where there is no session.
+    pub client: &'a str,
+    /// Whose rights; empty for nobody in particular.
+    pub subject: &'a str,
+    /// What.
+    pub what: Happening<'a>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening<'a> {
+    /// A session was activated, with a token of this name (`jti`; empty for an anonymous one).
+    Activated {
+        /// The token's name.
+        token: &'a str,
+    },
+    /// An activation was refused.
+    ActivationRefused {
+        /// What the client was told.
+        status: StatusCode,
+        /// Why, in words.
+        reason: &'a str,
+    },
+    /// A request was refused as a whole.
+    RequestRefused {
+        /// Which service.
+        service: Service,
+        /// What the client was told.
+        status: StatusCode,
+        /// Why, in words.
+        reason: &'a str,
+    },
+    /// The gate ended a session, or its rights.
+    Ended {
+        /// Why, in words.
+        reason: &'a str,
+    },
+    /// An operator should know.
+    Note {
+        /// What, in words.
+        text: &'a str,
+    },
+}
+
+impl fmt::Display for Happening<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Happening::Activated { token: "" } => f.write_str("activated without a token"),
+            Happening::Activated { token } => write!(f, "activated with token `{token}`"),
+            Happening::ActivationRefused { status, reason } => write!(f, "activation refused: {reason} ({status})"),
+            Happening::RequestRefused { service, status, reason } => {
+                write!(f, "{service:?} refused: {reason} ({status})")
+            }
+            Happening::Ended { reason } => write!(f, "ended: {reason}"),
+            Happening::Note { text } => f.write_str(text),
+        }
+    }
+}
+
+/// An audit that only logs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AuditLog;
+
+impl Audit for AuditLog {
+    fn record(&self, event: &AuditEvent<'_>) {
+        tracing::info!(session = event.session, client = event.client, subject = event.subject, "{}", event.what);
+    }
+}
+
+/// Counts since the start, and what is so now: for metrics. Read them with [`Ordering::Relaxed`].
+#[derive(Debug)]
+pub struct Figures {
+    /// Sessions that are activated now.
+    pub sessions: AtomicU64,
+    /// Activations that succeeded, renewals included.
+    pub activated: AtomicU64,
+    /// Activations that were refused.
+    pub refused: AtomicU64,
+    /// Requests that came for activated sessions.
+    pub requests: AtomicU64,
+    /// Requests that were refused as a whole, by service: in the order of [`Service::ALL`].
+    pub refusals: [AtomicU64; Service::ALL.len()],
+    /// Cutoffs that were heard of.
+    pub cutoffs: AtomicU64,
+    /// Sessions that the gate ended because their right did.
+    pub ended: AtomicU64,
+    /// Upstream sessions that were lost.
+    pub upstream_lost: AtomicU64,
+    /// How long ago everything was known of recalled tokens, in milliseconds; `u64::MAX` before anything was heard.
+    pub staleness_ms: AtomicU64,
+    /// Rows of the node table.
+    pub table_nodes: AtomicU64,
+}
+
+impl Default for Figures {
+    fn default() -> Figures {
+        let zero = || AtomicU64::new(0);
+        Figures {
+            sessions: zero(),
+            activated: zero(),
+            refused: zero(),
+            requests: zero(),
+            refusals: std::array::from_fn(|_| zero()),
+            cutoffs: zero(),
+            ended: zero(),
+            upstream_lost: zero(),
+            staleness_ms: AtomicU64::new(u64::MAX),
+            table_nodes: zero(),
+        }
+    }
+}
+
+impl Figures {
+    pub(super) fn count(counter: &AtomicU64) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn refuse(&self, service: Service) {
+        if let Some(counter) = self.refusals.get(service as usize) {
+            Figures::count(counter);
+        }
+    }
+
+    /// Requests of a service that were refused as a whole.
+    pub fn refusals_of(&self, service: Service) -> u64 {
+        self.refusals.get(service as usize).map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+}

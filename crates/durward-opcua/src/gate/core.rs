@@ -1,0 +1,318 @@
+//! What all sessions of a gate share: the state machine and what its actions do, the tables, the figures.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+
+use arc_swap::ArcSwap;
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+use tokio::sync::{Notify, watch};
+
+use super::audit::{AuditEvent, Figures, Happening};
+use super::exchange::Link;
+use super::nodes::Tables;
+use super::owners::Owned;
+use super::rights::{FixedRights, Flags};
+use super::service::User;
+use super::settings::GateSettings;
+use super::upstream::Upstream;
+use crate::crypto::random_bytes;
+use crate::error::Error;
+use crate::protocol::{
+    ChannelId, Gate as Machine, GateAction, GateEvent, GateNote, Identity, Nonce, Refusal, SessionId,
+};
+use crate::session::{ActiveSession, SessionInfo};
+use crate::token::{Bearer, Ended, Facts, FeedMessage, Kind, VerifiedToken, Verifier, Watch};
+
+/// A token as the machine sees it. One that the gate fetched in a user's name stands in for that user's client: the client's certificate is
+/// proven by its channel, and the token never leaves the gate.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) token: Arc<VerifiedToken>,
+    pub(super) facts: Facts<Arc<str>>,
+}
+
+impl Bearer for Held {
+    type Name = Arc<str>;
+
+    fn facts(&self) -> &Facts<Arc<str>> {
+        &self.facts
+    }
+}
+
+/// One session, as the gate keeps it beside the session layer.
+pub(super) struct Cell {
+    /// The session's number in this process.
+    pub(super) number: u64,
+    /// The client's ApplicationUri.
+    pub(super) application: Arc<str>,
+    /// The client's certificate, by its thumbprint.
+    pub(super) client: Arc<str>,
+    /// The machine's name for the session: from its first activation on.
+    pub(super) id: OnceLock<SessionId>,
+    pub(super) flags: Flags,
+    pub(super) link: OnceLock<Arc<Link>>,
+    /// From the first request on.
+    pub(super) active: OnceLock<Weak<ActiveSession<Core>>>,
+    /// Whose rights the session has: the last user that the machine took.
+    pub(super) user: Mutex<Weak<User>>,
+}
+
+impl Cell {
+    pub(super) fn new(info: &SessionInfo, client: Arc<str>) -> Cell {
+        Cell {
+            number: info.number,
+            application: info.client.application_uri.as_str().into(),
+            client,
+            id: OnceLock::new(),
+            flags: Flags::default(),
+            link: OnceLock::new(),
+            active: OnceLock::new(),
+            user: Mutex::new(Weak::new()),
+        }
+    }
+
+    pub(super) fn user(&self) -> Option<Arc<User>> {
+        self.user.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
+    pub(super) fn set_user(&self, user: &Arc<User>) {
+        *self.user.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(user);
+    }
+
+    /// Ends the session in the session layer, if a request has come for it yet; otherwise the first one finds it ended.
+    pub(super) fn close(&self) {
+        self.flags.ended.store(true, Ordering::Release);
+        if let Some(session) = self.active.get().and_then(Weak::upgrade) {
+            session.close();
+        }
+    }
+}
+
+/// What all sessions share. Stands behind the session layer as its service.
+pub(super) struct Core {
+    pub(super) this: Weak<Core>,
+    pub(super) settings: GateSettings,
+    pub(super) verifier: ArcSwap<Verifier>,
+    pub(super) watch: Arc<Watch>,
+    /// INVARIANT: while it is written, flags and the watch follow: whoever sees a flag sees the feed that set it.
+    machine: RwLock<Machine<Held>>,
+    cells: Mutex<HashMap<SessionId, Arc<Cell>>>,
+    next_session: AtomicU32,
+    pub(super) question: u64,
+    pub(super) tables: ArcSwap<Tables>,
+    pub(super) anonymous: ArcSwap<FixedRights>,
+    pub(super) upstream: Upstream,
+    pub(super) owned: Mutex<Owned>,
+    pub(super) figures: Figures,
+    /// Cutoffs are to be asked for.
+    pub(super) ask: Notify,
+    /// The nodes are to be browsed again.
+    pub(super) browse: Notify,
+    /// Counts the tables.
+    pub(super) table_changes: watch::Sender<u64>,
+    pub(super) shutdown: watch::Sender<bool>,
+}
+
+impl Core {
+    pub(super) fn new(settings: GateSettings) -> Result<Arc<Core>, Error> {
+        let now = (settings.channel.clock)();
+        let question = u64::from_le_bytes(random_bytes()?);
+        let wrong = |error: crate::token::TableError| {
+            Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
+        };
+        let none: [&str; 0] = [];
+        let anonymous = FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        Ok(Arc::new_cyclic(|this| Core {
+            this: this.clone(),
+            verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
+            watch: Arc::new(Watch::new(settings.reach.clone(), now)),
+            machine: RwLock::new(Machine::new(settings.machine(), question)),
+            cells: Mutex::default(),
+            next_session: AtomicU32::new(1),
+            question,
+            tables: ArcSwap::from_pointee(Tables::default()),
+            anonymous: ArcSwap::from_pointee(anonymous),
+            upstream: Upstream::new(settings.upstream.clone()),
+            owned: Mutex::default(),
+            figures: Figures::default(),
+            ask: Notify::new(),
+            browse: Notify::new(),
+            table_changes: watch::Sender::new(0),
+            shutdown: watch::Sender::new(false),
+            settings,
+        }))
+    }
+
+    /// The moment, which all rights see from now on.
+    pub(super) fn now(&self) -> Moment {
+        self.watch.set_now((self.settings.channel.clock)());
+        self.watch.now()
+    }
+
+    fn cells(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Cell>>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every session that the machine has.
+    pub(super) fn all_cells(&self) -> Vec<Arc<Cell>> {
+        self.cells().values().cloned().collect()
+    }
+
+    /// Whether a request may be handed on.
+    pub(super) fn admit(&self, now: Moment, session: SessionId, channel: ChannelId, kind: Kind) -> Result<(), Refusal> {
+        self.machine.read().unwrap_or_else(PoisonError::into_inner).admit(now, session, channel, kind)
+    }
+
+    /// The number of the nonce that the next activation signs.
+    pub(super) fn nonce(&self, session: SessionId) -> Option<Nonce> {
+        self.machine.read().unwrap_or_else(PoisonError::into_inner).nonce(session)
+    }
+
+    /// Makes a session known to the machine, under a number that no other had.
+    pub(super) fn create(&self, cell: &Arc<Cell>, channel: ChannelId) -> SessionId {
+        let session = SessionId(self.next_session.fetch_add(1, Ordering::Relaxed));
+        self.cells().insert(session, Arc::clone(cell));
+        let client = Arc::clone(&cell.client);
+        let _ = self.step(GateEvent::Create { session, channel, client });
+        session
+    }
+
+    /// Has the machine take a user, or refuse.
+    pub(super) fn activate(
+        &self,
+        cell: &Cell,
+        session: SessionId,
+        channel: ChannelId,
+        nonce: Nonce,
+        identity: Identity<Held>,
+    ) -> Result<(), Refusal> {
+        let client = Arc::clone(&cell.client);
+        self.step(GateEvent::Activate { session, channel, client, nonce, identity })
+    }
+
+    /// The session has subscriptions, or has none any more.
+    pub(super) fn subscribed(&self, session: SessionId, has: bool) {
+        let _ = self.step(GateEvent::Subscribed { session, has });
+    }
+
+    /// Forgets a session.
+    pub(super) fn forget(&self, session: SessionId) {
+        let _ = self.step(GateEvent::Close(session));
+        self.cells().remove(&session);
+    }
+
+    pub(super) fn hear(&self, message: FeedMessage<Arc<str>>) {
+        if let FeedMessage::Cutoff { .. } = &message {
+            Figures::count(&self.figures.cutoffs);
+        }
+        let _ = self.step(GateEvent::Heard(message));
+    }
+
+    /// Takes a step of the machine and carries its actions out in their order. What sets a flag or the feed is done before anybody else
+    /// steps; what calls others is done after the lock is free.
+    pub(super) fn step(&self, event: GateEvent<Held>) -> Result<(), Refusal> {
+        let now = self.now();
+        let is_news = matches!(event, GateEvent::Heard(_));
+        let actions = {
+            let mut machine = self.machine.write().unwrap_or_else(PoisonError::into_inner);
+            let actions = machine.step(now, event);
+            if is_news {
+                self.watch.publish(machine.feed().clone());
+            }
+            let complete = machine.feed().complete_until();
+            let staleness = complete.map_or(u64::MAX, |until| now.ms().saturating_sub(until.ms()));
+            self.figures.staleness_ms.store(staleness, Ordering::Relaxed);
+            let cells = self.cells();
+            for action in &actions {
+                set_flags(&cells, action);
+            }
+            actions
+        };
+        let mut outcome = Ok(());
+        for action in actions {
+            match action {
+                GateAction::RefuseActivation(_, refusal) | GateAction::Refuse(_, refusal) => outcome = Err(refusal),
+                GateAction::CloseSession(session, ended) => self.end(now, session, ended),
+                GateAction::AskCutoffs(_) => self.ask.notify_one(),
+                GateAction::BecomeAnonymous(session, ended) => {
+                    let cell = self.cells().get(&session).cloned();
+                    if let Some(cell) = cell {
+                        let reason = format!("{ended}; the session goes on as an anonymous one");
+                        self.tell(now, Some(&cell), Happening::Ended { reason: &reason });
+                    }
+                }
+                GateAction::Note(note) => self.note(now, note),
+                GateAction::Created(..)
+                | GateAction::Activated(..)
+                | GateAction::Serve(_)
+                | GateAction::RecheckDelivery(_)
+                | GateAction::StopDelivery(_)
+                | GateAction::ResumeDelivery(_) => {}
+            }
+        }
+        outcome
+    }
+
+    fn end(&self, now: Moment, session: SessionId, ended: Ended) {
+        let cell = self.cells().get(&session).cloned();
+        if let Some(cell) = cell {
+            Figures::count(&self.figures.ended);
+            self.tell(now, Some(&cell), Happening::Ended { reason: &ended.to_string() });
+            cell.close();
+        }
+    }
+
+    fn note(&self, now: Moment, note: GateNote) {
+        let (session, text) = match note {
+            GateNote::GraceBegan(session) => {
+                (Some(session), "the token has ended and is served on: the authorization service is out of reach")
+            }
+            GateNote::CutoffsMissing => (None, "messages of the authorization service were lost: asking again"),
+            GateNote::ClocksDiffer => {
+                (None, "a message of the authorization service is dated too far ahead: compare the clocks")
+            }
+        };
+        tracing::warn!("{text}");
+        let cell = session.and_then(|session| self.cells().get(&session).cloned());
+        self.tell(now, cell.as_deref(), Happening::Note { text });
+    }
+
+    /// Tells the audit.
+    pub(super) fn tell(&self, moment: Moment, cell: Option<&Cell>, what: Happening<'_>) {
+        let user = cell.and_then(Cell::user);
+        let subject = user.as_ref().and_then(|user| user.subject()).unwrap_or_default();
+        self.settings.audit.record(&AuditEvent {
+            moment,
+            session: cell.map_or(0, |cell| cell.number),
+            client: cell.map_or("", |cell| &cell.application),
+            subject,
+            what,
+        });
+    }
+}
+
+fn set_flags(cells: &HashMap<SessionId, Arc<Cell>>, action: &GateAction) {
+    let set = |session: &SessionId, change: &dyn Fn(&Flags)| {
+        if let Some(cell) = cells.get(session) {
+            change(&cell.flags);
+        }
+    };
+    match action {
+        GateAction::Activated(session, _) => set(session, &|flags| flags.demoted.store(false, Ordering::Release)),
+        // The rights are asked for each notification when it is delivered: with the new user's, all are ruled on again.
+        GateAction::RecheckDelivery(session) | GateAction::ResumeDelivery(session) => {
+            set(session, &|flags| flags.stopped.store(false, Ordering::Release));
+        }
+        GateAction::StopDelivery(session) => set(session, &|flags| flags.stopped.store(true, Ordering::Release)),
+        GateAction::BecomeAnonymous(session, _) => set(session, &|flags| flags.demoted.store(true, Ordering::Release)),
+        GateAction::CloseSession(session, _) => set(session, &|flags| flags.ended.store(true, Ordering::Release)),
+        GateAction::Created(..)
+        | GateAction::RefuseActivation(..)
+        | GateAction::Serve(_)
+        | GateAction::Refuse(..)
+        | GateAction::AskCutoffs(_)
+        | GateAction::Note(_) => {}
+    }
+}

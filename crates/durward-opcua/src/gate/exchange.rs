@@ -1,0 +1,465 @@
+//! One request on its way: from the client through the mediator to the server, and back.
+//!
+//! The hot path, a Read that is granted whole, copies twice: the request into the message with the server's header, and nothing of the response,
+//! whose handle is changed in place. Nothing is decoded to a tree.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use opcua_types::{BinaryEncodable, CancelRequest, CancelResponse, ObjectId, RequestHeader, StatusCode};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::audit::Figures;
+use super::core::{Cell, Core};
+use super::mediate::service::Service;
+use super::mediate::walk::{Garbled, Walked, Walker};
+use super::mediate::{Mediator, Outcome, Reply, UpstreamRequest};
+use super::owners::Taker;
+use super::service::User;
+use super::upstream::{UpstreamSession, is_session_lost, told};
+use crate::protocol::{Refusal, SessionId};
+use crate::session::{ActiveSession, Call};
+use crate::token::Kind;
+use crate::wire::{self, Reader, RequestPeek};
+
+/// Handles of requests begin here: apart from those of the client's end, which counts from 1.
+const FIRST_REQUEST: u32 = 0x4000_0000;
+/// A Publish may come so much later than its client waits: the message would be lost.
+const PUBLISH_LATE: Duration = Duration::from_secs(10);
+/// An additional header that is null.
+const NO_HEADER: [u8; 3] = [0, 0, 0];
+const FAULT: u32 = ObjectId::ServiceFault_Encoding_DefaultBinary as u32;
+
+/// The kind of right that a service needs at least.
+pub(super) fn kind_of(service: Service) -> Kind {
+    match service {
+        Service::Write
+        | Service::HistoryUpdate
+        | Service::AddNodes
+        | Service::AddReferences
+        | Service::DeleteNodes
+        | Service::DeleteReferences => Kind::Writing,
+        Service::Call => Kind::Calling,
+        Service::FindServers
+        | Service::FindServersOnNetwork
+        | Service::GetEndpoints
+        | Service::RegisterServer
+        | Service::RegisterServer2
+        | Service::OpenSecureChannel
+        | Service::CloseSecureChannel
+        | Service::CreateSession
+        | Service::ActivateSession
+        | Service::CloseSession
+        | Service::Cancel
+        | Service::Browse
+        | Service::BrowseNext
+        | Service::TranslateBrowsePathsToNodeIds
+        | Service::RegisterNodes
+        | Service::UnregisterNodes
+        | Service::QueryFirst
+        | Service::QueryNext
+        | Service::Read
+        | Service::HistoryRead
+        | Service::CreateMonitoredItems
+        | Service::ModifyMonitoredItems
+        | Service::SetMonitoringMode
+        | Service::SetTriggering
+        | Service::DeleteMonitoredItems
+        | Service::CreateSubscription
+        | Service::ModifySubscription
+        | Service::SetPublishingMode
+        | Service::Publish
+        | Service::Republish
+        | Service::TransferSubscriptions
+        | Service::DeleteSubscriptions => Kind::Reading,
+    }
+}
+
+/// Whether the mediator keeps something of the response: then it is waited for even where the client does not any more.
+fn leaves_traces(service: Service) -> bool {
+    !matches!(
+        service,
+        Service::Read
+            | Service::Write
+            | Service::Call
+            | Service::HistoryUpdate
+            | Service::TranslateBrowsePathsToNodeIds
+            | Service::SetTriggering
+            | Service::ModifySubscription
+            | Service::SetPublishingMode
+            | Service::Republish
+    )
+}
+
+fn is_delivery(service: Service) -> bool {
+    matches!(service, Service::Publish | Service::Republish)
+}
+
+/// A client's session and its upstream session.
+pub(super) struct Link {
+    core: Weak<Core>,
+    cell: Weak<Cell>,
+    id: SessionId,
+    pub(super) session: UpstreamSession,
+    mediator: Mutex<Mediator>,
+    next_request: AtomicU32,
+    has_subscriptions: AtomicBool,
+    is_closed: AtomicBool,
+    pub(super) is_rejoining: AtomicBool,
+}
+
+impl Link {
+    pub(super) fn new(core: &Arc<Core>, id: SessionId, cell: &Arc<Cell>, session: UpstreamSession) -> Arc<Link> {
+        let owners = Arc::new(Taker { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
+        Arc::new(Link {
+            core: Arc::downgrade(core),
+            cell: Arc::downgrade(cell),
+            id,
+            session,
+            mediator: Mutex::new(Mediator::new(core.settings.mediation, owners)),
+            next_request: AtomicU32::new(FIRST_REQUEST),
+            has_subscriptions: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            is_rejoining: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn mediator(&self) -> MutexGuard<'_, Mediator> {
+        self.mediator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mediator, if nobody has it.
+    pub(super) fn try_mediator(&self) -> Option<MutexGuard<'_, Mediator>> {
+        self.mediator.try_lock().ok()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Closes the upstream session, once.
+    pub(super) fn close(self: &Arc<Link>, delete_subscriptions: bool) {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let link = Arc::clone(self);
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { link.session.close(delete_subscriptions).await });
+        }
+    }
+
+    /// The server does not have the session any more: the client's ends as well, so that it learns of its subscriptions.
+    pub(super) fn lost(&self, why: StatusCode) {
+        let (Some(core), Some(cell)) = (self.core.upgrade(), self.cell.upgrade()) else { return };
+        if self.is_closed() || cell.flags.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        Figures::count(&core.figures.upstream_lost);
+        let reason = format!("the server behind the gate has lost the session ({why}): connect again");
+        core.tell(core.watch.now(), Some(&cell), super::audit::Happening::Ended { reason: &reason });
+        cell.close();
+    }
+
+    /// Tells the machine whether there are subscriptions, when that has changed.
+    fn tell_subscriptions(&self, core: &Core) {
+        let has = self.mediator().subscription_count() > 0;
+        if self.has_subscriptions.swap(has, Ordering::AcqRel) != has {
+            core.subscribed(self.id, has);
+        }
+    }
+}
+
+/// One request.
+pub(super) struct Exchange {
+    link: Arc<Link>,
+    service: Service,
+    session: Arc<ActiveSession<Core>>,
+    /// The user when the request came.
+    user: Arc<User>,
+    request: RequestPeek,
+    body: Bytes,
+    /// The request's name upstream and in the mediator.
+    id: u32,
+}
+
+/// What becomes of a request at once.
+enum Sent {
+    Upstream(Bytes),
+    Answered(Bytes),
+}
+
+/// What becomes of a response.
+enum Taken {
+    Passed(Bytes),
+    FollowUp(Bytes),
+}
+
+impl Exchange {
+    pub(super) fn new(link: Arc<Link>, service: Service, call: Call<Core>) -> Exchange {
+        let id = link.next_request.fetch_add(1, Ordering::Relaxed);
+        let Call { session, user, request, body } = call;
+        Exchange { link, service, session, user, request, body, id }
+    }
+
+    /// Mediates the request to its end. Where nobody waits any more, it is cancelled upstream.
+    pub(super) async fn run(self, core: &Core) -> Result<Bytes, StatusCode> {
+        let request = match self.begin(core)? {
+            Sent::Answered(response) => return Ok(response),
+            Sent::Upstream(request) => request,
+        };
+        let leaves_traces = leaves_traces(self.service);
+        let mut waits = Waits { link: Arc::clone(&self.link), id: self.id, forgets: !leaves_traces, is_done: false };
+        let response = if leaves_traces {
+            let (sender, response) = oneshot::channel();
+            let core = core.this.upgrade().ok_or(StatusCode::BadShutdown)?;
+            tokio::spawn(async move {
+                let _ = sender.send(self.finish(&core, request).await);
+            });
+            response.await.unwrap_or(Err(StatusCode::BadInternalError))
+        } else {
+            self.finish(core, request).await
+        };
+        waits.is_done = true;
+        response
+    }
+
+    fn begin(&self, core: &Core) -> Result<Sent, StatusCode> {
+        let body = self.body.get(self.request.parameters..).unwrap_or_default();
+        core.with_rights(&self.user, false, |rights| {
+            let mut mediator = self.link.mediator();
+            let outcome = mediator.on_request(rights, self.id, self.request.type_id, body);
+            drop(mediator);
+            match outcome {
+                Outcome::Forward(body) => self.compose(self.request.type_id, &body).map(Sent::Upstream),
+                Outcome::Answer(body) => Ok(Sent::Answered(self.answer(core, &body))),
+                Outcome::Refuse(status) => Err(status),
+                // The session layer answers it: it knows which requests are under way.
+                Outcome::Cancel(_) => Err(StatusCode::BadServiceUnsupported),
+            }
+        })
+    }
+
+    /// The request as the server gets it: its own token and handle; time, diagnostics, audit entry and timeout of the client; no additional
+    /// header.
+    fn compose(&self, type_id: u32, body: &[u8]) -> Result<Bytes, StatusCode> {
+        let kept = self.kept_header().ok_or(StatusCode::BadDecodingError)?;
+        let token = self.link.session.token();
+        let mut request = BytesMut::with_capacity(4 + token.len() + kept.len() + NO_HEADER.len() + body.len());
+        put_type(&mut request, type_id);
+        request.extend_from_slice(token);
+        let handle = request.len() + 8;
+        request.extend_from_slice(kept);
+        wire::patch_handle(&mut request, handle, self.id);
+        request.extend_from_slice(&NO_HEADER);
+        request.extend_from_slice(body);
+        Ok(request.freeze())
+    }
+
+    /// The client's header from its time to its timeout.
+    fn kept_header(&self) -> Option<&[u8]> {
+        let start = self.request.token.end;
+        let mut reader = Reader::new(self.body.get(start..)?);
+        // Time, handle, which diagnostics.
+        reader.take(8 + 4 + 4).ok()?;
+        reader.byte_string().ok()?;
+        reader.take(4).ok()?;
+        self.body.get(start..start + reader.position())
+    }
+
+    fn answer(&self, core: &Core, body: &[u8]) -> Bytes {
+        let owned = wire::context();
+        let header = wire::response_header(self.request.handle, StatusCode::Good, core.watch.now());
+        let header = header.encode_to_vec(&owned.context());
+        let mut response = BytesMut::with_capacity(4 + header.len() + body.len());
+        put_type(&mut response, self.service.response_id());
+        response.extend_from_slice(&header);
+        response.extend_from_slice(body);
+        response.freeze()
+    }
+
+    fn within(&self, core: &Core) -> Duration {
+        let hint = Duration::from_millis(u64::from(self.request.timeout_hint_ms));
+        match (self.service == Service::Publish, hint.is_zero()) {
+            (true, true) => core.settings.upstream.publish_max,
+            (true, false) => hint.saturating_add(PUBLISH_LATE),
+            (false, true) => core.settings.upstream.client.request_max,
+            (false, false) => hint,
+        }
+    }
+
+    async fn finish(&self, core: &Core, mut request: Bytes) -> Result<Bytes, StatusCode> {
+        let within = self.within(core);
+        loop {
+            let response = match self.link.session.send(request, within).await {
+                Ok(response) => response,
+                Err(error) => return Err(self.fault(told(error.status()))),
+            };
+            let Ok(head) = Head::read(&response) else {
+                return Err(self.fault(StatusCode::BadUnknownResponse));
+            };
+            if head.type_id == FAULT || head.service_result.is_bad() {
+                return Err(self.fault(head.service_result));
+            }
+            match self.take(core, &head, response)? {
+                Taken::Passed(response) => return Ok(response),
+                Taken::FollowUp(next) => request = next,
+            }
+        }
+    }
+
+    /// No response comes, or a fault.
+    fn fault(&self, status: StatusCode) -> StatusCode {
+        self.link.mediator().on_fault(self.id);
+        if is_session_lost(status) {
+            self.link.lost(status);
+            return StatusCode::BadServerNotConnected;
+        }
+        if status.is_bad() { status } else { StatusCode::BadUnknownResponse }
+    }
+
+    /// Hands a response to the mediator, with the rights of this moment.
+    fn take(&self, core: &Core, head: &Head, response: Bytes) -> Result<Taken, StatusCode> {
+        let is_delivery = is_delivery(self.service);
+        // What was asked before a change of user is answered by the old user's rights (Part 2, 6.20); deliveries go by the new one's.
+        let user = if is_delivery { self.session.user() } else { Arc::clone(&self.user) };
+        let body = response.get(head.parameters..).unwrap_or_default();
+        let mended = core.with_rights(&user, is_delivery, |rights| {
+            self.link.mediator().on_response(rights, self.id, head.type_id, body)
+        });
+        let mended = match mended {
+            Reply::Pass(Cow::Borrowed(_)) => None,
+            Reply::Pass(Cow::Owned(body)) => Some(body),
+            Reply::FollowUp(UpstreamRequest { service, body }) => {
+                return self.compose(service.request_id(), &body).map(Taken::FollowUp);
+            }
+            Reply::Fault(status) => return Err(status),
+        };
+        self.note(core, mended.as_deref().unwrap_or(body));
+        self.still_admitted(core, &user)?;
+        let response = match mended {
+            None if head.is_plain => Head::patched(response, head.handle_offset, self.request.handle),
+            None => head.rebuilt(&response, body, self.request.handle),
+            Some(body) => head.rebuilt(&response, &body, self.request.handle),
+        };
+        Ok(Taken::Passed(response))
+    }
+
+    /// What is read goes out only as long as the right lasts. What was written or called has happened, and the client hears so.
+    fn still_admitted(&self, core: &Core, user: &User) -> Result<(), StatusCode> {
+        if user.cell.flags.ended.load(Ordering::Acquire) {
+            return Err(StatusCode::BadSessionClosed);
+        }
+        let kind = kind_of(self.service);
+        if kind != Kind::Reading {
+            return Ok(());
+        }
+        match core.admit(core.watch.now(), self.link.id, user.channel, kind) {
+            Err(refusal @ (Refusal::Ended(_) | Refusal::NoSession)) => Err(refusal.status()),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Keeps account of subscriptions.
+    fn note(&self, core: &Core, body: &[u8]) {
+        match self.service {
+            Service::CreateSubscription => {
+                if let Some(id) = body.first_chunk::<4>() {
+                    core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
+                }
+                self.link.tell_subscriptions(core);
+            }
+            Service::DeleteSubscriptions | Service::TransferSubscriptions => self.link.tell_subscriptions(core),
+            _ => {}
+        }
+    }
+}
+
+/// Somebody waits for a response. When nobody does any more, the request is cancelled upstream.
+struct Waits {
+    link: Arc<Link>,
+    id: u32,
+    /// Nobody takes the response: the mediator forgets the request at once.
+    forgets: bool,
+    is_done: bool,
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        if self.forgets {
+            self.link.mediator().on_fault(self.id);
+        }
+        if self.link.is_closed() {
+            return;
+        }
+        let (link, request_handle) = (Arc::clone(&self.link), self.id);
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                let request = CancelRequest { request_header: RequestHeader::default(), request_handle };
+                if let Err(error) = link.session.call::<_, CancelResponse>(&request).await {
+                    tracing::debug!(%error, "a request was not cancelled upstream");
+                }
+            });
+        }
+    }
+}
+
+fn put_type(message: &mut BytesMut, type_id: u32) {
+    // Services of the standard have numbers of two bytes.
+    let [low, high, ..] = type_id.to_le_bytes();
+    message.extend_from_slice(&[1, 0, low, high]);
+}
+
+/// Where the fields of a response's header stand.
+struct Head {
+    type_id: u32,
+    handle_offset: usize,
+    service_result: StatusCode,
+    /// Where the additional header begins.
+    additional: usize,
+    /// Where the body begins.
+    parameters: usize,
+    /// There is no additional header: the response can go on as it is.
+    is_plain: bool,
+}
+
+impl Head {
+    fn read(response: &[u8]) -> Walked<Head> {
+        let (type_id, length) = wire::type_id(response).map_err(|_| Garbled)?;
+        let mut walker = Walker::new(response);
+        walker.take(length + 8)?;
+        let handle_offset = walker.at();
+        walker.u32()?;
+        let service_result = walker.status()?;
+        walker.skip_diagnostic_info()?;
+        walker.skip_array(|walker| walker.text().map(drop))?;
+        let additional = walker.at();
+        walker.skip_extension()?;
+        let is_plain = walker.since(additional) == NO_HEADER;
+        Ok(Head { type_id, handle_offset, service_result, additional, parameters: walker.at(), is_plain })
+    }
+
+    /// The response with another handle: in place, where nobody else has the bytes.
+    fn patched(response: Bytes, handle_offset: usize, handle: u32) -> Bytes {
+        let mut response = response.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
+        wire::patch_handle(&mut response, handle_offset, handle);
+        response.freeze()
+    }
+
+    /// The header, without what is additional, and another body.
+    fn rebuilt(&self, response: &[u8], body: &[u8], handle: u32) -> Bytes {
+        let header = response.get(..self.additional).unwrap_or_default();
+        let mut rebuilt = BytesMut::with_capacity(header.len() + NO_HEADER.len() + body.len());
+        rebuilt.extend_from_slice(header);
+        rebuilt.extend_from_slice(&NO_HEADER);
+        rebuilt.extend_from_slice(body);
+        wire::patch_handle(&mut rebuilt, self.handle_offset, handle);
+        rebuilt.freeze()
+    }
+}

@@ -1,0 +1,246 @@
+//! The node table: the nodes of the server, browsed when the gate starts and when its NamespaceArray changes; what tokens speak of.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use opcua_types::{
+    Array, AttributeId, BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowseRequest,
+    BrowseResponse, BrowseResult, ByteString, DateTime, ExpandedNodeId, NodeId, NumericRange, ObjectId, QualifiedName,
+    ReadRequest, ReadResponse, ReadValueId, ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, VariableId,
+    Variant, ViewDescription,
+};
+use tokio::time::{Instant, timeout};
+
+use super::audit::Happening;
+use super::core::Core;
+use super::rights::{FixedRights, Source};
+use super::upstream::UpstreamSession;
+use crate::error::Error;
+use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, Rows, TableNode};
+
+/// Rounds of BrowseNext for one batch: a server that never ends is not followed for ever.
+const ROUNDS_MAX: usize = 10_000;
+
+/// A table, under the server's NamespaceArray.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) rows: Arc<Rows>,
+}
+
+/// The table in force, and the one before: tokens that were made over it count until they end.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    pub(super) namespaces: Vec<String>,
+    pub(super) current: Option<Arc<Table>>,
+    before: Option<Arc<Table>>,
+}
+
+impl Tables {
+    /// The newest first.
+    pub(super) fn in_force(&self) -> Vec<Arc<Table>> {
+        self.current.iter().chain(&self.before).cloned().collect()
+    }
+
+    fn next(&self, table: Arc<NodeTable>, namespaces: Vec<String>) -> Tables {
+        let under = |table: &Arc<NodeTable>| {
+            Arc::new(Table { rows: Arc::new(Rows::new(Arc::clone(table), &namespaces)) })
+        };
+        let former = self.current.iter().chain(&self.before).map(|table| table.rows.table());
+        let before = former.filter(|former| former.version() != table.version()).map(under).next();
+        Tables { current: Some(under(&table)), before, namespaces }
+    }
+}
+
+/// Keeps the table up to date, for ever.
+pub(super) async fn keep(core: Arc<Core>) {
+    let settings = &core.settings.upstream;
+    let mut backoff = settings.backoff_min;
+    loop {
+        match follow(&core, &mut backoff).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::warn!(%error, url = settings.url, "the nodes of the server behind the gate cannot be browsed: trying again");
+            }
+        }
+        tokio::time::sleep(backoff).await;
+        backoff = backoff.saturating_mul(2).min(settings.backoff_max);
+    }
+}
+
+/// Browses over one session as long as it lasts.
+async fn follow(core: &Core, backoff: &mut Duration) -> Result<(), Error> {
+    let session = core.upstream.open().await?;
+    let settings = &core.settings.table;
+    loop {
+        let namespaces = namespaces(&session).await?;
+        let table = browse(core, &session, &namespaces).await?;
+        *backoff = core.settings.upstream.backoff_min;
+        put_in_force(core, table, namespaces.clone())?;
+        let browsed = Instant::now();
+        loop {
+            let asked = timeout(settings.look_every, core.browse.notified()).await.is_ok();
+            let is_due = settings.browse_every.is_some_and(|every| browsed.elapsed() >= every);
+            if asked || is_due || self::namespaces(&session).await? != namespaces {
+                break;
+            }
+        }
+    }
+}
+
+fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) -> Result<(), Error> {
+    let wrong = |error: crate::token::TableError| Error::new(StatusCode::BadConfigurationError, error.to_string());
+    let tables = core.tables.load_full();
+    let is_same = tables.current.as_ref().is_some_and(|now| now.rows.table().version() == table.version());
+    if is_same && tables.namespaces == namespaces {
+        return Ok(());
+    }
+    core.anonymous.store(Arc::new(FixedRights::new(core.settings.anonymous.as_ref(), &namespaces).map_err(wrong)?));
+    let text = format!("the node table has {} nodes, version {}", table.len(), table.version());
+    core.figures.table_nodes.store(table.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    let next = Arc::new(tables.next(Arc::new(table), namespaces));
+    core.tables.store(Arc::clone(&next));
+    // Indexes of namespaces may mean others now: a session keeps the table of its token, under the new array.
+    for user in core.all_cells().iter().filter_map(|cell| cell.user()) {
+        if let Source::Token(rights) = &user.source {
+            let version = rights.token().grants().version();
+            let own = next.in_force().into_iter().find(|table| table.rows.table().version() == version);
+            let rows = own.or_else(|| next.current.clone()).map(|table| Arc::clone(&table.rows));
+            if let Some(rows) = rows {
+                rights.set_rows(rows);
+            }
+        }
+    }
+    tracing::info!("{text}");
+    core.tell(core.watch.now(), None, Happening::Note { text: &text });
+    core.table_changes.send_modify(|count| *count += 1);
+    Ok(())
+}
+
+/// The server's NamespaceArray.
+pub(super) async fn namespaces(session: &UpstreamSession) -> Result<Vec<String>, Error> {
+    let response: ReadResponse = session.call(&namespace_request()).await?;
+    namespaces_of(response)
+}
+
+pub(super) fn namespace_request() -> ReadRequest {
+    ReadRequest {
+        request_header: RequestHeader::default(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(vec![ReadValueId {
+            node_id: NodeId::from(VariableId::Server_NamespaceArray),
+            attribute_id: AttributeId::Value as u32,
+            index_range: NumericRange::None,
+            data_encoding: QualifiedName::null(),
+        }]),
+    }
+}
+
+pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error> {
+    let value = response.results.and_then(|results| results.into_iter().next()).and_then(|value| value.value);
+    let Some(Variant::Array(array)) = value else {
+        return Err(Error::new(StatusCode::BadUnexpectedError, "the server has no NamespaceArray"));
+    };
+    let Array { values, .. } = *array;
+    let text = |value: Variant| match value {
+        Variant::String(text) => text.as_ref().to_owned(),
+        _ => String::new(),
+    };
+    Ok(values.into_iter().map(text).collect())
+}
+
+/// Browses everything below the roots, breadth first.
+async fn browse(core: &Core, session: &UpstreamSession, namespaces: &[String]) -> Result<NodeTable, Error> {
+    let settings = &core.settings.table;
+    let mut seen: HashSet<NodeId> = settings.roots.iter().cloned().collect();
+    let mut next: Vec<NodeId> = settings.roots.clone();
+    seen.insert(NodeId::from(ObjectId::RootFolder));
+    let mut is_full = false;
+    while !next.is_empty() && !is_full {
+        let rest = next.split_off(next.len().min(settings.batch.max(1)));
+        let batch = std::mem::replace(&mut next, rest);
+        for found in browse_batch(session, batch).await? {
+            let Some(node) = local(&found, namespaces) else { continue };
+            if seen.len() >= settings.nodes_max {
+                is_full = true;
+                break;
+            }
+            if seen.insert(node.clone()) {
+                next.push(node);
+            }
+        }
+    }
+    if is_full {
+        tracing::warn!(nodes = seen.len(), "the server has more nodes than `table.nodes_max`: nobody reaches the others");
+    }
+    let nodes = seen.into_iter().filter_map(|node| table_node(&node, namespaces));
+    NodeTable::new(nodes).map_err(|error| Error::new(StatusCode::BadTooManyOperations, error.to_string()))
+}
+
+/// The targets of all hierarchical references of these nodes.
+async fn browse_batch(session: &UpstreamSession, nodes: Vec<NodeId>) -> Result<Vec<ExpandedNodeId>, Error> {
+    let describe = |node_id: NodeId| BrowseDescription {
+        node_id,
+        browse_direction: BrowseDirection::Forward,
+        reference_type_id: NodeId::from(ReferenceTypeId::HierarchicalReferences),
+        include_subtypes: true,
+        node_class_mask: 0,
+        result_mask: 0,
+    };
+    let request = BrowseRequest {
+        request_header: RequestHeader::default(),
+        view: ViewDescription { view_id: NodeId::null(), timestamp: DateTime::null(), view_version: 0 },
+        requested_max_references_per_node: 0,
+        nodes_to_browse: Some(nodes.into_iter().map(describe).collect()),
+    };
+    let response: BrowseResponse = session.call(&request).await?;
+    let mut found = Vec::new();
+    let mut points = take_results(response.results, &mut found);
+    for _ in 0..ROUNDS_MAX {
+        if points.is_empty() {
+            return Ok(found);
+        }
+        let request = BrowseNextRequest {
+            request_header: RequestHeader::default(),
+            release_continuation_points: false,
+            continuation_points: Some(points),
+        };
+        let response: BrowseNextResponse = session.call(&request).await?;
+        points = take_results(response.results, &mut found);
+    }
+    Err(Error::new(StatusCode::BadTooManyOperations, "browsing one batch of nodes does not end"))
+}
+
+/// Takes the references out; gives back the continuation points.
+fn take_results(results: Option<Vec<BrowseResult>>, found: &mut Vec<ExpandedNodeId>) -> Vec<ByteString> {
+    let mut points = Vec::new();
+    for result in results.unwrap_or_default() {
+        found.extend(result.references.unwrap_or_default().into_iter().map(|reference| reference.node_id));
+        if result.continuation_point.value.as_ref().is_some_and(|point| !point.is_empty()) {
+            points.push(result.continuation_point);
+        }
+    }
+    points
+}
+
+/// The node id on this server, by the index of its namespace.
+fn local(node: &ExpandedNodeId, namespaces: &[String]) -> Option<NodeId> {
+    if node.server_index != 0 {
+        return None;
+    }
+    let mut local = node.node_id.clone();
+    if !node.namespace_uri.is_empty() {
+        let index = namespaces.iter().position(|uri| uri == node.namespace_uri.as_ref())?;
+        local.namespace = u16::try_from(index).ok()?;
+    }
+    Some(local)
+}
+
+fn table_node(node: &NodeId, namespaces: &[String]) -> Option<TableNode> {
+    let namespace = match node.namespace {
+        0 => NAMESPACE_OF_THE_STANDARD,
+        index => namespaces.get(usize::from(index))?,
+    };
+    TableNode::new(namespace, node.identifier.clone()).ok()
+}

@@ -1,0 +1,328 @@
+//! Activation: who a user is, by a token, by a password or certificate, or nobody; then a session upstream.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+use zeroize::Zeroizing;
+
+use super::audit::{AuditEvent, Figures, Happening};
+use super::core::{Cell, Core, Held};
+use super::exchange::{Exchange, Link, kind_of};
+use super::mediate::service::Service as Wanted;
+use super::nodes::Table;
+use super::rights::{Source, UserRightsNow};
+use super::settings::JWT;
+use super::upstream::told;
+use super::users::UserClaim;
+use crate::error::Error;
+use crate::protocol::{self, ChannelId};
+use crate::session::{ActiveSession, Activation, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
+use crate::token::{Bearer, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier};
+
+/// The user of a session. Another one at each activation.
+pub(super) struct User {
+    pub(super) cell: Arc<Cell>,
+    pub(super) channel: ChannelId,
+    pub(super) source: Source,
+    pub(super) held: Option<Held>,
+}
+
+impl User {
+    /// Whose rights; `None` for nobody in particular.
+    pub(super) fn subject(&self) -> Option<&str> {
+        self.held.as_ref().map(|held| &*held.facts.subject)
+    }
+
+    fn identity(&self) -> protocol::Identity<Held> {
+        match &self.held {
+            Some(held) => protocol::Identity::Token(held.clone()),
+            None => protocol::Identity::Anonymous,
+        }
+    }
+}
+
+/// What the gate keeps for a session that the session layer has activated. Dropped with it, or where its activation fails in the end.
+pub(super) struct State {
+    core: Arc<Core>,
+    cell: Arc<Cell>,
+    link: Arc<Link>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some(id) = self.cell.id.get() {
+            self.core.forget(*id);
+        }
+        self.link.close(true);
+        self.core.figures.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Why an activation is refused.
+pub(super) struct Denied {
+    status: StatusCode,
+    reason: String,
+}
+
+impl Denied {
+    fn new(status: StatusCode, reason: impl Into<String>) -> Denied {
+        Denied { status, reason: reason.into() }
+    }
+}
+
+impl From<TokenRefusal> for Denied {
+    fn from(refusal: TokenRefusal) -> Denied {
+        Denied::new(refusal.status(), refusal.to_string())
+    }
+}
+
+impl From<protocol::Refusal> for Denied {
+    fn from(refusal: protocol::Refusal) -> Denied {
+        Denied::new(refusal.activation_status(), refusal.to_string())
+    }
+}
+
+/// A token that was verified, and over which table it was made.
+struct Believed {
+    token: Arc<VerifiedToken>,
+    table: Arc<Table>,
+}
+
+impl Core {
+    /// The token of an attempt, verified off the connection's task; `None` for an anonymous user.
+    async fn believe(&self, attempt: Identity, info: &SessionInfo) -> Result<Option<Believed>, Denied> {
+        let client = Thumbprint::of(info.client.certificate.der());
+        match attempt {
+            Identity::Anonymous => Ok(None),
+            Identity::Issued { token_type, token } if token_type == JWT => {
+                self.verify(token, vec![client]).await.map(Some)
+            }
+            Identity::Issued { .. } => {
+                Err(Denied::new(StatusCode::BadIdentityTokenInvalid, "only JSON Web Tokens are accepted"))
+            }
+            Identity::UserName { name, password } => {
+                self.fetch(UserClaim::Name { name, password }, info, client).await.map(Some)
+            }
+            Identity::Certificate(certificate) => {
+                self.fetch(UserClaim::Certificate(certificate), info, client).await.map(Some)
+            }
+        }
+    }
+
+    async fn fetch(&self, claim: UserClaim, info: &SessionInfo, client: Thumbprint) -> Result<Believed, Denied> {
+        let users = self.settings.users.as_ref().ok_or_else(|| {
+            Denied::new(StatusCode::BadIdentityTokenRejected, "users come with a token: nobody fetches rights for them")
+        })?;
+        let fetched = users.fetch(claim, Arc::clone(&info.client)).await;
+        let fetched = fetched.map_err(|refusal| Denied::new(refusal.status, refusal.reason))?;
+        let own = Thumbprint::of(self.settings.channel.own.certificate().der());
+        let token = Zeroizing::new(fetched.token.as_bytes().to_vec());
+        self.verify(token, vec![client, own]).await
+    }
+
+    async fn verify(&self, token: Zeroizing<Vec<u8>>, clients: Vec<Thumbprint>) -> Result<Believed, Denied> {
+        let (verifier, tables) = (self.verifier.load_full(), self.tables.load_full());
+        if !verifier.fits(token.len()) {
+            return Err(TokenRefusal::TooLong.into());
+        }
+        let now = self.now();
+        let verify = move || Ok(verify_over(&verifier, now, &token, &clients, &tables.in_force()));
+        let verified = self.settings.channel.workers.run(verify).await;
+        let broken = |error: Error| Denied::new(error.status(), error.reason());
+        verified.map_err(broken)?.map_err(Denied::from)
+    }
+
+    fn user(&self, cell: Arc<Cell>, channel: ChannelId, believed: Option<Believed>) -> User {
+        let Some(Believed { token, table }) = believed else {
+            return User { cell, channel, source: Source::Anonymous, held: None };
+        };
+        let mut facts = token.facts().clone();
+        facts.client = Arc::clone(&cell.client);
+        let (watch, live) = (Arc::clone(&self.watch), self.settings.live.clone());
+        let rights = TokenRights::new(Arc::clone(&token), Arc::clone(&table.rows), watch, live);
+        User { cell, channel, source: Source::Token(rights), held: Some(Held { token, facts }) }
+    }
+
+    /// Rights of a user, at this moment.
+    pub(super) fn with_rights<T>(&self, user: &User, is_delivery: bool, ask: impl FnOnce(&UserRightsNow<'_>) -> T) -> T {
+        self.now();
+        let anonymous = self.anonymous.load();
+        ask(&UserRightsNow { flags: &user.cell.flags, source: &user.source, anonymous: &anonymous, is_delivery })
+    }
+
+    fn refused(&self, moment: Moment, info: &SessionInfo, denied: &Denied) -> StatusCode {
+        Figures::count(&self.figures.refused);
+        self.settings.audit.record(&AuditEvent {
+            moment,
+            session: info.number,
+            client: &info.client.application_uri,
+            subject: "",
+            what: Happening::ActivationRefused { status: denied.status, reason: &denied.reason },
+        });
+        denied.status
+    }
+
+    fn accepted(&self, user: &User) {
+        Figures::count(&self.figures.activated);
+        let now = self.watch.now();
+        let token = user.held.as_ref().map_or("", |held| held.token.id());
+        self.settings.audit.record(&AuditEvent {
+            moment: now,
+            session: user.cell.number,
+            client: &user.cell.application,
+            subject: user.subject().unwrap_or_default(),
+            what: Happening::Activated { token },
+        });
+    }
+
+    async fn attempt(&self, attempt: Attempt<'_, User>) -> Result<User, Denied> {
+        let (cell, again) = match attempt.activation {
+            Activation::First => {
+                let client = Thumbprint::of(attempt.session.client.certificate.der()).to_string();
+                (Arc::new(Cell::new(attempt.session, client.into())), None)
+            }
+            // Read before anything is waited for: of two activations over the same nonce, the machine takes one.
+            Activation::Again { current } => {
+                let cell = Arc::clone(&current.cell);
+                let id = *cell.id.get().ok_or(protocol::Refusal::NoSession)?;
+                let nonce = self.nonce(id).ok_or(protocol::Refusal::NoSession)?;
+                (cell, Some((id, nonce)))
+            }
+        };
+        let channel = ChannelId(attempt.channel.id);
+        let believed = self.believe(attempt.identity, attempt.session).await?;
+        let user = self.user(cell, channel, believed);
+        if let Some((id, nonce)) = again {
+            self.activate(&user.cell, id, channel, nonce, user.identity())?;
+        }
+        Ok(user)
+    }
+
+    async fn open(&self, user: &Arc<User>) -> Result<State, Denied> {
+        let core = self.this.upgrade().ok_or_else(|| Denied::new(StatusCode::BadShutdown, "the gate ends"))?;
+        let cell = Arc::clone(&user.cell);
+        let id = self.create(&cell, user.channel);
+        // From here on the machine forgets the session if it does not come to be.
+        let known = Known { core: &core, id };
+        let nonce = self.nonce(id).ok_or(protocol::Refusal::NoSession)?;
+        self.activate(&cell, id, user.channel, nonce, user.identity())?;
+        let session = self.upstream.open().await.map_err(|error| {
+            Denied::new(told(error.status()), format!("no session with the server behind the gate: {error}"))
+        })?;
+        let link = Link::new(&core, id, &cell, session);
+        if cell.id.set(id).is_err() || cell.link.set(Arc::clone(&link)).is_err() {
+            link.close(true);
+            return Err(protocol::Refusal::Nonce.into());
+        }
+        std::mem::forget(known);
+        self.figures.sessions.fetch_add(1, Ordering::Relaxed);
+        Ok(State { core, cell, link })
+    }
+}
+
+/// Forgets a session whose activation fails on the way.
+struct Known<'a> {
+    core: &'a Core,
+    id: protocol::SessionId,
+}
+
+impl Drop for Known<'_> {
+    fn drop(&mut self) {
+        self.core.forget(self.id);
+    }
+}
+
+/// Verifies a token for one of these certificates, over the first table that it was made over.
+fn verify_over(
+    verifier: &Verifier,
+    now: Moment,
+    token: &[u8],
+    clients: &[Thumbprint],
+    tables: &[Arc<Table>],
+) -> Result<Believed, TokenRefusal> {
+    let mut refusal = TokenRefusal::Grants(GrantsError::OtherTable);
+    for table in tables {
+        for client in clients {
+            refusal = match verifier.verify(now, token, *client, table.rows.table()) {
+                Ok(token) => return Ok(Believed { token: Arc::new(token), table: Arc::clone(table) }),
+                // Another certificate, another table: these may still fit.
+                Err(refusal @ (TokenRefusal::OtherClient | TokenRefusal::Grants(GrantsError::OtherTable))) => refusal,
+                Err(refusal) => return Err(refusal),
+            };
+        }
+    }
+    Err(refusal)
+}
+
+impl Service for Core {
+    type User = User;
+    type State = State;
+
+    async fn authenticate(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
+        let (moment, info) = (attempt.moment, attempt.session);
+        self.attempt(attempt).await.map_err(|denied| self.refused(moment, info, &denied))
+    }
+
+    fn same_user(&self, current: &User, next: &User) -> bool {
+        current.subject() == next.subject()
+    }
+
+    async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<State, StatusCode> {
+        let state = self.open(user).await;
+        let state = state.map_err(|denied| self.refused(self.watch.now(), session, &denied))?;
+        user.cell.set_user(user);
+        self.accepted(user);
+        Ok(state)
+    }
+
+    fn user_changed(&self, session: &Arc<ActiveSession<Core>>) {
+        let user = session.user();
+        user.cell.set_user(&user);
+        self.accepted(&user);
+    }
+
+    async fn answer(&self, call: Call<Core>) -> Result<Bytes, StatusCode> {
+        Figures::count(&self.figures.requests);
+        let service = Wanted::of_request(call.request.type_id).ok_or(StatusCode::BadServiceUnsupported)?;
+        let cell = &call.user.cell;
+        cell.active.get_or_init(|| Arc::downgrade(&call.session));
+        let now = self.now();
+        let id = cell.id.get().copied().ok_or(StatusCode::BadSessionIdInvalid)?;
+        if let Err(refusal) = self.admit(now, id, call.user.channel, kind_of(service)) {
+            self.figures.refuse(service);
+            let (status, reason) = (refusal.status(), refusal.to_string());
+            self.tell(now, Some(cell), Happening::RequestRefused { service, status, reason: &reason });
+            if refusal == protocol::Refusal::NoSession {
+                call.session.close();
+            }
+            return Err(status);
+        }
+        let exchange = Exchange::new(Arc::clone(&call.session.state().link), service, call);
+        let answer = exchange.run(self).await;
+        if answer.is_err() {
+            self.figures.refuse(service);
+        }
+        answer
+    }
+
+    fn closed(&self, session: &Arc<ActiveSession<Core>>, reason: CloseReason) {
+        let state = session.state();
+        let keeps = matches!(reason, CloseReason::Client { delete_subscriptions: false } | CloseReason::Timeout);
+        let is_lost = state.cell.flags.ended.load(Ordering::Acquire);
+        if keeps && !is_lost {
+            self.orphan(&state.cell, &state.link);
+        }
+        if let Some(id) = state.cell.id.get() {
+            self.disown(*id);
+            self.forget(*id);
+        }
+        state.link.close(!keeps || is_lost);
+    }
+
+    fn channel_closed(&self, channel: u32) {
+        let _ = self.step(protocol::GateEvent::ChannelClosed(ChannelId(channel)));
+    }
+}

@@ -1,0 +1,193 @@
+//! A gate that runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_identity::jwt::VerifyingKeys;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, MissedTickBehavior, sleep_until};
+
+use super::audit::Figures;
+use super::core::{Cell, Core};
+use super::exchange::Link;
+use super::settings::GateSettings;
+use super::upstream::{UpstreamSession, is_session_lost};
+use super::{authority, nodes};
+use crate::error::Error;
+use crate::protocol::GateEvent;
+use crate::session::Server;
+use crate::token::{FeedMessage, NodeTable};
+
+/// How often time passes for the machine, and broken channels are looked for.
+const TICK: Duration = Duration::from_millis(50);
+/// A session upstream without a channel is given up after so long, at the latest.
+const REJOIN_MAX: Duration = Duration::from_secs(60);
+
+/// A gate in front of a server. Runs until it is dropped or [`Gate::shutdown`] is called.
+pub struct Gate {
+    core: Arc<Core>,
+    server: Server<Core>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Gate {
+    /// Starts a gate: it begins to look at the server's nodes and to follow the authorization service at once, and serves clients from
+    /// [`Gate::serve`] on. Neither has to be there yet. Call it inside a tokio runtime.
+    ///
+    /// # Errors
+    /// Settings that contradict each other or the certificate.
+    pub fn start(settings: GateSettings) -> Result<Gate, Error> {
+        let core = Core::new(settings)?;
+        let server = Server::new(core.settings.server(), Arc::clone(&core))?;
+        let mut tasks = vec![tokio::spawn(tick(Arc::clone(&core))), tokio::spawn(nodes::keep(Arc::clone(&core)))];
+        if let Some(authority) = core.settings.authority.clone() {
+            tasks.push(tokio::spawn(authority::keep(Arc::clone(&core), authority)));
+        }
+        Ok(Gate { core, server, tasks })
+    }
+
+    /// Serves clients that connect, until [`Gate::shutdown`].
+    pub async fn serve(&self, listener: TcpListener) {
+        self.server.serve(listener).await;
+    }
+
+    /// The session layer's server, to serve streams that are no TCP connections.
+    pub fn server(&self) -> impl Fn(TcpListener) -> JoinHandle<()> + use<> {
+        let server = self.server.clone();
+        move |listener| {
+            let server = server.clone();
+            tokio::spawn(async move { server.serve(listener).await })
+        }
+    }
+
+    /// The node table in force; `None` until the server was browsed for the first time.
+    pub fn table(&self) -> Option<Arc<NodeTable>> {
+        self.core.tables.load().current.as_ref().map(|table| Arc::clone(table.rows.table()))
+    }
+
+    /// Waits for the node table.
+    pub async fn table_ready(&self) -> Arc<NodeTable> {
+        let mut changes = self.core.table_changes.subscribe();
+        loop {
+            if let Some(table) = self.table() {
+                return table;
+            }
+            // INVARIANT: the sender lives as long as the core.
+            let _ = changes.changed().await;
+        }
+    }
+
+    /// Has the server's nodes browsed again, soon.
+    pub fn browse_again(&self) {
+        self.core.browse.notify_one();
+    }
+
+    /// Takes a message of the authorization service: for whoever follows it in another way than the gate itself does.
+    pub fn hear(&self, message: FeedMessage<Arc<str>>) {
+        self.core.hear(message);
+    }
+
+    /// The number of the question that a first snapshot must answer.
+    pub fn question(&self) -> u64 {
+        self.core.question
+    }
+
+    /// Puts other public keys of the issuer in force, for activations from now on.
+    pub fn set_keys(&self, keys: VerifyingKeys) {
+        self.core.verifier.store(Arc::new(self.core.settings.verifier(keys)));
+    }
+
+    /// Figures for metrics.
+    pub fn figures(&self) -> &Figures {
+        &self.core.figures
+    }
+
+    /// Sessions of clients, activated or not.
+    pub fn session_count(&self) -> usize {
+        self.server.session_count()
+    }
+
+    /// Ends all sessions, and [`Gate::serve`].
+    pub fn shutdown(&self) {
+        let _ = self.core.shutdown.send(true);
+        self.server.shutdown();
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("settings", &self.core.settings).finish_non_exhaustive()
+    }
+}
+
+/// Lets time pass for the machine; looks after upstream sessions.
+async fn tick(core: Arc<Core>) {
+    let mut interval = tokio::time::interval(TICK);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let keep_alive = core.settings.upstream.client.session_timeout / 3;
+    let mut next_ping = Instant::now() + keep_alive;
+    loop {
+        interval.tick().await;
+        let _ = core.step(GateEvent::Tick);
+        let pings = next_ping <= Instant::now();
+        if pings {
+            next_ping = Instant::now() + keep_alive;
+        }
+        for cell in core.all_cells() {
+            look_after(&core, &cell, pings);
+        }
+    }
+}
+
+fn look_after(core: &Arc<Core>, cell: &Cell, pings: bool) {
+    let Some(link) = cell.link.get() else { return };
+    let is_broken = link.session.channel().ended().is_some();
+    if is_broken && !link.is_closed() && !link.is_rejoining.swap(true, std::sync::atomic::Ordering::AcqRel) {
+        tokio::spawn(rejoin(Arc::clone(core), Arc::clone(link)));
+    } else if pings && matches!(link.session, UpstreamSession::Plain(_)) {
+        let link = Arc::clone(link);
+        tokio::spawn(async move {
+            if let Err(error) = nodes::namespaces(&link.session).await
+                && is_session_lost(error.status())
+            {
+                link.lost(error.status());
+            }
+        });
+    }
+}
+
+/// Brings a session to a new channel, as long as the server has it.
+async fn rejoin(core: Arc<Core>, link: Arc<Link>) {
+    let settings = &core.settings.upstream;
+    let until = Instant::now() + settings.client.session_timeout.min(REJOIN_MAX);
+    let mut backoff = settings.backoff_min;
+    loop {
+        if link.is_closed() {
+            return;
+        }
+        let error = match core.upstream.rejoin(&link.session).await {
+            Ok(()) => {
+                link.is_rejoining.store(false, std::sync::atomic::Ordering::Release);
+                return;
+            }
+            Err(error) => error,
+        };
+        tracing::info!(%error, url = settings.url, "a session with the server behind the gate could not go on");
+        if is_session_lost(error.status()) || Instant::now() + backoff >= until {
+            return link.lost(error.status());
+        }
+        sleep_until(Instant::now() + backoff).await;
+        backoff = backoff.saturating_mul(2).min(settings.backoff_max);
+    }
+}

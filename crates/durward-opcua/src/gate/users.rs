@@ -1,0 +1,60 @@
+//! Users who come with a name and a password, or a certificate: clients that cannot hand a token over.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use opcua_types::StatusCode;
+use zeroize::Zeroizing;
+
+use crate::crypto::Certificate;
+use crate::session::ClientInfo;
+
+/// What a user says about themselves; nothing of it is checked but that a certificate's key is theirs.
+pub enum UserClaim {
+    /// A name and a password.
+    Name {
+        /// The name.
+        name: String,
+        /// The password, as it was sent.
+        password: Zeroizing<Vec<u8>>,
+    },
+    /// A certificate. Whether it is trusted is to be checked.
+    Certificate(Arc<Certificate>),
+}
+
+/// A token that the authorization service issued for this gate in the user's name.
+pub struct OnBehalf {
+    /// The token: bound to the client's certificate, or to the gate's own.
+    pub token: Zeroizing<String>,
+}
+
+/// Why a user gets no rights.
+#[derive(Clone, Debug)]
+pub struct UserRefusal {
+    /// What the client is told.
+    pub status: StatusCode,
+    /// Why, for log and audit.
+    pub reason: String,
+}
+
+/// Which kinds of users are let in: what the gate publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserKinds {
+    /// By name and password.
+    pub names: bool,
+    /// By certificate.
+    pub certificates: bool,
+}
+
+/// The answer to a claim, when it comes.
+pub type UserReply = Pin<Box<dyn Future<Output = Result<OnBehalf, UserRefusal>> + Send>>;
+
+/// Fetches rights for users who come without a token.
+pub trait UserRights: Send + Sync {
+    /// Which kinds of users are let in.
+    fn kinds(&self) -> UserKinds;
+
+    /// Fetches a token for a user of a client application, whose certificate is proven.
+    fn fetch(&self, claim: UserClaim, client: Arc<ClientInfo>) -> UserReply;
+}

@@ -1,0 +1,230 @@
+//! Who comes in, and who does not.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
+use durward_opcua::gate::{AnonymousRights, OnBehalf, TokenEncryption, UserClaim, UserKinds, UserRefusal, UserRights};
+use durward_opcua::gate::users::UserReply;
+use durward_opcua::permission::Permission::{Browse, Read};
+use durward_opcua::session::{ClientIdentity, ClientInfo, discover};
+use durward_opcua::token::{Cutoffs, Target};
+use opcua_types::*;
+
+use super::support::{Clock, GATE, Plant, Running, eventually, issued, publish, read, subscribe, write};
+use crate::fixture::{CLIENT, JWT, NOW, OTHER, client_settings, status, user};
+
+const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] = &[("Boiler.Temperature", &[Browse, Read])];
+
+async fn start() -> (Plant, Running) {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let running = Running::start(&clock, plant.address).await;
+    (plant, running)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stolen_token_is_refused_and_named_in_the_audit() {
+    let (_plant, running) = start().await;
+    let thief = running.connect(&OTHER).await;
+    let stolen = running.token("anna", TEMPERATURE);
+    assert_eq!(status(thief.activate(&stolen).await), StatusCode::BadIdentityTokenRejected);
+    assert!(running.audited("urn:test:other  activation refused: the token is bound to the certificate of another client"));
+    assert_eq!(running.gate.figures().refused.load(Ordering::Relaxed), 1);
+    assert!(read(&thief, &["Boiler.Temperature"]).await.is_err());
+    let own = running.token_for(&OTHER, "eve", TEMPERATURE, Duration::from_secs(60));
+    thief.activate(&issued(own)).await.unwrap();
+    assert_eq!(read(&thief, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    // It stays what it was when a renewal with the stolen one fails.
+    assert_eq!(status(thief.activate(&stolen).await), StatusCode::BadIdentityTokenRejected);
+    assert_eq!(read(&thief, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forged_changed_and_empty_tokens_are_refused() {
+    let (_plant, running) = start().await;
+    let token = running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(60));
+    let mut changed = token.clone();
+    changed.replace_range(60..61, if &token[60..61] == "A" { "B" } else { "A" });
+    let session = running.connect(&CLIENT).await;
+    for wrong in [changed, String::new(), "a.b.c".to_owned()] {
+        assert!(session.activate(&issued(wrong)).await.is_err());
+    }
+    assert_eq!(status(session.activate(&ClientIdentity::Anonymous).await), StatusCode::BadIdentityTokenRejected);
+    session.activate(&issued(token)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_expired_token_ends_the_session_and_lets_nobody_in() {
+    let (_plant, running) = start().await;
+    let token = running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(60));
+    let session = running.connect(&CLIENT).await;
+    session.activate(&issued(token.clone())).await.unwrap();
+    subscribe(&session, &["Boiler.Temperature"]).await;
+    while publish(&session).await.unwrap() == 0 {}
+    running.clock.advance(Duration::from_secs(61));
+    let statuses = read(&session, &["Boiler.Temperature"]).await;
+    assert!(
+        matches!(
+            status(statuses),
+            StatusCode::BadUserAccessDenied | StatusCode::BadSessionIdInvalid | StatusCode::BadSessionClosed
+        )
+    );
+    eventually("the session is closed", async || {
+        running.gate.figures().sessions.load(Ordering::Relaxed) == 0
+    })
+    .await;
+    assert!(running.audited("anna ended: the token has ended"));
+    let again = running.connect(&CLIENT).await;
+    assert_eq!(status(again.activate(&issued(token)).await), StatusCode::BadIdentityTokenRejected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewed_token_carries_a_session_beyond_the_first_ones_end() {
+    let (_plant, running) = start().await;
+    let token = |seconds| issued(running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(seconds)));
+    let session = running.connect(&CLIENT).await;
+    session.activate(&token(60)).await.unwrap();
+    running.clock.advance(Duration::from_secs(50));
+    session.activate(&token(60)).await.unwrap();
+    running.clock.advance(Duration::from_secs(20));
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    assert_eq!(running.gate.figures().activated.load(Ordering::Relaxed), 2);
+}
+
+/// A cutoff is not forgotten at re-activation.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recalled_token_lets_nobody_in_again() {
+    let (_plant, running) = start().await;
+    let old = running.token("anna", TEMPERATURE);
+    running.clock.advance(Duration::from_secs(5));
+    let mut cutoffs = Cutoffs::default();
+    cutoffs.add(Target::Subject(Arc::from("anna")), running.clock.now());
+    running.beat(1, cutoffs);
+    let session = running.connect(&CLIENT).await;
+    assert_eq!(status(session.activate(&old).await), StatusCode::BadIdentityTokenRejected);
+    running.clock.advance(Duration::from_secs(2));
+    session.activate(&running.token("anna", TEMPERATURE)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_are_replaced_while_the_gate_runs() {
+    let (_plant, mut running) = start().await;
+    let session = running.session(TEMPERATURE).await;
+    let signing = SigningKey::generate(Algorithm::Es256).unwrap();
+    running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing, NOW, NOW).unwrap();
+    let next = running.token("anna", TEMPERATURE);
+    assert_eq!(status(session.activate(&next).await), StatusCode::BadIdentityTokenRejected);
+    running.gate.set_keys(running.keys.verifying(NOW).unwrap());
+    session.activate(&next).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_in_particular_may_do_what_the_settings_say() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let running = Running::with(&clock, plant.address, |settings| {
+        let temperature = "nsu=urn:durward:plant;s=Boiler.Temperature".parse().unwrap();
+        settings.anonymous =
+            Some(AnonymousRights { everywhere: vec![Browse], nodes: vec![(temperature, vec![Read])] });
+    })
+    .await;
+    let session = running.connect(&CLIENT).await;
+    session.activate(&ClientIdentity::Anonymous).await.unwrap();
+    assert_eq!(
+        read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap(),
+        [StatusCode::Good, StatusCode::BadUserAccessDenied]
+    );
+    assert_eq!(write(&session, "Boiler.Mode", Variant::from("Manual")).await, StatusCode::BadUserAccessDenied);
+    // A session whose token ends goes on as one of nobody in particular.
+    let token = running.token_for(&CLIENT, "anna", &[("Boiler.Pressure", &[Browse, Read])], Duration::from_secs(60));
+    session.activate(&issued(token)).await.unwrap();
+    let reads = async || read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap();
+    assert_eq!(reads().await, [StatusCode::BadNodeIdUnknown, StatusCode::Good]);
+    clock.advance(Duration::from_secs(61));
+    eventually("the session is anonymous", async || {
+        reads().await == [StatusCode::Good, StatusCode::BadUserAccessDenied]
+    })
+    .await;
+}
+
+/// Knows `ada` and her password; gives her the token that was put here.
+struct Desk(std::sync::Mutex<String>);
+
+impl UserRights for Desk {
+    fn kinds(&self) -> UserKinds {
+        UserKinds { names: true, certificates: false }
+    }
+
+    fn fetch(&self, claim: UserClaim, _client: Arc<ClientInfo>) -> UserReply {
+        let is_ada = match claim {
+            UserClaim::Name { name, password } => name == "ada" && password.as_slice() == b"ada's password",
+            UserClaim::Certificate(_) => false,
+        };
+        let token = self.0.lock().unwrap().clone();
+        Box::pin(async move {
+            if is_ada {
+                return Ok(OnBehalf { token: token.into() });
+            }
+            let reason = "there is no such user, or the password is wrong".to_owned();
+            Err(UserRefusal { status: StatusCode::BadUserAccessDenied, reason })
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_without_a_token_get_one_fetched() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let desk = Arc::new(Desk(std::sync::Mutex::default()));
+    let users = Arc::clone(&desk) as Arc<dyn UserRights>;
+    let running = Running::with(&clock, plant.address, |settings| settings.users = Some(users)).await;
+    // Issued to the gate: bound to its own certificate.
+    *desk.0.lock().unwrap() = running.token_for(&GATE, "ada", TEMPERATURE, Duration::from_secs(60));
+    let session = running.connect(&CLIENT).await;
+    let wrong = ClientIdentity::UserName { name: "ada".to_owned(), password: "guessed".to_owned().into() };
+    assert_eq!(status(session.activate(&wrong).await), StatusCode::BadUserAccessDenied);
+    session.activate(&user("ada")).await.unwrap();
+    assert_eq!(
+        read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap(),
+        [StatusCode::Good, StatusCode::BadNodeIdUnknown]
+    );
+    // Nobody but the gate itself may use that token.
+    let thief = running.connect(&CLIENT).await;
+    let stolen = issued(desk.0.lock().unwrap().clone());
+    assert_eq!(status(thief.activate(&stolen).await), StatusCode::BadIdentityTokenRejected);
+    running.recall(1, "ada");
+    assert!(read(&session, &["Boiler.Temperature"]).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_policy_tells_where_tokens_are_got_and_how_they_are_sent() {
+    for encryption in [TokenEncryption::Always, TokenEncryption::OnceInEncryptedChannels] {
+        let clock = Clock::new();
+        let plant = Plant::start(&clock, "127.0.0.1:0").await;
+        let running = Running::with(&clock, plant.address, |settings| {
+            settings.token_encryption = encryption;
+            settings.authority_url = "opc.tcp://authority:4841".to_owned();
+        })
+        .await;
+        let endpoints = discover(&running.url, &client_settings()).await.unwrap();
+        assert_eq!(endpoints.len(), 6);
+        for endpoint in &endpoints {
+            let policies = endpoint.user_identity_tokens.as_deref().unwrap();
+            let [policy] = policies else { panic!("only tokens are let in: {policies:?}") };
+            assert_eq!(policy.issued_token_type.as_ref(), JWT);
+            let issuer: serde_json::Value = serde_json::from_str(policy.issuer_endpoint_url.as_ref()).unwrap();
+            assert_eq!(issuer["ua:resourceId"], "urn:test:gate");
+            assert_eq!(issuer["ua:resourceUri"], "urn:test:gate");
+            assert_eq!(issuer["ua:authorityUrl"], "opc.tcp://authority:4841");
+            assert_eq!(issuer["ua:authorityProfileUri"], "http://opcfoundation.org/UA/Authorization#OPCUA");
+            let is_plain = policy.security_policy_uri.as_ref().ends_with("#None");
+            let once = encryption == TokenEncryption::OnceInEncryptedChannels
+                && endpoint.security_mode == MessageSecurityMode::SignAndEncrypt;
+            assert_eq!(is_plain, once);
+        }
+        let session = running.session(TEMPERATURE).await;
+        assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    }
+}
