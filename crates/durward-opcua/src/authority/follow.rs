@@ -1,7 +1,6 @@
-//! What gates follow: the cutoffs in force, each change with the next sequence number, and a heartbeat.
-//!
-//! A gate subscribes to the event for what is new and to `Sequence` and `Heartbeat` as data. After a gap in the sequence, and when it
-//! begins, it reads `Revocations` whole.
+//! What gates follow, as the address space shows it: the last cutoffs, their count, and a heartbeat. `feed` says how a gate uses it.
+
+use std::collections::VecDeque;
 
 use durward_identity::Moment;
 use opcua_types::ByteString;
@@ -9,44 +8,38 @@ use opcua_types::ByteString;
 use super::AuthorityNodes;
 use crate::plant::{Event, Server};
 
-/// Cutoffs that are in force at the same time. They end with the longest token, so that there are few.
-pub const CUTOFFS_MAX: usize = 10_000;
+/// Cutoffs in the value of `Revocations`. More of them between two samples leave a gap in the sequence, after which gates ask for all.
+pub const RECENT_MAX: usize = 64;
 
-/// The cutoffs as the address space shows them.
+/// The last cutoffs as the address space shows them.
 #[derive(Clone, Debug)]
 pub struct Cutoffs {
     nodes: AuthorityNodes,
-    in_force: Vec<(Moment, ByteString)>,
-    sequence: u64,
-    heartbeat: u64,
+    recent: VecDeque<ByteString>,
 }
 
 impl Cutoffs {
     /// None yet.
     pub fn new(nodes: &AuthorityNodes) -> Cutoffs {
-        Cutoffs { nodes: nodes.clone(), in_force: Vec::new(), sequence: 0, heartbeat: 0 }
+        Cutoffs { nodes: nodes.clone(), recent: VecDeque::new() }
     }
 
-    /// Puts a cutoff in force until no token can be alive that it concerns, and tells gates of it at once. False where there are
-    /// [`CUTOFFS_MAX`]: the caller then must widen one (to everybody) instead.
-    pub fn publish(&mut self, server: &mut Server, cutoff: ByteString, until: Moment, now: Moment) -> bool {
-        self.in_force.retain(|(ends, _)| now < *ends);
-        if self.in_force.len() >= CUTOFFS_MAX {
-            return false;
+    /// Tells gates of a cutoff, which comes encoded. `sequence` is its number.
+    pub fn publish(&mut self, server: &mut Server, sequence: u64, cutoff: ByteString, now: Moment) {
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
         }
-        self.in_force.push((until, cutoff.clone()));
-        self.sequence += 1;
-        let all: Vec<ByteString> = self.in_force.iter().map(|(_, cutoff)| cutoff.clone()).collect();
+        self.recent.push_back(cutoff.clone());
+        let all: Vec<ByteString> = self.recent.iter().cloned().collect();
         // Both in one go: whoever reads has them of the same moment.
         server.space_mut().set(&self.nodes.revocations, all, now);
-        server.space_mut().set(&self.nodes.sequence, self.sequence, now);
-        let event = self.event(server, cutoff, now);
+        server.space_mut().set(&self.nodes.sequence, sequence, now);
+        let event = self.event(server, sequence, cutoff, now);
         server.raise(&[event]);
-        true
     }
 
-    fn event(&self, server: &Server, cutoff: ByteString, now: Moment) -> Event {
-        let id = (u128::from(now.ms()) << 64) | u128::from(self.sequence);
+    fn event(&self, server: &Server, sequence: u64, cutoff: ByteString, now: Moment) -> Event {
+        let id = (u128::from(now.ms()) << 64) | u128::from(sequence);
         let nodes = &self.nodes;
         let event = Event::new(
             server.space(),
@@ -58,22 +51,11 @@ impl Cutoffs {
             now,
         );
         let cutoffs: Vec<ByteString> = vec![cutoff];
-        event.with(nodes.namespace, "Sequence", self.sequence).with(nodes.namespace, "Cutoffs", cutoffs)
+        event.with(nodes.namespace, "Sequence", sequence).with(nodes.namespace, "Cutoffs", cutoffs)
     }
 
-    /// The service lives. Gates that see no change of it for too long know that they may have missed something.
-    pub fn beat(&mut self, server: &mut Server, now: Moment) {
-        self.heartbeat += 1;
-        server.space_mut().set(&self.nodes.heartbeat, self.heartbeat, now);
-    }
-
-    /// The number of the last change.
-    pub fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    #[cfg(test)]
-    pub(super) fn in_force_for_tests(&mut self, cutoff: ByteString, until: Moment) {
-        self.in_force.push((until, cutoff));
+    /// The service lives: shows a heartbeat, which comes encoded.
+    pub fn beat(&self, server: &mut Server, heartbeat: ByteString, now: Moment) {
+        server.space_mut().set(&self.nodes.heartbeat, heartbeat, now);
     }
 }

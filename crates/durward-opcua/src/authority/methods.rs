@@ -83,6 +83,8 @@ impl<A: Authority> AuthorityMethods<A> {
             self.refresh(caller, &mut arguments, now)
         } else if *method == self.methods.publish_node_table {
             self.publish_node_table(caller, &mut arguments, now)
+        } else if *method == self.methods.ask_cutoffs {
+            self.ask_cutoffs(caller, &mut arguments, now)
         } else {
             Err(StatusCode::BadMethodInvalid)
         }
@@ -193,6 +195,20 @@ impl<A: Authority> AuthorityMethods<A> {
             self.authority.publish_node_table(caller, NodeTableUpload { resource_id, version, table }, now);
         Ok(Box::pin(async move { reply.await.map(|()| Vec::new()) }))
     }
+
+    fn ask_cutoffs(
+        &self,
+        caller: &Caller,
+        arguments: &mut Arguments,
+        now: Moment,
+    ) -> Result<Calling, StatusCode> {
+        let question = arguments.long()?;
+        if !self.authority.may_follow(caller) {
+            return Err(StatusCode::BadUserAccessDenied);
+        }
+        let reply = self.authority.ask_cutoffs(caller, question, now);
+        Ok(Box::pin(async move { Ok(vec![Variant::from(reply.await?)]) }))
+    }
 }
 
 impl<A: Authority> Remote for AuthorityMethods<A> {
@@ -257,6 +273,14 @@ impl Arguments {
 
     fn number(&mut self) -> Result<u32, StatusCode> {
         if let Variant::UInt32(number) = self.next()? {
+            Ok(number)
+        } else {
+            Err(StatusCode::BadInvalidArgument)
+        }
+    }
+
+    fn long(&mut self) -> Result<u64, StatusCode> {
+        if let Variant::UInt64(number) = self.next()? {
             Ok(number)
         } else {
             Err(StatusCode::BadInvalidArgument)

@@ -8,8 +8,10 @@
 //! | `methods` | calls: their checks, their arguments as types |
 //! | `requests` | requests for tokens between `StartRequestToken` and `FinishRequestToken` |
 //! | `follow` | what gates subscribe to: cutoffs and heartbeat |
+//! | [`feed`] | cutoffs, heartbeats and snapshots as bytes, and how a gate gets them |
 
 mod caller;
+pub mod feed;
 mod follow;
 mod methods;
 mod nodes;
@@ -29,7 +31,7 @@ use opcua_types::{
 };
 
 pub use caller::{Caller, SessionId, User};
-pub use follow::{CUTOFFS_MAX, Cutoffs};
+pub use follow::{Cutoffs, RECENT_MAX};
 pub use methods::{AuthorityMethods, FollowGuard, serve};
 pub use nodes::{AUTHORITY_NAMESPACE, AuthorityNodes, GDS_NAMESPACE, MethodIds, add_authority};
 pub use requests::{REQUEST_LIFETIME, RequestId};
@@ -177,6 +179,9 @@ pub trait Authority: Send + Sync + 'static {
 
     /// Takes the node table of a resource; the caller has the resource's certificate.
     fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, now: Moment) -> Reply<()>;
+
+    /// All cutoffs in force, encoded ([`feed`]), as the answer to a gate's question of that number.
+    fn ask_cutoffs(&self, caller: &Caller, question: u64, now: Moment) -> Reply<ByteString>;
 
     /// Whether the caller is a gate that may see cutoffs.
     fn may_follow(&self, caller: &Caller) -> bool;

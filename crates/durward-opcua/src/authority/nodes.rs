@@ -45,6 +45,8 @@ pub struct MethodIds {
     pub refresh_token: NodeId,
     /// `PublishNodeTable`, which only gates call.
     pub publish_node_table: NodeId,
+    /// `AskCutoffs`, which only gates call.
+    pub ask_cutoffs: NodeId,
 }
 
 /// The ids of the nodes of an authorization service.
@@ -58,11 +60,11 @@ pub struct AuthorityNodes {
     pub gates: NodeId,
     /// Its methods, and those of the object for gates.
     pub methods: MethodIds,
-    /// All cutoffs in force: an array of byte strings.
+    /// The last cutoffs, encoded: an array of byte strings.
     pub revocations: NodeId,
-    /// Counts the changes of `revocations`.
+    /// The number of the last cutoff.
     pub sequence: NodeId,
-    /// Counts as long as the service lives.
+    /// The last heartbeat, encoded: a byte string.
     pub heartbeat: NodeId,
     /// Tells of new cutoffs.
     pub event_type: NodeId,
@@ -259,13 +261,13 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let none: Vec<ByteString> = Vec::new();
     let revocations = NewNode::data(id("Gates.Revocations"), "Revocations", DataTypeId::ByteString, none);
     let revocations =
-        builder.add(revocations.described("every cutoff in force, encoded").component_of(gates.clone()));
+        builder.add(revocations.described("the last cutoffs, encoded; the newest is the last").component_of(gates.clone()));
     let sequence = NewNode::data(id("Gates.Sequence"), "Sequence", DataTypeId::UInt64, 0u64);
     let sequence =
-        builder.add(sequence.described("counts the changes of Revocations").component_of(gates.clone()));
-    let heartbeat = NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::UInt64, 0u64);
+        builder.add(sequence.described("the number of the last cutoff").component_of(gates.clone()));
+    let heartbeat = NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::ByteString, ByteString::null());
     let heartbeat =
-        builder.add(heartbeat.described("counts as long as the service lives").component_of(gates.clone()));
+        builder.add(heartbeat.described("the last heartbeat, encoded").component_of(gates.clone()));
     let table = NewNode::method(id("Gates.PublishNodeTable"), "PublishNodeTable").component_of(gates.clone());
     let table = builder.add(table.arguments(
         vec![
@@ -274,6 +276,11 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
             argument("Table", DataTypeId::ByteString, "the table, encoded"),
         ],
         Vec::new(),
+    ));
+    let ask = NewNode::method(id("Gates.AskCutoffs"), "AskCutoffs").component_of(gates.clone());
+    let ask = builder.add(ask.arguments(
+        vec![argument("Question", DataTypeId::UInt64, "the number of the question")],
+        vec![argument("Snapshot", DataTypeId::ByteString, "every cutoff in force, encoded, with that number")],
     ));
     let event_type = NewNode::object_type(id("RevocationEventType"), "RevocationEventType")
         .subtype_of(ObjectTypeId::BaseEventType);
@@ -296,6 +303,7 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
         finish_request_token: method("FinishRequestToken"),
         refresh_token: method("RefreshToken"),
         publish_node_table: table,
+        ask_cutoffs: ask,
     };
     AuthorityNodes {
         folder,
@@ -312,7 +320,7 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
 
 impl MethodIds {
     /// Every method.
-    pub fn all(&self) -> [NodeId; 6] {
+    pub fn all(&self) -> [NodeId; 7] {
         [
             self.get_service_description.clone(),
             self.request_access_token.clone(),
@@ -320,6 +328,7 @@ impl MethodIds {
             self.finish_request_token.clone(),
             self.refresh_token.clone(),
             self.publish_node_table.clone(),
+            self.ask_cutoffs.clone(),
         ]
     }
 }

@@ -12,8 +12,8 @@ use opcua_types::{
 };
 
 use super::{
-    AccessTokenRequest, Authority, AuthorityNodes, CUTOFFS_MAX, Caller, Cutoffs, FinishRequest,
-    GDS_NAMESPACE, Identity, NodeTableUpload, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest,
+    AccessTokenRequest, Authority, AuthorityNodes, Caller, Cutoffs, FinishRequest,
+    GDS_NAMESPACE, Identity, NodeTableUpload, RECENT_MAX, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest,
     Reply, Resource, ServiceDescription, SessionId, StartRequest, Tokens, serve,
 };
 use crate::plant::test_client::{BEGIN, Client, below, caller};
@@ -96,6 +96,10 @@ impl Authority for Recorder {
     fn publish_node_table(&self, _caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
         self.note(format!("table {} of {} bytes", table.version, table.table.as_ref().len()));
         Box::pin(async { Ok(()) })
+    }
+
+    fn ask_cutoffs(&self, _caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
+        Box::pin(async move { Ok(ByteString::from(question.to_be_bytes().to_vec())) })
     }
 
     fn may_follow(&self, caller: &Caller) -> bool {
@@ -394,7 +398,7 @@ fn a_cutoff_reaches_a_gate_within_one_publishing_interval() {
     let mut cutoffs = Cutoffs::new(&nodes);
     let now = client.now;
     let cutoff = ByteString::from(vec![5; 12]);
-    assert!(cutoffs.publish(&mut client.server, cutoff.clone(), now.plus(Duration::from_secs(60)), now));
+    cutoffs.publish(&mut client.server, 1, cutoff.clone(), now);
     client.run(100);
     let message = client.message();
     let data = message.notification_message.notification_data.unwrap();
@@ -405,29 +409,30 @@ fn a_cutoff_reaches_a_gate_within_one_publishing_interval() {
 }
 
 #[test]
-fn cutoffs_stay_in_force_until_their_end_and_are_bounded() {
+fn the_last_cutoffs_are_shown() {
     let (mut client, nodes, _) = service();
     client.caller = caller(1, "plc");
     let mut cutoffs = Cutoffs::new(&nodes);
-    let ends = |seconds: u64| BEGIN.plus(Duration::from_secs(seconds));
-    let bytes = |number: u8| ByteString::from(vec![number]);
-    assert!(cutoffs.publish(&mut client.server, bytes(1), ends(10), BEGIN));
-    assert!(cutoffs.publish(&mut client.server, bytes(2), ends(20), BEGIN));
-    assert_eq!(client.value(nodes.revocations.clone()), Variant::from(vec![bytes(1), bytes(2)]));
-    assert!(cutoffs.publish(&mut client.server, bytes(3), ends(30), ends(10)));
-    assert_eq!(
-        client.value(nodes.revocations.clone()),
-        Variant::from(vec![bytes(2), bytes(3)]),
-        "the first is over"
-    );
-    assert_eq!(cutoffs.sequence(), 3);
-    for _ in 2..CUTOFFS_MAX {
-        cutoffs.in_force_for_tests(bytes(4), ends(90));
+    let bytes = |number: usize| ByteString::from(vec![number as u8]);
+    for number in 1..=RECENT_MAX + 1 {
+        cutoffs.publish(&mut client.server, number as u64, bytes(number), BEGIN);
     }
-    assert!(!cutoffs.publish(&mut client.server, bytes(5), ends(90), ends(10)), "they are {CUTOFFS_MAX}");
-    assert!(cutoffs.publish(&mut client.server, bytes(5), ends(90), ends(20)), "one ended");
-    cutoffs.beat(&mut client.server, ends(20));
-    assert_eq!(client.value(nodes.heartbeat.clone()), Variant::from(1u64));
+    let expected: Vec<ByteString> = (2..=RECENT_MAX + 1).map(bytes).collect();
+    assert_eq!(client.value(nodes.revocations.clone()), Variant::from(expected));
+    assert_eq!(client.value(nodes.sequence.clone()), Variant::from(RECENT_MAX as u64 + 1));
+    cutoffs.beat(&mut client.server, bytes(9), BEGIN);
+    assert_eq!(client.value(nodes.heartbeat.clone()), Variant::from(bytes(9)));
+}
+
+#[test]
+fn only_gates_ask_for_all_cutoffs() {
+    let (mut client, nodes, _) = service();
+    let mut ask = |name: &str| {
+        client.caller = caller(1, name);
+        client.call(nodes.gates.clone(), nodes.methods.ask_cutoffs.clone(), vec![Variant::from(7u64)])
+    };
+    assert_eq!(ask("anna").status_code, StatusCode::BadUserAccessDenied);
+    assert_eq!(texts(&ask("plc")), [Variant::from(ByteString::from(7u64.to_be_bytes().to_vec()))]);
 }
 
 #[test]

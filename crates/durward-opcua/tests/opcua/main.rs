@@ -6,6 +6,7 @@ mod hostile;
 mod mediate;
 mod model;
 mod pki;
+mod plant;
 mod protocol;
 mod session;
 mod session_rules;
