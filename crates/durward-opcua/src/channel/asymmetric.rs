@@ -149,3 +149,70 @@ impl PeerClaim {
         Ok(PeerClaim { header, header_bytes, policy })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use durward_identity::Moment;
+
+    use super::*;
+    use crate::crypto::KeyLength;
+    use crate::pki::{CertificateDraft, self_signed};
+
+    fn own(length: KeyLength) -> OwnCertificate {
+        let draft = CertificateDraft {
+            application_uri: "urn:test".to_owned(),
+            common_name: "test".to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: Moment::from_s(1_780_000_000),
+            valid_for: Duration::from_secs(86_400),
+        };
+        self_signed(&draft, length).unwrap()
+    }
+
+    fn open(chunk: &[u8], policy: SecurityPolicy, own: &OwnCertificate, peer: &Certificate) -> Result<usize, Error> {
+        let claim = PeerClaim::read(chunk)?;
+        open_open(chunk, claim.header_bytes, policy, own, Some(peer)).map(|(sequence, body)| {
+            assert_eq!((sequence.number, sequence.request_id), (3, 4));
+            body.len()
+        })
+    }
+
+    #[test]
+    fn keys_of_different_lengths_open_what_the_other_sealed() {
+        let (short, long) = (own(KeyLength::Rsa2048), own(KeyLength::Rsa4096));
+        let sequence = SequenceHeader { number: 3, request_id: 4 };
+        for policy in SecurityPolicy::SECURE {
+            for (from, to) in [(&short, &long), (&long, &short), (&short, &short), (&long, &long)] {
+                for length in [0, 100, 130, 131, 132, 133, 400] {
+                    let body = vec![1; length];
+                    let chunk = seal_open(9, policy, from, Some(to.certificate()), sequence, &body).unwrap();
+                    let header = ChunkHeader::decode(&chunk).unwrap().unwrap();
+                    assert_eq!(header.size as usize, chunk.len());
+                    assert_eq!(open(&chunk, policy, to, from.certificate()), Ok(length));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tampered_openings_are_refused() {
+        let (client, server) = (own(KeyLength::Rsa2048), own(KeyLength::Rsa2048));
+        let sequence = SequenceHeader { number: 3, request_id: 4 };
+        let policy = SecurityPolicy::Aes256Sha256RsaPss;
+        let chunk = seal_open(9, policy, &client, Some(server.certificate()), sequence, &[1; 80]).unwrap();
+        assert_eq!(open(&chunk, policy, &server, client.certificate()), Ok(80));
+        for at in (0..chunk.len()).step_by(5) {
+            let mut changed = chunk.to_vec();
+            changed[at] ^= 4;
+            open(&changed, policy, &server, client.certificate()).unwrap_err();
+        }
+        // Signed by somebody else than the certificate says, encrypted for somebody else.
+        let other = own(KeyLength::Rsa2048);
+        let failed = StatusCode::BadSecurityChecksFailed;
+        assert_eq!(open(&chunk, policy, &server, other.certificate()).unwrap_err().status(), failed);
+        assert_eq!(open(&chunk, policy, &other, client.certificate()).unwrap_err().status(), failed);
+    }
+}

@@ -157,3 +157,112 @@ pub(super) fn open_chunk(
     chunk.advance(SEQUENCE_HEADER_BYTES);
     Ok((sequence, chunk))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crypto::{SecurityPolicy, derive_keys};
+
+    const MODES: [MessageSecurityMode; 2] = [MessageSecurityMode::Sign, MessageSecurityMode::SignAndEncrypt];
+
+    fn sealing(policy: SecurityPolicy, mode: MessageSecurityMode) -> (Sealing, OpeningKeys) {
+        let sender = derive_keys(policy, &[1; 32], &[2; 32]).unwrap();
+        let receiver = derive_keys(policy, &[2; 32], &[1; 32]).unwrap();
+        let keys = Some(sender.sealing);
+        let limits = MessageLimits::UNBOUNDED;
+        let sealing = Sealing { channel_id: 7, token_id: 9, mode, keys, chunk_bytes_max: 8_192, limits };
+        (sealing, receiver.opening)
+    }
+
+    /// The only chunk of a message.
+    fn seal(sealing: &Sealing, body: &[u8]) -> BytesMut {
+        let mut out = BytesMut::new();
+        let mut sequence = OutgoingSequence::default();
+        sealing.message(ChunkKind::Message, 5, body, &mut sequence, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn bodies_of_every_length_come_out_as_they_went_in() {
+        for policy in SecurityPolicy::SECURE {
+            for mode in MODES {
+                let (sealing, opening) = sealing(policy, mode);
+                for length in 0..70 {
+                    let body = vec![0xa5; length];
+                    let chunk = seal(&sealing, &body);
+                    assert_eq!(chunk.len() as u32, ChunkHeader::decode(&chunk).unwrap().unwrap().size);
+                    let (sequence, opened) = open_chunk(chunk, mode, Some(&opening)).unwrap();
+                    assert_eq!((sequence.number, sequence.request_id, &opened[..]), (1, 5, &body[..]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_fill_the_buffer_and_never_exceed_it() {
+        for mode in MODES {
+            let (mut sealing, opening) = sealing(SecurityPolicy::Basic256Sha256, mode);
+            let room = sealing.body_bytes_max();
+            for (length, count) in [(0, 1), (room, 1), (room + 1, 2), (5 * room, 5)] {
+                let mut out = seal(&sealing, &vec![3; length]);
+                let mut bodies = 0;
+                for left in (0..count).rev() {
+                    let header = ChunkHeader::decode(&out).unwrap().unwrap();
+                    assert!(header.size <= 8_192 && (left == 0 || header.size > 8_192 - 16));
+                    let last = if left == 0 { Finality::Final } else { Finality::Intermediate };
+                    assert_eq!(header.finality, last);
+                    let chunk = out.split_to(header.size as usize);
+                    bodies += open_chunk(chunk, mode, Some(&opening)).unwrap().1.len();
+                }
+                assert_eq!((bodies, out.len()), (length, 0));
+            }
+            sealing.limits.chunk_count_max = 4;
+            assert_eq!(sealing.check(4 * room), Ok(4));
+            assert_eq!(sealing.check(4 * room + 1).unwrap_err().status(), StatusCode::BadEncodingLimitsExceeded);
+        }
+    }
+
+    /// Each bit of each byte, and each length: always the same error, whatever it hits.
+    #[test]
+    fn tampered_chunks_are_one_error() {
+        for policy in SecurityPolicy::SECURE {
+            for mode in MODES {
+                let (sealing, opening) = sealing(policy, mode);
+                let chunk = seal(&sealing, b"twenty bytes of body");
+                let expected = Error::security("a message is not secured as the channel is");
+                for at in 0..chunk.len() {
+                    for bit in 0..8 {
+                        let mut changed = chunk.clone();
+                        changed[at] ^= 1 << bit;
+                        assert_eq!(open_chunk(changed, mode, Some(&opening)), Err(expected.clone()), "{at}");
+                    }
+                }
+                for length in 0..chunk.len() {
+                    let changed = BytesMut::from(&chunk[..length]);
+                    assert_eq!(open_chunk(changed, mode, Some(&opening)), Err(expected.clone()), "{length}");
+                }
+            }
+        }
+    }
+
+    /// Padding that its sender got wrong is refused although its signature is good.
+    #[test]
+    fn padding_is_checked_to_the_last_byte() {
+        let mode = MessageSecurityMode::SignAndEncrypt;
+        let (sealing, opening) = sealing(SecurityPolicy::Basic256Sha256, mode);
+        let keys = sealing.keys.as_ref().unwrap();
+        let seal = |padding: &[u8]| {
+            let mut chunk = BytesMut::from(&[0; SYMMETRIC_HEADER_BYTES + SEQUENCE_HEADER_BYTES][..]);
+            chunk.put_slice(padding);
+            let signature = keys.sign(&chunk);
+            chunk.put_slice(&signature);
+            keys.encrypt(&mut chunk[SYMMETRIC_HEADER_BYTES..]).unwrap();
+            open_chunk(chunk, mode, Some(&opening)).map(|(_, body)| body.len())
+        };
+        assert_eq!(seal(&[7; 8]), Ok(0));
+        assert_eq!(seal(&[7, 7, 7, 7, 0, 7, 7, 7]).unwrap_err().status(), StatusCode::BadSecurityChecksFailed);
+        assert_eq!(seal(&[200; 8]).unwrap_err().status(), StatusCode::BadSecurityChecksFailed);
+        assert_eq!(seal(&[23; 24]).map(|_| ()).unwrap_or(()), ());
+        assert_eq!(seal(&[9, 9, 9, 9, 9, 9, 9, 0]), Ok(7));
+    }
+}

@@ -103,10 +103,26 @@ impl Host {
     pub fn tick(&self) {
         let now = self.now();
         let mut server = self.server.write().unwrap_or_else(PoisonError::into_inner);
+        // Whoever gave up gets no message that somebody else could have.
+        server.withdraw(&self.given_up());
         server.tick(now);
         self.hand_over(server.take_deliveries());
-        drop(server);
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, sender| !sender.is_closed());
+    }
+
+    /// The requests for whose response nobody waits any more.
+    fn given_up(&self) -> Vec<Ticket> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let given_up: Vec<Ticket> =
+            waiting.iter().filter(|(_, sender)| sender.is_closed()).map(|(ticket, _)| *ticket).collect();
+        for ticket in &given_up {
+            waiting.remove(ticket);
+        }
+        given_up
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting_count(&self) -> usize {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Lets time pass for ever.

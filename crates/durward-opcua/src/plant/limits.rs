@@ -10,7 +10,7 @@ pub const CALLS_MAX: usize = 100;
 pub const REFERENCES_MAX: usize = 1_000;
 /// Continuation points of one session, of Browse and of HistoryRead each.
 pub const CONTINUATION_POINTS_MAX: usize = 10;
-/// Elements of one relative path, and nodes that are looked at for one path at the same time.
+/// Elements of one relative path.
 pub const PATH_ELEMENTS_MAX: usize = 32;
 /// Nodes that one element of a relative path may lead to.
 pub const PATH_WIDTH_MAX: usize = 1_000;

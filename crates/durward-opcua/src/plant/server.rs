@@ -356,6 +356,13 @@ impl Server {
         self.subscriptions.close_session(session, delete_subscriptions)
     }
 
+    /// Forgets requests that were cancelled.
+    pub fn withdraw(&mut self, tickets: &[Ticket]) {
+        if !tickets.is_empty() {
+            self.subscriptions.withdraw(tickets);
+        }
+    }
+
     /// The session has another user: what is sampled for it from now on is sampled for that one (Part 2, 6.20).
     pub fn change_user(&mut self, caller: &Caller) {
         self.subscriptions.change_user(caller);

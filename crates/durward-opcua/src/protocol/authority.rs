@@ -55,8 +55,8 @@ pub enum AuthorityEvent<N, Q, G> {
     },
     /// What [`AuthorityAction::Decide`] asked for is decided.
     Decided {
-        /// The request.
-        request: Q,
+        /// The question that this answers. Another answer than its own would be of a moment before a recall.
+        ticket: u64,
         /// The version of the policy that granted something; `None` where nothing is granted.
         granted_by: Option<N>,
     },
@@ -85,8 +85,8 @@ pub enum AuthorityAction<N: Name, Q, G> {
     Store(Record<N>),
     /// Ask the decision point. The question must be put to it after this action, not before.
     Decide {
-        /// The request.
-        request: Q,
+        /// Names the question; never given again while the service runs.
+        ticket: u64,
         /// Who wants the token.
         wanted: Wanted<N>,
     },
@@ -109,6 +109,9 @@ pub enum AuthorityAction<N: Name, Q, G> {
     /// Tell one gate.
     Answer(G, FeedMessage<N>),
 }
+
+/// What is to be done, in this order.
+pub type AuthorityActions<N, Q, G> = Vec<AuthorityAction<N, Q, G>>;
 
 /// Why no token is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,12 +143,14 @@ pub enum Record<N> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Pending<N> {
+struct Pending<N, Q> {
+    request: Q,
     wanted: Wanted<N>,
     issued: Moment,
 }
 
-/// An authorization service.
+/// An authorization service. Has a moment of its own that never goes back, not over a restart either. Where its clock was far ahead once,
+/// tokens are dated ahead, and gates refuse them, until the clock is there; a new store ends that at once, and recalls all tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Authority<N: Name, Q> {
     settings: AuthoritySettings,
@@ -155,17 +160,21 @@ pub struct Authority<N: Name, Q> {
     cutoffs: Arc<Cutoffs<N>>,
     /// The latest second that a token was begun in, or that a cutoff names: tokens are not dated earlier, cutoffs are later.
     latest: Moment,
+    /// The latest second that a token was begun in: later than it, a cutoff ends all tokens that were begun.
+    begun: Moment,
     /// What is stored. INVARIANT: no token was begun at or after it.
     mark: Moment,
-    pending: BTreeMap<Q, Pending<N>>,
+    /// The questions under way, by their tickets.
+    pending: BTreeMap<u64, Pending<N, Q>>,
+    tickets: u64,
     /// When the next heartbeat is due.
     heartbeat_at: Moment,
 }
 
-impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
+impl<N: Name, Q: PartialEq> Authority<N, Q> {
     /// A service with an empty store. Whatever token a service before it may have issued is recalled: it is not known which of them were.
     /// Carry the actions out before anything else.
-    pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, Vec<AuthorityAction<N, Q, G>>) {
+    pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, AuthorityActions<N, Q, G>) {
         let now = second_of(now);
         let mut authority = Authority::empty(settings);
         authority.epoch = now.ms().max(1);
@@ -194,6 +203,7 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
             }
         }
         authority.latest = authority.mark.max(authority.latest);
+        authority.begun = authority.mark;
         (authority.epoch > 0).then_some(authority)
     }
 
@@ -206,8 +216,10 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
             sequence: 0,
             cutoffs,
             latest: zero,
+            begun: zero,
             mark: zero,
             pending,
+            tickets: 0,
             heartbeat_at: zero,
         }
     }
@@ -219,8 +231,7 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
             target: target.clone(),
             before,
         };
-        let first =
-            [Record::Epoch(self.epoch), Record::Mark(self.mark), Record::Sequence(self.sequence)];
+        let first = [Record::Epoch(self.epoch), Record::Mark(self.mark), Record::Sequence(self.sequence)];
         first.into_iter().chain(self.cutoffs.iter().map(cutoff)).collect()
     }
 
@@ -230,14 +241,14 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
     }
 
     /// Takes an event at a moment.
-    pub fn step<G>(&mut self, now: Moment, event: AuthorityEvent<N, Q, G>) -> Vec<AuthorityAction<N, Q, G>> {
+    pub fn step<G>(&mut self, now: Moment, event: AuthorityEvent<N, Q, G>) -> AuthorityActions<N, Q, G> {
         self.now = now.max(self.now);
         let mut actions = Vec::new();
         match event {
             AuthorityEvent::Ask { request, wanted } => self.begin(request, wanted, &mut actions),
-            AuthorityEvent::Decided { request, granted_by } => self.decided(&request, granted_by, &mut actions),
+            AuthorityEvent::Decided { ticket, granted_by } => self.decided(ticket, granted_by, &mut actions),
             AuthorityEvent::Withdrawn { request } => {
-                self.pending.remove(&request);
+                self.pending.retain(|_, pending| pending.request != request);
             }
             AuthorityEvent::Recall(target) => self.recall(target, &mut actions),
             AuthorityEvent::AskCutoffs { gate, question } => {
@@ -251,35 +262,31 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
         actions
     }
 
-    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
-        if self.pending.len() >= PENDING_MAX && !self.pending.contains_key(&request) {
+    fn begin<G>(&mut self, request: Q, wanted: Wanted<N>, actions: &mut AuthorityActions<N, Q, G>) {
+        if self.pending.len() >= PENDING_MAX {
             actions.push(AuthorityAction::Refuse { request, why: WhyNot::Busy });
             return;
         }
         let issued = second_of(self.now).max(self.latest);
-        self.latest = issued;
+        (self.latest, self.begun) = (issued, issued);
         self.store_mark(actions);
-        self.pending.insert(request.clone(), Pending { wanted: wanted.clone(), issued });
-        actions.push(AuthorityAction::Decide { request, wanted });
+        self.tickets = self.tickets.wrapping_add(1);
+        let ticket = self.tickets;
+        self.pending.insert(ticket, Pending { request, wanted: wanted.clone(), issued });
+        actions.push(AuthorityAction::Decide { ticket, wanted });
     }
 
     /// Has a mark stored behind the latest moment, where the stored one is not.
-    fn store_mark<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn store_mark<G>(&mut self, actions: &mut AuthorityActions<N, Q, G>) {
         if self.mark <= self.latest {
             self.mark = self.latest.plus(MARK_AHEAD);
             actions.push(AuthorityAction::Store(Record::Mark(self.mark)));
         }
     }
 
-    fn decided<G>(
-        &mut self,
-        request: &Q,
-        granted_by: Option<N>,
-        actions: &mut Vec<AuthorityAction<N, Q, G>>,
-    ) {
+    fn decided<G>(&mut self, ticket: u64, granted_by: Option<N>, actions: &mut AuthorityActions<N, Q, G>) {
         // An answer to a question that was withdrawn, or the second to one.
-        let Some(Pending { wanted, issued }) = self.pending.remove(request) else { return };
-        let request = request.clone();
+        let Some(Pending { request, wanted, issued }) = self.pending.remove(&ticket) else { return };
         let Some(policy) = granted_by else {
             actions.push(AuthorityAction::Refuse { request, why: WhyNot::Denied });
             return;
@@ -295,8 +302,9 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
         }
     }
 
-    fn recall<G>(&mut self, target: Target<N>, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
-        let before = second_of(self.now).max(self.latest).plus(Duration::from_secs(1));
+    fn recall<G>(&mut self, target: Target<N>, actions: &mut AuthorityActions<N, Q, G>) {
+        // Recalls in a row, without a token between them, need one moment: tokens would be dated further and further ahead otherwise.
+        let before = second_of(self.now).max(self.begun).plus(Duration::from_secs(1)).max(self.latest);
         self.latest = before;
         self.sequence = self.sequence.saturating_add(1);
         Arc::make_mut(&mut self.cutoffs).add(target.clone(), before);
@@ -305,7 +313,7 @@ impl<N: Name, Q: Ord + Clone> Authority<N, Q> {
         actions.push(AuthorityAction::Publish(FeedMessage::Cutoff { epoch, sequence, target, before }));
     }
 
-    fn tick<G>(&mut self, actions: &mut Vec<AuthorityAction<N, Q, G>>) {
+    fn tick<G>(&mut self, actions: &mut AuthorityActions<N, Q, G>) {
         Arc::make_mut(&mut self.cutoffs).forget(self.now, self.settings.cutoff_lifetime);
         if self.heartbeat_at <= self.now {
             self.heartbeat_at = self.now.plus(self.settings.heartbeat_interval);

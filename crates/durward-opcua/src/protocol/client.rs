@@ -122,7 +122,11 @@ enum Session {
     None,
     Created(Nonce),
     /// `was_active`: requests go on under the old token meanwhile.
-    Activating { nonce: Nonce, give_up_at: Moment, was_active: bool },
+    Activating {
+        nonce: Nonce,
+        give_up_at: Moment,
+        was_active: bool,
+    },
     Active(Nonce),
 }
 

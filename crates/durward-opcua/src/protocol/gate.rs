@@ -192,9 +192,13 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoSession => f.write_str("there is no such session: it was closed, or the gate was restarted"),
+            Refusal::NoSession => {
+                f.write_str("there is no such session: it was closed, or the gate was restarted")
+            }
             Refusal::NotActivated => f.write_str("the session is not activated"),
-            Refusal::OtherChannel => f.write_str("the session is bound to another channel: activate it over this one"),
+            Refusal::OtherChannel => {
+                f.write_str("the session is bound to another channel: activate it over this one")
+            }
             Refusal::OtherClient => f.write_str("the certificate is not that of the session's client"),
             Refusal::OtherUser => f.write_str("over another channel the user must stay the same"),
             Refusal::Nonce => f.write_str("the nonce was used already: sign the last one"),
@@ -390,14 +394,11 @@ impl<T: Bearer> Gate<T> {
                 Err(Refusal::Ended(Ended::Expired))
             }
             Identity::Token(token) => {
-                let counts = |kind| self.counts(self.now, &token, kind);
-                let refused = Kind::ALL.into_iter().try_fold(Ended::Expired, |_, kind| match counts(kind) {
-                    Ok(()) => None,
-                    Err(ended) => Some(ended),
-                });
-                match refused {
-                    Some(ended) => Err(Refusal::Ended(ended)),
-                    None => Ok(Standing::Token(token)),
+                let ended = |kind| self.counts(self.now, &token, kind).err();
+                // Enough that one kind counts: the others are refused request by request.
+                match Kind::ALL.map(ended) {
+                    [Some(ended), Some(_), Some(_)] => Err(Refusal::Ended(ended)),
+                    _ => Ok(Standing::Token(token)),
                 }
             }
         }
@@ -454,7 +455,10 @@ impl<T: Bearer> Gate<T> {
             };
             let facts = token.facts();
             let counts = |kind| until(facts, feed, reach, kind).at(now);
-            if facts.expires <= now && !session.is_in_grace && Kind::ALL.iter().any(|kind| counts(*kind).is_ok()) {
+            if facts.expires <= now
+                && !session.is_in_grace
+                && Kind::ALL.iter().any(|kind| counts(*kind).is_ok())
+            {
                 session.is_in_grace = true;
                 actions.push(GateAction::Note(GateNote::GraceBegan(*id)));
             }
@@ -478,9 +482,7 @@ fn may_move<T: Bearer>(session: &Session<T>, identity: &Identity<T>) -> Result<(
     match (&session.standing, identity) {
         (Standing::Created, _) => Err(Refusal::OtherChannel),
         (Standing::Anonymous, Identity::Anonymous) => Ok(()),
-        (Standing::Token(token), Identity::Token(next))
-            if token.facts().subject == next.facts().subject =>
-        {
+        (Standing::Token(token), Identity::Token(next)) if token.facts().subject == next.facts().subject => {
             Ok(())
         }
         (Standing::Token(_) | Standing::Anonymous, Identity::Token(_) | Identity::Anonymous) => {

@@ -33,7 +33,8 @@ mod client;
 mod gate;
 
 pub use authority::{
-    Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record, Wanted, WhyNot,
+    Authority, AuthorityAction, AuthorityActions, AuthorityEvent, AuthoritySettings, PENDING_MAX, Record,
+    Wanted, WhyNot,
 };
 pub use client::{Client, ClientAction, ClientEvent, ClientSettings, Failure};
 pub use gate::{

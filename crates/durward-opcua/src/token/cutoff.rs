@@ -72,7 +72,8 @@ impl<N: Name> Cutoffs<N> {
 
     /// Whether they end a token: it was issued before a cutoff of one of its targets. Issued in the very moment of the cutoff, it lives.
     pub fn end(&self, token: &Facts<N>) -> bool {
-        let is_dead = |target: Target<N>| self.before.get(&target).is_some_and(|before| token.issued < *before);
+        let is_dead =
+            |target: Target<N>| self.before.get(&target).is_some_and(|before| token.issued < *before);
         !self.before.is_empty()
             && (is_dead(Target::All)
                 || is_dead(Target::Subject(token.subject.clone()))

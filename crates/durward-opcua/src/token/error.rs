@@ -81,17 +81,17 @@ impl TokenRefusal {
 impl fmt::Display for TokenRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TokenRefusal::TooLong => {
-                f.write_str("the token is longer than `token_length_max`: grant fewer permissions, or raise it")
-            }
+            TokenRefusal::TooLong => f.write_str(
+                "the token is longer than `token_length_max`: grant fewer permissions, or raise it",
+            ),
             TokenRefusal::NoText => f.write_str("the token is no text"),
             TokenRefusal::Jwt(refusal) => refusal.fmt(f),
-            TokenRefusal::LivesTooLong => {
-                f.write_str("the token lives longer than `token_lifetime_max`: the issuer must give shorter ones")
-            }
-            TokenRefusal::Unbound => {
-                f.write_str("the token is bound to no certificate (`cnf`, `x5t#S256`): another issuer made it")
-            }
+            TokenRefusal::LivesTooLong => f.write_str(
+                "the token lives longer than `token_lifetime_max`: the issuer must give shorter ones",
+            ),
+            TokenRefusal::Unbound => f.write_str(
+                "the token is bound to no certificate (`cnf`, `x5t#S256`): another issuer made it",
+            ),
             TokenRefusal::OtherClient => {
                 f.write_str("the token is bound to the certificate of another client: it may be stolen")
             }

@@ -87,7 +87,8 @@ impl Columns {
 
     /// The permissions whose column has a bit.
     fn mask(&self) -> u64 {
-        let is_used = |column: &Option<Column>| column.iter().any(|column| column.iter().any(|word| *word != 0));
+        let is_used =
+            |column: &Option<Column>| column.iter().any(|column| column.iter().any(|word| *word != 0));
         (0..).zip(&self.0).filter(|(_, column)| is_used(column)).map(|(bit, _)| 1 << bit).sum()
     }
 

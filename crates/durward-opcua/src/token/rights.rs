@@ -85,10 +85,14 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denial::Ended(ended) => ended.fmt(f),
-            Denial::OtherTable => f.write_str("the node table has changed since the token was made: renew it"),
+            Denial::OtherTable => {
+                f.write_str("the node table has changed since the token was made: renew it")
+            }
             Denial::UnknownNode => f.write_str("the node is not in the node table: publish the table again"),
             Denial::NotGranted => f.write_str("the token does not grant it"),
-            Denial::NobodyToAsk => f.write_str("it depends on live values, and the gate has no decision point"),
+            Denial::NobodyToAsk => {
+                f.write_str("it depends on live values, and the gate has no decision point")
+            }
         }
     }
 }
@@ -128,17 +132,15 @@ impl TokenRights {
 
     /// Puts another token in force: what is asked from now on is answered from it.
     pub fn swap(&self, token: Arc<VerifiedToken>) {
-        let next = |current: &Arc<Current>| {
-            Current::new(Arc::clone(&token), Arc::clone(&current.rows), &self.watch)
-        };
+        let next =
+            |current: &Arc<Current>| Current::new(Arc::clone(&token), Arc::clone(&current.rows), &self.watch);
         self.current.rcu(next);
     }
 
     /// Puts another table in force, or the same under another NamespaceArray.
     pub fn set_rows(&self, rows: Arc<Rows>) {
-        let next = |current: &Arc<Current>| {
-            Current::new(Arc::clone(&current.token), Arc::clone(&rows), &self.watch)
-        };
+        let next =
+            |current: &Arc<Current>| Current::new(Arc::clone(&current.token), Arc::clone(&rows), &self.watch);
         self.current.rcu(next);
     }
 
@@ -176,8 +178,7 @@ impl TokenRights {
         if current.generation == self.watch.generation.load(Ordering::Acquire) {
             return answer(&current);
         }
-        let next =
-            Arc::new(Current::new(Arc::clone(&current.token), Arc::clone(&current.rows), &self.watch));
+        let next = Arc::new(Current::new(Arc::clone(&current.token), Arc::clone(&current.rows), &self.watch));
         // Where another token came in between, that one stays in force; this question was asked before.
         self.current.compare_and_swap(&current, Arc::clone(&next));
         answer(&next)

@@ -77,11 +77,7 @@ impl<T: Copy> ByKind<T> {
 
     /// Of each kind.
     pub fn each(value: impl Fn(Kind) -> T) -> ByKind<T> {
-        ByKind {
-            reading: value(Kind::Reading),
-            writing: value(Kind::Writing),
-            calling: value(Kind::Calling),
-        }
+        ByKind { reading: value(Kind::Reading), writing: value(Kind::Writing), calling: value(Kind::Calling) }
     }
 }
 
@@ -132,7 +128,9 @@ impl fmt::Display for Ended {
             }
             Ended::Recalled => "the right was recalled",
             Ended::Expired => "the token has ended: renew it",
-            Ended::CutoffsMissing => "messages of the authorization service were lost, and asking again brought nothing",
+            Ended::CutoffsMissing => {
+                "messages of the authorization service were lost, and asking again brought nothing"
+            }
             Ended::OutOfReach => "the authorization service is out of reach for longer than this right holds",
         })
     }

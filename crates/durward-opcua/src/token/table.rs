@@ -120,8 +120,7 @@ impl NodeTable {
         if nodes.len() > TABLE_NODES_MAX {
             return Err(too_many("nodes", TABLE_NODES_MAX));
         }
-        let text: usize =
-            nodes.iter().filter_map(|node| text_of(&node.identifier)).map(<[u8]>::len).sum();
+        let text: usize = nodes.iter().filter_map(|node| text_of(&node.identifier)).map(<[u8]>::len).sum();
         if text > TABLE_TEXT_BYTES_MAX {
             return Err(too_many("bytes of identifiers", TABLE_TEXT_BYTES_MAX));
         }
@@ -131,9 +130,7 @@ impl NodeTable {
         let (hasher, mut index) = (RandomState::default(), HashTable::with_capacity(nodes.len()));
         for (row, node) in (0_u32..).zip(&nodes) {
             let hash_of_row = |row: &u32| {
-                nodes
-                    .get(*row as usize)
-                    .map_or(0, |node| hash_of(&hasher, node.namespace, &node.identifier))
+                nodes.get(*row as usize).map_or(0, |node| hash_of(&hasher, node.namespace, &node.identifier))
             };
             index.insert_unique(hash_of(&hasher, node.namespace, &node.identifier), row, hash_of_row);
         }
@@ -354,9 +351,8 @@ fn read_text(
     let (shared, length) = reader.size().zip(reader.size()).ok_or_else(cut_short)?;
     let whole = shared.checked_add(length).filter(|whole| (1..=IDENTIFIER_BYTES_MAX).contains(whole));
     let whole = whole.filter(|_| shared <= last.len()).ok_or_else(cut_short)?;
-    *text_left = text_left
-        .checked_sub(whole)
-        .ok_or_else(|| too_many("bytes of identifiers", TABLE_TEXT_BYTES_MAX))?;
+    *text_left =
+        text_left.checked_sub(whole).ok_or_else(|| too_many("bytes of identifiers", TABLE_TEXT_BYTES_MAX))?;
     last.truncate(shared);
     last.extend_from_slice(reader.take(length).ok_or_else(cut_short)?);
     if kind == 3 {

@@ -7,7 +7,7 @@ use super::pending::Pending;
 use super::points::Points;
 use super::put::Put;
 use super::splice::{Shape, Sieve, Sifted};
-use super::walk::{Expanded, Walked, Walker};
+use super::walk::{Expanded, Garbled, Walked, Walker};
 use super::{Mediator, Planned};
 use crate::permission::{Permission, Rights};
 
@@ -105,16 +105,18 @@ impl PendingBrowse {
             out.put_status(walker.status()?);
             let point = walker.text()?;
             out.put_text(point);
-            if let Some(start) = starts.next() {
-                points.keep(point, start)?;
-            }
+            let start = starts.next().ok_or(Garbled)?;
+            points.keep(point, start)?;
+            // Inverse type definitions: from the type to the sessions. What else those types refer to is in namespace 0.
+            let leads_to_sessions = is_type_of_session_diagnostics(start);
             filter_array(walker, out, |walker, out| {
                 let at = walker.at();
                 let (target, type_definition) = reference(walker)?;
                 // A node of another server is not of those that the session's rights speak of.
                 let is_seen = target.is_local
                     && lens.sees(&target.node)
-                    && !is_type_of_session_diagnostics(&type_definition.node);
+                    && !is_type_of_session_diagnostics(&type_definition.node)
+                    && !(leads_to_sessions && target.node.namespace != 0);
                 if is_seen {
                     out.put_bytes(walker.since(at));
                 }

@@ -181,9 +181,7 @@ impl PendingHistory {
             out.put_status(walker.status()?);
             let point = walker.text()?;
             out.put_text(point);
-            if let Some(node) = nodes.next() {
-                points.keep(point, node)?;
-            }
+            points.keep(point, nodes.next().ok_or(Garbled)?)?;
             match self.history {
                 History::Values => {
                     let at = walker.at();

@@ -10,7 +10,7 @@ use super::browse::filter_array;
 use super::event::put_fields;
 use super::pending::{Pending, Plan};
 use super::put::Put;
-use super::splice::{Shape, Sieve, count_within};
+use super::splice::{Sieve, count_within};
 use super::subscription::{Item, Subscription};
 use super::subscriptions::Subscriptions;
 use super::walk::{Extension, Garbled, Walked, Walker};
@@ -69,6 +69,8 @@ struct Message<'a> {
     sequence: u32,
     publish_time: &'a [u8],
     was_keep_alive: bool,
+    /// The server has deleted the subscription.
+    is_last: bool,
     /// How many elements of notification data are left, and their bytes.
     count: usize,
     data: Vec<u8>,
@@ -80,12 +82,14 @@ impl<'a> Message<'a> {
         let publish_time = walker.take(8)?;
         let count = walker.clone().count()?;
         let mut data = Vec::new();
+        let mut is_last = false;
         let kept = filter_array(walker, &mut data, |walker, out| {
             let at = walker.at();
             let notification = walker.extension()?;
+            is_last |= tells_of_timeout(&notification);
             source.put_notification(&notification, walker.since(at), out)
         })?;
-        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, count: kept, data })
+        Ok(Message { sequence, publish_time, was_keep_alive: count == 0, is_last, count: kept, data })
     }
 
     fn put(&self, sequence: u32, out: &mut Vec<u8>) {
@@ -93,6 +97,13 @@ impl<'a> Message<'a> {
         out.put_bytes(self.publish_time);
         out.put_bytes(&self.data);
     }
+}
+
+/// The life time of the subscription has passed (Part 4, 5.14.1.1): nothing follows. One that went to another session is told so too, but its items
+/// are still to be taken from here, whichever of the two is heard of first.
+fn tells_of_timeout(notification: &Extension<'_>) -> bool {
+    notification.is(ObjectId::StatusChangeNotification_Encoding_DefaultBinary)
+        && Walker::new(notification.binary.unwrap_or_default()).status() == Ok(StatusCode::BadTimeout)
 }
 
 /// Whose notifications they are.
@@ -239,6 +250,9 @@ pub(super) fn mend_publish(
         }
     }
     out.put_bytes(&results);
+    if message.is_last {
+        subscriptions.remove(id);
+    }
     Ok(out)
 }
 
@@ -254,21 +268,34 @@ fn number(subscription: &mut Subscription, message: &Message<'_>) -> u32 {
 }
 
 /// Results of the client's acknowledgements; those of the gate's own, which come last, are left out.
+///
+/// Servers exist that give no results here. What they do with acknowledgements concerns nobody's rights, so they are taken to have succeeded.
 fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Walked<()> {
     let expected = sieve.forwarded() + owed;
-    if walker.count()? != expected {
+    let results = walker.count()?;
+    if results != expected && results != 0 {
         return Err(Garbled);
     }
     out.put_count(sieve.count);
     sieve.each(|_, refused| {
         let status = match refused {
             Some(status) => status,
+            None if results == 0 => StatusCode::Good,
             None => walker.status()?,
         };
-        Shape::Status.put_refused(out, status);
+        out.put_status(status);
         Ok(())
     })?;
-    walker.take(owed.checked_mul(4).ok_or(Garbled)?)?;
+    walker.take(results.saturating_sub(sieve.forwarded()).checked_mul(4).ok_or(Garbled)?)?;
+    put_acknowledged_diagnostics(sieve, expected, walker, out)
+}
+
+fn put_acknowledged_diagnostics(
+    sieve: &Sieve,
+    expected: usize,
+    walker: &mut Walker<'_>,
+    out: &mut Vec<u8>,
+) -> Walked<()> {
     let diagnostics = walker.count()?;
     if diagnostics == 0 {
         out.put_null();
@@ -288,7 +315,7 @@ fn put_acknowledged(sieve: &Sieve, owed: usize, walker: &mut Walker<'_>, out: &m
         }
         Ok(())
     })?;
-    (0..owed).try_for_each(|_| walker.skip_diagnostic_info())
+    (sieve.forwarded()..expected).try_for_each(|_| walker.skip_diagnostic_info())
 }
 
 /// A message asked for again, filtered by the rights of now. `None` where nothing is left of it.

@@ -230,6 +230,10 @@ impl Subscriptions {
         Some(subscription)
     }
 
+    pub(super) fn release_all(&mut self) -> Vec<(u32, Subscription)> {
+        self.own.drain().collect()
+    }
+
     pub(super) fn was_released(&self, id: u32) -> bool {
         self.released.contains(&id)
     }
@@ -244,5 +248,31 @@ impl Subscriptions {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Subscription)> {
         self.own.iter_mut().map(|(id, subscription)| (*id, subscription))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Part 4, 7.36: 1 follows on the highest number.
+    #[test]
+    fn sequence_numbers_wrap_around_zero() {
+        let mut subscription = Subscription { sequence_next: u32::MAX, ..Subscription::default() };
+        assert_eq!(subscription.send(7), u32::MAX);
+        assert_eq!(subscription.send(8), 1);
+        assert_eq!(subscription.upstream_sequence(1), Some(8));
+    }
+
+    #[test]
+    fn of_messages_only_the_last_are_kept() {
+        let mut subscription = Subscription::default();
+        (0..3 * SENT_MAX as u32).for_each(|sequence| {
+            subscription.send(sequence);
+            subscription.owe(sequence);
+        });
+        assert_eq!(subscription.acknowledge(1), Err(StatusCode::BadSequenceNumberUnknown));
+        assert_eq!(subscription.acknowledge(3 * SENT_MAX as u32), Ok(3 * SENT_MAX as u32 - 1));
+        assert_eq!(subscription.take_owed().count(), OWED_MAX);
     }
 }

@@ -172,6 +172,12 @@ impl Mediator {
     pub fn release(&mut self, subscription_id: u32) -> Option<Subscription> {
         self.subscriptions.release(subscription_id)
     }
+
+    /// Gives all subscriptions away: the session was closed and leaves them behind (`deleteSubscriptions` false), for another session to take over
+    /// until the server deletes them.
+    pub fn release_all(&mut self) -> Vec<(u32, Subscription)> {
+        self.subscriptions.release_all()
+    }
 }
 
 /// Statuses put in order; `done` is told of what succeeded.

@@ -6,7 +6,7 @@
 
 use opcua_types::{NodeId, StatusCode};
 
-use super::access::{Aliases, Lens};
+use super::access::{Aliases, Lens, is_type_of_session_diagnostics};
 use super::pending::{Pending, Plan, Reply, UpstreamRequest};
 use super::put::Put;
 use super::service::Service;
@@ -64,7 +64,7 @@ impl Mediator {
                 Ok(()) => None,
             };
             ahead.reverse();
-            let reached = if result.is_none() { vec![start] } else { Vec::new() };
+            let reached = if result.is_none() { vec![lens.real(&start).clone()] } else { Vec::new() };
             paths.push(Path { ahead, reached, result, is_under_way: false });
         }
         walker.end()?;
@@ -93,6 +93,11 @@ impl PendingTranslate {
             if self.asked.len() + path.reached.len() > self.room {
                 path.end(StatusCode::BadTooManyMatches);
                 continue;
+            }
+            // From these types, inverse type definitions lead to other clients' sessions.
+            path.reached.retain(|node| !is_type_of_session_diagnostics(node));
+            if path.reached.is_empty() {
+                path.end(StatusCode::BadNoMatch);
             }
             for node in &path.reached {
                 entries.put_node_id(node);

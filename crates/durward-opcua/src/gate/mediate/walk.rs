@@ -377,7 +377,8 @@ impl<'a> Walker<'a> {
             return self.take(width).map(drop);
         }
         match kind {
-            12 | 15 | 16 => self.text().map(drop),
+            // 26 to 31 are kept for types to come: decoders take them as byte strings (Part 6, 5.2.2.16).
+            12 | 15 | 16 | 26..=31 => self.text().map(drop),
             17 => self.skip_node_id(),
             18 => self.skip_expanded_node_id(),
             20 => self.skip_qualified_name(),

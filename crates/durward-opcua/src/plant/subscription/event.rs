@@ -3,6 +3,7 @@
 use durward_identity::Moment;
 use opcua_types::{ByteString, LocalizedText, NodeId, ObjectId, QualifiedName, ReferenceTypeId, Variant};
 
+use crate::permission::Permission;
 use crate::plant::codec::date_time;
 use crate::plant::limits;
 use crate::plant::server::Server;
@@ -89,7 +90,12 @@ impl Server {
             return;
         }
         for subscription in self.subscriptions.all.values_mut() {
-            for item in subscription.items.values_mut() {
+            let caller = &subscription.caller;
+            for item in subscription.items.values_mut().filter(|item| item.looks_for_events()) {
+                // The right may have ended since the item was created.
+                if !self.guard.rule(caller, Permission::ReceiveEvents, &item.what.node_id).is_granted() {
+                    continue;
+                }
                 for event in events {
                     item.notice(event, &self.space);
                 }

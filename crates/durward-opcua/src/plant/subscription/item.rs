@@ -133,6 +133,11 @@ impl Item {
         }
     }
 
+    /// Whether it is about events, not about an attribute.
+    pub(crate) fn looks_for_events(&self) -> bool {
+        matches!(self.choice.filter, Filter::Events(_))
+    }
+
     /// Takes note of an event, if it is one that is looked for.
     pub(crate) fn notice(&mut self, event: &Event, space: &Space) {
         let Filter::Events(selection) = &self.choice.filter else { return };

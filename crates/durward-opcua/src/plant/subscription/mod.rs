@@ -106,6 +106,12 @@ impl Subscriptions {
         Ticket(self.next_ticket)
     }
 
+    pub(crate) fn withdraw(&mut self, tickets: &[Ticket]) {
+        for queue in self.queues.values_mut() {
+            queue.requests.retain(|request| !tickets.contains(&request.ticket));
+        }
+    }
+
     /// Gives the tickets of the requests that waited.
     pub(crate) fn close_session(&mut self, session: SessionId, delete: bool) -> Vec<Ticket> {
         let queue = self.queues.remove(&session).unwrap_or_default();

@@ -5,4 +5,5 @@ mod browsing;
 mod calls;
 mod garbage;
 mod history;
+mod hosting;
 mod space;

@@ -157,7 +157,7 @@ fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
         }),
         Service::Publish => response_body(&PublishResponse {
             response_header: header(),
-            subscription_id: super::table::OWN,
+            subscription_id: super::requests::OWN,
             available_sequence_numbers: Some(vec![1]),
             more_notifications: false,
             notification_message: message(),

@@ -312,6 +312,7 @@ fn paths_agree_with_the_twin() {
                 .filter_map(|target| super::upstream::number_of(&target.target_id.node_id))
                 .collect();
             assert_eq!(reached, expected, "seed {seed}: {start} {names:?}");
+            assert_eq!(targets.len(), reached.len(), "seed {seed}: a target twice");
             let status = if !world.grants.has(Permission::Browse, start) {
                 StatusCode::BadNodeIdUnknown
             } else if expected.is_empty() {

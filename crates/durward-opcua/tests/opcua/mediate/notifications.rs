@@ -1,17 +1,18 @@
 //! Subscriptions: random items, random notifications, rights that come and go. Nothing is delivered without the right of that moment, everything
 //! else is, and the client's sequence numbers have no gaps.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use durward_opcua::gate::mediate::service::Service;
-use durward_opcua::gate::mediate::{Mediator, Outcome};
+use durward_opcua::gate::mediate::{Mediator, Reply};
 use durward_opcua::permission::Permission;
 use opcua_types::*;
 
+use super::requests::{create_item, event_filter};
 use super::support::{
-    Chance, Grants, forward, mediator, node, reply, request, request_body, response, response_body,
+    Chance, Grants, answered, forward, mediator, node, refusal, reply, request, request_body, response,
+    response_body,
 };
-use super::table::{create_item, event_filter};
 
 const SUBSCRIPTION: u32 = 70;
 const NODES: u32 = 6;
@@ -45,7 +46,9 @@ struct World {
     mediator: Mediator,
     items: Vec<Item>,
     /// The server's messages that can be asked for again, by its sequence numbers.
-    kept: HashMap<u32, Vec<(Item, Told)>>,
+    kept: BTreeMap<u32, Vec<(Item, Told)>>,
+    /// The client's numbers of the server's messages, of those that it got.
+    got_as: HashMap<u32, u32>,
     sequence: u32,
     told: i32,
     request_id: u32,
@@ -93,7 +96,8 @@ impl World {
             grants,
             mediator,
             items: Vec::new(),
-            kept: HashMap::new(),
+            kept: BTreeMap::new(),
+            got_as: HashMap::new(),
             sequence: 0,
             told: 0,
             request_id: 10,
@@ -102,7 +106,7 @@ impl World {
         }
     }
 
-    fn create(&mut self) {
+    fn random_item(&mut self) -> (Item, MonitoredItemCreateRequest) {
         let number = 1 + self.chance.below(NODES as usize) as u32;
         let is_for_events = self.chance.happens(40);
         let (attribute, filter) = if is_for_events {
@@ -111,36 +115,95 @@ impl World {
             (13, ExtensionObject::null())
         };
         // All items of a client may have one handle.
-        let mut asked: CreateMonitoredItemsRequest =
-            request(&create_item(SUBSCRIPTION, &node(number), attribute, filter));
         let client_handle = self.chance.below(3) as u32;
-        asked.items_to_create.as_mut().expect("an item")[0].requested_parameters.client_handle =
-            client_handle;
-        let mut item = Item { node: number, is_for_events, client_handle, gate_handle: 0 };
-        let body = request_body(&asked);
-        let id = Service::CreateMonitoredItems.request_id();
-        let outcome = self.mediator.on_request(&self.grants, 2, id, &body);
-        let is_granted = self.grants.has(item.permission(), &node(number));
-        match outcome {
-            Outcome::Forward(body) if is_granted => {
-                let upstream: CreateMonitoredItemsRequest = request(&body);
-                let create = &upstream.items_to_create.expect("an item")[0];
+        let asked: CreateMonitoredItemsRequest =
+            request(&create_item(SUBSCRIPTION, &node(number), attribute, filter));
+        let mut create = asked.items_to_create.expect("an item").remove(0);
+        create.requested_parameters.client_handle = client_handle;
+        (Item { node: number, is_for_events, client_handle, gate_handle: 0 }, create)
+    }
+
+    /// Several at once, of which some are refused by the gate and some fail in the server.
+    fn create(&mut self) {
+        let count = 1 + self.chance.below(4);
+        let (mut items, creates): (Vec<_>, Vec<_>) = (0..count).map(|_| self.random_item()).unzip();
+        let body = request_body(&CreateMonitoredItemsRequest {
+            request_header: RequestHeader::dummy(),
+            subscription_id: SUBSCRIPTION,
+            timestamps_to_return: TimestampsToReturn::Both,
+            items_to_create: Some(creates),
+        });
+        let mut granted: Vec<&mut Item> =
+            items.iter_mut().filter(|item| self.grants.has(item.permission(), &node(item.node))).collect();
+        let service = Service::CreateMonitoredItems;
+        if granted.is_empty() {
+            answered(&mut self.mediator, &self.grants, 2, service, &body);
+            return;
+        }
+        let sent = forward(&mut self.mediator, &self.grants, 2, service, &body);
+        let sent: CreateMonitoredItemsRequest = request(&sent);
+        let mut results = Vec::new();
+        for (item, create) in granted.iter_mut().zip(sent.items_to_create.expect("items")) {
+            assert_eq!(create.item_to_monitor.node_id, node(item.node));
+            let fails = self.chance.happens(10);
+            if !fails {
                 item.gate_handle = create.requested_parameters.client_handle;
-                let result = MonitoredItemCreateResult {
-                    monitored_item_id: 100 + item.gate_handle,
-                    ..Default::default()
-                };
-                let made = response_body(&CreateMonitoredItemsResponse {
-                    response_header: ResponseHeader::null(),
-                    results: Some(vec![result]),
-                    diagnostic_infos: None,
-                });
-                reply(&mut self.mediator, &self.grants, 2, Service::CreateMonitoredItems, &made);
+            }
+            results.push(MonitoredItemCreateResult {
+                status_code: if fails { StatusCode::BadOutOfMemory } else { StatusCode::Good },
+                monitored_item_id: 100 + item.gate_handle,
+                ..Default::default()
+            });
+        }
+        assert_eq!(results.len(), granted.len());
+        let made = response_body(&CreateMonitoredItemsResponse {
+            response_header: ResponseHeader::null(),
+            results: Some(results),
+            diagnostic_infos: None,
+        });
+        let got = reply(&mut self.mediator, &self.grants, 2, service, &made);
+        self.take_created(items, response(&got));
+    }
+
+    fn take_created(&mut self, items: Vec<Item>, got: CreateMonitoredItemsResponse) {
+        let results = got.results.expect("results");
+        assert_eq!(results.len(), items.len());
+        for (item, result) in items.into_iter().zip(results) {
+            if !self.grants.has(item.permission(), &node(item.node)) {
+                assert_eq!(result.status_code, refusal(&self.grants, &node(item.node)));
+            } else if item.gate_handle == 0 {
+                assert_eq!(result.status_code, StatusCode::BadOutOfMemory);
+            } else {
+                assert_eq!(result.monitored_item_id, 100 + item.gate_handle);
                 self.items.push(item);
             }
-            Outcome::Answer(_) if !is_granted => {}
-            other => panic!("granted {is_granted}: {other:?}"),
         }
+    }
+
+    /// Deletes an item, and one that is not there.
+    fn delete(&mut self) {
+        if self.items.is_empty() {
+            return;
+        }
+        let place = self.chance.below(self.items.len());
+        let id = 100 + self.items.remove(place).gate_handle;
+        let body = request_body(&DeleteMonitoredItemsRequest {
+            request_header: RequestHeader::dummy(),
+            subscription_id: SUBSCRIPTION,
+            monitored_item_ids: Some(vec![99, id]),
+        });
+        let service = Service::DeleteMonitoredItems;
+        let sent = forward(&mut self.mediator, &self.grants, 2, service, &body);
+        assert_eq!(request::<DeleteMonitoredItemsRequest>(&sent).monitored_item_ids, Some(vec![id]));
+        let deleted = response_body(&DeleteMonitoredItemsResponse {
+            response_header: ResponseHeader::null(),
+            results: Some(vec![StatusCode::Good]),
+            diagnostic_infos: Some(vec![DiagnosticInfo::null()]),
+        });
+        let got = reply(&mut self.mediator, &self.grants, 2, service, &deleted);
+        let got: DeleteMonitoredItemsResponse = response(&got);
+        assert_eq!(got.results, Some(vec![StatusCode::BadMonitoredItemIdInvalid, StatusCode::Good]));
+        assert_eq!(got.diagnostic_infos.map(|infos| infos.len()), Some(2));
     }
 
     fn toggle(&mut self) {
@@ -172,7 +235,9 @@ impl World {
 
     fn may_get(&self, item: &Item, told: Told) -> bool {
         let has = |permission, number| self.grants.has(permission, &node(number));
-        has(item.permission(), item.node)
+        // Of a message asked for again, what was of an item that has been deleted is no longer delivered.
+        self.items.iter().any(|own| own.gate_handle == item.gate_handle)
+            && has(item.permission(), item.node)
             && match told {
                 Told::Value(_) => true,
                 Told::Event(_, source) => has(Permission::ReceiveEvents, source),
@@ -245,8 +310,11 @@ impl World {
         let sent: PublishRequest = request(&sent);
         let mut results = Vec::new();
         for ack in sent.subscription_acknowledgements.unwrap_or_default() {
-            assert!(self.kept.remove(&ack.sequence_number).is_some(), "the server does not know {ack:?}");
-            results.push(StatusCode::Good);
+            assert!(ack.sequence_number <= self.sequence, "the server never sent {ack:?}");
+            results.push(match self.kept.remove(&ack.sequence_number) {
+                Some(_) => StatusCode::Good,
+                None => StatusCode::BadSequenceNumberUnknown,
+            });
         }
         if self.chance.happens(40) {
             self.toggle();
@@ -259,21 +327,39 @@ impl World {
         } else {
             self.kept.insert(self.sequence, told.clone());
         }
+        // Servers keep only some.
+        while self.kept.len() > 4 {
+            self.kept.pop_first();
+        }
         let answer = response_body(&PublishResponse {
             response_header: ResponseHeader::null(),
             subscription_id: SUBSCRIPTION,
             available_sequence_numbers: Some(self.kept.keys().copied().collect()),
             more_notifications: false,
             notification_message: message,
-            results: Some(results),
-            diagnostic_infos: None,
+            results: Some(results.clone()),
+            diagnostic_infos: self.chance.happens(50).then(|| {
+                results
+                    .iter()
+                    .map(|status| DiagnosticInfo {
+                        inner_status_code: Some(*status),
+                        ..DiagnosticInfo::null()
+                    })
+                    .collect()
+            }),
         });
         let got = reply(&mut self.mediator, &self.grants, self.request_id, Service::Publish, &answer);
-        self.take(response(&got), &told, acknowledged.len());
+        // What the gate acknowledged of its own comes last, and is not the client's.
+        results.truncate(acknowledged.len());
+        self.take(response(&got), &told, &results);
     }
 
-    fn take(&mut self, got: PublishResponse, told: &[(Item, Told)], acknowledged: usize) {
-        assert_eq!(got.results.unwrap_or_default(), vec![StatusCode::Good; acknowledged]);
+    fn take(&mut self, got: PublishResponse, told: &[(Item, Told)], results: &[StatusCode]) {
+        assert_eq!(got.results.unwrap_or_default(), results);
+        if let Some(infos) = got.diagnostic_infos {
+            let told: Vec<_> = infos.into_iter().filter_map(|info| info.inner_status_code).collect();
+            assert_eq!(told, results, "diagnostic infos stand at their acknowledgements");
+        }
         let sequence = got.notification_message.sequence_number;
         assert_eq!(sequence, self.client_next, "a gap in the client's sequence numbers");
         let seen = seen(got.notification_message);
@@ -281,10 +367,12 @@ impl World {
         if !seen.is_empty() {
             self.client_next += 1;
             self.got.push(sequence);
+            self.got_as.insert(sequence, self.sequence);
         }
         let mut available = got.available_sequence_numbers.unwrap_or_default();
         available.sort_unstable();
-        assert_eq!(available, self.got, "what the client may ask for again");
+        let expected = self.got.iter().filter(|got| self.kept.contains_key(&self.got_as[got]));
+        assert_eq!(available, expected.copied().collect::<Vec<_>>(), "what the client may ask for again");
     }
 
     fn expected(&self, told: &[(Item, Told)]) -> Vec<(u32, i32)> {
@@ -306,7 +394,11 @@ impl World {
         });
         let sent = forward(&mut self.mediator, &self.grants, 3, Service::Republish, &body);
         let upstream = request::<RepublishRequest>(&sent).retransmit_sequence_number;
-        let told = self.kept[&upstream].clone();
+        assert_eq!(upstream, self.got_as[&sequence]);
+        let Some(told) = self.kept.get(&upstream).cloned() else {
+            self.mediator.on_fault(3);
+            return;
+        };
         let answer = response_body(&RepublishResponse {
             response_header: ResponseHeader::null(),
             notification_message: self.message(upstream, &told),
@@ -314,12 +406,12 @@ impl World {
         let expected = self.expected(&told);
         let id = Service::Republish.response_id();
         match self.mediator.on_response(&self.grants, 3, id, &answer) {
-            durward_opcua::gate::mediate::Reply::Pass(body) => {
+            Reply::Pass(body) => {
                 let got: RepublishResponse = response(&body);
                 assert_eq!(got.notification_message.sequence_number, sequence);
                 assert_eq!(seen(got.notification_message), expected);
             }
-            durward_opcua::gate::mediate::Reply::Fault(StatusCode::BadMessageNotAvailable) => {
+            Reply::Fault(StatusCode::BadMessageNotAvailable) => {
                 assert_eq!(expected, []);
             }
             other => panic!("{other:?}"),
@@ -359,6 +451,7 @@ fn nothing_is_delivered_without_the_right_of_that_moment() {
                 0 | 1 => world.create(),
                 2 => world.toggle(),
                 3 => world.republish(),
+                4 => world.delete(),
                 _ => world.publish(),
             }
         }

@@ -9,7 +9,11 @@ use durward_opcua::gate::mediate::{Mediator, Outcome};
 use durward_opcua::permission::{Permission, Rights, Ruling};
 use opcua_types::*;
 
-use super::support::{All, Grants, forward, mediator, node, read_of, reply, request_body, response_body};
+use super::requests::{
+    ITEM, OWN, add_nodes, add_reference, browse, call, create_item, delete_reference, event_filter,
+    events_read, header, history_read, history_update, modify_item, read, set_mode, translate, update, write,
+};
+use super::support::{All, Grants, forward, mediator, node, reply, request_body, response_body};
 
 /// What a request asks for.
 enum Needs {
@@ -30,226 +34,12 @@ struct Row {
     body: Vec<u8>,
 }
 
-pub(super) const OWN: u32 = 70;
-pub(super) const ITEM: u32 = 700;
-
 fn row(service: Service, what: &'static str, needs: Needs, body: Vec<u8>) -> Row {
     Row { service, what, needs, body }
 }
 
 fn on(permission: Permission) -> Needs {
     Needs::Rights(vec![(permission, node(1))])
-}
-
-fn header() -> RequestHeader {
-    RequestHeader::dummy()
-}
-
-fn read(attribute: AttributeId) -> Vec<u8> {
-    request_body(&ReadRequest {
-        request_header: header(),
-        max_age: 0.0,
-        timestamps_to_return: TimestampsToReturn::Both,
-        nodes_to_read: Some(vec![read_of(&node(1), attribute as u32)]),
-    })
-}
-
-fn write(attribute: AttributeId) -> Vec<u8> {
-    request_body(&WriteRequest {
-        request_header: header(),
-        nodes_to_write: Some(vec![WriteValue {
-            node_id: node(1),
-            attribute_id: attribute as u32,
-            index_range: NumericRange::None,
-            value: DataValue::from(1i32),
-        }]),
-    })
-}
-
-pub(super) fn history_read(details: ExtensionObject) -> Vec<u8> {
-    request_body(&HistoryReadRequest {
-        request_header: header(),
-        history_read_details: details,
-        timestamps_to_return: TimestampsToReturn::Both,
-        release_continuation_points: false,
-        nodes_to_read: Some(vec![HistoryReadValueId {
-            node_id: node(1),
-            index_range: NumericRange::None,
-            data_encoding: QualifiedName::null(),
-            continuation_point: ByteString::null(),
-        }]),
-    })
-}
-
-pub(super) fn event_filter() -> EventFilter {
-    EventFilter {
-        select_clauses: Some(vec![SimpleAttributeOperand {
-            type_definition_id: ObjectTypeId::BaseEventType.into(),
-            browse_path: Some(vec![QualifiedName::new(0, "Message")]),
-            attribute_id: AttributeId::Value as u32,
-            index_range: NumericRange::None,
-        }]),
-        where_clause: ContentFilter { elements: None },
-    }
-}
-
-fn events_read() -> ExtensionObject {
-    ExtensionObject::from_message(ReadEventDetails {
-        num_values_per_node: 10,
-        start_time: DateTime::epoch(),
-        end_time: DateTime::epoch(),
-        filter: event_filter(),
-    })
-}
-
-fn history_update(details: ExtensionObject) -> Vec<u8> {
-    request_body(&HistoryUpdateRequest {
-        request_header: header(),
-        history_update_details: Some(vec![details]),
-    })
-}
-
-fn update(perform: PerformUpdateType) -> ExtensionObject {
-    ExtensionObject::from_message(UpdateDataDetails {
-        node_id: node(1),
-        perform_insert_replace: perform,
-        update_values: Some(vec![DataValue::from(1i32)]),
-    })
-}
-
-fn call(object: NodeId, method: NodeId, arguments: Vec<Variant>) -> Vec<u8> {
-    request_body(&CallRequest {
-        request_header: header(),
-        methods_to_call: Some(vec![CallMethodRequest {
-            object_id: object,
-            method_id: method,
-            input_arguments: Some(arguments),
-        }]),
-    })
-}
-
-fn browse(view: NodeId) -> Vec<u8> {
-    request_body(&BrowseRequest {
-        request_header: header(),
-        view: ViewDescription { view_id: view, timestamp: DateTime::epoch(), view_version: 0 },
-        requested_max_references_per_node: 0,
-        nodes_to_browse: Some(vec![BrowseDescription {
-            node_id: node(1),
-            browse_direction: BrowseDirection::Forward,
-            reference_type_id: NodeId::null(),
-            include_subtypes: true,
-            node_class_mask: 0,
-            result_mask: 63,
-        }]),
-    })
-}
-
-fn add_nodes(requested: NodeId) -> Vec<u8> {
-    request_body(&AddNodesRequest {
-        request_header: header(),
-        nodes_to_add: Some(vec![AddNodesItem {
-            parent_node_id: node(1).into(),
-            reference_type_id: ReferenceTypeId::Organizes.into(),
-            requested_new_node_id: requested.into(),
-            browse_name: QualifiedName::new(2, "new"),
-            node_class: NodeClass::Variable,
-            node_attributes: ExtensionObject::null(),
-            type_definition: ExpandedNodeId::null(),
-        }]),
-    })
-}
-
-fn add_reference(is_forward: bool) -> Vec<u8> {
-    request_body(&AddReferencesRequest {
-        request_header: header(),
-        references_to_add: Some(vec![AddReferencesItem {
-            source_node_id: node(1),
-            reference_type_id: ReferenceTypeId::Organizes.into(),
-            is_forward,
-            target_server_uri: UAString::null(),
-            target_node_id: node(2).into(),
-            target_node_class: NodeClass::Variable,
-        }]),
-    })
-}
-
-fn delete_reference(delete_bidirectional: bool) -> Vec<u8> {
-    request_body(&DeleteReferencesRequest {
-        request_header: header(),
-        references_to_delete: Some(vec![DeleteReferencesItem {
-            source_node_id: node(1),
-            reference_type_id: ReferenceTypeId::Organizes.into(),
-            is_forward: true,
-            target_node_id: node(2).into(),
-            delete_bidirectional,
-        }]),
-    })
-}
-
-fn parameters(filter: ExtensionObject) -> MonitoringParameters {
-    MonitoringParameters {
-        client_handle: 5,
-        sampling_interval: 100.0,
-        filter,
-        queue_size: 1,
-        discard_oldest: true,
-    }
-}
-
-pub(super) fn create_item(
-    subscription: u32,
-    node: &NodeId,
-    attribute: u32,
-    filter: ExtensionObject,
-) -> Vec<u8> {
-    request_body(&CreateMonitoredItemsRequest {
-        request_header: header(),
-        subscription_id: subscription,
-        timestamps_to_return: TimestampsToReturn::Both,
-        items_to_create: Some(vec![MonitoredItemCreateRequest {
-            item_to_monitor: read_of(node, attribute),
-            monitoring_mode: MonitoringMode::Reporting,
-            requested_parameters: parameters(filter),
-        }]),
-    })
-}
-
-fn modify_item() -> Vec<u8> {
-    request_body(&ModifyMonitoredItemsRequest {
-        request_header: header(),
-        subscription_id: OWN,
-        timestamps_to_return: TimestampsToReturn::Both,
-        items_to_modify: Some(vec![MonitoredItemModifyRequest {
-            monitored_item_id: ITEM,
-            requested_parameters: parameters(ExtensionObject::null()),
-        }]),
-    })
-}
-
-fn set_mode(mode: MonitoringMode) -> Vec<u8> {
-    request_body(&SetMonitoringModeRequest {
-        request_header: header(),
-        subscription_id: OWN,
-        monitoring_mode: mode,
-        monitored_item_ids: Some(vec![ITEM]),
-    })
-}
-
-fn translate() -> Vec<u8> {
-    request_body(&TranslateBrowsePathsToNodeIdsRequest {
-        request_header: header(),
-        browse_paths: Some(vec![BrowsePath {
-            starting_node: node(1),
-            relative_path: RelativePath {
-                elements: Some(vec![RelativePathElement {
-                    reference_type_id: ReferenceTypeId::Organizes.into(),
-                    is_inverse: false,
-                    include_subtypes: true,
-                    target_name: QualifiedName::new(2, "n2"),
-                }]),
-            },
-        }]),
-    })
 }
 
 fn node_rows() -> Vec<Row> {
@@ -596,6 +386,35 @@ fn who_may_do_what() {
             assert!(!passes, "{service:?}, {what}: passes without {needed:?}");
         }
     }
+}
+
+/// The table as text, for those who read and not run it.
+fn text(rows: &[Row]) -> String {
+    let mut text = String::from("service | what | needs\n");
+    for row in rows {
+        let rights = |rights: &[(Permission, NodeId)]| {
+            rights.iter().map(|(permission, node)| format!("{permission:?} on {node}")).collect::<Vec<_>>()
+        };
+        let needs = match &row.needs {
+            Needs::Rights(needed) => rights(needed),
+            Needs::Own(needed) => [vec!["own subscription".to_owned()], rights(needed)].concat(),
+            Needs::Nothing => vec!["nothing".to_owned()],
+            Needs::Refused => vec!["always refused".to_owned()],
+        };
+        text.push_str(&format!("{:?} | {} | {}\n", row.service, row.what, needs.join(", ")));
+    }
+    text
+}
+
+/// A change of what a service needs shows in the committed table. To write it anew: set `DURWARD_BLESS`.
+#[test]
+fn the_table_is_committed_as_text() {
+    let text = text(&rows());
+    if std::env::var_os("DURWARD_BLESS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/opcua/mediate/who_may_do_what.txt");
+        std::fs::write(path, &text).expect("written");
+    }
+    assert_eq!(text, include_str!("who_may_do_what.txt"));
 }
 
 #[test]

@@ -248,3 +248,14 @@ fn nesting_without_end_is_garbled_and_so_are_lengths_beyond_the_bytes() {
         assert_eq!(Walker::new(bytes).skip_variant(), Err(Garbled));
     }
 }
+
+/// The decoder of `opcua_types` refuses them; Part 6, 5.2.2.16 does not.
+#[test]
+fn kinds_of_the_future_are_byte_strings() {
+    for kind in 26..=31u8 {
+        let bytes = [kind, 2, 0, 0, 0, 7, 7];
+        let mut walker = Walker::new(&bytes);
+        assert_eq!((walker.skip_variant(), walker.end()), (Ok(()), Ok(())));
+    }
+    assert_eq!(Walker::new(&[32, 0, 0, 0, 0]).skip_variant(), Err(Garbled));
+}

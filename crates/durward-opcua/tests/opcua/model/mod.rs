@@ -5,7 +5,18 @@
 //! needs no action of its own. What was promised is written down beside the machines (`Truth`), by the world, which sees everything; the
 //! machines do not have it.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests"
+)]
+
 mod checks;
+mod missing;
 mod mutants;
 mod truth;
 mod world;

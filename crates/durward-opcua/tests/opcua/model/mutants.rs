@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
-use super::world::{Bounds, Mutant, Plant};
+use super::missing::Mutant;
+use super::world::{Bounds, Plant};
 
-/// The property that a mutant breaks; the shortest way there is printed.
+/// The property that a mutant breaks; found at the shortest way there.
 fn finds(mutant: Mutant, property: &'static str, bounds: Bounds) {
     let begun = Instant::now();
     let plant = Plant { bounds, mutant: Some(mutant) };
@@ -20,7 +21,7 @@ fn finds(mutant: Mutant, property: &'static str, bounds: Bounds) {
         if found.is_some() { "found" } else { "NOT FOUND" }
     );
     let path = found.unwrap_or_else(|| panic!("{mutant:?} was not found out"));
-    println!("  {:?}", path.into_actions());
+    println!("  after {} acts", path.into_actions().len());
 }
 
 const ENDED: &str = "nothing is served with a token that has ended";
@@ -60,6 +61,12 @@ fn tokens_dated_when_they_are_signed_are_found() {
 }
 
 #[test]
+fn answers_of_the_decision_point_to_another_question_are_found() {
+    let bounds = Bounds { repeats: 1, drifts: vec![(0, 0)], ..Bounds::strict() };
+    finds(Mutant::TicketUnchecked, HEARD, bounds);
+}
+
+#[test]
 fn a_grace_without_end_is_found() {
     let bounds = Bounds { grace: Duration::from_secs(1), recalls: 0, ..Bounds::holding() };
     finds(Mutant::GraceUnbounded, ENDED, bounds);
@@ -77,7 +84,8 @@ fn unseen_gaps_are_found() {
 
 #[test]
 fn old_snapshots_after_a_restart_are_found() {
-    finds(Mutant::AnySnapshotAfterRestart, HEARD, Bounds { gate_restarts: 1, ..Bounds::strict() });
+    let bounds = Bounds { gate_restarts: 1, drifts: vec![(0, 0)], until: 3, ..Bounds::holding() };
+    finds(Mutant::AnySnapshotAfterRestart, HEARD, bounds);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What really happened, and whether what was promised was kept.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use durward_opcua::protocol::SessionId;
-use durward_opcua::token::{Bearer, Facts};
+use durward_opcua::protocol::{Nonce, Refusal, SessionId};
+use durward_opcua::token::{Bearer, Ended, Facts, FeedMessage, Kind};
+
+use super::world::{Bounds, DRIFT, STALENESS, THIEF, World};
 
 /// A token with what the world knows of its decision.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,6 +55,7 @@ pub(crate) enum Seen {
     ReplayRefused,
     Denied,
     BecameAnonymous,
+    Moved,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,4 +80,97 @@ pub(crate) struct Truth {
     pub(crate) seen: BTreeSet<Seen>,
     pub(crate) has_gate_restarted: bool,
     pub(crate) has_authority_restarted: bool,
+}
+
+impl World {
+    pub(super) fn note_feed(&mut self, message: &FeedMessage<u8>) {
+        let (sequence, is_all) = match message {
+            FeedMessage::Cutoff { sequence, .. } => (*sequence, false),
+            FeedMessage::Heartbeat { sequence, .. } => {
+                self.truth.told = self.truth.told.max(*sequence);
+                return;
+            }
+            FeedMessage::Snapshot { sequence, .. } => (*sequence, true),
+        };
+        self.truth.told = self.truth.told.max(sequence);
+        for recall in &mut self.truth.recalls {
+            recall.is_heard |= recall.sequence == sequence || is_all && recall.sequence <= sequence;
+        }
+    }
+
+    pub(super) fn note_activation(
+        &mut self,
+        session: SessionId,
+        client: u8,
+        nonce: Nonce,
+        shown: Nonce,
+        token: &Token,
+    ) {
+        if nonce != shown {
+            self.truth.broken.insert(Broken::NonceTwice);
+        }
+        let before = self.truth.sessions.get(&session).and_then(|(token, _)| token.clone());
+        if before.is_some_and(|before| before.facts.issued < token.facts.issued) {
+            self.truth.seen.insert(Seen::Renewed);
+        }
+        self.truth.seen.insert(Seen::Activated);
+        self.truth.sessions.insert(session, (Some(token.clone()), client));
+    }
+
+    pub(super) fn note_refused_activation(&mut self, client: u8, refusal: Refusal) {
+        if client == THIEF {
+            self.truth.seen.insert(Seen::ThiefRefused);
+        } else if refusal == Refusal::Nonce {
+            self.truth.seen.insert(Seen::ReplayRefused);
+        }
+        self.note_refused(refusal);
+    }
+
+    pub(super) fn note_refused(&mut self, refusal: Refusal) {
+        match refusal {
+            Refusal::Ended(Ended::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
+            Refusal::Ended(Ended::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
+            _ => false,
+        };
+    }
+
+    /// A request was served, or a value delivered: was it right?
+    pub(super) fn note_served(&mut self, bounds: &Bounds, session: SessionId, kind: Kind) {
+        let (gate_now, now) = (self.gate_now(), self.now);
+        let anonymous = bounds.has_anonymous;
+        let truth = &mut self.truth;
+        let Some((Some(token), client)) = truth.sessions.get(&session).cloned() else {
+            if !anonymous {
+                truth.broken.insert(Broken::ServedWithoutActivation);
+            }
+            return;
+        };
+        if !token.is_granted {
+            truth.broken.insert(Broken::ServedUngranted);
+        }
+        if token.facts.client != client {
+            truth.broken.insert(Broken::ServedToAnotherClient);
+        }
+        let grace = if kind == Kind::Reading { bounds.grace } else { Duration::ZERO };
+        if gate_now >= token.facts.expires.plus(grace) {
+            truth.broken.insert(Broken::ServedAfterTheEnd);
+        } else if gate_now >= token.facts.expires {
+            truth.seen.insert(Seen::ServedInGrace);
+        }
+        for recall in truth.recalls.iter().skip(token.recalls_before) {
+            let is_bounded = bounds.hold.is_some() || truth.told >= recall.sequence;
+            if recall.is_heard {
+                truth.broken.insert(Broken::ServedRecalledThatWasHeardOf);
+            } else if is_bounded && now - recall.at > STALENESS + DRIFT {
+                truth.broken.insert(Broken::ServedRecalledTooLong);
+            }
+        }
+        truth.seen.insert(Seen::Served);
+        if truth.has_gate_restarted {
+            truth.seen.insert(Seen::ServedAfterGateRestart);
+        }
+        if truth.has_authority_restarted {
+            truth.seen.insert(Seen::ServedAfterAuthorityRestart);
+        }
+    }
 }

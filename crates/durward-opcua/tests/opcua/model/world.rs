@@ -9,50 +9,21 @@ use durward_opcua::protocol::{
     ClientEvent, ClientSettings, Gate, GateAction, GateEvent, GateSettings, Identity, Nonce, Record, Refusal,
     SessionId, Wanted,
 };
-use durward_opcua::token::{ByKind, Cutoffs, Ended, Facts, FeedMessage, Kind, Reach, Target};
+use durward_opcua::token::{ByKind, Ended, FeedMessage, Kind, Reach, Target};
 
+use super::missing::Mutant;
 use super::truth::{Broken, Recall, Seen, Token, Truth};
 
 pub(crate) const SUBJECT: u8 = 1;
 const CLIENT: u8 = 1;
-const THIEF: u8 = 2;
+pub(super) const THIEF: u8 = 2;
 const POLICY: u8 = 7;
 pub(crate) const STALENESS: u8 = 1;
 const LIFETIME: u8 = 4;
 /// How far two clocks differ at most.
 pub(crate) const DRIFT: u8 = 1;
+const NEW_CHANNEL: u32 = 50;
 const THIEVES_SESSION: SessionId = SessionId(100);
-
-/// A check that is missing: put before the machine, so that the product has no switch for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mutant {
-    /// The end of a token is looked at when a session is activated, and not again.
-    ExpiryOnlyAtActivation,
-    /// A token that is presented when a session is activated again is not held against cutoffs.
-    CutoffForgottenAtReactivation,
-    /// Nobody compares the certificate of the token with that of the channel.
-    BindingUnchecked,
-    /// Tokens are dated by the clock, whatever was recalled in that second.
-    DatedByTheClock,
-    /// A cutoff is dated by the clock: tokens of the same second live on.
-    CutoffByTheClock,
-    /// Tokens are dated when they are signed, not when their decision is begun.
-    DatedWhenSigned,
-    /// Grace never ends.
-    GraceUnbounded,
-    /// A heartbeat counts from when it arrives, not from when it was sent.
-    HeartbeatsCountOnArrival,
-    /// Nobody compares the number of a heartbeat with what was heard.
-    GapsUnseen,
-    /// A gate that was started takes any snapshot, not only the answer to its own question.
-    AnySnapshotAfterRestart,
-    /// A nonce is good more than once.
-    NonceReused,
-    /// The authorization service stores cutoffs, but no marks.
-    MarksNotStored,
-    /// The authorization service tells of a cutoff, but does not store it.
-    CutoffsNotStored,
-}
 
 /// How large the world is.
 #[derive(Clone, Debug)]
@@ -87,7 +58,7 @@ pub(crate) struct Plant {
 /// What is under way. Questions of the client and answers to it come through at once: that they are late or lost it learns from what is
 /// late or lost here, and what it does then is the same.
 pub(crate) enum Message {
-    Decided { request: u32, is_granted: bool, recalls_before: usize },
+    Decided { ticket: u64, is_granted: bool, recalls_before: usize },
     Activate { session: SessionId, channel: ChannelId, nonce: Nonce, token: Token },
     Request { session: SessionId, channel: ChannelId, kind: Kind },
     Feed(FeedMessage<u8>),
@@ -113,7 +84,7 @@ pub(crate) enum Act {
 pub(crate) struct Spent {
     recalls: u8,
     grants_again: u8,
-    gate_restarts: u8,
+    pub(super) gate_restarts: u8,
     authority_restarts: u8,
     client_restarts: u8,
     new_channels: u8,
@@ -128,14 +99,17 @@ pub(crate) struct World {
     authority_ahead: u8,
     pub(crate) gate: Gate<Token>,
     pub(crate) authority: Authority<u8, u32>,
-    store: Vec<Record<u8>>,
+    pub(super) store: Vec<Record<u8>>,
     pub(crate) client: Client<Token>,
     pub(crate) network: BTreeSet<Message>,
     is_granted: bool,
+    /// The client's last request, and the service's last question.
+    requests: u32,
+    last_ticket: u64,
     /// The client's session and channel at the gate; both are numbered on.
     session: u32,
     channel: u32,
-    spent: Spent,
+    pub(super) spent: Spent,
     pub(crate) truth: Truth,
 }
 
@@ -144,7 +118,7 @@ fn seconds(count: u8) -> Duration {
 }
 
 impl Plant {
-    fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
@@ -172,8 +146,7 @@ impl Plant {
     }
 
     fn client(&self) -> Client<Token> {
-        let settings =
-            ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
+        let settings = ClientSettings { patience: seconds(2), retry_min: seconds(1), retry_max: seconds(2) };
         Client::new(settings)
     }
 
@@ -190,6 +163,8 @@ impl Plant {
             client: self.client(),
             network: BTreeSet::new(),
             is_granted: true,
+            requests: 0,
+            last_ticket: 0,
             session: 0,
             channel: 0,
             spent: Spent::default(),
@@ -271,7 +246,7 @@ impl Plant {
             Act::NewChannel => {
                 world.spent.new_channels += 1;
                 self.tell_gate(&mut world, GateEvent::ChannelClosed(ChannelId(before.channel)));
-                world.channel = world.channel.max(world.session) + 50;
+                world.channel = world.channel.max(world.session) + NEW_CHANNEL;
                 self.tell_client(&mut world, ClientEvent::ChannelReplaced);
             }
             Act::Theft => self.steal(&mut world),
@@ -290,6 +265,8 @@ impl Plant {
     fn restart_authority(&self, world: &mut World) {
         world.spent.authority_restarts += 1;
         world.truth.has_authority_restarted = true;
+        // The decision point was part of it.
+        world.network.retain(|message| !matches!(message, Message::Decided { .. }));
         // Its clock goes back as far as it can.
         world.authority_ahead = 0;
         let restored = Authority::restore(self.authority_settings(), world.store.clone());
@@ -329,14 +306,19 @@ impl Plant {
 
     fn deliver(&self, world: &mut World, message: Message) {
         match message {
-            Message::Decided { request, is_granted, recalls_before } => {
+            Message::Decided { ticket, is_granted, recalls_before } => {
+                let mut ticket = if self.is(Mutant::TicketUnchecked) { world.last_ticket } else { ticket };
                 if self.is(Mutant::DatedWhenSigned) {
                     // As if its decision were begun only now, with the answer of then.
                     let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
-                    let event = AuthorityEvent::Ask { request, wanted };
-                    world.authority.step::<()>(world.authority_now(), event);
+                    let event = AuthorityEvent::Ask { request: world.requests, wanted };
+                    for action in world.authority.step::<()>(world.authority_now(), event) {
+                        if let AuthorityAction::Decide { ticket: anew, .. } = action {
+                            ticket = anew;
+                        }
+                    }
                 }
-                let event = AuthorityEvent::Decided { request, granted_by: is_granted.then_some(POLICY) };
+                let event = AuthorityEvent::Decided { ticket, granted_by: is_granted.then_some(POLICY) };
                 let actions = world.authority.step::<()>(world.authority_now(), event);
                 self.answer(world, actions, is_granted, recalls_before);
             }
@@ -351,38 +333,6 @@ impl Plant {
                 let message = self.change_feed(world, message);
                 self.tell_gate(world, GateEvent::Heard(message));
             }
-        }
-    }
-
-    fn change_feed(&self, world: &World, message: FeedMessage<u8>) -> FeedMessage<u8> {
-        match message {
-            FeedMessage::Heartbeat { epoch, time, .. } if self.is(Mutant::GapsUnseen) => {
-                FeedMessage::Heartbeat { epoch, sequence: world.gate.feed().known(), time }
-            }
-            FeedMessage::Heartbeat { epoch, sequence, .. } if self.is(Mutant::HeartbeatsCountOnArrival) => {
-                FeedMessage::Heartbeat { epoch, sequence, time: world.gate_now() }
-            }
-            FeedMessage::Snapshot { epoch, sequence, time, cutoffs, .. }
-                if self.is(Mutant::AnySnapshotAfterRestart) =>
-            {
-                let question = u64::from(world.spent.gate_restarts);
-                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
-            }
-            FeedMessage::Cutoff { epoch, sequence, target, before }
-                if self.is(Mutant::CutoffByTheClock) =>
-            {
-                FeedMessage::Cutoff { epoch, sequence, target, before: a_second_before(before) }
-            }
-            FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs }
-                if self.is(Mutant::CutoffByTheClock) =>
-            {
-                let mut earlier = Cutoffs::default();
-                for (target, before) in cutoffs.iter() {
-                    earlier.add(target.clone(), a_second_before(before));
-                }
-                FeedMessage::Snapshot { epoch, sequence, time, question, cutoffs: earlier.into() }
-            }
-            other => other,
         }
     }
 
@@ -413,11 +363,17 @@ impl Plant {
             nonce_shown = world.gate.nonce(session).unwrap_or(nonce);
         }
         let identity = Identity::Token(token);
-        let event = GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
+        let event =
+            GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
         let actions = world.gate.step(world.gate_now(), event);
         for action in &actions {
             match action {
-                GateAction::Activated(..) => world.note_activation(session, client, nonce, nonce_shown, &truly),
+                GateAction::Activated(..) => {
+                    if channel.0 > NEW_CHANNEL {
+                        world.truth.seen.insert(Seen::Moved);
+                    }
+                    world.note_activation(session, client, nonce, nonce_shown, &truly);
+                }
                 GateAction::RefuseActivation(_, refusal) => world.note_refused_activation(client, *refusal),
                 _ => {}
             }
@@ -458,10 +414,10 @@ impl Plant {
                     }
                 }
                 // A repeated one is refused where the first one was accepted: the client waits for no answer then.
-                GateAction::RefuseActivation(session, refusal) if !is_thief => {
-                    if session.0 == world.session && refusal != Refusal::Nonce {
-                        self.tell_client(world, ClientEvent::ActivationRefused);
-                    }
+                GateAction::RefuseActivation(session, refusal)
+                    if !is_thief && session.0 == world.session && refusal != Refusal::Nonce =>
+                {
+                    self.tell_client(world, ClientEvent::ActivationRefused);
                 }
                 GateAction::Refuse(session, refusal) if session.0 == world.session && !is_thief => {
                     let event = match refusal {
@@ -519,9 +475,10 @@ impl Plant {
             match action {
                 AuthorityAction::Store(record) => self.store(world, record),
                 // The decision point answers at once; the answer is under way for as long as may be.
-                AuthorityAction::Decide { request, .. } => {
+                AuthorityAction::Decide { ticket, .. } => {
+                    world.last_ticket = ticket;
                     let (is_granted, recalls_before) = (world.is_granted, world.truth.recalls.len());
-                    world.send(Message::Decided { request, is_granted, recalls_before }, &self.bounds);
+                    world.send(Message::Decided { ticket, is_granted, recalls_before }, &self.bounds);
                 }
                 AuthorityAction::Issue { request, facts } => {
                     let facts = self.change_date(world, facts);
@@ -544,32 +501,13 @@ impl Plant {
         }
     }
 
-    fn change_date(&self, world: &World, mut facts: Facts<u8>) -> Facts<u8> {
-        if self.is(Mutant::DatedByTheClock) {
-            facts.issued = world.authority_now();
-        }
-        facts
-    }
-
-    fn store(&self, world: &mut World, record: Record<u8>) {
-        match record {
-            Record::Mark(_) if self.is(Mutant::MarksNotStored) => {}
-            Record::Cutoff { .. }
-                if self.is(Mutant::CutoffsNotStored) && !world.truth.recalls.is_empty() => {}
-            Record::Mark(_) => {
-                world.store.retain(|record| !matches!(record, Record::Mark(_)));
-                world.store.push(record);
-            }
-            Record::Epoch(_) | Record::Sequence(_) | Record::Cutoff { .. } => world.store.push(record),
-        }
-    }
-
     pub(crate) fn tell_client(&self, world: &mut World, event: ClientEvent<Token>) {
         let actions = world.client.step(Moment::from_s(world.now.into()), event);
         for action in actions {
             match action {
                 ClientAction::ConnectAuthority => self.tell_client(world, ClientEvent::AuthorityUp),
                 ClientAction::AskToken { request } => {
+                    world.requests = request;
                     let wanted = Wanted { subject: SUBJECT, session: None, client: CLIENT };
                     let event = AuthorityEvent::Ask { request, wanted };
                     let actions = world.authority.step::<()>(world.authority_now(), event);
@@ -595,16 +533,12 @@ impl Plant {
     }
 }
 
-fn a_second_before(moment: Moment) -> Moment {
-    Moment::from_ms(moment.ms().saturating_sub(1_000))
-}
-
 impl World {
     pub(crate) fn gate_now(&self) -> Moment {
         Moment::from_s(u32::from(self.now + self.gate_ahead))
     }
 
-    fn authority_now(&self) -> Moment {
+    pub(super) fn authority_now(&self) -> Moment {
         Moment::from_s(u32::from(self.now + self.authority_ahead))
     }
 
@@ -632,89 +566,5 @@ impl World {
             Record::Epoch(_) | Record::Mark(_) | Record::Sequence(_) => None,
         };
         self.store.iter().filter_map(cutoff).max().unwrap_or_default()
-    }
-
-    fn note_feed(&mut self, message: &FeedMessage<u8>) {
-        let (sequence, is_all) = match message {
-            FeedMessage::Cutoff { sequence, .. } => (*sequence, false),
-            FeedMessage::Heartbeat { sequence, .. } => {
-                self.truth.told = self.truth.told.max(*sequence);
-                return;
-            }
-            FeedMessage::Snapshot { sequence, .. } => (*sequence, true),
-        };
-        self.truth.told = self.truth.told.max(sequence);
-        for recall in &mut self.truth.recalls {
-            recall.is_heard |= recall.sequence == sequence || is_all && recall.sequence <= sequence;
-        }
-    }
-
-    fn note_activation(&mut self, session: SessionId, client: u8, nonce: Nonce, shown: Nonce, token: &Token) {
-        if nonce != shown {
-            self.truth.broken.insert(Broken::NonceTwice);
-        }
-        let before = self.truth.sessions.get(&session).and_then(|(token, _)| token.clone());
-        if before.is_some_and(|before| before.facts.issued < token.facts.issued) {
-            self.truth.seen.insert(Seen::Renewed);
-        }
-        self.truth.seen.insert(Seen::Activated);
-        self.truth.sessions.insert(session, (Some(token.clone()), client));
-    }
-
-    fn note_refused_activation(&mut self, client: u8, refusal: Refusal) {
-        if client == THIEF {
-            self.truth.seen.insert(Seen::ThiefRefused);
-        } else if refusal == Refusal::Nonce {
-            self.truth.seen.insert(Seen::ReplayRefused);
-        }
-        self.note_refused(refusal);
-    }
-
-    fn note_refused(&mut self, refusal: Refusal) {
-        match refusal {
-            Refusal::Ended(Ended::Recalled) => self.truth.seen.insert(Seen::RefusedRecalled),
-            Refusal::Ended(Ended::Expired) => self.truth.seen.insert(Seen::RefusedExpired),
-            _ => false,
-        };
-    }
-
-    /// A request was served, or a value delivered: was it right?
-    fn note_served(&mut self, bounds: &Bounds, session: SessionId, kind: Kind) {
-        let (gate_now, now) = (self.gate_now(), self.now);
-        let anonymous = bounds.has_anonymous;
-        let truth = &mut self.truth;
-        let Some((Some(token), client)) = truth.sessions.get(&session).cloned() else {
-            if !anonymous {
-                truth.broken.insert(Broken::ServedWithoutActivation);
-            }
-            return;
-        };
-        if !token.is_granted {
-            truth.broken.insert(Broken::ServedUngranted);
-        }
-        if token.facts.client != client {
-            truth.broken.insert(Broken::ServedToAnotherClient);
-        }
-        let grace = if kind == Kind::Reading { bounds.grace } else { Duration::ZERO };
-        if gate_now >= token.facts.expires.plus(grace) {
-            truth.broken.insert(Broken::ServedAfterTheEnd);
-        } else if gate_now >= token.facts.expires {
-            truth.seen.insert(Seen::ServedInGrace);
-        }
-        for recall in truth.recalls.iter().skip(token.recalls_before) {
-            let is_bounded = bounds.hold.is_some() || truth.told >= recall.sequence;
-            if recall.is_heard {
-                truth.broken.insert(Broken::ServedRecalledThatWasHeardOf);
-            } else if is_bounded && now - recall.at > STALENESS + DRIFT {
-                truth.broken.insert(Broken::ServedRecalledTooLong);
-            }
-        }
-        truth.seen.insert(Seen::Served);
-        if truth.has_gate_restarted {
-            truth.seen.insert(Seen::ServedAfterGateRestart);
-        }
-        if truth.has_authority_restarted {
-            truth.seen.insert(Seen::ServedAfterAuthorityRestart);
-        }
     }
 }

@@ -20,8 +20,15 @@ fn ask(request: u32) -> AuthorityEvent<&'static str, u32, u8> {
     AuthorityEvent::Ask { request, wanted: wanted() }
 }
 
-fn granted(request: u32) -> AuthorityEvent<&'static str, u32, u8> {
-    AuthorityEvent::Decided { request, granted_by: Some("policy") }
+fn granted(ticket: u64) -> AuthorityEvent<&'static str, u32, u8> {
+    AuthorityEvent::Decided { ticket, granted_by: Some("policy") }
+}
+
+fn ticket(actions: &[Action]) -> u64 {
+    match actions {
+        [AuthorityAction::Decide { ticket, .. }] => *ticket,
+        other => panic!("{other:?}"),
+    }
 }
 
 const RECALL: AuthorityEvent<&'static str, u32, u8> = AuthorityEvent::Recall(Target::Subject("anna"));
@@ -61,8 +68,8 @@ impl World {
 
     /// A token that is asked for, decided and issued at one moment.
     fn token(&mut self, now: u32) -> Facts<&'static str> {
-        self.step(now, ask(1));
-        issued(&self.step(now, granted(1)))
+        let ticket = ticket(&self.step(now, ask(1)));
+        issued(&self.step(now, granted(ticket)))
     }
 
     fn recall(&mut self, now: u32) -> durward_identity::Moment {
@@ -83,13 +90,13 @@ fn issued(actions: &[Action]) -> Facts<&'static str> {
 #[test]
 fn a_token_is_issued_for_what_was_granted_and_refused_for_what_was_not() {
     let mut world = World::new(50);
-    assert_eq!(world.step(100, ask(1)), [AuthorityAction::Decide { request: 1, wanted: wanted() }]);
+    assert_eq!(world.step(100, ask(1)), [AuthorityAction::Decide { ticket: 1, wanted: wanted() }]);
     let facts = issued(&world.step(105, granted(1)));
     assert_eq!((facts.subject, facts.client, facts.policy), ("anna", "certificate", "policy"));
     assert_eq!((facts.issued, facts.expires), (at(100), at(200)), "dated when its decision was begun");
     assert_eq!(world.step(105, granted(1)), [], "a decision is good for one token");
     world.step(106, ask(2));
-    let denied = world.step(106, AuthorityEvent::Decided { request: 2, granted_by: None });
+    let denied = world.step(106, AuthorityEvent::Decided { ticket: 2, granted_by: None });
     assert_eq!(denied, [AuthorityAction::Refuse { request: 2, why: WhyNot::Denied }]);
     world.step(107, ask(3));
     world.step(107, AuthorityEvent::Withdrawn { request: 3 });
@@ -115,8 +122,10 @@ fn what_is_recalled_while_it_is_decided_is_decided_anew() {
     world.step(100, ask(1));
     let cutoff = world.recall(102);
     let again = world.step(103, granted(1));
-    assert_eq!(again, [AuthorityAction::Decide { request: 1, wanted: wanted() }]);
-    let facts = issued(&world.step(104, granted(1)));
+    assert_eq!(again, [AuthorityAction::Decide { ticket: 2, wanted: wanted() }]);
+    // The answer of before, once more: it would be taken for one of after the recall.
+    assert_eq!(world.step(103, granted(1)), []);
+    let facts = issued(&world.step(104, granted(2)));
     assert!(facts.issued >= cutoff);
 }
 

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use durward_identity::Moment;
 use durward_opcua::protocol::{
-    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId, Standing,
+    ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId,
+    Standing,
 };
 use durward_opcua::token::{ByKind, Cutoffs, Ended, Facts, FeedMessage, Kind, Reach, Target};
 use opcua_types::StatusCode;
@@ -210,7 +211,8 @@ fn a_token_of_another_client_is_refused_whoever_brings_it() {
 }
 
 #[test]
-fn the_first_activation_is_over_the_channel_of_creation_and_later_ones_over_any_of_the_same_client_and_user() {
+fn the_first_activation_is_over_the_channel_of_creation_and_later_ones_over_any_of_the_same_client_and_user()
+{
     let mut gate = gate_with(settings());
     let next = ChannelId(2);
     assert_eq!(gate.step(at(100), activate(next, 0, token(100, 200))), refused(Refusal::OtherChannel));
@@ -276,7 +278,7 @@ fn silence_stops_delivery_and_a_heartbeat_resumes_it() {
     let mut gate = active_with(GateSettings { reach: Reach { hold, ..Reach::new(s(3)) }, ..settings() });
     gate.step(at(100), GateEvent::Subscribed { session: SESSION, has: true });
     let ask = GateAction::AskCutoffs(7);
-    assert_eq!(gate.step(at(109), GateEvent::Tick), [ask.clone()]);
+    assert_eq!(gate.step(at(109), GateEvent::Tick)[..], *std::slice::from_ref(&ask));
     assert_eq!(read(&gate, at(109)), Ok(()));
     assert_eq!(gate.step(at(110), GateEvent::Tick), [ask, GateAction::StopDelivery(SESSION)]);
     assert_eq!(read(&gate, at(110)), Err(Refusal::Ended(Ended::OutOfReach)));
@@ -295,7 +297,7 @@ fn grace_serves_what_it_is_set_for_and_is_noted_once() {
     assert_eq!(read(&gate, at(229)), Ok(()));
     let write = gate.admit(at(200), SESSION, CHANNEL, Kind::Writing);
     assert_eq!(write, Err(Refusal::Ended(Ended::Expired)));
-    assert_eq!(gate.step(at(229), GateEvent::Tick), [ask.clone()]);
+    assert_eq!(gate.step(at(229), GateEvent::Tick)[..], *std::slice::from_ref(&ask));
     assert_eq!(gate.step(at(230), GateEvent::Tick), [ask, GateAction::CloseSession(SESSION, Ended::Expired)]);
 }
 

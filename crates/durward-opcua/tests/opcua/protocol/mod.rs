@@ -1,5 +1,15 @@
 //! Each machine by itself: one reason to fail a test. What they come to together is model-checked.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests"
+)]
+
 mod authority;
 mod client;
 mod gate;

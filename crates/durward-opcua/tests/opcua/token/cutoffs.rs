@@ -28,7 +28,12 @@ fn token(issued: u32, expires: u32) -> Facts<&'static str> {
     }
 }
 
-fn snapshot(sequence: u64, time: u32, question: u64, cutoffs: Cutoffs<&'static str>) -> FeedMessage<&'static str> {
+fn snapshot(
+    sequence: u64,
+    time: u32,
+    question: u64,
+    cutoffs: Cutoffs<&'static str>,
+) -> FeedMessage<&'static str> {
     FeedMessage::Snapshot { epoch: 1, sequence, time: at(time), question, cutoffs: Arc::new(cutoffs) }
 }
 
@@ -43,7 +48,10 @@ fn cutoff(sequence: u64, before: u32) -> FeedMessage<&'static str> {
 /// Knows all up to number 3, as of second 100.
 fn feed() -> Feed<&'static str> {
     let mut feed = Feed::default();
-    assert_eq!(feed.hear(at(100), SKEW, QUESTION, snapshot(3, 100, QUESTION, Cutoffs::default())), Heard::News);
+    assert_eq!(
+        feed.hear(at(100), SKEW, QUESTION, snapshot(3, 100, QUESTION, Cutoffs::default())),
+        Heard::News
+    );
     feed
 }
 
@@ -66,7 +74,9 @@ fn a_token_issued_in_the_second_of_a_cutoff_lives_and_one_before_is_dead() {
         assert!(cutoffs.end(&token(99, 200)));
     }
     let mut others = Cutoffs::default();
-    for target in [Target::Subject("bert"), Target::Session("anna"), Target::Client("anna"), Target::Policy("anna")] {
+    for target in
+        [Target::Subject("bert"), Target::Session("anna"), Target::Client("anna"), Target::Policy("anna")]
+    {
         others.add(target, at(1000));
     }
     assert!(!others.end(&token(99, 200)));

@@ -89,7 +89,9 @@ fn made(table: &NodeTable, form: u8, rows: &[u8], masks: &[u8], columns: &[u8]) 
 #[test]
 fn damaged_grants_are_refused() {
     let table = table(10);
-    let read = |form, masks: &[u8], columns: &[u8]| Grants::decode(&made(&table, form, &[10], masks, columns), &table);
+    let read = |form, masks: &[u8], columns: &[u8]| {
+        Grants::decode(&made(&table, form, &[10], masks, columns), &table)
+    };
     assert!(read(0, &[0x20, 0], &[0xff, 0x03]).is_ok());
     assert!(read(1, &[0x20, 0], &[0, 10]).is_ok());
     for (form, masks, columns) in [
@@ -132,6 +134,27 @@ fn damaged_grants_are_refused() {
     }
 }
 
+/// Whatever is changed in grants: they are refused, or are grants, and come back as such.
+#[test]
+fn changed_grants_are_refused_or_are_grants() {
+    let table = table(100);
+    let mut blocks = Grants::none(&table);
+    (20..60).for_each(|row| blocks.set(row, Permission::Read, Verdict::Granted));
+    for grants in [random(&table, &[Permission::Read, Permission::Call], 9), blocks] {
+        let bytes = URL_SAFE_NO_PAD.decode(grants.encode()).unwrap();
+        for at in 0..bytes.len() {
+            for change in 1..=255 {
+                let mut changed = bytes.clone();
+                changed[at] ^= change;
+                if let Ok(read) = Grants::decode(&URL_SAFE_NO_PAD.encode(&changed), &table) {
+                    assert_eq!(Grants::decode(&read.encode(), &table).as_ref(), Ok(&read));
+                    assert_ne!(read, grants, "{at}: a second way to write the same");
+                }
+            }
+        }
+    }
+}
+
 /// Reference, 6.4, has 403, 456, 1055 and 3722 bytes for a whole JWT with three bits a node, without `kid`, `jti`, `nbf`, `cnf` and
 /// `roles`, which are 240 bytes here.
 #[test]
@@ -139,7 +162,9 @@ fn whole_tokens_are_short() {
     let keys = keys(Algorithm::Es256);
     let length = |grants: &Grants| issue(grants).sign(&keys, NOW, &SystemEntropy).unwrap().len();
     let three = [Permission::Read, Permission::Write, Permission::Call];
-    for (nodes, by_chance_max, by_area_max) in [(20, 760, 760), (100, 820, 780), (1000, 1420, 820), (5000, 4100, 960)] {
+    for (nodes, by_chance_max, by_area_max) in
+        [(20, 760, 760), (100, 820, 780), (1000, 1420, 820), (5000, 4100, 960)]
+    {
         let table = table(nodes);
         let (mut by_chance, mut by_area, mut next) = (Grants::none(&table), Grants::none(&table), noise(3));
         for row in 0..nodes {

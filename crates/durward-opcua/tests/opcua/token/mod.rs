@@ -1,5 +1,15 @@
 //! Node tables, what tokens grant, verification, cutoffs, and the rights that come of them.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests"
+)]
+
 mod cutoffs;
 mod grants;
 mod rights;

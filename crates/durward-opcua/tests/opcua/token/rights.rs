@@ -158,7 +158,9 @@ fn swaps_and_recalls_are_never_lost_to_readers() {
         let id = next.id().to_owned();
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| assert!((0..200).all(|_| rights.rule(Permission::Read, &node(0)).is_granted())));
+                scope.spawn(|| {
+                    assert!((0..200).all(|_| rights.rule(Permission::Read, &node(0)).is_granted()))
+                });
             }
             scope.spawn(|| (0..20).for_each(|_| watch.publish(heard([]))));
             scope.spawn(|| rights.swap(next));
@@ -176,7 +178,8 @@ fn swaps_and_recalls_are_never_lost_to_readers() {
 fn cost_of_a_question() {
     let watch = watch();
     for nodes in [100, 5_000, 1_000_000] {
-        let rights = TokenRights::new(verified(&table(nodes), NOW), rows(table(nodes)), Arc::clone(&watch), None);
+        let rights =
+            TokenRights::new(verified(&table(nodes), NOW), rows(table(nodes)), Arc::clone(&watch), None);
         let rights: &dyn Rights = &rights;
         let ids: Vec<NodeId> = (0..1024).map(|at| node(at * 7919 % nodes)).collect();
         let (begun, mut granted) = (std::time::Instant::now(), 0_u32);

@@ -123,11 +123,35 @@ fn hostile_tables_are_refused_before_they_grow() {
     assert!(why(&packed(b"\x01\x81\x00\x01u\x01\x05\x00\x00\x00")).contains("cut short"));
     assert!(why(&packed(b"\x01\x01\x01u\x00\x00\x00\x00")).contains("no node"));
     assert!(why(&packed(b"\x01\x02\x01b\x01a")).contains("not in its order"));
-    assert!(why(&packed(b"\x01\x01\x01u\x02\x01\xff\xff\xff\xff\x0f\x00\x00\x00")).contains("not in its order"));
+    assert!(
+        why(&packed(b"\x01\x01\x01u\x02\x01\xff\xff\xff\xff\x0f\x00\x00\x00")).contains("not in its order")
+    );
     assert!(why(&packed(b"\x01\x01\x01u\x00\x02\x00\x01b\x00\x01a\x00\x00")).contains("not in its order"));
     assert!(why(&packed(b"\x01\x01\x01u\x00\x01\x00\x01\xff\x00\x00")).contains("no UTF-8"));
     assert!(why(&packed(b"\x01\x01\x01u\x01\x05\x00\x00\x00!")).contains("behind the end"));
     assert!(NodeTable::read(&packed(b"\x01\x01\x01u\x01\x05\x00\x00\x00")).is_ok());
+}
+
+/// Whatever is changed in a table: it is refused, or it is a table, and comes back as one.
+#[test]
+fn changed_tables_are_refused_or_are_tables() {
+    let plain = miniz_oxide::inflate::decompress_to_vec(&NodeTable::new(mixed()).unwrap().pack()).unwrap();
+    let (mut refused, mut read) = (0, 0);
+    for at in 0..plain.len() {
+        for change in [0x01, 0x80, 0xff, 0x7f, 0x10] {
+            let mut changed = plain.clone();
+            changed[at] ^= change;
+            match NodeTable::read(&packed(&changed)) {
+                Ok(table) => {
+                    assert_eq!(NodeTable::read(&table.pack()).unwrap().version(), table.version());
+                    read += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            assert!(NodeTable::read(&changed).is_err(), "not deflated");
+        }
+    }
+    assert!(refused > 100 && read > 100, "{refused} {read}");
 }
 
 /// Each identifier shares 4095 bytes with the one before: a few bytes each would become 4 kB each.
@@ -184,7 +208,8 @@ fn rows_are_found_under_any_namespace_array() {
 #[test]
 fn a_namespace_named_twice_counts_once() {
     let table = Arc::new(NodeTable::new(mixed()).unwrap());
-    let rows = Rows::new(table, &["http://opcfoundation.org/UA/", "urn:a", "urn:a", "http://opcfoundation.org/UA/"]);
+    let rows =
+        Rows::new(table, &["http://opcfoundation.org/UA/", "urn:a", "urn:a", "http://opcfoundation.org/UA/"]);
     assert!(rows.find(&NodeId::new(1, 7_u32)).is_some());
     assert_eq!(rows.find(&NodeId::new(2, 7_u32)), None);
     assert_eq!(rows.find(&NodeId::new(3, 85_u32)), None);

@@ -187,9 +187,8 @@ fn the_longest_token_is_a_setting() {
 fn tokens_that_live_longer_than_cutoffs_are_kept_are_refused() {
     let (keys, table) = (keys(Algorithm::EdDsa), table(10));
     let grants = some_grants(&table);
-    let token = |lifetime: Duration| {
-        Issue { lifetime, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).unwrap()
-    };
+    let token =
+        |lifetime: Duration| Issue { lifetime, ..issue(&grants) }.sign(&keys, NOW, &SystemEntropy).unwrap();
     let mut verifier = verifier(&keys);
     verifier.token_lifetime_max = Duration::from_secs(600);
     let verify = |token: &str| verifier.verify(NOW, token.as_bytes(), client(), &table).map(|_| ());

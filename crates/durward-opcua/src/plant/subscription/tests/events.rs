@@ -8,8 +8,10 @@ use opcua_types::{
 };
 
 use super::sampled;
-use crate::plant::Event;
-use crate::plant::test_client::Client;
+use crate::authority::Caller;
+use crate::permission::{Permission, Ruling};
+use crate::plant::test_client::{BEGIN, Client};
+use crate::plant::{Event, Guard};
 
 fn field(namespace: u16, name: &str) -> SimpleAttributeOperand {
     SimpleAttributeOperand {
@@ -181,6 +183,39 @@ fn clauses_about_unknown_types_are_told_of_and_give_null() {
         Some(vec![StatusCode::Good, StatusCode::BadTypeDefinitionInvalid])
     );
     assert_eq!(result.status_code, StatusCode::Good);
+}
+
+/// Whoever is called bert receives no events.
+struct NotBert;
+
+impl Guard for NotBert {
+    fn rule(&self, caller: &Caller, permission: Permission, _node: &NodeId) -> Ruling {
+        let refused = permission == Permission::ReceiveEvents && *caller == bert();
+        if refused { Ruling::DENIED } else { Ruling::Granted }
+    }
+}
+
+fn bert() -> Caller {
+    crate::plant::test_client::caller(1, "bert")
+}
+
+#[test]
+fn a_user_who_may_not_receive_events_gets_none_of_an_item_that_was_there() {
+    let server = crate::plant::boiler("urn:test:server", 0, BEGIN).unwrap().with_guard(NotBert);
+    let mut client = Client::new(server);
+    let id = client.subscribe(100, 2);
+    let parameters = || sampled(1, 0, true, ExtensionObject::new(filter(Vec::new())));
+    client.create(id, notifier(ObjectId::Server), parameters()).unwrap();
+    let event = severity(&client, 800);
+    client.server.raise(std::slice::from_ref(&event));
+    client.caller = bert();
+    client.server.change_user(&client.caller);
+    client.server.raise(&[event]);
+    client.publish();
+    client.run(200);
+    assert_eq!(events(&client.message()), []);
+    let refused = client.create(id, notifier(ObjectId::Server), parameters()).unwrap();
+    assert_eq!(refused.status_code, StatusCode::BadUserAccessDenied);
 }
 
 #[test]
