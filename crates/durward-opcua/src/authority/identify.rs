@@ -89,7 +89,6 @@ impl Inner {
     pub(super) fn login(&self, application: &str, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
         let user = self.parts.subjects.login(credential, now);
         if user.is_err() {
-            self.figures.count_refused(Reason::Identity);
             let credential = format!("{credential:?}");
             self.parts.audit.note(now, &AuditNote::LoginRefused { application, credential: &credential });
         }
@@ -133,11 +132,10 @@ impl Inner {
                 let certificate = Certificate::from_der(token.certificate_data.as_ref())
                     .map_err(|_| invalid("the user's certificate cannot be read"))?;
                 self.check_proof(token.policy_id.as_ref(), &certificate, proof)?;
-                let user = self.login(&caller.application_uri, &Credential::Certificate(&certificate), now);
-                return user.map_err(not_counted_twice);
+                return Ok(self.login(&caller.application_uri, &Credential::Certificate(&certificate), now)?);
             }
         };
-        self.login(&caller.application_uri, &credential, now).map_err(not_counted_twice)
+        Ok(self.login(&caller.application_uri, &credential, now)?)
     }
 
     /// The signature of Part 4, 5.7.3.2, with the service's data in the place of the server's nonce (Part 12, 9.6.7).
@@ -153,11 +151,6 @@ impl Inner {
         let signed = [self.settings.certificate.as_slice(), proof.service_data.as_ref()].concat();
         crypto::verify(policy, certificate.key(), &signed, proof.signature.signature.as_ref()).map_err(|_| unsigned())
     }
-}
-
-/// A refusal whose figures [`Inner::login`] counted.
-fn not_counted_twice(refusal: SubjectRefusal) -> Refused {
-    Refused::from(refusal)
 }
 
 /// The identity must be of a policy for its kind, and of the one that was agreed.

@@ -8,8 +8,9 @@ use tokio::net::TcpListener;
 
 use super::follow::Cutoffs;
 use super::identify::SESSION_TOKEN_TYPE;
+use super::issue::Refused;
 use super::service::AuthorizationService;
-use super::subjects::{Credential, SubjectRefusal};
+use super::subjects::Credential;
 use super::{Authority, AuthorityNodes, Caller, User, serve};
 use crate::channel::ChannelSettings;
 use crate::crypto::{SecurityPolicy, random_bytes};
@@ -133,10 +134,10 @@ impl Login for Entrance {
             Ok(inner.login(&application, &credential, now))
         };
         let user = self.0.inner.parts.workers.run(check).await.map_err(|error| error.status())?;
-        user.map_err(|refusal| match refusal {
-            SubjectRefusal::Rejected => StatusCode::BadIdentityTokenRejected,
-            SubjectRefusal::Disabled => StatusCode::BadUserAccessDenied,
-            SubjectRefusal::Unavailable => StatusCode::BadResourceUnavailable,
+        user.map_err(|refusal| {
+            let Refused { status, reason, .. } = refusal.into();
+            self.0.inner.figures.count_refused(reason);
+            status
         })
     }
 

@@ -336,9 +336,10 @@ impl Inner {
         let proof = Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
         let user = self.identify(caller, &identity, Some(&proof), now)?;
         let wish = Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
+        let generation = self.cache.generation();
         let issued = self.issue(&wish)?;
         let ends = now.plus(self.settings.refresh_lifetime);
-        Ok(self.with_refresh_token(wish, issued, ends, None))
+        Ok(self.with_refresh_token(wish, issued, ends, None, generation))
     }
 
     fn renew(&self, caller: &Caller, request: &RefreshRequest, now: Moment) -> Result<(Tokens, Moment), Refused> {
@@ -360,6 +361,7 @@ impl Inner {
         })?;
         let Renewal { user, resource, roles, ends, .. } = renewal;
         let wish = Wish { user, client, resource, roles };
+        let generation = self.cache.generation();
         let issued = self.issue(&wish).inspect_err(|refused| match refused.reason {
             // It is not the client's fault: the token counts for the next try.
             Reason::NoTable | Reason::Busy | Reason::Failed => {
@@ -367,20 +369,25 @@ impl Inner {
             }
             Reason::UnknownResource | Reason::Identity | Reason::Stale | Reason::Repeated | Reason::Denied => {}
         })?;
-        Ok(self.with_refresh_token(wish, issued, ends, Some(family)))
+        Ok(self.with_refresh_token(wish, issued, ends, Some(family), generation))
     }
 
+    /// Adds a refresh token, but where something was recalled since that generation: it might be one that the recall should have ended.
     fn with_refresh_token(
         &self,
         wish: Wish,
         issued: IssuedToken,
         ends: Moment,
         after: Option<u64>,
+        generation: u64,
     ) -> (Tokens, Moment) {
         let IssuedToken { token, issued, expires, subject, session } = issued;
         let Wish { user, client, resource, roles } = wish;
         let renewal = Renewal { user, subject, session, client: client.thumbprint, resource, roles, ends };
-        let given = self.with_refresh(|tokens| tokens.give(renewal, after, self.now()));
+        let given = self.with_refresh(|tokens| {
+            // A recall counts the generation first and then waits for this lock.
+            if self.cache.generation() == generation { tokens.give(renewal, after, self.now()) } else { Ok(None) }
+        });
         let refresh_token = given.unwrap_or_else(|error| {
             tracing::warn!(%error, "no refresh token is given");
             None

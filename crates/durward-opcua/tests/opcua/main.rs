@@ -1,5 +1,6 @@
 //! Tests of the whole crate: one binary, a module for each part.
 
+mod authority;
 mod crypto;
 mod fixture;
 mod hostile;
