@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use durward_identity::Moment;
-use opcua_types::{
-    ByteString, SignatureData, StatusCode, UAString, UserTokenPolicy, UserTokenType,
-};
+use opcua_types::{ByteString, SignatureData, StatusCode, UAString, UserTokenPolicy, UserTokenType};
 
 use super::decide::Client;
 use super::figures::{AuditNote, Reason};
@@ -47,8 +45,9 @@ pub(super) fn policies() -> Vec<UserTokenPolicy> {
     };
     let mut issued = policy(ISSUED.to_owned(), UserTokenType::IssuedToken, SecurityPolicy::None);
     issued.issued_token_type = UAString::from(SESSION_TOKEN_TYPE);
-    let certificate =
-        |security: SecurityPolicy| policy(format!("{CERTIFICATE}{}", security.name()), UserTokenType::Certificate, security);
+    let certificate = |security: SecurityPolicy| {
+        policy(format!("{CERTIFICATE}{}", security.name()), UserTokenType::Certificate, security)
+    };
     let plain = [
         policy(SESSION.to_owned(), UserTokenType::Anonymous, SecurityPolicy::None),
         policy(USER_NAME.to_owned(), UserTokenType::UserName, SecurityPolicy::None),
@@ -73,8 +72,13 @@ fn rejected(words: &str) -> Refused {
 
 /// The application that calls.
 pub(super) fn client_of(caller: &Caller) -> Result<Client, Refused> {
-    let insecure =
-        || Refused::new(StatusCode::BadSecurityModeInsufficient, Reason::Identity, "the channel has no certificate");
+    let insecure = || {
+        Refused::new(
+            StatusCode::BadSecurityModeInsufficient,
+            Reason::Identity,
+            "the channel has no certificate",
+        )
+    };
     let der = caller.certificate.as_ref().ok_or_else(insecure)?;
     let certificate = Certificate::from_der(der).map_err(|error| invalid(error.reason()))?;
     Ok(Client {
@@ -86,7 +90,12 @@ pub(super) fn client_of(caller: &Caller) -> Result<Client, Refused> {
 
 impl Inner {
     /// Checks a credential; a failure is audited.
-    pub(super) fn login(&self, application: &str, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
+    pub(super) fn login(
+        &self,
+        application: &str,
+        credential: &Credential<'_>,
+        now: Moment,
+    ) -> Result<User, SubjectRefusal> {
         let user = self.parts.subjects.login(credential, now);
         if user.is_err() {
             let credential = format!("{credential:?}");
@@ -132,31 +141,51 @@ impl Inner {
                 let certificate = Certificate::from_der(token.certificate_data.as_ref())
                     .map_err(|_| invalid("the user's certificate cannot be read"))?;
                 self.check_proof(token.policy_id.as_ref(), &certificate, proof)?;
-                return Ok(self.login(&caller.application_uri, &Credential::Certificate(&certificate), now)?);
+                return Ok(self.login(
+                    &caller.application_uri,
+                    &Credential::Certificate(&certificate),
+                    now,
+                )?);
             }
         };
         Ok(self.login(&caller.application_uri, &credential, now)?)
     }
 
     /// The signature of Part 4, 5.7.3.2, with the service's data in the place of the server's nonce (Part 12, 9.6.7).
-    fn check_proof(&self, policy_id: &str, certificate: &Certificate, proof: &Proof<'_>) -> Result<(), Refused> {
+    fn check_proof(
+        &self,
+        policy_id: &str,
+        certificate: &Certificate,
+        proof: &Proof<'_>,
+    ) -> Result<(), Refused> {
         let unsigned = || {
-            Refused::new(StatusCode::BadUserSignatureInvalid, Reason::Identity, "the user's certificate did not sign")
+            Refused::new(
+                StatusCode::BadUserSignatureInvalid,
+                Reason::Identity,
+                "the user's certificate did not sign",
+            )
         };
         let policy = certificate_policy(proof.policy_id).filter(|_| policy_id == proof.policy_id);
         let policy = policy.ok_or_else(|| invalid("the certificate is not of the policy that was agreed"))?;
-        if proof.signature.algorithm.as_ref() != policy.signature_uri() || proof.service_data.as_ref().is_empty() {
+        if proof.signature.algorithm.as_ref() != policy.signature_uri()
+            || proof.service_data.as_ref().is_empty()
+        {
             return Err(unsigned());
         }
         let signed = [self.settings.certificate.as_slice(), proof.service_data.as_ref()].concat();
-        crypto::verify(policy, certificate.key(), &signed, proof.signature.signature.as_ref()).map_err(|_| unsigned())
+        crypto::verify(policy, certificate.key(), &signed, proof.signature.signature.as_ref())
+            .map_err(|_| unsigned())
     }
 }
 
 /// The identity must be of a policy for its kind, and of the one that was agreed.
 fn check_policy(id: &str, needed: &str, proof: Option<&Proof<'_>>) -> Result<(), Refused> {
     let agreed = proof.is_none_or(|proof| proof.policy_id == needed);
-    if id == needed && agreed { Ok(()) } else { Err(invalid("the identity is not of the policy that was agreed, or of none")) }
+    if id == needed && agreed {
+        Ok(())
+    } else {
+        Err(invalid("the identity is not of the policy that was agreed, or of none"))
+    }
 }
 
 /// Part 12, 9.6.5: only plain secrets, on an encrypted channel; there is no nonce that an encrypted one could be bound to.

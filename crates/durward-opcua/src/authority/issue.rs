@@ -56,7 +56,11 @@ impl Refused {
     }
 
     fn busy() -> Refused {
-        Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, "too many decisions are under way: ask again")
+        Refused::new(
+            StatusCode::BadResourceUnavailable,
+            Reason::Busy,
+            "too many decisions are under way: ask again",
+        )
     }
 
     fn failed(words: impl Into<String>) -> Refused {
@@ -67,10 +71,13 @@ impl Refused {
 impl From<SubjectRefusal> for Refused {
     fn from(refusal: SubjectRefusal) -> Refused {
         let (status, words) = match refusal {
-            SubjectRefusal::Rejected => {
-                (StatusCode::BadIdentityTokenRejected, "the identity proves nothing: a wrong password, certificate or session")
+            SubjectRefusal::Rejected => (
+                StatusCode::BadIdentityTokenRejected,
+                "the identity proves nothing: a wrong password, certificate or session",
+            ),
+            SubjectRefusal::Disabled => {
+                (StatusCode::BadUserAccessDenied, "the user may not come in, or is not there any more")
             }
-            SubjectRefusal::Disabled => (StatusCode::BadUserAccessDenied, "the user may not come in, or is not there any more"),
             SubjectRefusal::Unavailable => return Refused::failed("the directory of users does not answer"),
         };
         Refused::new(status, Reason::Identity, words)
@@ -163,8 +170,9 @@ impl Inner {
         let began = Instant::now();
         let decision = self.parts.decider.decide(&question);
         self.figures.count_decision(began.elapsed());
-        let decision = decision
-            .map_err(|error| Refused::new(error.status(), Reason::Failed, format!("no decision: {}", error.reason())))?;
+        let decision = decision.map_err(|error| {
+            Refused::new(error.status(), Reason::Failed, format!("no decision: {}", error.reason()))
+        })?;
         let reusable = decision.reusable.min(self.settings.decision_age_max);
         let decided = Arc::new(self.compact(decision, &table, &wish.roles));
         if !reusable.is_zero() {
@@ -233,9 +241,9 @@ impl Inner {
             policy: &facts.policy,
             grants: &decided.grants,
         };
-        let token = issue
-            .sign(&self.parts.keys.load(), facts.issued, &SystemEntropy)
-            .map_err(|error| Refused::new(StatusCode::BadEncodingLimitsExceeded, Reason::Failed, error.to_string()))?;
+        let token = issue.sign(&self.parts.keys.load(), facts.issued, &SystemEntropy).map_err(|error| {
+            Refused::new(StatusCode::BadEncodingLimitsExceeded, Reason::Failed, error.to_string())
+        })?;
         let expires = facts.issued.plus(Duration::from_secs(lifetime.as_secs()));
         self.figures.count_issued();
         let note = AuditNote::Issued {

@@ -54,9 +54,16 @@ impl Ledger {
     ///
     /// # Errors
     /// The store cannot be read or written.
-    pub(super) fn open(settings: AuthoritySettings, keep: Arc<dyn Keep>, now: Moment) -> Result<Ledger, Error> {
+    pub(super) fn open(
+        settings: AuthoritySettings,
+        keep: Arc<dyn Keep>,
+        now: Moment,
+    ) -> Result<Ledger, Error> {
         let wrong = |error: std::io::Error| {
-            Error::new(StatusCode::BadConfigurationError, format!("the store of the authorization service fails: {error}"))
+            Error::new(
+                StatusCode::BadConfigurationError,
+                format!("the store of the authorization service fails: {error}"),
+            )
         };
         let records = keep.load().map_err(wrong)?;
         let stored = records.len();
@@ -64,7 +71,9 @@ impl Ledger {
             Some(machine) => machine,
             None => {
                 if stored > 0 {
-                    tracing::warn!("the store of the authorization service begins without an epoch: all tokens are recalled");
+                    tracing::warn!(
+                        "the store of the authorization service begins without an epoch: all tokens are recalled"
+                    );
                 }
                 Machine::new::<()>(settings, now).0
             }
@@ -82,7 +91,9 @@ impl Ledger {
     /// They are shown somewhere already.
     pub(super) fn show(&self, host: Arc<Host>, shown: Cutoffs) -> Result<(), Error> {
         let gates = Gates { host, shown: Mutex::new(shown) };
-        let twice = |_| Error::new(StatusCode::BadInvalidState, "the authorization service has an address space already");
+        let twice = |_| {
+            Error::new(StatusCode::BadInvalidState, "the authorization service has an address space already")
+        };
         self.gates.set(gates).map_err(twice)
     }
 
@@ -93,6 +104,7 @@ impl Ledger {
     /// Gives the machine an event, stores and publishes. May wait for the disk.
     pub(super) fn step(&self, now: Moment, event: Event) -> Step {
         let mut state = self.state();
+        self.save(&mut state);
         let mut actions = Vec::new();
         for action in state.machine.step(now, event) {
             match action {
@@ -120,7 +132,6 @@ impl Ledger {
     pub(super) fn tick(&self, now: Moment) {
         self.step(now, AuthorityEvent::Tick);
         let mut state = self.state();
-        self.save(&mut state);
         if state.stored > SPARE_RECORDS_MAX {
             self.shorten(&mut state);
         }
@@ -144,7 +155,9 @@ impl Ledger {
         }
         match self.keep.replace(&records) {
             Ok(()) => state.stored = records.len(),
-            Err(error) => tracing::warn!(%error, "the store of the authorization service cannot be shortened"),
+            Err(error) => {
+                tracing::warn!(%error, "the store of the authorization service cannot be shortened")
+            }
         }
     }
 

@@ -260,12 +260,16 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let gates = builder.add(gates.component_of(service.clone()));
     let none: Vec<ByteString> = Vec::new();
     let revocations = NewNode::data(id("Gates.Revocations"), "Revocations", DataTypeId::ByteString, none);
-    let revocations =
-        builder.add(revocations.described("the last cutoffs, encoded; the newest is the last").component_of(gates.clone()));
+    let revocations = builder.add(
+        revocations
+            .described("the last cutoffs, encoded; the newest is the last")
+            .component_of(gates.clone()),
+    );
     let sequence = NewNode::data(id("Gates.Sequence"), "Sequence", DataTypeId::UInt64, 0u64);
     let sequence =
         builder.add(sequence.described("the number of the last cutoff").component_of(gates.clone()));
-    let heartbeat = NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::ByteString, ByteString::null());
+    let heartbeat =
+        NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::ByteString, ByteString::null());
     let heartbeat =
         builder.add(heartbeat.described("the last heartbeat, encoded").component_of(gates.clone()));
     let table = NewNode::method(id("Gates.PublishNodeTable"), "PublishNodeTable").component_of(gates.clone());
@@ -280,7 +284,11 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let ask = NewNode::method(id("Gates.AskCutoffs"), "AskCutoffs").component_of(gates.clone());
     let ask = builder.add(ask.arguments(
         vec![argument("Question", DataTypeId::UInt64, "the number of the question")],
-        vec![argument("Snapshot", DataTypeId::ByteString, "every cutoff in force, encoded, with that number")],
+        vec![argument(
+            "Snapshot",
+            DataTypeId::ByteString,
+            "every cutoff in force, encoded, with that number",
+        )],
     ));
     let event_type = NewNode::object_type(id("RevocationEventType"), "RevocationEventType")
         .subtype_of(ObjectTypeId::BaseEventType);

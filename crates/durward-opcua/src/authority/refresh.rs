@@ -84,7 +84,9 @@ impl RefreshTokens {
         let hash = hash_of(&token);
         let own = self.clients.entry(renewal.client).or_default();
         own.push_back(hash);
-        if own.len() > PER_CLIENT_MAX && let Some(oldest) = own.pop_front() {
+        if own.len() > PER_CLIENT_MAX
+            && let Some(oldest) = own.pop_front()
+        {
             self.tokens.remove(&oldest);
         }
         self.tokens.insert(hash, Entry { renewal, family, used: false });

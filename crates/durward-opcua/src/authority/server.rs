@@ -36,11 +36,16 @@ impl AuthorizationServer {
     ///
     /// # Errors
     /// As of [`Server::new`]; the service has a server already.
-    pub fn new(settings: ServerSettings, service: AuthorizationService) -> Result<AuthorizationServer, Error> {
+    pub fn new(
+        settings: ServerSettings,
+        service: AuthorizationService,
+    ) -> Result<AuthorizationServer, Error> {
         let clock = Arc::clone(&service.inner.parts.clock);
         // Random bits fail where the system has none: a request under zeros is still bound to its session.
         let chance = || random_bytes().unwrap_or_default();
-        let wrong = |error: crate::plant::SpaceError| Error::new(StatusCode::BadConfigurationError, error.to_string());
+        let wrong = |error: crate::plant::SpaceError| {
+            Error::new(StatusCode::BadConfigurationError, error.to_string())
+        };
         let (space, nodes) =
             serve(&settings.application_uri, Arc::new(service.clone()), chance, clock()).map_err(wrong)?;
         let host = Host::new(space, move || clock());
@@ -56,7 +61,10 @@ impl AuthorizationServer {
             TokenKind::Anonymous,
             TokenKind::UserName,
             TokenKind::Certificate,
-            TokenKind::Issued { token_type: SESSION_TOKEN_TYPE.to_owned(), issuer_endpoint_url: String::new() },
+            TokenKind::Issued {
+                token_type: SESSION_TOKEN_TYPE.to_owned(),
+                issuer_endpoint_url: String::new(),
+            },
         ];
         let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &kinds);
         ServerSettings {

@@ -160,11 +160,14 @@ impl AuthorizationService {
         let no_nodes = NodeTable::new([]).map_err(|error| wrong(error.to_string()))?;
         let ledger = Ledger::open(settings.protocol.clone(), Arc::clone(&parts.keep), (parts.clock)())?;
         let tables = Tables::default();
-        let kept = parts.keep.tables().map_err(|error| wrong(format!("node tables cannot be read: {error}")))?;
+        let kept =
+            parts.keep.tables().map_err(|error| wrong(format!("node tables cannot be read: {error}")))?;
         for (resource, packed) in kept {
             match NodeTable::read(&packed) {
                 Ok(table) => tables.put(&resource, Arc::new(table)),
-                Err(error) => tracing::warn!(resource, %error, "a kept node table is left out: its gate publishes it again"),
+                Err(error) => {
+                    tracing::warn!(resource, %error, "a kept node table is left out: its gate publishes it again")
+                }
             }
         }
         let inner = Inner {
@@ -311,7 +314,9 @@ impl Inner {
     fn refused(&self, application: &str, resource: &str, refused: &Refused) {
         let Refused { reason, words, .. } = refused;
         self.figures.count_refused(*reason);
-        self.parts.audit.note(self.now(), &AuditNote::Refused { application, resource, reason: *reason, words });
+        self.parts
+            .audit
+            .note(self.now(), &AuditNote::Refused { application, resource, reason: *reason, words });
     }
 
     fn with_refresh<T>(&self, change: impl FnOnce(&mut RefreshTokens) -> T) -> T {
@@ -323,26 +328,41 @@ impl Inner {
             return Ok(ByteString::null());
         }
         if request.requestor_data.as_ref().len() < REQUESTOR_NONCE_BYTES_MIN {
-            let words = format!("for a certificate, RequestorData are {REQUESTOR_NONCE_BYTES_MIN} random bytes or more");
+            let words = format!(
+                "for a certificate, RequestorData are {REQUESTOR_NONCE_BYTES_MIN} random bytes or more"
+            );
             return Err(Refused::new(StatusCode::BadInvalidArgument, Reason::Identity, words));
         }
-        let failed =
-            |error: Error| Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, error.reason().to_owned());
+        let failed = |error: Error| {
+            Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, error.reason().to_owned())
+        };
         Ok(ByteString::from(nonce().map_err(failed)?.to_vec()))
     }
 
-    fn finish(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Result<(Tokens, Moment), Refused> {
+    fn finish(
+        &self,
+        caller: &Caller,
+        request: FinishRequest,
+        now: Moment,
+    ) -> Result<(Tokens, Moment), Refused> {
         let FinishRequest { started, service_data, requested_roles, identity, signature } = request;
-        let proof = Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
+        let proof =
+            Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
         let user = self.identify(caller, &identity, Some(&proof), now)?;
-        let wish = Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
+        let wish =
+            Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
         let generation = self.cache.generation();
         let issued = self.issue(&wish)?;
         let ends = now.plus(self.settings.refresh_lifetime);
         Ok(self.with_refresh_token(wish, issued, ends, None, generation))
     }
 
-    fn renew(&self, caller: &Caller, request: &RefreshRequest, now: Moment) -> Result<(Tokens, Moment), Refused> {
+    fn renew(
+        &self,
+        caller: &Caller,
+        request: &RefreshRequest,
+        now: Moment,
+    ) -> Result<(Tokens, Moment), Refused> {
         let client = client_of(caller)?;
         let RefreshRequest { resource_id, refresh_token } = request;
         let taken =
@@ -367,7 +387,11 @@ impl Inner {
             Reason::NoTable | Reason::Busy | Reason::Failed => {
                 self.with_refresh(|tokens| tokens.give_back(refresh_token));
             }
-            Reason::UnknownResource | Reason::Identity | Reason::Stale | Reason::Repeated | Reason::Denied => {}
+            Reason::UnknownResource
+            | Reason::Identity
+            | Reason::Stale
+            | Reason::Repeated
+            | Reason::Denied => {}
         })?;
         Ok(self.with_refresh_token(wish, issued, ends, Some(family), generation))
     }
@@ -386,7 +410,11 @@ impl Inner {
         let renewal = Renewal { user, subject, session, client: client.thumbprint, resource, roles, ends };
         let given = self.with_refresh(|tokens| {
             // A recall counts the generation first and then waits for this lock.
-            if self.cache.generation() == generation { tokens.give(renewal, after, self.now()) } else { Ok(None) }
+            if self.cache.generation() == generation {
+                tokens.give(renewal, after, self.now())
+            } else {
+                Ok(None)
+            }
         });
         let refresh_token = given.unwrap_or_else(|error| {
             tracing::warn!(%error, "no refresh token is given");
@@ -395,15 +423,20 @@ impl Inner {
         let tokens = Tokens {
             access_token: token,
             access_token_expiry: datetime(expires),
-            refresh_token_expiry: if refresh_token.is_some() { datetime(ends) } else { opcua_types::DateTime::null() },
+            refresh_token_expiry: if refresh_token.is_some() {
+                datetime(ends)
+            } else {
+                opcua_types::DateTime::null()
+            },
             refresh_token: refresh_token.unwrap_or_default(),
         };
         (tokens, issued)
     }
 
     fn take_table(&self, resource: &str, packed: &[u8]) -> Result<(), Refused> {
-        let table = NodeTable::read(packed)
-            .map_err(|error| Refused::new(StatusCode::BadInvalidArgument, Reason::NoTable, error.to_string()))?;
+        let table = NodeTable::read(packed).map_err(|error| {
+            Refused::new(StatusCode::BadInvalidArgument, Reason::NoTable, error.to_string())
+        })?;
         if self.tables.is_current(resource, table.version()) {
             return Ok(());
         }
@@ -427,7 +460,8 @@ impl Inner {
             | Action::Refuse { .. }
             | Action::Publish(_) => None,
         });
-        answer.ok_or_else(|| Refused::new(StatusCode::BadInternalError, Reason::Failed, "there is no snapshot"))
+        answer
+            .ok_or_else(|| Refused::new(StatusCode::BadInternalError, Reason::Failed, "there is no snapshot"))
     }
 }
 
@@ -449,7 +483,12 @@ impl Authority for AuthorizationService {
         found
     }
 
-    fn request_access_token(&self, caller: &Caller, request: AccessTokenRequest, now: Moment) -> Reply<String> {
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        request: AccessTokenRequest,
+        now: Moment,
+    ) -> Reply<String> {
         let (owned, resource) = (caller.clone(), request.resource_id.clone());
         self.reply_in_time(caller, &resource, move |inner| {
             let user = inner.identify(&owned, &request.identity, None, now)?;
@@ -459,7 +498,12 @@ impl Authority for AuthorizationService {
         })
     }
 
-    fn start_request_token(&self, caller: &Caller, request: &StartRequest, _now: Moment) -> Reply<ByteString> {
+    fn start_request_token(
+        &self,
+        caller: &Caller,
+        request: &StartRequest,
+        _now: Moment,
+    ) -> Reply<ByteString> {
         let owned = request.clone();
         self.reply(caller, &request.resource_id, move |_| Inner::start(&owned))
     }

@@ -97,7 +97,8 @@ impl SubjectTable {
     /// # Errors
     /// Costs that cannot be used, or no randomness.
     pub fn new(costs: HashCosts) -> Result<SubjectTable, IdentityError> {
-        let nobody = StoredPassword::hash(&Password::new("nobody has this password")?, costs, &SystemEntropy)?;
+        let nobody =
+            StoredPassword::hash(&Password::new("nobody has this password")?, costs, &SystemEntropy)?;
         Ok(SubjectTable { known: RwLock::default(), costs, nobody })
     }
 
@@ -108,7 +109,8 @@ impl SubjectTable {
     pub fn set_user(&self, name: &str, password: &str, roles: &[&str]) -> Result<(), IdentityError> {
         let taken = name.starts_with(APPLICATION) || name.starts_with(CERTIFICATE);
         if name.is_empty() || name.len() > NAME_BYTES_MAX || taken {
-            let rule = format!("1 to {NAME_BYTES_MAX} bytes, not beginning with `{APPLICATION}` or `{CERTIFICATE}`");
+            let rule =
+                format!("1 to {NAME_BYTES_MAX} bytes, not beginning with `{APPLICATION}` or `{CERTIFICATE}`");
             return Err(IdentityError::new(format!("a user's name has {rule}")));
         }
         let password = StoredPassword::hash(&Password::new(password)?, self.costs, &SystemEntropy)?;

@@ -11,8 +11,8 @@ use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_identity::user::HashCosts;
 use durward_opcua::authority::decide::{Decider, Decision, Question, SubjectKind};
 use durward_opcua::authority::{
-    AuditNote, Audit, AuthorizationServer, AuthorizationService, Keep, MemoryKeep, Parts, Reason, RegisteredResource,
-    ServiceSettings, SubjectTable, feed,
+    Audit, AuditNote, AuthorizationServer, AuthorizationService, Keep, MemoryKeep, Parts, Reason,
+    RegisteredResource, ServiceSettings, SubjectTable, feed,
 };
 use durward_opcua::channel::{ChannelSettings, Offer, Workers};
 use durward_opcua::crypto::{self, OwnCertificate, SecurityPolicy};
@@ -25,10 +25,11 @@ use durward_opcua::token::{
 };
 use opcua_types::{
     AnonymousIdentityToken, ByteString, CallMethodRequest, CallMethodResult, CallRequest, CallResponse,
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse,
-    DataChangeNotification, ExtensionObject, MessageSecurityMode, MonitoredItemCreateRequest, MonitoringMode,
-    MonitoringParameters, NodeId, PublishRequest, PublishResponse, ReadRequest, ReadResponse, ReadValueId, SignatureData,
-    StatusCode, SubscriptionAcknowledgement, TimestampsToReturn, UserNameIdentityToken, Variant, X509IdentityToken,
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest,
+    CreateSubscriptionResponse, DataChangeNotification, ExtensionObject, MessageSecurityMode,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, PublishRequest,
+    PublishResponse, ReadRequest, ReadResponse, ReadValueId, SignatureData, StatusCode,
+    SubscriptionAcknowledgement, TimestampsToReturn, UserNameIdentityToken, Variant, X509IdentityToken,
 };
 use tokio::net::TcpListener;
 
@@ -78,14 +79,22 @@ impl Decider for ByRole {
         let roles: Vec<&str> = subject.roles.iter().map(|role| &**role).collect();
         let ask = |node: String| {
             let roles = roles.clone();
-            question.permissions.iter().map(move |permission| expected(&roles, &node, *permission)).collect::<Vec<_>>()
+            question
+                .permissions
+                .iter()
+                .map(move |permission| expected(&roles, &node, *permission))
+                .collect::<Vec<_>>()
         };
         Ok(Decision {
             verdicts: question.nodes().flat_map(ask).collect(),
             roles: subject.roles.clone(),
             policy: self.policy_version(),
             lifetime: Duration::from_secs(600),
-            reusable: if self.reusable.load(Ordering::SeqCst) { Duration::from_secs(60) } else { Duration::ZERO },
+            reusable: if self.reusable.load(Ordering::SeqCst) {
+                Duration::from_secs(60)
+            } else {
+                Duration::ZERO
+            },
         })
     }
 }
@@ -182,7 +191,8 @@ impl World {
         let service = AuthorizationService::new(settings, parts, resources()).unwrap();
         let channel = ChannelSettings { clock, ..channel_settings(&SERVICE) };
         let mut settings = AuthorizationServer::settings(channel, AS, "opc.tcp://localhost:4840");
-        let signed = Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::Sign, &[TokenKind::Anonymous]);
+        let signed =
+            Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::Sign, &[TokenKind::Anonymous]);
         settings.endpoints.push(signed);
         let server = Arc::new(AuthorizationServer::new(settings, service).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -200,8 +210,14 @@ impl World {
         self.server.service()
     }
 
-    async fn connect_as(&self, certificate: &OwnCertificate, offer: Offer, identity: &ClientIdentity) -> ClientSession {
-        let session = ClientSession::connect(&self.url, Some(offer), client_settings_of(certificate)).await.unwrap();
+    async fn connect_as(
+        &self,
+        certificate: &OwnCertificate,
+        offer: Offer,
+        identity: &ClientIdentity,
+    ) -> ClientSession {
+        let session =
+            ClientSession::connect(&self.url, Some(offer), client_settings_of(certificate)).await.unwrap();
         session.activate(identity).await.unwrap();
         session
     }
@@ -229,7 +245,8 @@ impl World {
     }
 
     async fn publish(&self, session: &ClientSession, resource: &str, table: Vec<u8>) -> StatusCode {
-        let inputs = vec![Variant::from(resource), Variant::from(1u32), Variant::from(ByteString::from(table))];
+        let inputs =
+            vec![Variant::from(resource), Variant::from(1u32), Variant::from(ByteString::from(table))];
         self.call(session, &self.server.nodes().methods.publish_node_table, inputs).await.status_code
     }
 
@@ -241,7 +258,12 @@ impl World {
         self
     }
 
-    async fn request(&self, session: &ClientSession, identity: Variant, resource: &str) -> Result<String, StatusCode> {
+    async fn request(
+        &self,
+        session: &ClientSession,
+        identity: Variant,
+        resource: &str,
+    ) -> Result<String, StatusCode> {
         let method = &self.server.nodes().methods.request_access_token;
         let result = self.call(session, method, vec![identity, Variant::from(resource)]).await;
         one_text(result)
@@ -261,7 +283,12 @@ impl World {
         self.verifier(PLC).verify(self.now(), token.as_bytes(), client, &table()).unwrap()
     }
 
-    async fn start_request(&self, session: &ClientSession, policy: &str, data: &[u8]) -> Result<Vec<Variant>, StatusCode> {
+    async fn start_request(
+        &self,
+        session: &ClientSession,
+        policy: &str,
+        data: &[u8],
+    ) -> Result<Vec<Variant>, StatusCode> {
         let data = ByteString::from(data.to_vec());
         let inputs = vec![Variant::from(PLC), Variant::from(policy), Variant::from(data)];
         outputs(self.call(session, &self.server.nodes().methods.start_request_token, inputs).await)
@@ -282,12 +309,22 @@ impl World {
     }
 
     /// Start and finish for a name with a password.
-    async fn login(&self, session: &ClientSession, name: &str, password: &str) -> Result<Vec<Variant>, StatusCode> {
+    async fn login(
+        &self,
+        session: &ClientSession,
+        name: &str,
+        password: &str,
+    ) -> Result<Vec<Variant>, StatusCode> {
         let started = self.start_request(session, "username", b"").await?;
         self.finish_request(session, &started[1], &[], named(name, password), SignatureData::null()).await
     }
 
-    async fn refresh(&self, session: &ClientSession, resource: &str, token: &Variant) -> Result<Vec<Variant>, StatusCode> {
+    async fn refresh(
+        &self,
+        session: &ClientSession,
+        resource: &str,
+        token: &Variant,
+    ) -> Result<Vec<Variant>, StatusCode> {
         let inputs = vec![Variant::from(resource), token.clone()];
         outputs(self.call(session, &self.server.nodes().methods.refresh_token, inputs).await)
     }
@@ -305,7 +342,11 @@ fn message(value: &Variant) -> FeedMessage<Arc<str>> {
 }
 
 fn outputs(result: CallMethodResult) -> Result<Vec<Variant>, StatusCode> {
-    if result.status_code == StatusCode::Good { Ok(result.output_arguments.unwrap()) } else { Err(result.status_code) }
+    if result.status_code == StatusCode::Good {
+        Ok(result.output_arguments.unwrap())
+    } else {
+        Err(result.status_code)
+    }
 }
 
 fn one_text(result: CallMethodResult) -> Result<String, StatusCode> {
@@ -339,7 +380,11 @@ fn assert_grants(token: &VerifiedToken, roles: &[&str]) {
     for (row, (_, identifier)) in (0..).zip(table.iter()) {
         for permission in Permission::ALL {
             let said = token.grants().get(row, permission);
-            assert_eq!(said, expected(roles, &identifier.to_string(), permission), "{permission:?} on {identifier}");
+            assert_eq!(
+                said,
+                expected(roles, &identifier.to_string(), permission),
+                "{permission:?} on {identifier}"
+            );
         }
     }
 }
@@ -355,10 +400,21 @@ async fn an_application_gets_a_token_for_what_the_decision_point_says() {
     let other = Thumbprint::of(OTHER.certificate().der());
     let stolen = world.verifier(PLC).verify(world.now(), token.as_bytes(), other, &table());
     assert_eq!(stolen.unwrap_err(), TokenRefusal::OtherClient);
-    assert!(world.verifier(HISTORIAN).verify(world.now(), token.as_bytes(), other, &table()).is_err(), "the audience");
+    assert!(
+        world.verifier(HISTORIAN).verify(world.now(), token.as_bytes(), other, &table()).is_err(),
+        "the audience"
+    );
     let figures = world.service().figures();
     assert_eq!((figures.issued(), figures.decisions(), figures.tables()), (1, 1, 1));
-    assert!(world.notes.0.lock().unwrap().iter().any(|note| note.starts_with("Issued") && note.contains("urn:plc")));
+    assert!(
+        world
+            .notes
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|note| note.starts_with("Issued") && note.contains("urn:plc"))
+    );
 }
 
 #[tokio::test]
@@ -366,7 +422,10 @@ async fn a_user_gets_a_token_by_session_or_by_call() {
     let world = World::start().await.with_nodes().await;
     let session = world.client(&anna()).await;
     let verified = world.verify(&world.token(&session).await.unwrap());
-    assert_eq!((verified.subject(), verified.roles()), ("anna", &["operator".to_owned(), "engineer".to_owned()][..]));
+    assert_eq!(
+        (verified.subject(), verified.roles()),
+        ("anna", &["operator".to_owned(), "engineer".to_owned()][..])
+    );
     assert_grants(&verified, &["operator"]);
     // Explicit: the call names another user, and proves it; or says that the application alone is meant.
     let alone = world.client(&ClientIdentity::Anonymous).await;
@@ -466,24 +525,33 @@ async fn requests_are_started_finished_once_and_renewed() {
     let world = World::start().await.with_nodes().await;
     let session = world.client(&ClientIdentity::Anonymous).await;
     let started = world.start_request(&session, "username", b"").await.unwrap();
-    let finish = || world.finish_request(&session, &started[1], &[], named("anna", "engine"), SignatureData::null());
+    let finish =
+        || world.finish_request(&session, &started[1], &[], named("anna", "engine"), SignatureData::null());
     let tokens = finish().await.unwrap();
     assert_eq!(world.verify(&text(&tokens[0])).subject(), "anna");
     assert_eq!(finish().await, Err(StatusCode::BadNotFound), "the request is used up");
     // From another session of the same client, with a request that is not its own.
     let started = world.start_request(&session, "username", b"").await.unwrap();
     let second = world.client(&ClientIdentity::Anonymous).await;
-    let stolen = world.finish_request(&second, &started[1], &[], named("anna", "engine"), SignatureData::null()).await;
+    let stolen =
+        world.finish_request(&second, &started[1], &[], named("anna", "engine"), SignatureData::null()).await;
     assert_eq!(stolen, Err(StatusCode::BadNotFound));
     // Renewal: from another session, not from another certificate, not for another resource, once.
     let other = world.gate().await;
     assert_eq!(world.refresh(&other, PLC, &tokens[2]).await, Err(StatusCode::BadIdentityTokenRejected));
-    assert_eq!(world.refresh(&second, HISTORIAN, &tokens[2]).await, Err(StatusCode::BadIdentityTokenRejected));
+    assert_eq!(
+        world.refresh(&second, HISTORIAN, &tokens[2]).await,
+        Err(StatusCode::BadIdentityTokenRejected)
+    );
     let renewed = world.refresh(&second, PLC, &tokens[2]).await.unwrap();
     assert_eq!(world.verify(&text(&renewed[0])).subject(), "anna");
     assert_eq!(renewed[3], tokens[3], "the end does not move");
     assert_eq!(world.refresh(&second, PLC, &tokens[2]).await, Err(StatusCode::BadIdentityTokenRejected));
-    assert_eq!(world.refresh(&second, PLC, &renewed[2]).await, Err(StatusCode::BadIdentityTokenRejected), "its family ended");
+    assert_eq!(
+        world.refresh(&second, PLC, &renewed[2]).await,
+        Err(StatusCode::BadIdentityTokenRejected),
+        "its family ended"
+    );
     assert_eq!(world.service().figures().refused(Reason::Repeated), 1);
     // A recall of the subject ends what was given.
     let tokens = world.login(&session, "anna", "engine").await.unwrap();
@@ -509,7 +577,13 @@ async fn roles_that_are_asked_for_narrow_a_token() {
     let session = world.client(&ClientIdentity::Anonymous).await;
     let finish = async |roles: &'static [&'static str]| {
         let started = world.start_request(&session, "username", b"").await.unwrap();
-        let tokens = world.finish_request(&session, &started[1], roles, named("anna", "engine"), SignatureData::null());
+        let tokens = world.finish_request(
+            &session,
+            &started[1],
+            roles,
+            named("anna", "engine"),
+            SignatureData::null(),
+        );
         tokens.await.map(|tokens| world.verify(&text(&tokens[0])))
     };
     let narrow = finish(&["engineer", "manager"]).await.unwrap();
@@ -537,19 +611,28 @@ async fn a_certificate_needs_a_proof_over_the_service_data() {
     };
     let started = world.start_request(&session, id, &[7; 32]).await.unwrap();
     let first = proof(&started[0], &OTHER);
-    let tokens = world.finish_request(&session, &started[1], &[], identity.clone(), first.clone()).await.unwrap();
+    let tokens =
+        world.finish_request(&session, &started[1], &[], identity.clone(), first.clone()).await.unwrap();
     let verified = world.verify(&text(&tokens[0]));
-    assert!(verified.subject().starts_with("certificate:"), "bound to the channel's certificate, not to the user's");
+    assert!(
+        verified.subject().starts_with("certificate:"),
+        "bound to the channel's certificate, not to the user's"
+    );
     assert_grants(&verified, &["operator"]);
     // The proof of an earlier request, another key's, none.
     let started = world.start_request(&session, id, &[7; 32]).await.unwrap();
     let refused = StatusCode::BadUserSignatureInvalid;
     for wrong in [first, proof(&started[0], &CLIENT), SignatureData::null()] {
         let started = world.start_request(&session, id, &[7; 32]).await.unwrap();
-        assert_eq!(world.finish_request(&session, &started[1], &[], identity.clone(), wrong).await, Err(refused));
+        assert_eq!(
+            world.finish_request(&session, &started[1], &[], identity.clone(), wrong).await,
+            Err(refused)
+        );
     }
     // A password where a certificate was agreed.
-    let other = world.finish_request(&session, &started[1], &[], named("anna", "engine"), SignatureData::null()).await;
+    let other = world
+        .finish_request(&session, &started[1], &[], named("anna", "engine"), SignatureData::null())
+        .await;
     assert_eq!(other, Err(StatusCode::BadIdentityTokenInvalid));
 }
 
@@ -622,7 +705,9 @@ async fn decisions_are_used_again_until_something_is_recalled() {
     let new = world.verify(&world.token(&session).await.unwrap());
     assert_eq!(asked(), 3);
     let gate = world.gate().await;
-    let FeedMessage::Snapshot { question: 5, cutoffs, .. } = world.snapshot(&gate, 5).await else { panic!("a snapshot") };
+    let FeedMessage::Snapshot { question: 5, cutoffs, .. } = world.snapshot(&gate, 5).await else {
+        panic!("a snapshot")
+    };
     use durward_opcua::token::Bearer;
     assert_eq!((cutoffs.end(old.facts()), cutoffs.end(new.facts())), (true, false));
     world.service().session_ended("handle").await.unwrap();
@@ -648,9 +733,17 @@ impl Following {
         };
         let created: CreateSubscriptionResponse = gate.call(&request).await.unwrap();
         let item = |(node, client_handle): (&NodeId, u32)| {
-            let parameters =
-                MonitoringParameters { sampling_interval: 0.0, queue_size: 1, client_handle, ..Default::default() };
-            MonitoredItemCreateRequest::new(ReadValueId::new_value(node.clone()), MonitoringMode::Reporting, parameters)
+            let parameters = MonitoringParameters {
+                sampling_interval: 0.0,
+                queue_size: 1,
+                client_handle,
+                ..Default::default()
+            };
+            MonitoredItemCreateRequest::new(
+                ReadValueId::new_value(node.clone()),
+                MonitoringMode::Reporting,
+                parameters,
+            )
         };
         let nodes = world.server.nodes();
         let request = CreateMonitoredItemsRequest {
@@ -691,9 +784,7 @@ impl Following {
     async fn wait_for(&mut self, name: &str) -> Duration {
         let began = Instant::now();
         loop {
-            let is_it = |message: &FeedMessage<Arc<str>>| {
-                matches!(message, FeedMessage::Cutoff { target: Target::Subject(subject), .. } if **subject == *name)
-            };
+            let is_it = |message: &FeedMessage<Arc<str>>| matches!(message, FeedMessage::Cutoff { target: Target::Subject(subject), .. } if **subject == *name);
             if self.next().await.iter().any(is_it) {
                 return began.elapsed();
             }
@@ -703,8 +794,8 @@ impl Following {
 }
 
 fn decoded(data: &ExtensionObject) -> DataChangeNotification {
-    use opcua_types::type_loader::ByteStringBody;
     use opcua_types::BinaryDecodable as _;
+    use opcua_types::type_loader::ByteStringBody;
     if let Some(changes) = data.inner_as::<DataChangeNotification>() {
         return changes.clone();
     }
@@ -756,8 +847,10 @@ async fn others_do_not_hear_of_cutoffs() {
     let nodes = world.server.nodes();
     let denied = world.call(&client, &nodes.methods.ask_cutoffs, vec![Variant::from(1u64)]).await;
     assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
-    let request =
-        ReadRequest { nodes_to_read: Some(vec![ReadValueId::new_value(nodes.revocations.clone())]), ..Default::default() };
+    let request = ReadRequest {
+        nodes_to_read: Some(vec![ReadValueId::new_value(nodes.revocations.clone())]),
+        ..Default::default()
+    };
     let response: ReadResponse = client.call(&request).await.unwrap();
     assert_eq!(response.results.unwrap()[0].status, Some(StatusCode::BadUserAccessDenied));
 }
@@ -769,12 +862,15 @@ async fn a_restart_forgets_nothing_that_matters() {
     let old = world.verify(&world.token(&session).await.unwrap());
     world.service().revoke(Target::Subject("anna".into())).await.unwrap();
     let gate = world.gate().await;
-    let FeedMessage::Snapshot { epoch, sequence, cutoffs, .. } = world.snapshot(&gate, 1).await else { panic!() };
+    let FeedMessage::Snapshot { epoch, sequence, cutoffs, .. } = world.snapshot(&gate, 1).await else {
+        panic!()
+    };
     world.server.shutdown();
     let again = World::on(Arc::clone(&world.disk), world.began).await;
     let gate = again.gate().await;
-    let FeedMessage::Snapshot { epoch: epoch_again, sequence: sequence_again, cutoffs: cutoffs_again, .. } =
-        again.snapshot(&gate, 1).await
+    let FeedMessage::Snapshot {
+        epoch: epoch_again, sequence: sequence_again, cutoffs: cutoffs_again, ..
+    } = again.snapshot(&gate, 1).await
     else {
         panic!()
     };
