@@ -162,6 +162,15 @@ impl StoredPassword {
         &self.0
     }
 
+    /// Whether this is the password. Takes as long as the hash wants, whatever the answer is. For small tables of users; a directory says
+    /// more ([`UserStore::check`](super::UserStore::check)).
+    pub fn is_of(&self, password: &Password<'_>) -> bool {
+        match self.compare(password, HashCosts::default()) {
+            Compared::Right | Compared::RightAndOld => true,
+            Compared::Wrong => false,
+        }
+    }
+
     /// Whether this is the password. Takes as long as the hash wants, whatever the answer is.
     pub(super) fn compare(&self, password: &Password<'_>, today: HashCosts) -> Compared {
         if self.0.starts_with('$') {

@@ -15,7 +15,7 @@ pub enum User {
     Name(Arc<str>),
     /// The owner of this certificate (DER), who proved to have its key.
     Certificate(Arc<[u8]>),
-    /// The subject of a token that was verified.
+    /// The owner of a token that was verified: its subject; to the authorization service, the handle of a durward session.
     Token(Arc<str>),
 }
 

@@ -290,12 +290,16 @@ mod tests {
     #[test]
     fn what_does_not_fit_ends_everybodys_tokens() {
         let long: Arc<str> = "n".repeat(NAME_BYTES_MAX + 1).into();
-        let message = FeedMessage::Cutoff { epoch: 1, sequence: 1, target: Target::Subject(long), before: at(4) };
+        let message =
+            FeedMessage::Cutoff { epoch: 1, sequence: 1, target: Target::Subject(long), before: at(4) };
         let Ok(FeedMessage::Cutoff { target, .. }) = decode(&encode(&message)) else { panic!("a cutoff") };
         assert_eq!(target, Target::All);
         let mut cutoffs = Cutoffs::default();
         for number in 0..MESSAGE_BYTES_MAX / NAME_BYTES_MAX + 1 {
-            cutoffs.add(Target::Subject(format!("{number:0>width$}", width = NAME_BYTES_MAX).into()), at(number as u64));
+            cutoffs.add(
+                Target::Subject(format!("{number:0>width$}", width = NAME_BYTES_MAX).into()),
+                at(number as u64),
+            );
         }
         let (latest, bytes) = (cutoffs.latest(), encode(&snapshot(cutoffs)));
         let Ok(FeedMessage::Snapshot { cutoffs, .. }) = decode(&bytes) else { panic!("a snapshot") };

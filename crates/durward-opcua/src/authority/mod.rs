@@ -1,5 +1,13 @@
-//! The authorization service as the address space has it (Part 12, section 9), before anybody decides: nodes, arguments, status codes.
-//! Decisions are those of an [`Authority`].
+//! The authorization service (Part 12, section 9): its address space, and behind the trait [`Authority`] who decides, issues and recalls.
+//!
+//! ```text
+//!  session::Server -> plant::Host -> methods -> Authority = AuthorizationService
+//!                          ^                        | subjects: who is it?   decide: what may they?   issue: sign
+//!                          '---- follow <- ledger <-' recall (the state machine of `protocol`, its store)
+//! ```
+//!
+//! A fact about a user, a decision and a table are read after the state machine has dated the token, and what is recalled is forgotten before
+//! the cutoff is made: so a token that outlives a cutoff was decided by what was true after it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -8,14 +16,36 @@
 //! | `methods` | calls: their checks, their arguments as types |
 //! | `requests` | requests for tokens between `StartRequestToken` and `FinishRequestToken` |
 //! | `follow` | what gates subscribe to: cutoffs and heartbeat |
+//! | [`decide`] | the question to the decision point |
+//! | `subjects` | who users are |
+//! | `identify` | identities in calls, and their proofs |
+//! | `issue` | from a wish to a token |
+//! | `cache` | decisions that may be used again |
+//! | `refresh` | refresh tokens |
+//! | `tables` | node tables |
+//! | `ledger`, `keep` | the state machine, run; its store |
+//! | `service`, `server` | the service, and the server that it is |
+//! | `figures` | what is counted and audited |
 //! | [`feed`] | cutoffs, heartbeats and snapshots as bytes, and how a gate gets them |
 
+mod cache;
 mod caller;
+pub mod decide;
 pub mod feed;
+mod figures;
 mod follow;
+mod identify;
+mod issue;
+mod keep;
+mod ledger;
 mod methods;
 mod nodes;
+mod refresh;
 mod requests;
+mod server;
+mod service;
+mod subjects;
+mod tables;
 
 #[cfg(test)]
 mod tests;
@@ -31,10 +61,16 @@ use opcua_types::{
 };
 
 pub use caller::{Caller, SessionId, User};
+pub use figures::{Audit, AuditNote, Figures, LogAudit, Reason};
 pub use follow::{Cutoffs, RECENT_MAX};
+pub use identify::SESSION_TOKEN_TYPE;
+pub use keep::{Keep, MemoryKeep};
 pub use methods::{AuthorityMethods, FollowGuard, serve};
 pub use nodes::{AUTHORITY_NAMESPACE, AuthorityNodes, GDS_NAMESPACE, MethodIds, add_authority};
 pub use requests::{REQUEST_LIFETIME, RequestId};
+pub use server::AuthorizationServer;
+pub use service::{AuthorizationService, Parts, RegisteredResource, ServiceSettings};
+pub use subjects::{Credential, SubjectRefusal, SubjectTable, Subjects};
 
 /// Bytes of a resource's id.
 pub const RESOURCE_ID_BYTES_MAX: usize = 4_096;

@@ -81,94 +81,80 @@ struct Declared {
     rule: ObjectId,
 }
 
-fn declared() -> [Declared; 5] {
-    [describe(), request_access_token(), start_request_token(), finish_request_token(), refresh_token()]
-}
-
-fn resource() -> Argument {
-    argument("ResourceId", DataTypeId::String, "the server the token is for")
-}
-
-fn identity(name: &str) -> Argument {
-    argument(name, DataTypeId::UserIdentityToken, "null: the user of the session")
-}
-
-/// A token, and when it ends.
-fn token_and_expiry(name: &str) -> [Argument; 2] {
-    [
-        argument(name, DataTypeId::String, ""),
-        argument(&format!("{name}ExpiryTime"), DataTypeId::UtcTime, "when it ends"),
+fn declared() -> Vec<Declared> {
+    let resource = || argument("ResourceId", DataTypeId::String, "the server the token is for");
+    let expiry = |name| argument(name, DataTypeId::UtcTime, "when it ends");
+    let token = |name| argument(name, DataTypeId::String, "");
+    vec![
+        Declared {
+            name: "GetServiceDescription",
+            ids: gds::GET_SERVICE_DESCRIPTION,
+            inputs: Vec::new(),
+            outputs: vec![
+                argument("ServiceUri", DataTypeId::String, "the issuer of the tokens"),
+                argument("ServiceCertificate", DataTypeId::ByteString, "the certificate of the service"),
+                array_argument(
+                    "UserTokenPolicies",
+                    DataTypeId::UserTokenPolicy,
+                    "how users can identify themselves",
+                ),
+            ],
+            rule: ObjectId::ModellingRule_Mandatory,
+        },
+        Declared {
+            name: "RequestAccessToken",
+            ids: gds::REQUEST_ACCESS_TOKEN,
+            inputs: vec![
+                argument("IdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"),
+                resource(),
+            ],
+            outputs: vec![token("AccessToken")],
+            rule: ObjectId::ModellingRule_Optional,
+        },
+        Declared {
+            name: "StartRequestToken",
+            ids: gds::START_REQUEST_TOKEN,
+            inputs: vec![
+                resource(),
+                argument("PolicyId", DataTypeId::String, "one of UserTokenPolicies"),
+                argument("RequestorData", DataTypeId::ByteString, "depends on the policy"),
+            ],
+            outputs: vec![
+                argument("ServiceData", DataTypeId::ByteString, "depends on the policy"),
+                argument("RequestId", DataTypeId::Guid, "for FinishRequestToken, in this session"),
+            ],
+            rule: ObjectId::ModellingRule_Optional,
+        },
+        Declared {
+            name: "FinishRequestToken",
+            ids: gds::FINISH_REQUEST_TOKEN,
+            inputs: vec![
+                argument("RequestId", DataTypeId::Guid, "from StartRequestToken"),
+                array_argument("RequestedRoles", DataTypeId::String, "none: all that are due"),
+                argument("UserIdentityToken", DataTypeId::UserIdentityToken, "null: the user of the session"),
+                argument("UserTokenSignature", DataTypeId::SignatureData, "the proof for a certificate"),
+            ],
+            outputs: vec![
+                token("AccessToken"),
+                expiry("AccessTokenExpiryTime"),
+                token("RefreshToken"),
+                expiry("RefreshTokenExpiryTime"),
+            ],
+            rule: ObjectId::ModellingRule_Optional,
+        },
+        Declared {
+            name: "RefreshToken",
+            ids: gds::REFRESH_TOKEN,
+            inputs: vec![resource(), token("CurrentRefreshToken")],
+            outputs: vec![
+                token("AccessToken"),
+                expiry("AccessTokenExpiryTime"),
+                token("NewRefreshToken"),
+                expiry("NewRefreshTokenExpiryTime"),
+            ],
+            rule: ObjectId::ModellingRule_Optional,
+        },
     ]
-}
-
-fn describe() -> Declared {
-    Declared {
-        name: "GetServiceDescription",
-        ids: gds::GET_SERVICE_DESCRIPTION,
-        inputs: Vec::new(),
-        outputs: vec![
-            argument("ServiceUri", DataTypeId::String, "the issuer of the tokens"),
-            argument("ServiceCertificate", DataTypeId::ByteString, "the certificate of the service"),
-            array_argument(
-                "UserTokenPolicies",
-                DataTypeId::UserTokenPolicy,
-                "how users can identify themselves",
-            ),
-        ],
-        rule: ObjectId::ModellingRule_Mandatory,
-    }
-}
-
-fn request_access_token() -> Declared {
-    Declared {
-        name: "RequestAccessToken",
-        ids: gds::REQUEST_ACCESS_TOKEN,
-        inputs: vec![identity("IdentityToken"), resource()],
-        outputs: vec![argument("AccessToken", DataTypeId::String, "")],
-        rule: ObjectId::ModellingRule_Optional,
-    }
-}
-
-fn start_request_token() -> Declared {
-    Declared {
-        name: "StartRequestToken",
-        ids: gds::START_REQUEST_TOKEN,
-        inputs: vec![
-            resource(),
-            argument("PolicyId", DataTypeId::String, "one of UserTokenPolicies"),
-            argument("RequestorData", DataTypeId::ByteString, "depends on the policy"),
-        ],
-        outputs: vec![
-            argument("ServiceData", DataTypeId::ByteString, "depends on the policy"),
-            argument("RequestId", DataTypeId::Guid, "for FinishRequestToken, in this session"),
-        ],
-        rule: ObjectId::ModellingRule_Optional,
-    }
-}
-
-fn finish_request_token() -> Declared {
-    Declared {
-        name: "FinishRequestToken",
-        ids: gds::FINISH_REQUEST_TOKEN,
-        inputs: vec![
-            argument("RequestId", DataTypeId::Guid, "from StartRequestToken"),
-            array_argument("RequestedRoles", DataTypeId::String, "none: all that are due"),
-            identity("UserIdentityToken"),
-            argument("UserTokenSignature", DataTypeId::SignatureData, "the proof for a certificate"),
-        ],
-        outputs: [token_and_expiry("AccessToken"), token_and_expiry("RefreshToken")].concat(),
-        rule: ObjectId::ModellingRule_Optional,
-    }
-}
-
-fn refresh_token() -> Declared {
-    Declared {
-        name: "RefreshToken",
-        ids: gds::REFRESH_TOKEN,
-        inputs: vec![resource(), argument("CurrentRefreshToken", DataTypeId::String, "")],
-        outputs: [token_and_expiry("AccessToken"), token_and_expiry("NewRefreshToken")].concat(),
-        rule: ObjectId::ModellingRule_Optional,
-    }
 }
 
 /// Adds the types of the standard, the folder `AuthorizationServices` under Objects and one service in it.
@@ -274,12 +260,16 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let gates = builder.add(gates.component_of(service.clone()));
     let none: Vec<ByteString> = Vec::new();
     let revocations = NewNode::data(id("Gates.Revocations"), "Revocations", DataTypeId::ByteString, none);
-    let revocations =
-        builder.add(revocations.described("the last cutoffs, encoded; the newest is the last").component_of(gates.clone()));
+    let revocations = builder.add(
+        revocations
+            .described("the last cutoffs, encoded; the newest is the last")
+            .component_of(gates.clone()),
+    );
     let sequence = NewNode::data(id("Gates.Sequence"), "Sequence", DataTypeId::UInt64, 0u64);
     let sequence =
         builder.add(sequence.described("the number of the last cutoff").component_of(gates.clone()));
-    let heartbeat = NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::ByteString, ByteString::null());
+    let heartbeat =
+        NewNode::data(id("Gates.Heartbeat"), "Heartbeat", DataTypeId::ByteString, ByteString::null());
     let heartbeat =
         builder.add(heartbeat.described("the last heartbeat, encoded").component_of(gates.clone()));
     let table = NewNode::method(id("Gates.PublishNodeTable"), "PublishNodeTable").component_of(gates.clone());
@@ -294,7 +284,11 @@ fn add_gates(builder: &mut SpaceBuilder, namespace: u16, folder: NodeId, service
     let ask = NewNode::method(id("Gates.AskCutoffs"), "AskCutoffs").component_of(gates.clone());
     let ask = builder.add(ask.arguments(
         vec![argument("Question", DataTypeId::UInt64, "the number of the question")],
-        vec![argument("Snapshot", DataTypeId::ByteString, "every cutoff in force, encoded, with that number")],
+        vec![argument(
+            "Snapshot",
+            DataTypeId::ByteString,
+            "every cutoff in force, encoded, with that number",
+        )],
     ));
     let event_type = NewNode::object_type(id("RevocationEventType"), "RevocationEventType")
         .subtype_of(ObjectTypeId::BaseEventType);

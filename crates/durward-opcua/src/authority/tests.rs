@@ -12,9 +12,9 @@ use opcua_types::{
 };
 
 use super::{
-    AccessTokenRequest, Authority, AuthorityNodes, Caller, Cutoffs, FinishRequest,
-    GDS_NAMESPACE, Identity, NodeTableUpload, RECENT_MAX, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest,
-    Reply, Resource, ServiceDescription, SessionId, StartRequest, Tokens, serve,
+    AccessTokenRequest, Authority, AuthorityNodes, Caller, Cutoffs, FinishRequest, GDS_NAMESPACE, Identity,
+    NodeTableUpload, RECENT_MAX, REQUEST_LIFETIME, REQUESTOR_DATA_BYTES_MAX, RefreshRequest, Reply, Resource,
+    ServiceDescription, SessionId, StartRequest, Tokens, serve,
 };
 use crate::plant::test_client::{BEGIN, Client, below, caller};
 

@@ -1,0 +1,260 @@
+//! From a wish to a token: who it is, what is decided, what is signed. Runs on threads that may compute and wait.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use durward_identity::{Moment, SystemEntropy};
+use opcua_types::{MessageSecurityMode, StatusCode};
+
+use super::User;
+use super::cache::{self, Decided};
+use super::decide::{Client, Decision, Question, Subject};
+use super::feed::NAME_BYTES_MAX;
+use super::figures::{AuditNote, Reason};
+use super::ledger::{Action, Step};
+use super::service::Inner;
+use super::subjects::SubjectRefusal;
+use crate::protocol::{AuthorityEvent, Wanted, WhyNot};
+use crate::token::{Facts, Grants, Issue, NodeTable, ROLES_MAX, Verdict};
+
+/// How often a decision is made anew because something was recalled meanwhile.
+const DECISIONS_MAX: usize = 8;
+
+/// What a client wants a token for.
+pub(super) struct Wish {
+    pub(super) user: User,
+    pub(super) client: Client,
+    pub(super) resource: String,
+    /// The roles that are asked for; none means all that are due.
+    pub(super) roles: Vec<String>,
+}
+
+/// A token, and what it was issued for.
+pub(super) struct IssuedToken {
+    pub(super) token: String,
+    pub(super) issued: Moment,
+    pub(super) expires: Moment,
+    pub(super) subject: Arc<str>,
+    pub(super) session: Option<Arc<str>>,
+}
+
+/// Why there is none: for the client, the figures, the log.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) reason: Reason,
+    pub(super) words: String,
+}
+
+impl Refused {
+    pub(super) fn new(status: StatusCode, reason: Reason, words: impl Into<String>) -> Refused {
+        Refused { status, reason, words: words.into() }
+    }
+
+    fn denied(words: &str) -> Refused {
+        Refused::new(StatusCode::BadUserAccessDenied, Reason::Denied, words)
+    }
+
+    fn busy() -> Refused {
+        Refused::new(
+            StatusCode::BadResourceUnavailable,
+            Reason::Busy,
+            "too many decisions are under way: ask again",
+        )
+    }
+
+    fn failed(words: impl Into<String>) -> Refused {
+        Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, words)
+    }
+}
+
+impl From<SubjectRefusal> for Refused {
+    fn from(refusal: SubjectRefusal) -> Refused {
+        let (status, words) = match refusal {
+            SubjectRefusal::Rejected => (
+                StatusCode::BadIdentityTokenRejected,
+                "the identity proves nothing: a wrong password, certificate or session",
+            ),
+            SubjectRefusal::Disabled => {
+                (StatusCode::BadUserAccessDenied, "the user may not come in, or is not there any more")
+            }
+            SubjectRefusal::Unavailable => return Refused::failed("the directory of users does not answer"),
+        };
+        Refused::new(status, Reason::Identity, words)
+    }
+}
+
+impl Inner {
+    /// Issues a token, or says why not.
+    pub(super) fn issue(&self, wish: &Wish) -> Result<IssuedToken, Refused> {
+        let now = self.now();
+        let known = self.subject(wish, now)?;
+        let client = wish.client.thumbprint.to_string().into();
+        let wanted = Wanted { subject: Arc::clone(&known.name), session: known.session.clone(), client };
+        let request = self.next_request();
+        let step = self.ledger.step(now, AuthorityEvent::Ask { request, wanted });
+        let issued = self.carry_out(wish, &known, step);
+        if issued.is_err() {
+            self.ledger.step(self.now(), AuthorityEvent::Withdrawn { request });
+        }
+        let (facts, decided) = issued?;
+        self.sign(wish, &facts, &decided)
+    }
+
+    /// Does what the machine says until it says what to sign.
+    fn carry_out(
+        &self,
+        wish: &Wish,
+        known: &Subject,
+        mut step: Step,
+    ) -> Result<(Facts<Arc<str>>, Arc<Decided>), Refused> {
+        let mut last = None;
+        for _ in 0..=DECISIONS_MAX {
+            if !step.kept {
+                return Err(Refused::failed("the store of the authorization service fails: see its log"));
+            }
+            match (step.actions.pop(), last.take()) {
+                (Some(Action::Decide { ticket, .. }), _) => {
+                    let decided = self.decide(wish, known)?;
+                    let granted_by = decided.grants_something.then(|| Arc::clone(&decided.policy));
+                    step = self.ledger.step(self.now(), AuthorityEvent::Decided { ticket, granted_by });
+                    last = Some(decided);
+                }
+                (Some(Action::Issue { facts, .. }), Some(decided)) => return Ok((facts, decided)),
+                (Some(Action::Refuse { why: WhyNot::Denied, .. }), _) => {
+                    return Err(Refused::denied("the policies grant nothing on this resource"));
+                }
+                (Some(Action::Refuse { why: WhyNot::Busy, .. }), _) => return Err(Refused::busy()),
+                (_, _) => return Err(Refused::failed("the authorization service lost a request")),
+            }
+        }
+        Err(Refused::busy())
+    }
+
+    /// The facts about whom the wish is of, as they are now, with no more roles than were asked for.
+    fn subject(&self, wish: &Wish, now: Moment) -> Result<Subject, Refused> {
+        let mut subject = self.parts.subjects.subject(&wish.user, &wish.client, now)?;
+        if subject.name.is_empty() || subject.name.len() > NAME_BYTES_MAX {
+            let words = format!("the subject's name has no or more than {NAME_BYTES_MAX} bytes");
+            return Err(Refused::new(StatusCode::BadUserAccessDenied, Reason::Identity, words));
+        }
+        if !wish.roles.is_empty() {
+            subject.roles.retain(|role| wish.roles.iter().any(|asked| **asked == **role));
+        }
+        Ok(subject)
+    }
+
+    /// Decides, or finds that it was decided. Facts and table are read here and not before: a recall that comes earlier is known to them.
+    fn decide(&self, wish: &Wish, known: &Subject) -> Result<Arc<Decided>, Refused> {
+        let (now, generation) = (self.now(), self.cache.generation());
+        let subject = self.subject(wish, now)?;
+        if subject.name != known.name || subject.session != known.session {
+            return Err(SubjectRefusal::Disabled.into());
+        }
+        let table = self.table(&wish.resource)?;
+        let policy = self.parts.decider.policy_version();
+        let key = cache::key(&subject, &wish.client, &wish.resource, table.version(), &policy, &wish.roles);
+        if let Some(decided) = self.cache.find(&key, now) {
+            self.figures.count_reused();
+            return Ok(decided);
+        }
+        let question = Question {
+            subject: &subject,
+            client: &wish.client,
+            security_mode: MessageSecurityMode::SignAndEncrypt,
+            resource: &wish.resource,
+            table: &table,
+            permissions: &self.settings.permissions,
+            now,
+        };
+        let began = Instant::now();
+        let decision = self.parts.decider.decide(&question);
+        self.figures.count_decision(began.elapsed());
+        let decision = decision.map_err(|error| {
+            Refused::new(error.status(), Reason::Failed, format!("no decision: {}", error.reason()))
+        })?;
+        let reusable = decision.reusable.min(self.settings.decision_age_max);
+        let decided = Arc::new(self.compact(decision, &table, &wish.roles));
+        if !reusable.is_zero() {
+            self.cache.put(key, generation, now.plus(reusable), &decided);
+        }
+        Ok(decided)
+    }
+
+    /// The nodes that a token for this resource speaks of.
+    fn table(&self, resource: &str) -> Result<Arc<NodeTable>, Refused> {
+        let registry = self.registry.load();
+        let Some(registered) = registry.resources.get(resource) else {
+            let words = format!("the resource `{resource}` is not registered");
+            return Err(Refused::new(StatusCode::BadNotFound, Reason::UnknownResource, words));
+        };
+        match self.tables.current(resource) {
+            Some(table) => Ok(table),
+            None if registered.certificate.is_none() => Ok(Arc::clone(&self.no_nodes)),
+            None => Err(Refused::new(
+                StatusCode::BadResourceUnavailable,
+                Reason::NoTable,
+                "the gate of this resource has not published its nodes yet: is it running?",
+            )),
+        }
+    }
+
+    fn compact(&self, decision: Decision, table: &NodeTable, asked: &[String]) -> Decided {
+        let mut grants = Grants::none(table);
+        let mut verdicts = decision.verdicts.into_iter();
+        let mut grants_something = false;
+        for row in 0..table.len() as u32 {
+            for (permission, verdict) in self.settings.permissions.iter().zip(verdicts.by_ref()) {
+                match verdict {
+                    Verdict::Granted | Verdict::Ask => {
+                        grants.set(row, *permission, verdict);
+                        grants_something = true;
+                    }
+                    Verdict::Refused => {}
+                }
+            }
+        }
+        let mut roles = decision.roles;
+        roles.retain(|role| asked.is_empty() || asked.iter().any(|asked| **asked == **role));
+        if roles.len() > ROLES_MAX {
+            tracing::warn!("a decision has {} roles; a token carries the first {ROLES_MAX}", roles.len());
+            roles.truncate(ROLES_MAX);
+        }
+        grants_something |= !roles.is_empty();
+        Decided { grants, roles, policy: decision.policy, lifetime: decision.lifetime, grants_something }
+    }
+
+    fn sign(&self, wish: &Wish, facts: &Facts<Arc<str>>, decided: &Decided) -> Result<IssuedToken, Refused> {
+        let lifetime = decided.lifetime.min(facts.expires.since(facts.issued));
+        if lifetime < Duration::from_secs(1) {
+            return Err(Refused::denied("the decision holds for less than a second"));
+        }
+        let roles: Vec<&str> = decided.roles.iter().map(|role| &**role).collect();
+        let issue = Issue {
+            issuer: &self.settings.service_uri,
+            subject: &facts.subject,
+            resource: &wish.resource,
+            lifetime,
+            client: wish.client.thumbprint,
+            roles: &roles,
+            session: facts.session.as_deref(),
+            policy: &facts.policy,
+            grants: &decided.grants,
+        };
+        let token = issue.sign(&self.parts.keys.load(), facts.issued, &SystemEntropy).map_err(|error| {
+            Refused::new(StatusCode::BadEncodingLimitsExceeded, Reason::Failed, error.to_string())
+        })?;
+        let expires = facts.issued.plus(Duration::from_secs(lifetime.as_secs()));
+        self.figures.count_issued();
+        let note = AuditNote::Issued {
+            subject: &facts.subject,
+            resource: &wish.resource,
+            client: &facts.client,
+            policy: &facts.policy,
+            expires,
+        };
+        self.parts.audit.note(self.now(), &note);
+        let (subject, session) = (Arc::clone(&facts.subject), facts.session.clone());
+        Ok(IssuedToken { token, issued: facts.issued, expires, subject, session })
+    }
+}

@@ -1,0 +1,174 @@
+//! The state machine of the protocol, run: its records go to the store, its messages to the gates.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use durward_identity::Moment;
+use opcua_types::{ByteString, StatusCode};
+
+use super::feed;
+use super::follow::Cutoffs;
+use super::keep::Keep;
+use crate::error::Error;
+use crate::plant::Host;
+use crate::protocol::{Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, Record};
+use crate::token::{FeedMessage, Target};
+
+/// Requests are named by numbers; who asks for a snapshot is whoever takes the answer.
+pub(super) type Event = AuthorityEvent<Arc<str>, u64, ()>;
+pub(super) type Action = AuthorityAction<Arc<str>, u64, ()>;
+type Machine = Authority<Arc<str>, u64>;
+
+/// Records beyond those that are needed, after which the store is written anew.
+const SPARE_RECORDS_MAX: usize = 10_000;
+
+/// The machine and its store.
+pub(super) struct Ledger {
+    state: Mutex<State>,
+    keep: Arc<dyn Keep>,
+    gates: OnceLock<Gates>,
+}
+
+struct State {
+    machine: Machine,
+    /// What the store did not take yet: tried again before anything else is stored.
+    unsaved: Vec<Record<Arc<str>>>,
+    stored: usize,
+}
+
+/// Where gates see cutoffs. Lock order: the state, then this, then the host.
+struct Gates {
+    host: Arc<Host>,
+    shown: Mutex<Cutoffs>,
+}
+
+/// What a step brought.
+pub(super) struct Step {
+    /// Actions for the caller.
+    pub(super) actions: Vec<Action>,
+    /// Whether all records are durable.
+    pub(super) kept: bool,
+}
+
+impl Ledger {
+    /// Goes on where the store ends; a new or unreadable store begins with the recall of all tokens.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub(super) fn open(
+        settings: AuthoritySettings,
+        keep: Arc<dyn Keep>,
+        now: Moment,
+    ) -> Result<Ledger, Error> {
+        let wrong = |error: std::io::Error| {
+            Error::new(
+                StatusCode::BadConfigurationError,
+                format!("the store of the authorization service fails: {error}"),
+            )
+        };
+        let records = keep.load().map_err(wrong)?;
+        let stored = records.len();
+        let machine = match Machine::restore(settings.clone(), records) {
+            Some(machine) => machine,
+            None => {
+                if stored > 0 {
+                    tracing::warn!(
+                        "the store of the authorization service begins without an epoch: all tokens are recalled"
+                    );
+                }
+                Machine::new::<()>(settings, now).0
+            }
+        };
+        // One write, whichever it was: a new store has to hold its first recall before anything else happens.
+        let records = machine.records();
+        keep.replace(&records).map_err(wrong)?;
+        let state = State { machine, unsaved: Vec::new(), stored: records.len() };
+        Ok(Ledger { state: Mutex::new(state), keep, gates: OnceLock::new() })
+    }
+
+    /// From now on cutoffs are shown there.
+    ///
+    /// # Errors
+    /// They are shown somewhere already.
+    pub(super) fn show(&self, host: Arc<Host>, shown: Cutoffs) -> Result<(), Error> {
+        let gates = Gates { host, shown: Mutex::new(shown) };
+        let twice = |_| {
+            Error::new(StatusCode::BadInvalidState, "the authorization service has an address space already")
+        };
+        self.gates.set(gates).map_err(twice)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the machine an event, stores and publishes. May wait for the disk.
+    pub(super) fn step(&self, now: Moment, event: Event) -> Step {
+        let mut state = self.state();
+        self.save(&mut state);
+        let mut actions = Vec::new();
+        for action in state.machine.step(now, event) {
+            match action {
+                AuthorityAction::Store(record) => {
+                    state.unsaved.push(record);
+                    self.save(&mut state);
+                }
+                // Told even where it could not be stored: what is recalled too much is asked for again.
+                AuthorityAction::Publish(message) => self.publish(&message, now),
+                other @ (AuthorityAction::Decide { .. }
+                | AuthorityAction::Issue { .. }
+                | AuthorityAction::Refuse { .. }
+                | AuthorityAction::Answer(..)) => actions.push(other),
+            }
+        }
+        Step { actions, kept: state.unsaved.is_empty() }
+    }
+
+    /// Recalls tokens. False where that is not durable yet.
+    pub(super) fn recall(&self, now: Moment, target: Target<Arc<str>>) -> bool {
+        self.step(now, AuthorityEvent::Recall(target)).kept
+    }
+
+    /// Lets time pass: heartbeats, what the store did not take, a shorter store.
+    pub(super) fn tick(&self, now: Moment) {
+        self.step(now, AuthorityEvent::Tick);
+        let mut state = self.state();
+        if state.stored > SPARE_RECORDS_MAX {
+            self.shorten(&mut state);
+        }
+    }
+
+    fn save(&self, state: &mut State) {
+        while let Some(record) = state.unsaved.first() {
+            if let Err(error) = self.keep.append(record) {
+                tracing::error!(%error, "a record of the authorization service cannot be stored: no tokens are issued");
+                return;
+            }
+            state.unsaved.remove(0);
+            state.stored += 1;
+        }
+    }
+
+    fn shorten(&self, state: &mut State) {
+        let records = state.machine.records();
+        if state.stored < records.len() + SPARE_RECORDS_MAX || !state.unsaved.is_empty() {
+            return;
+        }
+        match self.keep.replace(&records) {
+            Ok(()) => state.stored = records.len(),
+            Err(error) => {
+                tracing::warn!(%error, "the store of the authorization service cannot be shortened")
+            }
+        }
+    }
+
+    fn publish(&self, message: &FeedMessage<Arc<str>>, now: Moment) {
+        let Some(gates) = self.gates.get() else { return };
+        let bytes = ByteString::from(feed::encode(message));
+        let mut shown = gates.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.host.with_mut(|server| match message {
+            FeedMessage::Cutoff { sequence, .. } => shown.publish(server, *sequence, bytes, now),
+            FeedMessage::Heartbeat { .. } => shown.beat(server, bytes, now),
+            FeedMessage::Snapshot { .. } => {}
+        });
+    }
+}

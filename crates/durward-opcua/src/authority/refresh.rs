@@ -1,0 +1,230 @@
+//! Refresh tokens: random, known by their hash only, used once, bound to the certificate of the client that got them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use durward_identity::Moment;
+
+use super::User;
+use crate::crypto::random_bytes;
+use crate::error::Error;
+use crate::token::{Target, Thumbprint};
+
+/// Refresh tokens that are kept, used ones included.
+const TOKENS_MAX: usize = 50_000;
+/// Of one client; the oldest go when there are more.
+const PER_CLIENT_MAX: usize = 64;
+
+type Hash = [u8; 32];
+
+/// What a refresh token stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Renewal {
+    pub(super) user: User,
+    pub(super) subject: Arc<str>,
+    pub(super) session: Option<Arc<str>>,
+    pub(super) client: Thumbprint,
+    pub(super) resource: String,
+    /// The roles that were asked for.
+    pub(super) roles: Vec<String>,
+    /// When this token and all that follow it end. Does not move: some time the user must prove again who they are.
+    pub(super) ends: Moment,
+}
+
+struct Entry {
+    renewal: Renewal,
+    /// All tokens that follow one login.
+    family: u64,
+    used: bool,
+}
+
+/// Why a refresh token does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoRenewal {
+    /// Unknown, ended, for another resource, or of another client.
+    Unknown,
+    /// It was used already.
+    Repeated,
+}
+
+/// The refresh tokens that are out.
+#[derive(Default)]
+pub(super) struct RefreshTokens {
+    tokens: HashMap<Hash, Entry>,
+    /// By client, the oldest first.
+    clients: HashMap<Thumbprint, VecDeque<Hash>>,
+    families: u64,
+}
+
+impl RefreshTokens {
+    /// Makes a token; `after` is the family of the one before. `None` where there are too many.
+    ///
+    /// # Errors
+    /// The system gives no randomness.
+    pub(super) fn give(
+        &mut self,
+        renewal: Renewal,
+        after: Option<u64>,
+        now: Moment,
+    ) -> Result<Option<String>, Error> {
+        if self.tokens.len() >= TOKENS_MAX {
+            self.retain(|entry| now < entry.renewal.ends);
+        }
+        if self.tokens.len() >= TOKENS_MAX || renewal.ends <= now {
+            return Ok(None);
+        }
+        let family = after.unwrap_or_else(|| {
+            self.families += 1;
+            self.families
+        });
+        let token = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
+        let hash = hash_of(&token);
+        let own = self.clients.entry(renewal.client).or_default();
+        own.push_back(hash);
+        if own.len() > PER_CLIENT_MAX
+            && let Some(oldest) = own.pop_front()
+        {
+            self.tokens.remove(&oldest);
+        }
+        self.tokens.insert(hash, Entry { renewal, family, used: false });
+        Ok(Some(token))
+    }
+
+    /// Uses a token up. Gives what it stands for, and its family.
+    pub(super) fn take(
+        &mut self,
+        token: &str,
+        client: Thumbprint,
+        resource: &str,
+        now: Moment,
+    ) -> Result<(Renewal, u64), NoRenewal> {
+        let entry = self.tokens.get_mut(&hash_of(token)).ok_or(NoRenewal::Unknown)?;
+        // Another client's token stays: nobody can use up what is not theirs.
+        if entry.renewal.client != client || entry.renewal.resource != resource || entry.renewal.ends <= now {
+            return Err(NoRenewal::Unknown);
+        }
+        let family = entry.family;
+        if entry.used {
+            self.retain(|entry| entry.family != family);
+            return Err(NoRenewal::Repeated);
+        }
+        entry.used = true;
+        Ok((entry.renewal.clone(), family))
+    }
+
+    /// A token that was used up for nothing counts again.
+    pub(super) fn give_back(&mut self, token: &str) {
+        if let Some(entry) = self.tokens.get_mut(&hash_of(token)) {
+            entry.used = false;
+        }
+    }
+
+    /// Drops what a recall concerns. Whose policies changed may go on: each renewal is decided anew.
+    pub(super) fn recall(&mut self, target: &Target<Arc<str>>) {
+        match target {
+            Target::All | Target::Policy(_) => {}
+            Target::Subject(name) => self.retain(|entry| entry.renewal.subject != *name),
+            Target::Session(name) => self.retain(|entry| entry.renewal.session.as_ref() != Some(name)),
+            Target::Client(name) => self.retain(|entry| entry.renewal.client.to_string() != **name),
+        }
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Entry) -> bool) {
+        self.tokens.retain(|_, entry| keep(entry));
+        let tokens = &self.tokens;
+        self.clients.retain(|_, own| {
+            own.retain(|hash| tokens.contains_key(hash));
+            !own.is_empty()
+        });
+    }
+}
+
+fn hash_of(token: &str) -> Hash {
+    let mut hash = [0; 32];
+    hash.iter_mut().zip(digest(&SHA256, token.as_bytes()).as_ref()).for_each(|(to, from)| *to = *from);
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const NOW: Moment = Moment::from_s(1_000);
+
+    fn renewal(client: &[u8]) -> Renewal {
+        Renewal {
+            user: User::Name("anna".into()),
+            subject: "anna".into(),
+            session: Some("session".into()),
+            client: Thumbprint::of(client),
+            resource: "urn:plc".to_owned(),
+            roles: Vec::new(),
+            ends: NOW.plus(Duration::from_secs(60)),
+        }
+    }
+
+    fn take(tokens: &mut RefreshTokens, token: &str, client: &[u8]) -> Result<u64, NoRenewal> {
+        tokens.take(token, Thumbprint::of(client), "urn:plc", NOW).map(|(_, family)| family)
+    }
+
+    #[test]
+    fn a_token_counts_once_and_only_for_its_client_its_resource_and_its_time() {
+        let mut tokens = RefreshTokens::default();
+        let token = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
+        assert_eq!(take(&mut tokens, &token, b"other"), Err(NoRenewal::Unknown));
+        let one = Thumbprint::of(b"one");
+        assert_eq!(tokens.take(&token, one, "urn:else", NOW), Err(NoRenewal::Unknown));
+        let end = renewal(b"one").ends;
+        assert_eq!(tokens.take(&token, one, "urn:plc", end), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, &token, b"one"), Ok(1), "the others did not use it up");
+        assert_eq!(take(&mut tokens, "unknown", b"one"), Err(NoRenewal::Unknown));
+    }
+
+    #[test]
+    fn a_repeated_token_ends_those_that_follow_it() {
+        let mut tokens = RefreshTokens::default();
+        let first = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
+        let other = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
+        let family = take(&mut tokens, &first, b"one").unwrap();
+        let second = tokens.give(renewal(b"one"), Some(family), NOW).unwrap().unwrap();
+        assert_eq!(take(&mut tokens, &first, b"one"), Err(NoRenewal::Repeated));
+        assert_eq!(take(&mut tokens, &second, b"one"), Err(NoRenewal::Unknown));
+        assert_eq!(take(&mut tokens, &other, b"one"), Ok(2), "another login goes on");
+    }
+
+    #[test]
+    fn a_client_has_few() {
+        let mut tokens = RefreshTokens::default();
+        let mut give = || tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
+        let (first, second) = (give(), give());
+        (1..PER_CLIENT_MAX).for_each(|_| drop(give()));
+        assert_eq!(take(&mut tokens, &first, b"one"), Err(NoRenewal::Unknown));
+        assert!(take(&mut tokens, &second, b"one").is_ok());
+        assert_eq!(tokens.tokens.len(), PER_CLIENT_MAX);
+    }
+
+    #[test]
+    fn recalls_drop_what_they_concern() {
+        let client = Thumbprint::of(b"one").to_string();
+        let targets = [
+            (Target::Subject("anna".into()), false),
+            (Target::Session("session".into()), false),
+            (Target::Client(client.into()), false),
+            (Target::Subject("bert".into()), true),
+            (Target::Session("other".into()), true),
+            (Target::Client("other".into()), true),
+            (Target::Policy("1".into()), true),
+        ];
+        for (target, stays) in targets {
+            let mut tokens = RefreshTokens::default();
+            let token = tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
+            tokens.recall(&target);
+            assert_eq!(take(&mut tokens, &token, b"one").is_ok(), stays, "{target}");
+        }
+    }
+}

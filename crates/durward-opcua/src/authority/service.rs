@@ -1,0 +1,534 @@
+//! The authorization service: what it is set to, what it answers, what it recalls.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use durward_identity::Moment;
+use durward_identity::jwt::SigningKeys;
+use opcua_types::{ByteString, StatusCode};
+use tokio::sync::Semaphore;
+
+use super::cache::Cache;
+use super::decide::Decider;
+use super::feed;
+use super::figures::{Audit, AuditNote, Figures, Reason};
+use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
+use super::issue::{IssuedToken, Refused, Wish};
+use super::keep::Keep;
+use super::ledger::{Action, Ledger};
+use super::refresh::{NoRenewal, RefreshTokens, Renewal};
+use super::subjects::Subjects;
+use super::tables::Tables;
+use super::{
+    AccessTokenRequest, Authority, Caller, FinishRequest, NodeTableUpload, RefreshRequest, Reply, Resource,
+    ServiceDescription, StartRequest, Tokens,
+};
+use crate::channel::{Clock, Workers};
+use crate::crypto::nonce;
+use crate::error::Error;
+use crate::permission::Permission;
+use crate::protocol::{AuthorityEvent, AuthoritySettings, PENDING_MAX};
+use crate::token::{NodeTable, Target};
+use crate::wire::datetime;
+
+/// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
+/// ([`TOKEN_SKEW_DEFAULT`](crate::token::TOKEN_SKEW_DEFAULT)), and their clocks may be behind. Many recalls in a row date tokens ahead.
+const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
+
+/// What an authorization service is set to.
+#[derive(Clone, Debug)]
+pub struct ServiceSettings {
+    /// Its ServiceUri: the issuer of its tokens.
+    pub service_uri: String,
+    /// Its certificate (DER): that of the server it is on.
+    pub certificate: Vec<u8>,
+    /// Lifetimes of tokens and cutoffs, interval of heartbeats.
+    pub protocol: AuthoritySettings,
+    /// How long after a login refresh tokens give new tokens. Zero: there are none.
+    pub refresh_lifetime: Duration,
+    /// What may be asked of each node.
+    pub permissions: Vec<Permission>,
+    /// How long a decision is used again at most, where the decision point allows it.
+    pub decision_age_max: Duration,
+}
+
+impl ServiceSettings {
+    /// The usual: tokens for an hour, cutoffs for two, a heartbeat each second, refresh tokens for eight hours (a shift), decisions for a
+    /// minute.
+    pub fn new(service_uri: impl Into<String>, certificate: impl Into<Vec<u8>>) -> ServiceSettings {
+        let hour = Duration::from_secs(3_600);
+        ServiceSettings {
+            service_uri: service_uri.into(),
+            certificate: certificate.into(),
+            protocol: AuthoritySettings {
+                token_lifetime: hour,
+                cutoff_lifetime: 2 * hour,
+                heartbeat_interval: Duration::from_secs(1),
+            },
+            refresh_lifetime: 8 * hour,
+            permissions: Permission::ALL.to_vec(),
+            decision_age_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What a service is made of.
+#[derive(Clone)]
+pub struct Parts {
+    /// Decides.
+    pub decider: Arc<dyn Decider>,
+    /// Knows users.
+    pub subjects: Arc<dyn Subjects>,
+    /// Keeps what survives a restart.
+    pub keep: Arc<dyn Keep>,
+    /// Takes notes.
+    pub audit: Arc<dyn Audit>,
+    /// The keys that sign tokens; replaced when they are rotated.
+    pub keys: Arc<ArcSwap<SigningKeys>>,
+    /// The clock.
+    pub clock: Clock,
+    /// Who decides and hashes passwords; not those of the channels, so that decisions do not hold up connections.
+    pub workers: Workers,
+}
+
+/// A server that tokens are issued for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisteredResource {
+    /// Its resource id: the audience of tokens, as a rule its ApplicationUri.
+    pub id: String,
+    /// The certificate (DER) of the gate in front of it. With one, tokens wait until the gate has published its nodes, and the gate hears
+    /// of cutoffs. Without, tokens carry roles only: for servers of other vendors.
+    pub certificate: Option<Vec<u8>>,
+}
+
+/// What is looked up for every call, without a lock.
+#[derive(Default)]
+pub(super) struct Registry {
+    pub(super) resources: HashMap<String, Resource>,
+    certificates: HashSet<Arc<[u8]>>,
+}
+
+impl Registry {
+    fn new(resources: impl IntoIterator<Item = RegisteredResource>) -> Registry {
+        let mut registry = Registry::default();
+        for RegisteredResource { id, certificate } in resources {
+            let certificate: Option<Arc<[u8]>> = certificate.map(Arc::from);
+            registry.certificates.extend(certificate.clone());
+            registry.resources.insert(id, Resource { certificate });
+        }
+        registry
+    }
+}
+
+/// An authorization service. Clones are the same service.
+#[derive(Clone)]
+pub struct AuthorizationService {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) settings: ServiceSettings,
+    pub(super) parts: Parts,
+    pub(super) ledger: Ledger,
+    pub(super) cache: Cache,
+    pub(super) tables: Tables,
+    pub(super) registry: ArcSwap<Registry>,
+    pub(super) figures: Arc<Figures>,
+    /// The table of resources that have none.
+    pub(super) no_nodes: Arc<NodeTable>,
+    refresh: Mutex<RefreshTokens>,
+    requests: AtomicU64,
+    /// Calls under way or waiting for a worker.
+    places: Semaphore,
+}
+
+impl AuthorizationService {
+    /// Sets a service up, from what its store has.
+    ///
+    /// # Errors
+    /// `BadConfigurationError`: the store cannot be read or written, a lifetime that makes no sense.
+    pub fn new(
+        settings: ServiceSettings,
+        parts: Parts,
+        resources: impl IntoIterator<Item = RegisteredResource>,
+    ) -> Result<AuthorizationService, Error> {
+        check(&settings, &parts)?;
+        let wrong = |words: String| Error::new(StatusCode::BadConfigurationError, words);
+        let no_nodes = NodeTable::new([]).map_err(|error| wrong(error.to_string()))?;
+        let ledger = Ledger::open(settings.protocol.clone(), Arc::clone(&parts.keep), (parts.clock)())?;
+        let tables = Tables::default();
+        let kept =
+            parts.keep.tables().map_err(|error| wrong(format!("node tables cannot be read: {error}")))?;
+        for (resource, packed) in kept {
+            match NodeTable::read(&packed) {
+                Ok(table) => tables.put(&resource, Arc::new(table)),
+                Err(error) => {
+                    tracing::warn!(resource, %error, "a kept node table is left out: its gate publishes it again")
+                }
+            }
+        }
+        let inner = Inner {
+            settings,
+            parts,
+            ledger,
+            tables,
+            cache: Cache::default(),
+            registry: ArcSwap::from_pointee(Registry::new(resources)),
+            figures: Arc::default(),
+            no_nodes: Arc::new(no_nodes),
+            refresh: Mutex::default(),
+            requests: AtomicU64::new(0),
+            places: Semaphore::new(PENDING_MAX),
+        };
+        Ok(AuthorizationService { inner: Arc::new(inner) })
+    }
+
+    /// Replaces the list of resources.
+    pub fn set_resources(&self, resources: impl IntoIterator<Item = RegisteredResource>) {
+        self.inner.registry.store(Arc::new(Registry::new(resources)));
+    }
+
+    /// What is counted.
+    pub fn figures(&self) -> &Arc<Figures> {
+        &self.inner.figures
+    }
+
+    /// Recalls all tokens of a target that were issued until now. To be called after the decision point, the directory or the trust list
+    /// knows of the change. Gates hear of it within their publishing interval. May wait for the disk: in a task, use [`Self::revoke`].
+    ///
+    /// # Errors
+    /// `BadResourceUnavailable`: gates were told, but a restart of the service would forget it. No tokens are issued, and the store is tried
+    /// again, until it is kept.
+    pub fn revoke_now(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+        self.inner.revoke(target)
+    }
+
+    /// As [`Self::revoke_now`], from a task. Goes on where the future is dropped.
+    ///
+    /// # Errors
+    /// As of [`Self::revoke_now`].
+    pub async fn revoke(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+        let inner = Arc::clone(&self.inner);
+        let broken = |_| Error::new(StatusCode::BadShutdown, "the program ends");
+        tokio::task::spawn_blocking(move || inner.revoke(target)).await.map_err(broken)?
+    }
+
+    /// Recalls the tokens that this version of the policies decided, because another one is in force.
+    ///
+    /// # Errors
+    /// As of [`Self::revoke_now`].
+    pub async fn policies_changed(&self, replaced: &str) -> Result<(), Error> {
+        self.revoke(Target::Policy(Arc::from(replaced))).await
+    }
+
+    /// Recalls the tokens of a durward session that has ended.
+    ///
+    /// # Errors
+    /// As of [`Self::revoke_now`].
+    pub async fn session_ended(&self, handle: &str) -> Result<(), Error> {
+        self.revoke(Target::Session(Arc::from(handle))).await
+    }
+
+    /// Does work on another thread and answers with what comes out.
+    fn reply<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
+        let (inner, resource) = (Arc::clone(&self.inner), resource.to_owned());
+        let application = Arc::clone(&caller.application_uri);
+        Box::pin(async move {
+            let worker = Arc::clone(&inner);
+            let done = match inner.places.try_acquire() {
+                Ok(_place) => inner.parts.workers.run(move || Ok(work(&worker))).await,
+                Err(_) => {
+                    let words = "too many calls are under way: ask again";
+                    Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
+                }
+            };
+            done.map_err(|error| error.status())?.map_err(|refused| {
+                inner.refused(&application, &resource, &refused);
+                refused.status
+            })
+        })
+    }
+
+    /// As [`Self::reply`], for what comes with a token: handed out when the token is not dated ahead any more.
+    fn reply_in_time<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<(T, Moment), Refused> + Send + 'static,
+    {
+        let (inner, reply) = (Arc::clone(&self.inner), self.reply(caller, resource, work));
+        Box::pin(async move {
+            let (value, issued) = reply.await?;
+            let ahead = issued.since(inner.now().plus(DATED_AHEAD_MAX));
+            if !ahead.is_zero() {
+                tokio::time::sleep(ahead).await;
+            }
+            Ok(value)
+        })
+    }
+}
+
+fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
+    let AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval } = settings.protocol;
+    let most = parts.keys.load().lifetime_max();
+    let words = if settings.service_uri.is_empty() {
+        "the authorization service needs a ServiceUri".to_owned()
+    } else if token_lifetime < Duration::from_secs(1) || token_lifetime > most {
+        format!("tokens live for 1 s to {} s, as their keys allow", most.as_secs())
+    } else if cutoff_lifetime < token_lifetime {
+        "cutoffs must be kept for as long as tokens are served".to_owned()
+    } else if heartbeat_interval.is_zero() {
+        "the interval of heartbeats must not be zero".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(StatusCode::BadConfigurationError, words))
+}
+
+impl Inner {
+    pub(super) fn now(&self) -> Moment {
+        (self.parts.clock)()
+    }
+
+    pub(super) fn next_request(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn revoke(&self, target: Target<Arc<str>>) -> Result<(), Error> {
+        let now = self.now();
+        self.cache.clear();
+        self.with_refresh(|tokens| tokens.recall(&target));
+        let kept = self.ledger.recall(now, target.clone());
+        self.figures.count_cutoff();
+        self.parts.audit.note(now, &AuditNote::Recalled { target: &target, kept });
+        let words = "tokens were recalled, but the store did not take it: it is tried again";
+        if kept { Ok(()) } else { Err(Error::new(StatusCode::BadResourceUnavailable, words)) }
+    }
+
+    fn refused(&self, application: &str, resource: &str, refused: &Refused) {
+        let Refused { reason, words, .. } = refused;
+        self.figures.count_refused(*reason);
+        self.parts
+            .audit
+            .note(self.now(), &AuditNote::Refused { application, resource, reason: *reason, words });
+    }
+
+    fn with_refresh<T>(&self, change: impl FnOnce(&mut RefreshTokens) -> T) -> T {
+        change(&mut self.refresh.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn start(request: &StartRequest) -> Result<ByteString, Refused> {
+        if certificate_policy(&request.policy_id).is_none() {
+            return Ok(ByteString::null());
+        }
+        if request.requestor_data.as_ref().len() < REQUESTOR_NONCE_BYTES_MIN {
+            let words = format!(
+                "for a certificate, RequestorData are {REQUESTOR_NONCE_BYTES_MIN} random bytes or more"
+            );
+            return Err(Refused::new(StatusCode::BadInvalidArgument, Reason::Identity, words));
+        }
+        let failed = |error: Error| {
+            Refused::new(StatusCode::BadResourceUnavailable, Reason::Failed, error.reason().to_owned())
+        };
+        Ok(ByteString::from(nonce().map_err(failed)?.to_vec()))
+    }
+
+    fn finish(
+        &self,
+        caller: &Caller,
+        request: FinishRequest,
+        now: Moment,
+    ) -> Result<(Tokens, Moment), Refused> {
+        let FinishRequest { started, service_data, requested_roles, identity, signature } = request;
+        let proof =
+            Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
+        let user = self.identify(caller, &identity, Some(&proof), now)?;
+        let wish =
+            Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
+        let generation = self.cache.generation();
+        let issued = self.issue(&wish)?;
+        let ends = now.plus(self.settings.refresh_lifetime);
+        Ok(self.with_refresh_token(wish, issued, ends, None, generation))
+    }
+
+    fn renew(
+        &self,
+        caller: &Caller,
+        request: &RefreshRequest,
+        now: Moment,
+    ) -> Result<(Tokens, Moment), Refused> {
+        let client = client_of(caller)?;
+        let RefreshRequest { resource_id, refresh_token } = request;
+        let taken =
+            self.with_refresh(|tokens| tokens.take(refresh_token, client.thumbprint, resource_id, now));
+        let (renewal, family) = taken.map_err(|why| {
+            let (reason, words) = match why {
+                NoRenewal::Unknown => {
+                    (Reason::Stale, "the refresh token is unknown, has ended, or is for another client or resource")
+                }
+                NoRenewal::Repeated => (
+                    Reason::Repeated,
+                    "the refresh token was used already: it may be stolen, and those that followed it are dropped",
+                ),
+            };
+            Refused::new(StatusCode::BadIdentityTokenRejected, reason, words)
+        })?;
+        let Renewal { user, resource, roles, ends, .. } = renewal;
+        let wish = Wish { user, client, resource, roles };
+        let generation = self.cache.generation();
+        let issued = self.issue(&wish).inspect_err(|refused| match refused.reason {
+            // It is not the client's fault: the token counts for the next try.
+            Reason::NoTable | Reason::Busy | Reason::Failed => {
+                self.with_refresh(|tokens| tokens.give_back(refresh_token));
+            }
+            Reason::UnknownResource
+            | Reason::Identity
+            | Reason::Stale
+            | Reason::Repeated
+            | Reason::Denied => {}
+        })?;
+        Ok(self.with_refresh_token(wish, issued, ends, Some(family), generation))
+    }
+
+    /// Adds a refresh token, but where something was recalled since that generation: it might be one that the recall should have ended.
+    fn with_refresh_token(
+        &self,
+        wish: Wish,
+        issued: IssuedToken,
+        ends: Moment,
+        after: Option<u64>,
+        generation: u64,
+    ) -> (Tokens, Moment) {
+        let IssuedToken { token, issued, expires, subject, session } = issued;
+        let Wish { user, client, resource, roles } = wish;
+        let renewal = Renewal { user, subject, session, client: client.thumbprint, resource, roles, ends };
+        let given = self.with_refresh(|tokens| {
+            // A recall counts the generation first and then waits for this lock.
+            if self.cache.generation() == generation {
+                tokens.give(renewal, after, self.now())
+            } else {
+                Ok(None)
+            }
+        });
+        let refresh_token = given.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no refresh token is given");
+            None
+        });
+        let tokens = Tokens {
+            access_token: token,
+            access_token_expiry: datetime(expires),
+            refresh_token_expiry: if refresh_token.is_some() {
+                datetime(ends)
+            } else {
+                opcua_types::DateTime::null()
+            },
+            refresh_token: refresh_token.unwrap_or_default(),
+        };
+        (tokens, issued)
+    }
+
+    fn take_table(&self, resource: &str, packed: &[u8]) -> Result<(), Refused> {
+        let table = NodeTable::read(packed).map_err(|error| {
+            Refused::new(StatusCode::BadInvalidArgument, Reason::NoTable, error.to_string())
+        })?;
+        if self.tables.is_current(resource, table.version()) {
+            return Ok(());
+        }
+        let nodes = table.len();
+        self.tables.put(resource, Arc::new(table));
+        self.figures.count_table();
+        if let Err(error) = self.parts.keep.keep_table(resource, packed) {
+            tracing::warn!(resource, %error, "a node table is not kept: after a restart its gate must publish it again");
+        }
+        self.parts.audit.note(self.now(), &AuditNote::TablePublished { resource, nodes });
+        Ok(())
+    }
+
+    fn snapshot(&self, question: u64) -> Result<ByteString, Refused> {
+        let step = self.ledger.step(self.now(), AuthorityEvent::AskCutoffs { gate: (), question });
+        let answer = step.actions.into_iter().find_map(|action| match action {
+            Action::Answer((), message) => Some(ByteString::from(feed::encode(&message))),
+            Action::Store(_)
+            | Action::Decide { .. }
+            | Action::Issue { .. }
+            | Action::Refuse { .. }
+            | Action::Publish(_) => None,
+        });
+        answer
+            .ok_or_else(|| Refused::new(StatusCode::BadInternalError, Reason::Failed, "there is no snapshot"))
+    }
+}
+
+impl Authority for AuthorizationService {
+    fn describe(&self) -> ServiceDescription {
+        let ServiceSettings { service_uri, certificate, .. } = &self.inner.settings;
+        ServiceDescription {
+            service_uri: service_uri.clone(),
+            service_certificate: certificate.clone(),
+            user_token_policies: identify::policies(),
+        }
+    }
+
+    fn resource(&self, resource_id: &str) -> Option<Resource> {
+        let found = self.inner.registry.load().resources.get(resource_id).cloned();
+        if found.is_none() {
+            self.inner.figures.count_refused(Reason::UnknownResource);
+        }
+        found
+    }
+
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        request: AccessTokenRequest,
+        now: Moment,
+    ) -> Reply<String> {
+        let (owned, resource) = (caller.clone(), request.resource_id.clone());
+        self.reply_in_time(caller, &resource, move |inner| {
+            let user = inner.identify(&owned, &request.identity, None, now)?;
+            let (client, resource) = (client_of(&owned)?, request.resource_id);
+            let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
+            Ok((issued.token, issued.issued))
+        })
+    }
+
+    fn start_request_token(
+        &self,
+        caller: &Caller,
+        request: &StartRequest,
+        _now: Moment,
+    ) -> Reply<ByteString> {
+        let owned = request.clone();
+        self.reply(caller, &request.resource_id, move |_| Inner::start(&owned))
+    }
+
+    fn finish_request_token(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Reply<Tokens> {
+        let (owned, resource) = (caller.clone(), request.started.resource_id.clone());
+        self.reply_in_time(caller, &resource, move |inner| inner.finish(&owned, request, now))
+    }
+
+    fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {
+        let (owned, resource) = (caller.clone(), request.resource_id.clone());
+        self.reply_in_time(caller, &resource, move |inner| inner.renew(&owned, &request, now))
+    }
+
+    fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
+        let resource = table.resource_id.clone();
+        self.reply(caller, &resource, move |inner| inner.take_table(&table.resource_id, table.table.as_ref()))
+    }
+
+    fn ask_cutoffs(&self, caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
+        self.reply(caller, "", move |inner| inner.snapshot(question))
+    }
+
+    fn may_follow(&self, caller: &Caller) -> bool {
+        let registry = self.inner.registry.load();
+        caller.certificate.as_ref().is_some_and(|certificate| registry.certificates.contains(certificate))
+    }
+}
