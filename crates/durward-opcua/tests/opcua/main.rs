@@ -1,5 +1,6 @@
 //! Tests of the whole crate: one binary, a module for each part.
 
+mod client;
 mod crypto;
 mod fixture;
 mod hostile;
