@@ -20,6 +20,16 @@ pub trait Login: Send + Sync + 'static {
     /// # Errors
     /// The status code that the client gets.
     fn login(&self, attempt: Attempt<'_, User>) -> impl Future<Output = Result<User, StatusCode>> + Send;
+
+    /// A session was activated for the first time.
+    fn opened(&self, caller: &Caller) {
+        let _ = caller;
+    }
+
+    /// Such a session has ended.
+    fn closed(&self, caller: &Caller) {
+        let _ = caller;
+    }
 }
 
 /// Names with passwords, and whether nobody in particular may come in: enough for a plant that stands behind a gate.
@@ -94,12 +104,14 @@ impl<L: Login> Service for HostService<L> {
         current == next
     }
 
-    async fn opened(&self, session: &SessionInfo, _user: &Arc<User>) -> Result<Seat, StatusCode> {
-        Ok(Seat {
+    async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<Seat, StatusCode> {
+        let seat = Seat {
             certificate: Arc::from(session.client.certificate.der()),
             application_uri: Arc::from(session.client.application_uri.as_str()),
             encrypted: session.security_mode == MessageSecurityMode::SignAndEncrypt,
-        })
+        };
+        self.login.opened(&caller(session, &seat, user));
+        Ok(seat)
     }
 
     fn user_changed(&self, session: &Arc<ActiveSession<HostService<L>>>) {
@@ -119,5 +131,6 @@ impl<L: Login> Service for HostService<L> {
             CloseReason::Service | CloseReason::Shutdown => true,
         };
         self.host.close_session(SessionId(session.info().number), delete_subscriptions);
+        self.login.closed(&caller(session.info(), session.state(), &session.user()));
     }
 }

@@ -14,4 +14,5 @@ mod protocol;
 mod session;
 mod session_rules;
 mod token;
+mod whole;
 mod wire;

@@ -244,6 +244,10 @@ impl Authority for Issuer {
         reply(Ok(()))
     }
 
+    fn ask_cutoffs(&self, _caller: &Caller, _question: u64, _now: Moment) -> Reply<ByteString> {
+        reply(Err(StatusCode::BadUserAccessDenied))
+    }
+
     fn may_follow(&self, _caller: &Caller) -> bool {
         false
     }

@@ -2,5 +2,5 @@
 
 mod activation;
 mod requests;
-mod support;
+pub(crate) mod support;
 mod upstream;

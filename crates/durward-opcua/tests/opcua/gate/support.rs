@@ -21,23 +21,23 @@ use tokio::task::JoinHandle;
 
 use crate::fixture::{Anybody, CLIENT, NOW, USUAL, client_settings_of, own, server_settings};
 
-pub(super) static GATE: LazyLock<OwnCertificate> = LazyLock::new(|| own("urn:test:gate"));
+pub(crate) static GATE: LazyLock<OwnCertificate> = LazyLock::new(|| own("urn:test:gate"));
 pub(super) const ISSUER: &str = "urn:test:authority";
 const LIFETIME: Duration = Duration::from_secs(3_600);
 
 /// Time goes on by itself from [`NOW`], and can be set forward.
 #[derive(Clone)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     began: Instant,
     ahead_ms: Arc<AtomicU64>,
 }
 
 impl Clock {
-    pub(super) fn new() -> Clock {
+    pub(crate) fn new() -> Clock {
         Clock { began: Instant::now(), ahead_ms: Arc::default() }
     }
 
-    pub(super) fn now(&self) -> Moment {
+    pub(crate) fn now(&self) -> Moment {
         NOW.plus(self.began.elapsed() + Duration::from_millis(self.ahead_ms.load(Ordering::Relaxed)))
     }
 
@@ -47,10 +47,10 @@ impl Clock {
 }
 
 /// A boiler behind sessions. Anonymous clients may do everything: whoever reaches it needs no token.
-pub(super) struct Plant {
+pub(crate) struct Plant {
     pub(super) host: Arc<Host>,
     pub(super) server: Server<HostService<Users>>,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -60,7 +60,7 @@ pub(super) fn plant_host(clock: &Clock) -> Arc<Host> {
 }
 
 impl Plant {
-    pub(super) async fn start(clock: &Clock, address: &str) -> Plant {
+    pub(crate) async fn start(clock: &Clock, address: &str) -> Plant {
         let host = plant_host(clock);
         let login = Users { anonymous: true, ..Users::default() };
         let service = HostService::new(Arc::clone(&host), login);
@@ -314,7 +314,7 @@ pub(super) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool)
 
 /// Carries bytes to the plant, until its connections are cut.
 pub(super) struct Wire {
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
     connections: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
