@@ -229,6 +229,25 @@ async fn the_server_closes_a_session_and_what_waits_in_it() {
     assert_eq!(*running.plant.closed.lock().unwrap(), [(active.info().number, CloseReason::Service)]);
 }
 
+/// A session that ends while its next user is verified stays ended.
+#[tokio::test]
+async fn an_activation_under_way_does_not_revive_a_closed_session() {
+    let running = Running::start().await;
+    let (session, publish) = with_publish(&running).await;
+    let active = running.plant.sessions.lock().unwrap().remove(0);
+    let activating = std::sync::Arc::clone(&session);
+    let activation = tokio::spawn(async move { activating.activate(&user("slow")).await });
+    while running.plant.seen.lock().unwrap().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    active.close();
+    running.plant.release.notify_one();
+    assert_eq!(status(activation.await.unwrap()), StatusCode::BadSessionClosed);
+    assert_eq!(publish.await.unwrap(), StatusCode::BadSessionClosed);
+    assert_eq!(*active.user(), "anonymous");
+    assert!(running.plant.changed.lock().unwrap().is_empty());
+}
+
 /// Gap 8, the other half.
 #[tokio::test]
 async fn the_server_closes_the_channel_with_the_session() {
