@@ -2,6 +2,7 @@
 //!
 //! Encodings and nodes are those of [`feed`](crate::authority::feed).
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ use crate::wire;
 
 /// Publish requests under way: one answered, one waiting.
 const PUBLISHES: usize = 2;
+/// A table that the service did not take is published again after this time.
+const PUBLISH_AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Intervals without anything new after which the service says that it lives. Heartbeats come more often.
 const KEEP_ALIVE_COUNT: u32 = 10;
 /// Intervals without a Publish after which the subscription ends.
@@ -71,7 +74,7 @@ async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duratio
     let error = tokio::select! {
         error = following.publish() => error,
         error = following.ask() => error,
-        error = following.publish_tables() => error,
+        never = following.publish_tables() => match never {},
     };
     let _ = following.session.close(true).await;
     Err(error)
@@ -234,19 +237,25 @@ impl Following<'_> {
 
     /// Publishes the table whenever it has changed, at first at once. A service that does not take it is told again later: tokens of the table
     /// before count meanwhile.
-    async fn publish_tables(&self) -> Error {
+    async fn publish_tables(&self) -> Infallible {
         let mut changes = self.core.table_changes.subscribe();
         loop {
             changes.borrow_and_update();
             let table = self.core.tables.load().current.clone();
-            if let Some(table) = table
-                && let Err(error) = self.publish_table(&table).await
-            {
-                return error;
-            }
-            if changes.changed().await.is_err() {
-                return Error::new(StatusCode::BadShutdown, "the gate ends");
-            }
+            let published = match table {
+                Some(table) => self.publish_table(&table).await,
+                None => Ok(()),
+            };
+            // The sender lives as long as the core.
+            let changed = changes.changed();
+            let Err(error) = published else {
+                let _ = changed.await;
+                continue;
+            };
+            let text = format!("the authorization service does not take the node table: {error}");
+            tracing::warn!("{text}");
+            self.core.tell(self.core.watch.now(), None, Happening::Note { text: &text });
+            let _ = tokio::time::timeout(PUBLISH_AGAIN_AFTER, changed).await;
         }
     }
 

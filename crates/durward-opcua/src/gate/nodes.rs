@@ -160,7 +160,7 @@ async fn browse(core: &Core, session: &UpstreamSession, namespaces: &[String]) -
     while !next.is_empty() && !is_full {
         let rest = next.split_off(next.len().min(settings.batch.max(1)));
         let batch = std::mem::replace(&mut next, rest);
-        for found in browse_batch(session, batch).await? {
+        for found in browse_all(session, batch).await? {
             let Some(node) = local(&found, namespaces) else { continue };
             if seen.len() >= settings.nodes_max {
                 is_full = true;
@@ -178,8 +178,37 @@ async fn browse(core: &Core, session: &UpstreamSession, namespaces: &[String]) -
     NodeTable::new(nodes).map_err(|error| Error::new(StatusCode::BadTooManyOperations, error.to_string()))
 }
 
-/// The targets of all hierarchical references of these nodes.
-async fn browse_batch(session: &UpstreamSession, nodes: Vec<NodeId>) -> Result<Vec<ExpandedNodeId>, Error> {
+/// The targets of all hierarchical references of these nodes. Where the server has no room for so much at once, it is asked for half as much.
+async fn browse_all(session: &UpstreamSession, nodes: Vec<NodeId>) -> Result<Vec<ExpandedNodeId>, Error> {
+    let (mut found, mut waiting) = (Vec::new(), vec![nodes]);
+    while let Some(mut nodes) = waiting.pop() {
+        match browse_batch(session, nodes.clone(), &mut found).await {
+            Ok(()) => {}
+            Err(error) if nodes.len() > 1 && is_too_much(error.status()) => {
+                let half = nodes.split_off(nodes.len() / 2);
+                waiting.extend([half, nodes]);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+fn is_too_much(status: StatusCode) -> bool {
+    [
+        StatusCode::BadTooManyOperations,
+        StatusCode::BadNoContinuationPoints,
+        StatusCode::BadResponseTooLarge,
+        StatusCode::BadEncodingLimitsExceeded,
+    ]
+    .contains(&status)
+}
+
+async fn browse_batch(
+    session: &UpstreamSession,
+    nodes: Vec<NodeId>,
+    found: &mut Vec<ExpandedNodeId>,
+) -> Result<(), Error> {
     let describe = |node_id: NodeId| BrowseDescription {
         node_id,
         browse_direction: BrowseDirection::Forward,
@@ -195,11 +224,10 @@ async fn browse_batch(session: &UpstreamSession, nodes: Vec<NodeId>) -> Result<V
         nodes_to_browse: Some(nodes.into_iter().map(describe).collect()),
     };
     let response: BrowseResponse = session.call(&request).await?;
-    let mut found = Vec::new();
-    let mut points = take_results(response.results, &mut found);
+    let mut points = take_results(response.results, found)?;
     for _ in 0..ROUNDS_MAX {
         if points.is_empty() {
-            return Ok(found);
+            return Ok(());
         }
         let request = BrowseNextRequest {
             request_header: RequestHeader::default(),
@@ -207,21 +235,30 @@ async fn browse_batch(session: &UpstreamSession, nodes: Vec<NodeId>) -> Result<V
             continuation_points: Some(points),
         };
         let response: BrowseNextResponse = session.call(&request).await?;
-        points = take_results(response.results, &mut found);
+        points = take_results(response.results, found)?;
     }
     Err(Error::new(StatusCode::BadTooManyOperations, "browsing one batch of nodes does not end"))
 }
 
-/// Takes the references out; gives back the continuation points.
-fn take_results(results: Option<Vec<BrowseResult>>, found: &mut Vec<ExpandedNodeId>) -> Vec<ByteString> {
+/// Takes the references out; gives back the continuation points. A node that cannot be browsed has nothing below it.
+///
+/// # Errors
+/// The server had no continuation point left.
+fn take_results(
+    results: Option<Vec<BrowseResult>>,
+    found: &mut Vec<ExpandedNodeId>,
+) -> Result<Vec<ByteString>, Error> {
     let mut points = Vec::new();
     for result in results.unwrap_or_default() {
+        if result.status_code == StatusCode::BadNoContinuationPoints {
+            return Err(Error::new(result.status_code, "the server has no continuation point left"));
+        }
         found.extend(result.references.unwrap_or_default().into_iter().map(|reference| reference.node_id));
         if result.continuation_point.value.as_ref().is_some_and(|point| !point.is_empty()) {
             points.push(result.continuation_point);
         }
     }
-    points
+    Ok(points)
 }
 
 /// The node id on this server, by the index of its namespace.

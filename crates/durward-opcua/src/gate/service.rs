@@ -20,7 +20,7 @@ use super::users::UserClaim;
 use crate::error::Error;
 use crate::protocol::{self, ChannelId};
 use crate::session::{ActiveSession, Activation, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
-use crate::token::{Bearer, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier};
+use crate::token::{Bearer, Ended, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier};
 
 /// The user of a session. Another one at each activation.
 pub(super) struct User {
@@ -291,7 +291,13 @@ impl Service for Core {
         cell.active.get_or_init(|| Arc::downgrade(&call.session));
         let now = self.now();
         let id = cell.id.get().copied().ok_or(StatusCode::BadSessionIdInvalid)?;
-        if let Err(refusal) = self.admit(now, id, call.user.channel, kind_of(service)) {
+        let mut admitted = self.admit(now, id, call.user.channel, kind_of(service));
+        if admitted == Err(protocol::Refusal::Ended(Ended::Expired)) {
+            // Time has passed since the last tick: what becomes of the session is decided now.
+            let _ = self.step(protocol::GateEvent::Tick);
+            admitted = self.admit(now, id, call.user.channel, kind_of(service));
+        }
+        if let Err(refusal) = admitted {
             self.figures.refuse(service);
             let (status, reason) = (refusal.status(), refusal.to_string());
             self.tell(now, Some(cell), Happening::RequestRefused { service, status, reason: &reason });

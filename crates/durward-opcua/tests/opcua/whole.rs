@@ -119,7 +119,13 @@ impl World {
             password: password.to_owned().into(),
         };
         let client = TokenClient::start(settings);
-        client.ready(Duration::from_secs(20)).await.unwrap();
+        // A gate that has just begun refuses tokens until it knows what was recalled; the client tries again by itself.
+        let ready = async {
+            while client.ready(Duration::from_secs(20)).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), ready).await.unwrap();
         client
     }
 }

@@ -85,11 +85,24 @@ async fn a_subscription_delivers_and_ends_with_the_right() {
     }
     let other = running.connect(&CLIENT).await;
     other.activate(&running.token("bert", granted)).await.unwrap();
-    let waiting = publish(&session);
-    running.recall(1, "anna");
-    let began = Instant::now();
-    assert_eq!(status(waiting.await), StatusCode::BadSessionClosed);
-    assert!(began.elapsed() < Duration::from_millis(50), "{:?}: longer than a publishing interval", began.elapsed());
+    let (recalled, last) = tokio::join!(
+        async {
+            tokio::time::sleep(Duration::from_millis(120)).await;
+            running.recall(1, "anna");
+            Instant::now()
+        },
+        async {
+            loop {
+                if let Err(error) = publish(&session).await {
+                    return (error, Instant::now());
+                }
+            }
+        }
+    );
+    let closed = [StatusCode::BadSessionClosed, StatusCode::BadSessionIdInvalid];
+    assert!(closed.contains(&last.0.status()), "{:?}", last.0);
+    let late = last.1.saturating_duration_since(recalled);
+    assert!(late < Duration::from_millis(50), "{late:?}: longer than a publishing interval");
     assert_eq!(status(read(&session, &["Boiler.Temperature"]).await), StatusCode::BadSessionIdInvalid);
     assert!(running.audited("urn:test:client anna ended: the right was recalled"));
     // The other subject's rights are as they were, and the recalled session is closed upstream as well.

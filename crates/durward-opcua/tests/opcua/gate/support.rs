@@ -276,6 +276,9 @@ pub(super) async fn subscribe(session: &ClientSession, names: &[&str]) -> (u32, 
             ..MonitoringParameters::default()
         },
     };
+    if names.is_empty() {
+        return (subscription.subscription_id, Vec::new());
+    }
     let request = CreateMonitoredItemsRequest {
         subscription_id: subscription.subscription_id,
         timestamps_to_return: TimestampsToReturn::Both,
