@@ -139,6 +139,9 @@ impl Keep for Disk {
     }
 
     fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()> {
+        if self.full.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the disk is full"));
+        }
         self.memory.replace(records)
     }
 

@@ -224,6 +224,22 @@ async fn without_its_store_the_service_issues_no_tokens() {
 }
 
 #[tokio::test]
+async fn what_a_store_missed_is_stored_when_it_works_again() {
+    let world = World::start().await.with_nodes().await;
+    let session = world.client(&anna()).await;
+    world.disk.full.store(true, Ordering::SeqCst);
+    for number in 0..2_500 {
+        let target = Target::Session(format!("{number}").into());
+        assert!(world.service().revoke_now(target).is_err());
+    }
+    world.disk.full.store(false, Ordering::SeqCst);
+    assert!(world.token(&session).await.is_ok());
+    let records = world.disk.load().unwrap();
+    let cutoffs = records.iter().filter(|record| matches!(record, Record::Cutoff { .. })).count();
+    assert_eq!(cutoffs, 2_501, "these, and the first of a new store");
+}
+
+#[tokio::test]
 async fn many_recalls_at_once_do_not_date_tokens_ahead() {
     let world = World::start().await.with_nodes().await;
     let session = world.client(&anna()).await;
