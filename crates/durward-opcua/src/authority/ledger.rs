@@ -1,5 +1,6 @@
 //! The state machine of the protocol, run: its records go to the store, its messages to the gates.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use durward_identity::Moment;
@@ -20,6 +21,8 @@ type Machine = Authority<Arc<str>, u64>;
 
 /// Records beyond those that are needed, after which the store is written anew.
 const SPARE_RECORDS_MAX: usize = 10_000;
+/// Records that wait for a store that fails; with more of them the store is written anew when it works again.
+const UNSAVED_MAX: usize = 1_000;
 
 /// The machine and its store.
 pub(super) struct Ledger {
@@ -31,7 +34,11 @@ pub(super) struct Ledger {
 struct State {
     machine: Machine,
     /// What the store did not take yet: tried again before anything else is stored.
-    unsaved: Vec<Record<Arc<str>>>,
+    unsaved: VecDeque<Record<Arc<str>>>,
+    /// Whether the store lacks more than that.
+    rewrite: bool,
+    /// Whether the store failed when it was last tried.
+    failing: bool,
     stored: usize,
 }
 
@@ -81,7 +88,13 @@ impl Ledger {
         // One write, whichever it was: a new store has to hold its first recall before anything else happens.
         let records = machine.records();
         keep.replace(&records).map_err(wrong)?;
-        let state = State { machine, unsaved: Vec::new(), stored: records.len() };
+        let state = State {
+            machine,
+            unsaved: VecDeque::new(),
+            rewrite: false,
+            failing: false,
+            stored: records.len(),
+        };
         Ok(Ledger { state: Mutex::new(state), keep, gates: OnceLock::new() })
     }
 
@@ -109,7 +122,7 @@ impl Ledger {
         for action in state.machine.step(now, event) {
             match action {
                 AuthorityAction::Store(record) => {
-                    state.unsaved.push(record);
+                    state.unsaved.push_back(record);
                     self.save(&mut state);
                 }
                 // Told even where it could not be stored: what is recalled too much is asked for again.
@@ -120,7 +133,7 @@ impl Ledger {
                 | AuthorityAction::Answer(..)) => actions.push(other),
             }
         }
-        Step { actions, kept: state.unsaved.is_empty() }
+        Step { actions, kept: state.unsaved.is_empty() && !state.rewrite }
     }
 
     /// Recalls tokens. False where that is not durable yet.
@@ -138,19 +151,41 @@ impl Ledger {
     }
 
     fn save(&self, state: &mut State) {
-        while let Some(record) = state.unsaved.first() {
-            if let Err(error) = self.keep.append(record) {
-                tracing::error!(%error, "a record of the authorization service cannot be stored: no tokens are issued");
-                return;
-            }
-            state.unsaved.remove(0);
+        if state.unsaved.len() > UNSAVED_MAX {
+            // The machine has it all: the store is written anew instead.
+            state.unsaved.clear();
+            state.rewrite = true;
+        }
+        let saved = self.try_save(state);
+        if let Err(error) = &saved
+            && !state.failing
+        {
+            tracing::error!(%error, "records of the authorization service cannot be stored: no tokens are issued");
+        }
+        if saved.is_ok() && state.failing {
+            tracing::info!("the store of the authorization service works again");
+        }
+        state.failing = saved.is_err();
+    }
+
+    fn try_save(&self, state: &mut State) -> std::io::Result<()> {
+        if state.rewrite {
+            let records = state.machine.records();
+            self.keep.replace(&records)?;
+            (state.rewrite, state.stored) = (false, records.len());
+            state.unsaved.clear();
+        }
+        while let Some(record) = state.unsaved.front() {
+            self.keep.append(record)?;
+            state.unsaved.pop_front();
             state.stored += 1;
         }
+        Ok(())
     }
 
     fn shorten(&self, state: &mut State) {
         let records = state.machine.records();
-        if state.stored < records.len() + SPARE_RECORDS_MAX || !state.unsaved.is_empty() {
+        if state.stored < records.len() + SPARE_RECORDS_MAX || state.failing {
             return;
         }
         match self.keep.replace(&records) {
