@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use opcua_types::{
-    AnonymousIdentityToken, ByteString, ExtensionObject, MessageSecurityMode, NodeId, ObjectId, QualifiedName,
-    ReferenceTypeId, SignatureData, StatusCode, UAString, UserNameIdentityToken, UserTokenPolicy, UserTokenType, Variant,
+    AnonymousIdentityToken, ByteString, ExtensionObject, MessageSecurityMode, NodeId, ObjectId,
+    QualifiedName, ReferenceTypeId, SignatureData, StatusCode, UAString, UserNameIdentityToken,
+    UserTokenPolicy, UserTokenType, Variant,
 };
 
 use super::calls::{self, Wanted, structure};
@@ -73,7 +74,9 @@ impl AuthorityLink {
     /// Asks for a token.
     pub(super) async fn request(&self) -> Result<AccessToken, Error> {
         let text = match self.settings.flow {
-            TokenFlow::StartFinish if self.methods.contains_key(START) && self.methods.contains_key(FINISH) => {
+            TokenFlow::StartFinish
+                if self.methods.contains_key(START) && self.methods.contains_key(FINISH) =>
+            {
                 self.refresh_or_start().await?
             }
             TokenFlow::StartFinish | TokenFlow::Request => self.request_access_token().await?,
@@ -84,14 +87,19 @@ impl AuthorityLink {
     async fn call(&self, name: &str, inputs: Vec<Variant>) -> Result<Outputs, Error> {
         let method = self.methods.get(name).ok_or_else(|| {
             let at = &self.target.url;
-            Error::new(StatusCode::BadNotSupported, format!("the authorization service at {at} has no method {name}"))
+            Error::new(
+                StatusCode::BadNotSupported,
+                format!("the authorization service at {at} has no method {name}"),
+            )
         })?;
         Ok(Outputs(calls::call(&self.session, &self.service, method, inputs).await?.into_iter()))
     }
 
     async fn request_access_token(&self) -> Result<String, Error> {
-        let inputs =
-            vec![Variant::ExtensionObject(ExtensionObject::null()), Variant::from(self.target.resource_id.as_str())];
+        let inputs = vec![
+            Variant::ExtensionObject(ExtensionObject::null()),
+            Variant::from(self.target.resource_id.as_str()),
+        ];
         self.call(REQUEST, inputs).await?.text()
     }
 
@@ -163,7 +171,8 @@ impl AuthorityLink {
                     policy.token_type == UserTokenType::UserName
                         && ["", SecurityPolicy::None.uri()].contains(&policy.security_policy_uri.as_ref())
                 });
-                let policy_id = found.ok_or_else(|| none("password without encryption of its own"))?.policy_id;
+                let policy_id =
+                    found.ok_or_else(|| none("password without encryption of its own"))?.policy_id;
                 let token = UserNameIdentityToken {
                     policy_id: policy_id.clone(),
                     user_name: UAString::from(name.as_str()),
@@ -182,7 +191,8 @@ struct Outputs(std::vec::IntoIter<Variant>);
 
 impl Outputs {
     fn next(&mut self) -> Result<Variant, Error> {
-        let missing = || Error::new(StatusCode::BadUnknownResponse, "the authorization service gave too few values");
+        let missing =
+            || Error::new(StatusCode::BadUnknownResponse, "the authorization service gave too few values");
         self.0.next().ok_or_else(missing)
     }
 
@@ -190,12 +200,19 @@ impl Outputs {
         if let Variant::String(text) = self.next()? {
             Ok(text.as_ref().to_owned())
         } else {
-            Err(Error::new(StatusCode::BadUnknownResponse, "the authorization service gave no text for a token"))
+            Err(Error::new(
+                StatusCode::BadUnknownResponse,
+                "the authorization service gave no text for a token",
+            ))
         }
     }
 }
 
-async fn open(url: &str, settings: &AuthoritySettings, client: ClientSettings) -> Result<ClientSession, Error> {
+async fn open(
+    url: &str,
+    settings: &AuthoritySettings,
+    client: ClientSettings,
+) -> Result<ClientSession, Error> {
     let endpoints = discover(url, &client).await?;
     let encrypted: Vec<_> = endpoints
         .iter()
@@ -237,7 +254,10 @@ async fn find(
     let below = calls::browse(session, &NodeId::objects_folder_id(), &Wanted::below()).await?;
     let folder = below.iter().find(|reference| reference.browse_name.name.as_ref() == SERVICES);
     let folder = folder.ok_or_else(|| {
-        Error::new(StatusCode::BadNotFound, format!("the server at {} is no authorization service", target.url))
+        Error::new(
+            StatusCode::BadNotFound,
+            format!("the server at {} is no authorization service", target.url),
+        )
     })?;
     let named = match &target.token_endpoint {
         Some(text) => Some(named(session, text).await?),

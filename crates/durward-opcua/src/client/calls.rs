@@ -1,27 +1,30 @@
 //! Services on a session, in types: read, write, call, browse, paths, history. What the token client, the watch and the way to the
 //! authorization service are made of.
 
+use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    Argument, AttributeId, BinaryDecodable, BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse,
-    BrowsePath, BrowseRequest, BrowseResponse, ByteString, CallMethodRequest, CallRequest, CallResponse, DataValue,
-    DateTime, ExtensionObject, HistoryData, HistoryReadRequest, HistoryReadResponse, HistoryReadValueId, NodeId,
-    NumericRange, ObjectId, QualifiedName, ReadRawModifiedDetails, ReadRequest, ReadResponse, ReadValueId,
-    ReferenceDescription, ReferenceTypeId, RelativePath, RelativePathElement, RequestHeader, StatusCode,
-    TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest, TranslateBrowsePathsToNodeIdsResponse, UAString, VariableId,
+    Argument, AttributeId, BinaryDecodable, BrowseDescription, BrowseDirection, BrowseNextRequest,
+    BrowseNextResponse, BrowsePath, BrowseRequest, BrowseResponse, ByteString, CallMethodRequest,
+    CallRequest, CallResponse, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest,
+    HistoryReadResponse, HistoryReadValueId, NodeId, NumericRange, ObjectId, QualifiedName,
+    ReadRawModifiedDetails, ReadRequest, ReadResponse, ReadValueId, ReferenceDescription, ReferenceTypeId,
+    RelativePath, RelativePathElement, RequestHeader, StatusCode, TimestampsToReturn,
+    TranslateBrowsePathsToNodeIdsRequest, TranslateBrowsePathsToNodeIdsResponse, UAString, VariableId,
     Variant, ViewDescription, WriteRequest, WriteResponse, WriteValue,
 };
-use opcua_types::type_loader::ByteStringBody;
 
 use super::requester::{Again, Requester};
 use crate::error::Error;
 use crate::wire;
 
 /// References of one node, over all continuation points.
-pub const REFERENCES_MAX: usize = 1_000_000;
+pub const REFERENCES_MAX: usize = 100_000;
 /// Values of history that one call brings.
 pub const HISTORY_VALUES_MAX: usize = 1_000_000;
 /// References asked for at a time.
 const REFERENCES_PER_RESPONSE: u32 = 1_000;
+/// Responses to one question. A server could give continuation points for ever, with nothing in between.
+const ROUNDS_MAX: usize = 10_000;
 /// Everything that a reference says.
 const ALL_FIELDS: u32 = 63;
 
@@ -179,7 +182,7 @@ pub(super) async fn browse(
     let response: BrowseResponse = on.ask(&request, Again::Yes).await?;
     let mut found = Vec::new();
     let mut result = only(response.results)?;
-    loop {
+    for _ in 0..ROUNDS_MAX {
         if result.status_code.is_bad() {
             return Err(refused(result.status_code, format!("the server does not browse `{node}`")));
         }
@@ -204,6 +207,14 @@ pub(super) async fn browse(
         }
         result = only(response.results)?;
     }
+    Err(endless(node))
+}
+
+fn endless(node: &NodeId) -> Error {
+    refused(
+        StatusCode::BadTooManyOperations,
+        format!("the server gives continuation points for `{node}` without end"),
+    )
 }
 
 /// Follows a path of browse names; hierarchical references.
@@ -230,7 +241,8 @@ pub(super) async fn translate(
     if result.status_code.is_bad() {
         return Err(refused(result.status_code, "the server knows no node by that path".to_owned()));
     }
-    let whole = result.targets.unwrap_or_default().into_iter().find(|target| target.remaining_path_index == u32::MAX);
+    let whole =
+        result.targets.unwrap_or_default().into_iter().find(|target| target.remaining_path_index == u32::MAX);
     whole
         .map(|target| target.target_id.node_id)
         .ok_or_else(|| refused(StatusCode::BadNoMatch, "the path leads to another server".to_owned()))
@@ -247,7 +259,7 @@ pub(super) async fn history(
     let max = if max == 0 { HISTORY_VALUES_MAX } else { max.min(HISTORY_VALUES_MAX) };
     let mut values: Vec<DataValue> = Vec::new();
     let mut point = ByteString::null();
-    loop {
+    for _ in 0..ROUNDS_MAX {
         let enough = values.len() >= max;
         let left = u32::try_from(max - values.len().min(max)).unwrap_or(u32::MAX);
         let request = HistoryReadRequest {
@@ -275,7 +287,10 @@ pub(super) async fn history(
         }
         let result = only(response.results)?;
         if result.status_code.is_bad() {
-            return Err(refused(result.status_code, format!("the server does not give the history of `{node}`")));
+            return Err(refused(
+                result.status_code,
+                format!("the server does not give the history of `{node}`"),
+            ));
         }
         let data: Option<HistoryData> =
             structure(&result.history_data, ObjectId::HistoryData_Encoding_DefaultBinary);
@@ -287,6 +302,7 @@ pub(super) async fn history(
             return Ok(values);
         }
     }
+    Err(endless(node))
 }
 
 /// The namespaces of the server, by their index.
@@ -294,7 +310,9 @@ pub(super) async fn namespaces(on: &impl Requester) -> Result<Vec<String>, Error
     let node = NodeId::from(VariableId::Server_NamespaceArray);
     let value = read(on, vec![value_of(&node)]).await?.pop().and_then(|value| value.value);
     let array = value.as_ref().and_then(Variant::as_array).map(Vec::as_slice).unwrap_or_default();
-    let text = |value: &Variant| if let Variant::String(text) = value { text.as_ref().to_owned() } else { String::new() };
+    let text = |value: &Variant| {
+        if let Variant::String(text) = value { text.as_ref().to_owned() } else { String::new() }
+    };
     Ok(array.iter().map(text).collect())
 }
 

@@ -38,11 +38,15 @@ impl AccessToken {
             return Err(invalid("the authorization service gave a token that is too long"));
         }
         let mut parts = text.split('.');
-        let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
             return Err(invalid("what the authorization service gave is no JWT"));
         };
-        let claims = URL_SAFE_NO_PAD.decode(claims).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-        let claims = claims.filter(Value::is_object).ok_or_else(|| invalid("the claims of the token cannot be read"))?;
+        let claims =
+            URL_SAFE_NO_PAD.decode(claims).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
+        let claims = claims
+            .filter(Value::is_object)
+            .ok_or_else(|| invalid("the claims of the token cannot be read"))?;
         let ends = claim_ms(&claims, "exp").ok_or_else(|| invalid("the token has no end (claim `exp`)"))?;
         // Not by this machine's clock where it can be told without: clocks differ.
         let begins = claim_ms(&claims, "iat").unwrap_or_else(|| received.ms());
@@ -94,6 +98,11 @@ impl fmt::Debug for AccessToken {
 fn claim_ms(claims: &Value, name: &str) -> Option<u64> {
     let claim = claims.get(name)?;
     // RFC 7519, 2: a NumericDate may have a fraction.
-    let fraction = || claim.as_f64().filter(|seconds| *seconds >= 0.0 && *seconds < 1e15).map(|seconds| (seconds * 1_000.0) as u64);
+    let fraction = || {
+        claim
+            .as_f64()
+            .filter(|seconds| *seconds >= 0.0 && *seconds < 1e15)
+            .map(|seconds| (seconds * 1_000.0) as u64)
+    };
     claim.as_u64().map(|seconds| seconds.saturating_mul(1_000)).or_else(fraction)
 }

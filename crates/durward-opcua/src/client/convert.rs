@@ -25,7 +25,8 @@ pub(super) async fn node(on: &impl Requester, text: &str) -> Result<NodeId, Erro
 
 /// With namespaces in one request; names without a namespace are looked for step by step where the standard's namespace has none.
 async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result<NodeId, Error> {
-    let names: Vec<_> = path.iter().map(|element| browse_name(element.namespace.unwrap_or(0), &element.name)).collect();
+    let names: Vec<_> =
+        path.iter().map(|element| browse_name(element.namespace.unwrap_or(0), &element.name)).collect();
     let root = NodeId::root_folder_id();
     match calls::translate(on, &root, &names).await {
         Err(error) if error.status() == StatusCode::BadNoMatch => {}
@@ -47,7 +48,11 @@ async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result
         node = match <[NodeId; 1]>::try_from(found) {
             Ok([only]) => only,
             Err(found) if found.is_empty() => {
-                let reason = format!("`{}` leads nowhere: there is no `{}`", text.escape_debug(), element.name.escape_debug());
+                let reason = format!(
+                    "`{}` leads nowhere: there is no `{}`",
+                    text.escape_debug(),
+                    element.name.escape_debug()
+                );
                 return Err(Error::new(StatusCode::BadNoMatch, reason));
             }
             Err(found) => {
@@ -65,7 +70,8 @@ async fn follow(on: &impl Requester, text: &str, path: &[PathElement]) -> Result
 
 /// A value for a variable.
 pub(super) async fn for_variable(on: &impl Requester, node: &NodeId, text: &str) -> Result<Variant, Error> {
-    let attributes = vec![attribute_of(node, AttributeId::DataType), attribute_of(node, AttributeId::ValueRank)];
+    let attributes =
+        vec![attribute_of(node, AttributeId::DataType), attribute_of(node, AttributeId::ValueRank)];
     let mut values = calls::read(on, attributes).await?.into_iter();
     let (data_type, rank) = (values.next().unwrap_or_default(), values.next().unwrap_or_default());
     if let Some(status) = data_type.status.filter(StatusCode::is_bad) {

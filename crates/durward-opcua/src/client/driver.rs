@@ -149,7 +149,7 @@ impl Driver {
             Event::AuthorityLost { attempt, error } => {
                 if self.authority.as_ref().is_some_and(|(number, _)| *number == attempt) {
                     self.failed(&error, "the session with the authorization service is lost");
-                    self.authority = None;
+                    self.drop_authority();
                     self.step(ClientEvent::AuthorityDown);
                 }
             }
@@ -159,13 +159,18 @@ impl Driver {
                 self.failed(&error, "the session is lost");
                 self.step(ClientEvent::SessionDown);
             }
-            Event::ChannelLost { generation, error } if self.is_live(generation) => self.reconnect(generation, &error),
+            Event::ChannelLost { generation, error } if self.is_live(generation) => {
+                self.reconnect(generation, &error)
+            }
             Event::Channel { generation, result } if self.is_live(generation) => self.channel_came(result),
             Event::RightEnded { generation, error } if self.is_live(generation) => {
                 self.failed(&error, "the right has ended");
                 self.step(ClientEvent::RightEnded);
             }
-            Event::SessionLost { .. } | Event::ChannelLost { .. } | Event::Channel { .. } | Event::RightEnded { .. } => {}
+            Event::SessionLost { .. }
+            | Event::ChannelLost { .. }
+            | Event::Channel { .. }
+            | Event::RightEnded { .. } => {}
             Event::Activated { nonce, result } => self.activation_came(nonce, result),
             Event::Stop => self.step(ClientEvent::Stop),
         }
@@ -194,7 +199,7 @@ impl Driver {
     }
 
     fn connect_authority(&mut self) {
-        self.authority = None;
+        self.drop_authority();
         let last = self.connecting_authority.take();
         let (number, give_up_at) = self.attempt(last);
         let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
@@ -328,7 +333,8 @@ impl Driver {
             let settings = &shared.settings;
             let opening = connect_channel(&settings.url, live.session.endpoint(), &settings.session);
             let result = tokio::time::timeout(settings.patience, opening).await;
-            let late = |_| Err(Error::new(StatusCode::BadTimeout, "the resource did not open a channel in time"));
+            let late =
+                |_| Err(Error::new(StatusCode::BadTimeout, "the resource did not open a channel in time"));
             let result = result.unwrap_or_else(late);
             let _ = shared.events.send(Event::Channel { generation, result });
         });
@@ -382,7 +388,11 @@ impl Driver {
             Err(error) => {
                 self.failed(&error, "the session was not activated");
                 let against_token = is_of_token(error.status());
-                self.step(if against_token { ClientEvent::ActivationRefused } else { ClientEvent::SessionDown });
+                self.step(if against_token {
+                    ClientEvent::ActivationRefused
+                } else {
+                    ClientEvent::SessionDown
+                });
             }
         }
     }
@@ -399,17 +409,20 @@ impl Driver {
         }
     }
 
+    fn drop_authority(&mut self) {
+        let Some((_, link)) = self.authority.take() else { return };
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(CLOSE_MAX, link.session().close(true)).await;
+            link.session().channel().close();
+        });
+    }
+
     fn close(&mut self) {
         for attempt in [self.connecting.take(), self.connecting_authority.take()].into_iter().flatten() {
             attempt.task.abort();
         }
         self.drop_session(true);
-        if let Some((_, link)) = self.authority.take() {
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(CLOSE_MAX, link.session().close(true)).await;
-                link.session().channel().close();
-            });
-        }
+        self.drop_authority();
         *self.shared.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.shared.status.send_modify(|status| (status.is_stopped, status.is_active) = (true, false));
     }
@@ -448,12 +461,8 @@ async fn open_authority(shared: &Shared, cached: &Cached) -> Result<AuthorityLin
         }
         (Some(_) | None, _) => discovered(shared, cached).await?.authority().clone(),
     };
-    let mut session = settings.session.clone();
-    let keep_alive = session.session_timeout / 3;
-    session.keep_alive = Some(session.keep_alive.map_or(keep_alive, |every| every.min(keep_alive)));
-    AuthorityLink::connect(target, given.clone(), session).await.map_err(|error| {
+    AuthorityLink::connect(target, given.clone(), settings.kept_session()).await.map_err(|error| {
         let which = format!("authorization service: {}", error.reason());
         Error::new(error.status(), which)
     })
 }
-

@@ -40,7 +40,9 @@ impl Issuer {
     pub fn parse(text: &str) -> Result<Issuer, Error> {
         let wrong = |reason: String| Error::new(StatusCode::BadConfigurationError, reason);
         if text.len() > ISSUER_BYTES_MAX {
-            return Err(wrong(format!("the server's issuerEndpointUrl has more than {ISSUER_BYTES_MAX} bytes")));
+            return Err(wrong(format!(
+                "the server's issuerEndpointUrl has more than {ISSUER_BYTES_MAX} bytes"
+            )));
         }
         let parsed: Value = serde_json::from_str(text)
             .map_err(|error| wrong(format!("the server's issuerEndpointUrl is no JSON object: {error}")))?;
@@ -49,7 +51,9 @@ impl Issuer {
         }
         let find = |names: &[&str]| {
             let standard = names.iter().find_map(|name| parsed.get(format!("ua:{name}")));
-            standard.or_else(|| names.iter().find_map(|name| parsed.get(*name))).filter(|value| !value.is_null())
+            standard
+                .or_else(|| names.iter().find_map(|name| parsed.get(*name)))
+                .filter(|value| !value.is_null())
         };
         let text = |names: &[&str]| {
             find(names).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)

@@ -94,7 +94,11 @@ impl TokenClient {
         let mut status = client.status();
         let failed = status.wait_for(|status| status.error.is_some() || status.is_active);
         let failed = tokio::time::timeout(within, failed).await;
-        let error = failed.ok().and_then(Result::ok).filter(|status| !status.is_active).and_then(|status| status.error.clone());
+        let error = failed
+            .ok()
+            .and_then(Result::ok)
+            .filter(|status| !status.is_active)
+            .and_then(|status| status.error.clone());
         match error {
             Some(error) => Err(error),
             None => client.ready(within).await.map(|()| client),
@@ -175,7 +179,12 @@ impl TokenClient {
     ///
     /// # Errors
     /// What the server said of the call, and which argument is wrong.
-    pub async fn call(&self, object: &NodeId, method: &NodeId, inputs: Vec<Variant>) -> Result<Vec<Variant>, Error> {
+    pub async fn call(
+        &self,
+        object: &NodeId,
+        method: &NodeId,
+        inputs: Vec<Variant>,
+    ) -> Result<Vec<Variant>, Error> {
         calls::call(&*self.shared, object, method, inputs).await
     }
 
@@ -183,7 +192,12 @@ impl TokenClient {
     ///
     /// # Errors
     /// `BadArgumentsMissing`, `BadTooManyArguments` or `BadTypeMismatch` with the names of the arguments; as of [`TokenClient::call`].
-    pub async fn call_text(&self, object: &NodeId, method: &NodeId, inputs: &[String]) -> Result<Vec<Variant>, Error> {
+    pub async fn call_text(
+        &self,
+        object: &NodeId,
+        method: &NodeId,
+        inputs: &[String],
+    ) -> Result<Vec<Variant>, Error> {
         let inputs = convert::for_method(&*self.shared, method, inputs).await?;
         self.call(object, method, inputs).await
     }

@@ -1,13 +1,14 @@
 //! Publish requests of one client: a few are always under way, and what comes back goes to the subscription that it is for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesOrdered;
 use opcua_types::{
-    NotificationMessage, PublishRequest, PublishResponse, RequestHeader, StatusCode, SubscriptionAcknowledgement,
+    NotificationMessage, PublishRequest, PublishResponse, RequestHeader, StatusCode,
+    SubscriptionAcknowledgement,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -39,12 +40,14 @@ pub(super) enum Delivery {
 pub(super) struct Router {
     state: Mutex<State>,
     changed: Notify,
+    /// Held from the request that makes or takes over a subscription until its id is known here: an id belongs to one watcher.
+    pub(super) subscribing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     routes: HashMap<(u64, u32), mpsc::Sender<Delivery>>,
-    early: Vec<(u64, u32, NotificationMessage)>,
+    early: VecDeque<(u64, u32, NotificationMessage)>,
     acknowledgements: Vec<(u64, SubscriptionAcknowledgement)>,
 }
 
@@ -63,7 +66,7 @@ impl Router {
                 if (of, id) == (generation, subscription) {
                     let _ = sender.try_send(Delivery::Message(message));
                 } else {
-                    state.early.push((of, id, message));
+                    state.early.push_back((of, id, message));
                 }
             }
             state.routes.insert((generation, subscription), sender);
@@ -74,6 +77,11 @@ impl Router {
 
     pub(super) fn remove(&self, generation: u64, subscription: u32) {
         self.state().routes.remove(&(generation, subscription));
+    }
+
+    /// Whether somebody has that subscription.
+    pub(super) fn has(&self, generation: u64, subscription: u32) -> bool {
+        self.state().routes.contains_key(&(generation, subscription))
     }
 
     fn count(&self, generation: u64) -> usize {
@@ -106,16 +114,24 @@ impl Router {
         }
         if let Some(route) = state.routes.get(&(generation, subscription_id)) {
             if route.try_send(Delivery::Message(message)).is_err() {
-                tracing::debug!(subscription_id, "a message of a subscription was thrown away: nobody took those before");
+                tracing::debug!(
+                    subscription_id,
+                    "a message of a subscription was thrown away: nobody took those before"
+                );
             }
-        } else if state.early.len() < EARLY_MAX {
-            state.early.push((generation, subscription_id, message));
+        } else {
+            // The oldest ones are of subscriptions that were deleted.
+            if state.early.len() >= EARLY_MAX {
+                state.early.pop_front();
+            }
+            state.early.push_back((generation, subscription_id, message));
         }
     }
 
     fn take_acknowledgements(&self, generation: u64) -> Option<Vec<SubscriptionAcknowledgement>> {
         let all = std::mem::take(&mut self.state().acknowledgements);
-        let of_session: Vec<_> = all.into_iter().filter(|(of, _)| *of == generation).map(|(_, one)| one).collect();
+        let of_session: Vec<_> =
+            all.into_iter().filter(|(of, _)| *of == generation).map(|(_, one)| one).collect();
         (!of_session.is_empty()).then_some(of_session)
     }
 }

@@ -35,7 +35,10 @@ impl Resource {
             ));
         }
         let endpoint = choose(&taking, settings.wish)?.clone();
-        let said = jwt_policies(&endpoint).next().map(|policy| policy.issuer_endpoint_url.as_ref()).unwrap_or_default();
+        let said = jwt_policies(&endpoint)
+            .next()
+            .map(|policy| policy.issuer_endpoint_url.as_ref())
+            .unwrap_or_default();
         let authority = authority(settings, said, &endpoint)?;
         Ok(Resource { endpoint, endpoints, authority })
     }
@@ -48,7 +51,7 @@ impl Resource {
     /// Opens a channel and creates a session.
     pub(super) async fn connect(&self, settings: &TokenClientSettings) -> Result<ClientSession, Error> {
         let channel = connect_channel(&settings.url, &self.endpoint, &settings.session).await?;
-        ClientSession::create(channel, self.endpoint.clone(), &self.endpoints, settings.session.clone()).await
+        ClientSession::create(channel, self.endpoint.clone(), &self.endpoints, settings.kept_session()).await
     }
 }
 
@@ -77,7 +80,10 @@ fn authority(
     let url = given.url.clone().or(issuer.authority_url).ok_or_else(|| {
         Error::new(
             StatusCode::BadConfigurationError,
-            format!("{} does not say where its tokens come from: name the authorization service", settings.url),
+            format!(
+                "{} does not say where its tokens come from: name the authorization service",
+                settings.url
+            ),
         )
     })?;
     let own = endpoint.server.application_uri.as_ref().to_owned();
@@ -87,4 +93,3 @@ fn authority(
         token_endpoint: issuer.token_endpoint,
     })
 }
-

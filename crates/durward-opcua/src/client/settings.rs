@@ -84,6 +84,13 @@ impl TokenClientSettings {
             jitter: Arc::new(by_chance),
         }
     }
+
+    /// Settings of a session that does not time out while nobody uses it.
+    pub(super) fn kept_session(&self) -> ClientSettings {
+        let keep_alive = self.session.session_timeout / 3;
+        let every = self.session.keep_alive.map_or(keep_alive, |every| every.min(keep_alive));
+        ClientSettings { keep_alive: Some(every), ..self.session.clone() }
+    }
 }
 
 impl fmt::Debug for TokenClientSettings {

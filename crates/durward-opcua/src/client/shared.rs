@@ -95,7 +95,8 @@ impl Shared {
             Ok(ready) => ready,
             Err(_) => {
                 let last = self.status.borrow().error.clone();
-                Err(last.unwrap_or_else(|| Error::new(StatusCode::BadTimeout, "there was no session in time")))
+                Err(last
+                    .unwrap_or_else(|| Error::new(StatusCode::BadTimeout, "there was no session in time")))
             }
         }
     }
@@ -130,8 +131,12 @@ impl Shared {
 
 fn failed(failure: Failure) -> Error {
     match failure {
-        Failure::Denied => Error::new(StatusCode::BadUserAccessDenied, "the authorization service gives no token"),
-        Failure::Refused => Error::new(StatusCode::BadIdentityTokenRejected, "the resource does not take the token"),
+        Failure::Denied => {
+            Error::new(StatusCode::BadUserAccessDenied, "the authorization service gives no token")
+        }
+        Failure::Refused => {
+            Error::new(StatusCode::BadIdentityTokenRejected, "the resource does not take the token")
+        }
         Failure::Ended => {
             Error::new(StatusCode::BadUserAccessDenied, "the token has ended, and no other one could be had")
         }

@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use opcua_types::{
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse,
-    DataChangeNotification, DataValue, DeleteSubscriptionsRequest, DeleteSubscriptionsResponse, ExtensionObject,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NotificationMessage, ObjectId,
-    RepublishRequest, RepublishResponse, RequestHeader, StatusChangeNotification, StatusCode, TimestampsToReturn,
-    TransferSubscriptionsRequest, TransferSubscriptionsResponse,
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest,
+    CreateSubscriptionResponse, DataChangeNotification, DataValue, DeleteSubscriptionsRequest,
+    DeleteSubscriptionsResponse, ExtensionObject, MonitoredItemCreateRequest, MonitoringMode,
+    MonitoringParameters, NodeId, NotificationMessage, ObjectId, RepublishRequest, RepublishResponse,
+    RequestHeader, StatusChangeNotification, StatusCode, TimestampsToReturn, TransferSubscriptionsRequest,
+    TransferSubscriptionsResponse, VariableId, Variant,
 };
 use tokio::sync::mpsc;
 
-use super::calls::{results, structure, value_of};
+use super::calls::{read, results, structure, value_of};
 use super::publish::{Delivery, Router};
 use super::shared::{Live, Shared};
+use crate::crypto::random_bytes;
 use crate::error::Error;
 
 /// Values that wait for whoever watches. A watcher that is slower for long misses some, and is told.
@@ -111,9 +113,25 @@ impl Stream for Watch {
     }
 }
 
-pub(super) fn start(shared: Arc<Shared>, router: Arc<Router>, nodes: Vec<NodeId>, settings: WatchSettings) -> Watch {
+pub(super) fn start(
+    shared: Arc<Shared>,
+    router: Arc<Router>,
+    nodes: Vec<NodeId>,
+    settings: WatchSettings,
+) -> Watch {
     let (sender, events) = mpsc::channel(WAITING_MAX);
-    let mut task = Task { shared, router, nodes, settings, events: sender, last: None, subscription: None, had: false };
+    let mut task = Task {
+        shared,
+        router,
+        nodes,
+        settings,
+        events: sender,
+        last: None,
+        subscription: None,
+        had: false,
+        handles: 0,
+        server_started: None,
+    };
     tokio::spawn(async move { task.run().await });
     Watch { events }
 }
@@ -131,6 +149,10 @@ struct Task {
     subscription: Option<(u64, u32)>,
     /// Whether there was one that worked.
     had: bool,
+    /// The handle of the first node. By chance: so a subscription that is somebody else's is seen by its handles.
+    handles: u32,
+    /// When the server started that made the subscription. After a restart, ids name other subscriptions.
+    server_started: Option<Variant>,
     /// The number of the last message that was taken.
     last: Option<u32>,
 }
@@ -175,20 +197,27 @@ impl Task {
 
     /// Takes the subscription over to this session, or makes it anew.
     async fn subscribe(&mut self, live: &Live) -> Result<mpsc::Receiver<Delivery>, Error> {
-        let before = self.subscription.take();
-        if let Some((generation, id)) = before
+        let router = Arc::clone(&self.router);
+        let subscribing = router.subscribing.lock().await;
+        let server_started = server_started(live).await?;
+        if let Some((generation, id)) = self.subscription.take()
             && generation != live.generation
+            && server_started.is_some()
+            && server_started == self.server_started
+            && !self.router.has(live.generation, id)
             && self.transfer(live, id).await
         {
             self.subscription = Some((live.generation, id));
             let deliveries = self.router.add(live.generation, id);
+            drop(subscribing);
             let _ = self.tell(WatchEvent::Resumed).await;
             return Ok(deliveries);
         }
         let id = self.create(live).await?;
-        self.subscription = Some((live.generation, id));
-        self.last = None;
+        (self.subscription, self.last, self.server_started) =
+            (Some((live.generation, id)), None, server_started);
         let deliveries = self.router.add(live.generation, id);
+        drop(subscribing);
         if self.had {
             let _ = self.tell(WatchEvent::Gap(Gap::Anew)).await;
         }
@@ -208,7 +237,8 @@ impl Task {
             send_initial_values: true,
         };
         let response: Result<TransferSubscriptionsResponse, Error> = live.session.call(&request).await;
-        let result = response.ok().and_then(|response| response.results).and_then(|mut results| results.pop());
+        let result =
+            response.ok().and_then(|response| response.results).and_then(|mut results| results.pop());
         result.is_some_and(|result| result.status_code.is_good())
     }
 
@@ -226,13 +256,15 @@ impl Task {
         Ok(response.subscription_id)
     }
 
-    async fn monitor(&self, live: &Live, id: u32) -> Result<(), Error> {
+    async fn monitor(&mut self, live: &Live, id: u32) -> Result<(), Error> {
+        self.handles = u32::from_le_bytes(random_bytes()?);
+        let handles = self.handles;
         let sampling_interval = self.settings.sampling.as_secs_f64() * 1_000.0;
-        let item = |(handle, node): (usize, &NodeId)| MonitoredItemCreateRequest {
+        let item = |(index, node): (usize, &NodeId)| MonitoredItemCreateRequest {
             item_to_monitor: value_of(node),
             monitoring_mode: MonitoringMode::Reporting,
             requested_parameters: MonitoringParameters {
-                client_handle: u32::try_from(handle).unwrap_or(u32::MAX),
+                client_handle: handles.wrapping_add(u32::try_from(index).unwrap_or(u32::MAX)),
                 sampling_interval,
                 filter: ExtensionObject::null(),
                 queue_size: self.settings.queue,
@@ -312,16 +344,20 @@ impl Task {
             let changes: Option<DataChangeNotification> =
                 structure(object, ObjectId::DataChangeNotification_Encoding_DefaultBinary);
             for item in changes.and_then(|changes| changes.monitored_items).unwrap_or_default() {
-                let index = item.client_handle as usize;
+                let index = item.client_handle.wrapping_sub(self.handles) as usize;
                 if index < self.nodes.len() {
                     self.tell(WatchEvent::Value { index, value: item.value }).await?;
+                } else {
+                    tracing::warn!("a subscription brings values that were not asked for: it is made anew");
+                    goes_on = false;
                 }
             }
             let change: Option<StatusChangeNotification> =
                 structure(object, ObjectId::StatusChangeNotification_Encoding_DefaultBinary);
             if let Some(change) = change {
                 self.tell(WatchEvent::Status(change.status)).await?;
-                goes_on &= change.status.is_good() && change.status != StatusCode::GoodSubscriptionTransferred;
+                goes_on &=
+                    change.status.is_good() && change.status != StatusCode::GoodSubscriptionTransferred;
             }
         }
         Ok(goes_on)
@@ -340,6 +376,12 @@ impl Task {
             tracing::debug!(%error, "a subscription was not deleted");
         }
     }
+}
+
+/// When the server says that it started; nothing when it does not say so.
+async fn server_started(live: &Live) -> Result<Option<Variant>, Error> {
+    let node = NodeId::from(VariableId::Server_ServerStatus_StartTime);
+    Ok(read(&live.session, vec![value_of(&node)]).await?.pop().and_then(|value| value.value))
 }
 
 /// Numbers of messages go from the largest one to 1.

@@ -47,7 +47,8 @@ pub fn parse_node(text: &str) -> Result<NodeText, Error> {
         return parse_path(text, path).map(NodeText::Path);
     }
     if let Some(rest) = text.strip_prefix("nsu=") {
-        let (uri, identifier) = rest.split_once(';').ok_or_else(|| invalid(text, "a `;` is missing behind the URI"))?;
+        let (uri, identifier) =
+            rest.split_once(';').ok_or_else(|| invalid(text, "a `;` is missing behind the URI"))?;
         // Part 6, 5.1.12: `;` and `%` are escaped in the URI.
         let uri = uri.replace("%3B", ";").replace("%3b", ";").replace("%25", "%");
         return Ok(NodeText::Uri { uri, identifier: parse_identifier(text, identifier)? });
@@ -56,7 +57,10 @@ pub fn parse_node(text: &str) -> Result<NodeText, Error> {
         Some(rest) => {
             let (index, identifier) =
                 rest.split_once(';').ok_or_else(|| invalid(text, "a `;` is missing behind the namespace"))?;
-            (index.parse().map_err(|_| invalid(text, "the namespace is no number from 0 to 65535"))?, identifier)
+            (
+                index.parse().map_err(|_| invalid(text, "the namespace is no number from 0 to 65535"))?,
+                identifier,
+            )
         }
         None => (0, text),
     };
@@ -83,7 +87,10 @@ pub fn node_text(node: &NodeId) -> String {
 pub fn with_namespace(namespaces: &[String], uri: &str, identifier: Identifier) -> Result<NodeId, Error> {
     let index = namespaces.iter().position(|known| known == uri).and_then(|index| u16::try_from(index).ok());
     let namespace = index.ok_or_else(|| {
-        Error::new(StatusCode::BadNodeIdInvalid, format!("the server has no namespace `{}`", uri.escape_debug()))
+        Error::new(
+            StatusCode::BadNodeIdInvalid,
+            format!("the server has no namespace `{}`", uri.escape_debug()),
+        )
     })?;
     Ok(NodeId { namespace, identifier })
 }
@@ -100,13 +107,17 @@ fn invalid(text: &str, reason: &str) -> Error {
 }
 
 fn parse_identifier(text: &str, identifier: &str) -> Result<Identifier, Error> {
-    let (kind, value) =
-        identifier.split_once('=').ok_or_else(|| invalid(text, "it begins with none of i=, s=, g= and b="))?;
+    let (kind, value) = identifier
+        .split_once('=')
+        .ok_or_else(|| invalid(text, "it begins with none of i=, s=, g= and b="))?;
     if value.len() > IDENTIFIER_BYTES_MAX {
         return Err(invalid(text, "the identifier is too long"));
     }
     match kind {
-        "i" => value.parse().map(Identifier::Numeric).map_err(|_| invalid(text, "`i=` needs a number up to 4294967295")),
+        "i" => value
+            .parse()
+            .map(Identifier::Numeric)
+            .map_err(|_| invalid(text, "`i=` needs a number up to 4294967295")),
         "s" if value.is_empty() => Err(invalid(text, "`s=` needs a name")),
         "s" => Ok(Identifier::String(UAString::from(value))),
         "g" => Guid::from_str(value).map(Identifier::Guid).map_err(|_| invalid(text, "`g=` needs a GUID")),
@@ -137,7 +148,10 @@ fn parse_path(text: &str, path: &str) -> Result<Vec<PathElement>, Error> {
                 is_escaped = false;
             }
             ':' if current.namespace.is_none() && !is_escaped && is_number(&current.name) => {
-                let index = current.name.parse().map_err(|_| invalid(text, "the namespace is no number up to 65535"))?;
+                let index = current
+                    .name
+                    .parse()
+                    .map_err(|_| invalid(text, "the namespace is no number up to 65535"))?;
                 (current.namespace, current.name) = (Some(index), String::new());
             }
             _ => current.name.push(char),

@@ -43,7 +43,10 @@ pub fn advice(status: StatusCode) -> Option<&'static str> {
             StatusCode::BadIdentityTokenRejected,
             "the server does not take the token: look at issuer, audience and clock in the server's log",
         ),
-        (StatusCode::BadIdentityTokenInvalid, "the server takes no such token: connect to the gate, not to what is behind it"),
+        (
+            StatusCode::BadIdentityTokenInvalid,
+            "the server takes no such token: connect to the gate, not to what is behind it",
+        ),
         (
             StatusCode::BadCertificateUntrusted,
             "one side does not trust the other's certificate: it lies in the directory `rejected` of whoever refused; \
@@ -54,26 +57,50 @@ pub fn advice(status: StatusCode) -> Option<&'static str> {
             "the server refused the certificate and does not say why: look into its directory `rejected`, and move the \
              certificate to `trusted/certs` there",
         ),
-        (StatusCode::BadCertificateTimeInvalid, "the certificate has ended, or has not begun: look at its dates and at the clocks"),
-        (StatusCode::BadCertificateUriInvalid, "the ApplicationUri is not the one in the certificate: make a new certificate for it"),
+        (
+            StatusCode::BadCertificateTimeInvalid,
+            "the certificate has ended, or has not begun: look at its dates and at the clocks",
+        ),
+        (
+            StatusCode::BadCertificateUriInvalid,
+            "the ApplicationUri is not the one in the certificate: make a new certificate for it",
+        ),
         (
             StatusCode::BadCertificateChainIncomplete,
             "the certificate of the issuer is missing: put it into `issuer/certs`",
         ),
-        (StatusCode::BadCertificateRevocationUnknown, "the revocation list of the issuer is missing: put it into `issuer/crl`"),
+        (
+            StatusCode::BadCertificateRevocationUnknown,
+            "the revocation list of the issuer is missing: put it into `issuer/crl`",
+        ),
         (StatusCode::BadSecurityModeInsufficient, "this needs an encrypted channel (SignAndEncrypt)"),
-        (StatusCode::BadSecurityPolicyRejected, "the server has no endpoint with this security policy and mode"),
-        (StatusCode::BadNodeIdUnknown, "there is no such node, or it may not be seen: browse from its parent"),
-        (StatusCode::BadNoMatch, "there is no node by that path, or it may not be seen: browse its first elements"),
+        (
+            StatusCode::BadSecurityPolicyRejected,
+            "the server has no endpoint with this security policy and mode",
+        ),
+        (
+            StatusCode::BadNodeIdUnknown,
+            "there is no such node, or it may not be seen: browse from its parent",
+        ),
+        (
+            StatusCode::BadNoMatch,
+            "there is no node by that path, or it may not be seen: browse its first elements",
+        ),
         (StatusCode::BadNotWritable, "the server lets nobody write this value"),
         (StatusCode::BadNotReadable, "the server lets nobody read this value"),
         (StatusCode::BadTypeMismatch, "the value is of another type than the variable"),
         (StatusCode::BadArgumentsMissing, "the method takes more arguments"),
         (StatusCode::BadTooManyArguments, "the method takes fewer arguments"),
-        (StatusCode::BadConnectionRejected, "nobody listens there: look at host and port, and whether the server runs"),
+        (
+            StatusCode::BadConnectionRejected,
+            "nobody listens there: look at host and port, and whether the server runs",
+        ),
         (StatusCode::BadTimeout, "nobody answered in time: look at host, port and firewall"),
         (StatusCode::BadTcpEndpointUrlInvalid, "write opc.tcp://host:port"),
-        (StatusCode::BadNotFound, "the authorization service does not know this resource: enter it in its settings"),
+        (
+            StatusCode::BadNotFound,
+            "the authorization service does not know this resource: enter it in its settings",
+        ),
     ];
     let base = StatusCode::from(status.bits() & 0xffff_0000);
     ADVICE.iter().find(|(code, _)| *code == base).map(|(_, advice)| *advice)

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    Array, ByteString, DataValue, DateTime, ExpandedNodeId, ExtensionObject, Guid, LocalizedText, NodeId, QualifiedName,
-    StatusCode, UAString, Variant, VariantScalarTypeId,
+    Array, ByteString, DataValue, DateTime, ExpandedNodeId, ExtensionObject, Guid, LocalizedText, NodeId,
+    QualifiedName, StatusCode, UAString, Variant, VariantScalarTypeId,
 };
 use serde_json::{Value, json};
 
@@ -74,7 +74,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn qualified_text(name: &QualifiedName) -> String {
-    if name.namespace_index == 0 { name.name.to_string() } else { format!("{}:{}", name.namespace_index, name.name) }
+    if name.namespace_index == 0 {
+        name.name.to_string()
+    } else {
+        format!("{}:{}", name.namespace_index, name.name)
+    }
 }
 
 fn localized_text(text: &LocalizedText) -> String {
@@ -170,7 +174,11 @@ fn mismatch(text: &str, kind: VariantScalarTypeId, how: &str) -> Error {
 }
 
 fn parse_scalar(text: &str, kind: VariantScalarTypeId) -> Result<Variant, Error> {
-    fn number<T: FromStr + Into<Variant>>(text: &str, kind: VariantScalarTypeId, how: &str) -> Result<Variant, Error> {
+    fn number<T: FromStr + Into<Variant>>(
+        text: &str,
+        kind: VariantScalarTypeId,
+        how: &str,
+    ) -> Result<Variant, Error> {
         text.trim().parse::<T>().map(Into::into).map_err(|_| mismatch(text, kind, how))
     }
     use VariantScalarTypeId as Kind;
@@ -194,9 +202,9 @@ fn parse_scalar(text: &str, kind: VariantScalarTypeId) -> Result<Variant, Error>
         Kind::DateTime => DateTime::parse_from_rfc3339(text.trim())
             .map(Variant::from)
             .map_err(|_| mismatch(text, kind, "write a time such as 2026-06-01T12:00:00Z")),
-        Kind::Guid => Guid::from_str(text.trim())
-            .map(Variant::from)
-            .map_err(|_| mismatch(text, kind, "write 32 digits such as 72962b91-fa75-4ae6-8d28-b404dc7daf63")),
+        Kind::Guid => Guid::from_str(text.trim()).map(Variant::from).map_err(|_| {
+            mismatch(text, kind, "write 32 digits such as 72962b91-fa75-4ae6-8d28-b404dc7daf63")
+        }),
         Kind::StatusCode => parse_status(text.trim()).map(Variant::from),
         Kind::ByteString => parse_bytes(text, kind),
         Kind::QualifiedName => Ok(Variant::from(parse_qualified(text))),
@@ -236,10 +244,13 @@ fn parse_qualified(text: &str) -> QualifiedName {
 
 /// Text, or an object with `locale` and `text`.
 fn parse_localized(text: &str) -> LocalizedText {
-    let parsed: Option<Value> = Some(text).filter(|text| text.starts_with('{')).and_then(|text| serde_json::from_str(text).ok());
+    let parsed: Option<Value> =
+        Some(text).filter(|text| text.starts_with('{')).and_then(|text| serde_json::from_str(text).ok());
     let field = |name: &str| parsed.as_ref().and_then(|value| value.get(name)).and_then(Value::as_str);
     match (field("locale"), field("text")) {
-        (Some(locale), Some(text)) => LocalizedText { locale: UAString::from(locale), text: UAString::from(text) },
+        (Some(locale), Some(text)) => {
+            LocalizedText { locale: UAString::from(locale), text: UAString::from(text) }
+        }
         (Some(_) | None, _) => LocalizedText { locale: UAString::null(), text: UAString::from(text) },
     }
 }
@@ -257,7 +268,9 @@ fn parse_id(text: &str) -> Result<NodeId, Error> {
 
 fn parse_expanded(text: &str) -> Result<ExpandedNodeId, Error> {
     match parse_node(text.trim())? {
-        NodeText::Id(node_id) => Ok(ExpandedNodeId { node_id, namespace_uri: UAString::null(), server_index: 0 }),
+        NodeText::Id(node_id) => {
+            Ok(ExpandedNodeId { node_id, namespace_uri: UAString::null(), server_index: 0 })
+        }
         NodeText::Uri { uri, identifier } => Ok(ExpandedNodeId {
             node_id: NodeId { namespace: 0, identifier },
             namespace_uri: UAString::from(uri),

@@ -30,7 +30,10 @@ async fn values_methods_paths_and_history_by_text() {
     client.write_text(&id("Boiler.Burner.SetPoint"), "12.5").await.unwrap();
     let values = client.read_values(&[id("Boiler.Mode"), id("Boiler.Burner.SetPoint")]).await.unwrap();
     assert_eq!(values.iter().map(data_value_text).collect::<Vec<_>>(), ["Manual", "12.5"]);
-    assert_eq!(status(client.write_text(&id("Boiler.Burner.SetPoint"), "hot").await), StatusCode::BadTypeMismatch);
+    assert_eq!(
+        status(client.write_text(&id("Boiler.Burner.SetPoint"), "hot").await),
+        StatusCode::BadTypeMismatch
+    );
     assert_eq!(status(client.write_text(&id("Boiler.Temperature"), "1").await), StatusCode::BadNotWritable);
     assert_eq!(status(client.write_text(&id("Nothing"), "1").await), StatusCode::BadNodeIdUnknown);
     assert_eq!(status(client.write_text(&id("Boiler.Motor"), "1").await), StatusCode::BadAttributeIdInvalid);
@@ -60,11 +63,14 @@ async fn values_methods_paths_and_history_by_text() {
     assert_eq!(running[0].value, Some(Variant::Boolean(true)));
     let error = client.call_text(&motor, &id("Boiler.Motor.Start"), &["1".to_owned()]).await.unwrap_err();
     assert_eq!(error.status(), StatusCode::BadTooManyArguments, "{error}");
-    let recipe = client.node("/Objects/Plant/Boiler/Recipe/Load").await;
-    if let Ok(load) = recipe {
-        let error = client.call_text(&id("Boiler.Recipe"), &load, &[]).await.unwrap_err();
-        assert_eq!(error.status(), StatusCode::BadArgumentsMissing, "{error}");
-    }
+    let load = client.node("/Objects/Plant/Boiler/Recipe/Load").await.unwrap();
+    let error = client.call_text(&id("Boiler.Recipe"), &load, &[]).await.unwrap_err();
+    assert_eq!(error.status(), StatusCode::BadArgumentsMissing, "{error}");
+    client.call_text(&id("Boiler.Recipe"), &load, &["Clean".to_owned()]).await.unwrap();
+    let recipe = client.read_values(&[id("Boiler.Recipe.Name"), id("Boiler.Recipe.Targets")]).await.unwrap();
+    assert_eq!(recipe.iter().map(data_value_text).collect::<Vec<_>>(), ["Clean", "[85, 80, 70]"]);
+    let error = client.call_text(&id("Boiler.Recipe"), &load, &["Nothing".to_owned()]).await.unwrap_err();
+    assert!(error.reason().contains("Boiler.Recipe.Load"), "{error}");
 
     // A structure is its type and its bytes.
     let range = client.read_values(&[id("Boiler.Temperature.EURange")]).await.unwrap();

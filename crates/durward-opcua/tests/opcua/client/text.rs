@@ -2,11 +2,13 @@
 
 use durward_opcua::client::Issuer;
 use durward_opcua::client::text::{
-    NodeText, PathElement, advice, data_value_text, explain, node_text, parse_node, parse_status, parse_value, status_text,
-    value_text,
+    NodeText, PathElement, advice, data_value_text, explain, node_text, parse_node, parse_status,
+    parse_value, status_text, value_text,
 };
 use durward_opcua::error::Error;
-use opcua_types::{DataValue, ExtensionObject, NodeId, Range, StatusCode, Variant, VariantScalarTypeId as Kind};
+use opcua_types::{
+    DataValue, ExtensionObject, NodeId, Range, StatusCode, Variant, VariantScalarTypeId as Kind,
+};
 
 #[test]
 fn node_ids_come_back_as_they_were_written() {
@@ -27,7 +29,9 @@ fn node_ids_come_back_as_they_were_written() {
     }
     assert_eq!(parse_node("ns=2;s=Tag").unwrap(), NodeText::Id(NodeId::new(2, "Tag")));
     match parse_node("nsu=urn:x%3By%25;i=5").unwrap() {
-        NodeText::Uri { uri, identifier } => assert_eq!((uri.as_str(), identifier), ("urn:x;y%", 5_u32.into())),
+        NodeText::Uri { uri, identifier } => {
+            assert_eq!((uri.as_str(), identifier), ("urn:x;y%", 5_u32.into()))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -50,8 +54,26 @@ fn paths_are_names_with_namespaces() {
 #[test]
 fn what_is_no_node_is_refused_with_what_to_write() {
     let wrong = [
-        "", "Tag", "ns=2", "ns=2;Tag", "ns=x;s=Tag", "ns=70000;i=1", "i=4294967296", "i=-1", "s=", "g=7", "b=%", "x=1", "nsu=urn:x",
-        "nsu=urn:x;5", "/", "//a", "/a/", "/2:", "/a&", "/70000:a",
+        "",
+        "Tag",
+        "ns=2",
+        "ns=2;Tag",
+        "ns=x;s=Tag",
+        "ns=70000;i=1",
+        "i=4294967296",
+        "i=-1",
+        "s=",
+        "g=7",
+        "b=%",
+        "x=1",
+        "nsu=urn:x",
+        "nsu=urn:x;5",
+        "/",
+        "//a",
+        "/a/",
+        "/2:",
+        "/a&",
+        "/70000:a",
     ];
     for text in wrong {
         let error = parse_node(text).unwrap_err();
@@ -104,9 +126,15 @@ fn values_come_back_as_they_were_written() {
     for (kind, rank, text) in same {
         let value = parse_value(text, kind, rank).unwrap_or_else(|error| panic!("{kind:?} {text}: {error}"));
         assert_eq!(value_text(&value), text, "{kind:?}");
-        assert_eq!(parse_value(&value_text(&value), kind, rank).map(|again| value_text(&again)).unwrap(), text);
+        assert_eq!(
+            parse_value(&value_text(&value), kind, rank).map(|again| value_text(&again)).unwrap(),
+            text
+        );
     }
-    assert_eq!(parse_value("AP8=", Kind::ByteString, -1).unwrap(), parse_value("0x00FF", Kind::ByteString, -1).unwrap());
+    assert_eq!(
+        parse_value("AP8=", Kind::ByteString, -1).unwrap(),
+        parse_value("0x00FF", Kind::ByteString, -1).unwrap()
+    );
     assert_eq!(parse_value("7", Kind::Variant, -1).unwrap(), Variant::Int64(7));
 }
 
@@ -172,11 +200,66 @@ fn where_tokens_come_from_is_read_in_both_spellings() {
     assert_eq!(standard.resource_id.as_deref(), Some("urn:r"), "the standard's spelling counts");
     assert_eq!(standard.token_endpoint.as_deref(), Some("nsu=urn:x;i=1"));
     assert_eq!((standard.authorization_endpoint, standard.request_types), (None, vec!["a".to_owned()]));
-    let other = Issuer::parse(r#"{"resourceUri":"urn:r","authorityUri":"opc.tcp://as","token_endpoint":"i=1"}"#).unwrap();
+    let other =
+        Issuer::parse(r#"{"resourceUri":"urn:r","authorityUri":"opc.tcp://as","token_endpoint":"i=1"}"#)
+            .unwrap();
     assert!(other.is_opcua());
-    assert_eq!((other.resource_id.as_deref(), other.authority_url.as_deref()), (Some("urn:r"), Some("opc.tcp://as")));
+    assert_eq!(
+        (other.resource_id.as_deref(), other.authority_url.as_deref()),
+        (Some("urn:r"), Some("opc.tcp://as"))
+    );
     assert!(!Issuer::parse(r#"{"authorityUrl":"https://as"}"#).unwrap().is_opcua());
     for wrong in ["", "https://as", "[]", "5", "{", &format!("{{\"a\":\"{}\"}}", "x".repeat(70_000))] {
-        assert_eq!(Issuer::parse(wrong).unwrap_err().status(), StatusCode::BadConfigurationError, "{wrong:.20}");
+        assert_eq!(
+            Issuer::parse(wrong).unwrap_err().status(),
+            StatusCode::BadConfigurationError,
+            "{wrong:.20}"
+        );
+    }
+}
+
+#[test]
+fn no_text_makes_the_readers_panic() {
+    let seeds = [
+        "ns=2;s=Tag",
+        "/a/2:b&/",
+        "[[1, 2], [3]]",
+        "0xAF",
+        "{\"locale\":\"x\"}",
+        "nsu=a%3B;i=1",
+        "2026-06-01T00:00:00Z",
+        "\u{fffd}é",
+    ];
+    let mut state = 7_u64;
+    let mut chance = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for round in 0..20_000 {
+        let mut chars: Vec<char> = seeds[round % seeds.len()].chars().collect();
+        for _ in 0..3 {
+            let other: Vec<char> = seeds[chance(seeds.len())].chars().collect();
+            let at = chance(chars.len() + 1);
+            match chance(3) {
+                0 => chars.insert(at, other[chance(other.len())]),
+                1 => chars.truncate(at),
+                _ => chars.extend(other),
+            }
+        }
+        let text: String = chars.into_iter().collect();
+        let _ = parse_node(&text);
+        for kind in [
+            Kind::Int32,
+            Kind::ByteString,
+            Kind::LocalizedText,
+            Kind::DateTime,
+            Kind::ExpandedNodeId,
+            Kind::Variant,
+        ] {
+            for rank in [-2, -1, 1] {
+                let _ = parse_value(&text, kind, rank).map(|value| value_text(&value));
+            }
+        }
+        let _ = Issuer::parse(&text);
     }
 }

@@ -208,16 +208,21 @@ async fn errors_of_discovery_say_what_is_missing() {
         ("not json", "no JSON object"),
         ("[1]", "no JSON object"),
         ("{}", "does not say where its tokens come from"),
-        (r#"{"ua:authorityUrl":"https://x","ua:authorityProfileUri":"http://opcfoundation.org/UA/Authorization#OAuth2"}"#, "no OPC UA server"),
+        (
+            r#"{"ua:authorityUrl":"https://x","ua:authorityProfileUri":"http://opcfoundation.org/UA/Authorization#OAuth2"}"#,
+            "no OPC UA server",
+        ),
         (r#"{"ua:authorityUrl":"opc.tcp://127.0.0.1:1"}"#, "no connection to 127.0.0.1:1"),
     ];
     for (said, expected) in wrong {
-        let server = resource(None, &Setup { issuer_endpoint_url: said.to_owned(), ..Setup::new(&authority) }).await;
+        let server =
+            resource(None, &Setup { issuer_endpoint_url: said.to_owned(), ..Setup::new(&authority) }).await;
         let error = TokenClient::connect(client(&server.url())).await.unwrap_err();
         assert!(error.reason().contains(expected), "{said}: {error}");
     }
     // Settings help where the server says nothing.
-    let server = resource(None, &Setup { issuer_endpoint_url: String::new(), ..Setup::new(&authority) }).await;
+    let server =
+        resource(None, &Setup { issuer_endpoint_url: String::new(), ..Setup::new(&authority) }).await;
     let mut settings = client(&server.url());
     settings.authority.url = Some(authority.url());
     settings.authority.resource_id = Some("urn:test:plc".to_owned());

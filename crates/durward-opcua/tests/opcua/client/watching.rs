@@ -21,7 +21,10 @@ fn fast() -> WatchSettings {
 }
 
 async fn next(watch: &mut Watch) -> WatchEvent {
-    tokio::time::timeout(Duration::from_secs(5), watch.next()).await.expect("an event in time").expect("an event")
+    tokio::time::timeout(Duration::from_secs(5), watch.next())
+        .await
+        .expect("an event in time")
+        .expect("an event")
 }
 
 /// Waits for so many values; gives what else came.
@@ -87,4 +90,27 @@ async fn a_restart_of_the_server_is_a_gap() {
     client.stop().await;
     let ended = async { while watch.next().await.is_some() {} };
     tokio::time::timeout(Duration::from_secs(2), ended).await.expect("the stream ends with the client");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_session_takes_subscriptions_over() {
+    let issuer = Issuer::new(Duration::from_secs(60));
+    let authority = authority(None, &issuer).await;
+    let server = resource(None, &Setup::new(&authority)).await;
+    let client = TokenClient::connect(client(&server.url())).await.unwrap();
+    let mut watch = client.watch(vec![nodes()[0].clone()], fast());
+    assert_eq!(values(&mut watch, 5).await, []);
+    let last = server.server.service().last.lock().unwrap().clone().unwrap();
+    // The server ends the session, and keeps its subscriptions for a while.
+    last.close();
+    let event = loop {
+        match next(&mut watch).await {
+            WatchEvent::Value { .. } => {}
+            other => break other,
+        }
+    };
+    assert_eq!(event, WatchEvent::Resumed);
+    assert_eq!(values(&mut watch, 5).await, [], "nothing was missing");
+    let status = client.status().borrow().clone();
+    assert_eq!((status.sessions, status.tokens), (2, 1), "{status:?}");
 }

@@ -18,7 +18,8 @@ use durward_opcua::client::{JWT_TOKEN_TYPE, TokenClientSettings};
 use durward_opcua::crypto::{OwnCertificate, SecurityPolicy, TokenSecurity};
 use durward_opcua::plant::{Host, boiler};
 use durward_opcua::session::{
-    ActiveSession, Attempt, Call, CloseReason, Endpoint, Identity, Server, ServerSettings, Service, SessionInfo, TokenKind,
+    ActiveSession, Attempt, Call, CloseReason, Endpoint, Identity, Server, ServerSettings, Service,
+    SessionInfo, TokenKind,
 };
 use opcua_types::{ByteString, DateTime, MessageSecurityMode, StatusCode, UserTokenPolicy, UserTokenType};
 use tokio::net::{TcpListener, TcpStream};
@@ -61,6 +62,8 @@ pub(super) struct Nodes {
     pub(super) refuses: AtomicBool,
     /// The channels that activations came over.
     pub(super) activations: Mutex<Vec<u32>>,
+    /// The session that asked last.
+    pub(super) last: Mutex<Option<Arc<ActiveSession<Nodes>>>>,
 }
 
 impl Nodes {
@@ -116,11 +119,13 @@ impl Service for Nodes {
             return Err(StatusCode::BadUserAccessDenied);
         }
         let caller = Nodes::caller(call.session.info(), &call.user);
+        *self.last.lock().unwrap() = Some(Arc::clone(&call.session));
         self.host.answer(&caller, call.request.type_id, &call.body).await.map(Bytes::from)
     }
 
     fn closed(&self, session: &Arc<ActiveSession<Nodes>>, reason: CloseReason) {
-        let delete = matches!(reason, CloseReason::Client { delete_subscriptions: true } | CloseReason::Shutdown);
+        let delete =
+            matches!(reason, CloseReason::Client { delete_subscriptions: true } | CloseReason::Shutdown);
         self.host.close_session(SessionId(session.info().number), delete);
     }
 }
@@ -134,16 +139,30 @@ pub(super) struct Running {
 }
 
 impl Running {
-    async fn start(at: Option<SocketAddr>, settings: ServerSettings, server: durward_opcua::plant::Server) -> Running {
+    async fn start(
+        at: Option<SocketAddr>,
+        settings: ServerSettings,
+        server: durward_opcua::plant::Server,
+    ) -> Running {
         let host = Host::new(server, clock);
-        let nodes = Nodes { host: Arc::clone(&host), refuses: AtomicBool::new(false), activations: Mutex::default() };
+        let nodes = Nodes {
+            host: Arc::clone(&host),
+            refuses: AtomicBool::new(false),
+            activations: Mutex::default(),
+            last: Mutex::default(),
+        };
         let listener = TcpListener::bind(at.unwrap_or_else(|| "127.0.0.1:0".parse().unwrap())).await.unwrap();
         let address = listener.local_addr().unwrap();
         let server = Server::new(settings, Arc::new(nodes)).unwrap();
         let serving = server.clone();
-        let serving = tokio::spawn(async move { drop(serving.serve(listener).await) });
+        let serving = tokio::spawn(async move { serving.serve(listener).await });
         let ticking = tokio::spawn(async move { host.run().await });
-        Running { server, address, tasks: [serving.abort_handle(), ticking.abort_handle()], serving: Some(serving) }
+        Running {
+            server,
+            address,
+            tasks: [serving.abort_handle(), ticking.abort_handle()],
+            serving: Some(serving),
+        }
     }
 
     pub(super) async fn stop(&mut self) {
@@ -176,7 +195,12 @@ pub(super) struct Issuer {
 
 impl Issuer {
     pub(super) fn new(lifetime: Duration) -> Arc<Issuer> {
-        Arc::new(Issuer { lifetime, denies: AtomicBool::new(false), issued: AtomicU64::new(0), asked: Mutex::default() })
+        Arc::new(Issuer {
+            lifetime,
+            denies: AtomicBool::new(false),
+            issued: AtomicU64::new(0),
+            asked: Mutex::default(),
+        })
     }
 
     fn give(&self, how: &'static str, caller: &Caller, resource: &str) -> Result<String, StatusCode> {
@@ -221,11 +245,21 @@ impl Authority for Issuer {
         (resource_id == "urn:test:plc").then_some(Resource { certificate: None })
     }
 
-    fn request_access_token(&self, caller: &Caller, request: AccessTokenRequest, _now: Moment) -> Reply<String> {
+    fn request_access_token(
+        &self,
+        caller: &Caller,
+        request: AccessTokenRequest,
+        _now: Moment,
+    ) -> Reply<String> {
         reply(self.give("request", caller, &request.resource_id))
     }
 
-    fn start_request_token(&self, _caller: &Caller, request: &StartRequest, _now: Moment) -> Reply<ByteString> {
+    fn start_request_token(
+        &self,
+        _caller: &Caller,
+        request: &StartRequest,
+        _now: Moment,
+    ) -> Reply<ByteString> {
         assert_eq!(request.policy_id, "anonymous");
         reply(Ok(ByteString::null()))
     }
@@ -254,7 +288,8 @@ impl Authority for Issuer {
 }
 
 fn settings(of: &OwnCertificate, kinds: &[TokenKind], security: Option<TokenSecurity>) -> ServerSettings {
-    let mut endpoint = Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::SignAndEncrypt, kinds);
+    let mut endpoint =
+        Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::SignAndEncrypt, kinds);
     if let Some(security) = security {
         endpoint.tokens.iter_mut().for_each(|token| token.security = security);
     }
@@ -291,7 +326,11 @@ impl Setup {
             "ua:authorityUrl": authority.url(),
             "ua:authorityProfileUri": "http://opcfoundation.org/UA/Authorization#OPCUA",
         });
-        Setup { issuer_endpoint_url: said.to_string(), security: TokenSecurity::Plain, channel_lifetime: None }
+        Setup {
+            issuer_endpoint_url: said.to_string(),
+            security: TokenSecurity::Plain,
+            channel_lifetime: None,
+        }
     }
 }
 
