@@ -182,7 +182,9 @@ impl<T: Clone> Client<T> {
     pub fn nonce(&self) -> Option<Nonce> {
         match self.session {
             Session::None => None,
-            Session::Created(nonce) | Session::Activating { nonce, .. } | Session::Active(nonce) => Some(nonce),
+            Session::Created(nonce) | Session::Activating { nonce, .. } | Session::Active(nonce) => {
+                Some(nonce)
+            }
         }
     }
 

@@ -65,7 +65,10 @@ async fn connect(url: &str, settings: &ClientSettings) -> Result<TcpStream, Erro
 ///
 /// # Errors
 /// The server cannot be reached, or opens no such channel.
-pub(crate) async fn connect_without_security(url: &str, settings: &ClientSettings) -> Result<ClientChannel, Error> {
+pub(crate) async fn connect_without_security(
+    url: &str,
+    settings: &ClientSettings,
+) -> Result<ClientChannel, Error> {
     let target = ChannelTarget {
         endpoint_url: url.to_owned(),
         policy: SecurityPolicy::None,

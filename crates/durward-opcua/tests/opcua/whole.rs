@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use durward_identity::Moment;
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_identity::user::HashCosts;
 use durward_opcua::authority::decide::{Decider, Decision, Question};
@@ -18,7 +19,6 @@ use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSetting
 use durward_opcua::permission::Permission;
 use durward_opcua::session::{ClientIdentity, ClientSettings};
 use durward_opcua::token::{Target, Verdict};
-use durward_identity::Moment;
 use opcua_types::{NodeId, StatusCode, Variant};
 use tokio::net::TcpListener;
 
@@ -98,8 +98,10 @@ impl World {
         tokio::spawn(async move { serving.serve(listener).await });
 
         let (listener, gate_url) = listen().await;
-        let upstream = UpstreamSettings::new(format!("opc.tcp://{}", plant.address), as_client(&clock, &GATE));
-        let mut settings = GateSettings::new(channel(&clock, &GATE), "urn:test:gate", upstream, AS, verifying);
+        let upstream =
+            UpstreamSettings::new(format!("opc.tcp://{}", plant.address), as_client(&clock, &GATE));
+        let mut settings =
+            GateSettings::new(channel(&clock, &GATE), "urn:test:gate", upstream, AS, verifying);
         settings.endpoint_url.clone_from(&gate_url);
         settings.authority_url.clone_from(&authority_url);
         let mut follow = AuthoritySettings::new(authority_url, as_client(&clock, &GATE));
@@ -114,10 +116,8 @@ impl World {
 
     async fn client(&self, name: &str, password: &str) -> TokenClient {
         let mut settings = TokenClientSettings::new(&self.gate_url, as_client(&self.clock, &CLIENT));
-        settings.authority.identity = ClientIdentity::UserName {
-            name: name.to_owned(),
-            password: password.to_owned().into(),
-        };
+        settings.authority.identity =
+            ClientIdentity::UserName { name: name.to_owned(), password: password.to_owned().into() };
         let client = TokenClient::start(settings);
         // A gate that has just begun refuses tokens until it knows what was recalled; the client tries again by itself.
         let ready = async {
@@ -149,7 +149,10 @@ fn authority(clock: &Clock, keys: SigningKeys, url: &str) -> Arc<AuthorizationSe
     let gate = GATE.certificate().der().to_vec();
     let resources = [RegisteredResource { id: "urn:test:gate".to_owned(), certificate: Some(gate) }];
     let server = AuthorizationServer::settings(channel(clock, &service), AS, url);
-    Arc::new(AuthorizationServer::new(server, AuthorizationService::new(settings, parts, resources).unwrap()).unwrap())
+    Arc::new(
+        AuthorizationServer::new(server, AuthorizationService::new(settings, parts, resources).unwrap())
+            .unwrap(),
+    )
 }
 
 fn mode() -> NodeId {
@@ -172,7 +175,10 @@ async fn a_client_reads_and_writes_what_its_token_grants_and_nothing_else() {
 
     let bert = world.client("bert", "steam").await;
     let read = bert.read_values(&[temperature()]).await.unwrap();
-    assert!(read.iter().all(|value| value.value.is_none() && value.status.is_some_and(|it| it.is_bad())), "{read:?}");
+    assert!(
+        read.iter().all(|value| value.value.is_none() && value.status.is_some_and(|it| it.is_bad())),
+        "{read:?}"
+    );
     // What the other session writes is there, and what is refused is not.
     let read = anna.read_values(&[mode()]).await.unwrap();
     assert!(read[0].value.is_some(), "{read:?}");

@@ -115,7 +115,11 @@ impl Running {
         Running::with(clock, upstream, |_| {}).await
     }
 
-    pub(super) async fn with(clock: &Clock, upstream: SocketAddr, set: impl FnOnce(&mut GateSettings)) -> Running {
+    pub(super) async fn with(
+        clock: &Clock,
+        upstream: SocketAddr,
+        set: impl FnOnce(&mut GateSettings),
+    ) -> Running {
         let signing = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let keys = SigningKeys::new(LIFETIME).with(signing, NOW, NOW).unwrap();
         let audit = Arc::new(Recorded::default());
@@ -123,7 +127,8 @@ impl Running {
         let mut client = client_settings_of(&GATE);
         client.channel = Arc::new(channel.clone());
         let mut upstream = UpstreamSettings::new(format!("opc.tcp://{upstream}"), client);
-        (upstream.backoff_min, upstream.backoff_max) = (Duration::from_millis(20), Duration::from_millis(100));
+        (upstream.backoff_min, upstream.backoff_max) =
+            (Duration::from_millis(20), Duration::from_millis(100));
         let verifying = keys.verifying(NOW).unwrap();
         let mut settings = GateSettings::new(channel, "urn:test:gate", upstream, ISSUER, verifying);
         settings.audit = Arc::clone(&audit) as Arc<dyn Audit>;
@@ -143,11 +148,18 @@ impl Running {
     /// What the authorization service says: all cutoffs, up to now.
     pub(super) fn beat(&self, sequence: u64, cutoffs: Cutoffs<Arc<str>>) {
         let (time, question) = (self.clock.now(), self.gate.question());
-        self.gate.hear(FeedMessage::Snapshot { epoch: 1, sequence, time, question, cutoffs: Arc::new(cutoffs) });
+        self.gate.hear(FeedMessage::Snapshot {
+            epoch: 1,
+            sequence,
+            time,
+            question,
+            cutoffs: Arc::new(cutoffs),
+        });
     }
 
     pub(super) fn recall(&self, sequence: u64, subject: &str) {
-        let (target, before) = (Target::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
+        let (target, before) =
+            (Target::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
         self.gate.hear(FeedMessage::Cutoff { epoch: 1, sequence, target, before });
     }
 
