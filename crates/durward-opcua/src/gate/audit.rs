@@ -70,7 +70,9 @@ impl fmt::Display for Happening<'_> {
         match self {
             Happening::Activated { token: "" } => f.write_str("activated without a token"),
             Happening::Activated { token } => write!(f, "activated with token `{token}`"),
-            Happening::ActivationRefused { status, reason } => write!(f, "activation refused: {reason} ({status})"),
+            Happening::ActivationRefused { status, reason } => {
+                write!(f, "activation refused: {reason} ({status})")
+            }
             Happening::RequestRefused { service, status, reason } => {
                 write!(f, "{service:?} refused: {reason} ({status})")
             }
@@ -86,7 +88,13 @@ pub struct AuditLog;
 
 impl Audit for AuditLog {
     fn record(&self, event: &AuditEvent<'_>) {
-        tracing::info!(session = event.session, client = event.client, subject = event.subject, "{}", event.what);
+        tracing::info!(
+            session = event.session,
+            client = event.client,
+            subject = event.subject,
+            "{}",
+            event.what
+        );
     }
 }
 

@@ -10,11 +10,12 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
-    Array, AttributeId, BinaryDecodable as _, ByteString, CallMethodRequest, CallMethodResult, CallRequest, CallResponse,
-    ContextOwned, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, CreateSubscriptionRequest,
-    CreateSubscriptionResponse, DataChangeNotification, ExtensionObject, MonitoredItemCreateRequest, MonitoringMode,
-    MonitoringParameters, NodeId, NumericRange, ObjectId, PublishRequest, PublishResponse, QualifiedName, ReadValueId,
-    RequestHeader, StatusCode, SubscriptionAcknowledgement, TimestampsToReturn, Variant,
+    Array, AttributeId, BinaryDecodable as _, ByteString, CallMethodRequest, CallMethodResult, CallRequest,
+    CallResponse, ContextOwned, CreateMonitoredItemsRequest, CreateMonitoredItemsResponse,
+    CreateSubscriptionRequest, CreateSubscriptionResponse, DataChangeNotification, ExtensionObject,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange, ObjectId,
+    PublishRequest, PublishResponse, QualifiedName, ReadValueId, RequestHeader, StatusCode,
+    SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
 use super::audit::Happening;
@@ -158,7 +159,10 @@ impl Following<'_> {
         }
     }
 
-    async fn publish_once(&self, acknowledged: Vec<SubscriptionAcknowledgement>) -> Result<PublishResponse, Error> {
+    async fn publish_once(
+        &self,
+        acknowledged: Vec<SubscriptionAcknowledgement>,
+    ) -> Result<PublishResponse, Error> {
         let request = PublishRequest {
             request_header: RequestHeader::default(),
             subscription_acknowledgements: Some(acknowledged),
@@ -171,7 +175,10 @@ impl Following<'_> {
         let body = notification.inner_as::<ByteStringBody>().ok_or_else(wrong)?;
         let data_change = NodeId::from(ObjectId::DataChangeNotification_Encoding_DefaultBinary);
         if *body.encoding_id() != data_change {
-            return Err(Error::new(StatusCode::BadNoSubscription, "the subscription with the service has ended"));
+            return Err(Error::new(
+                StatusCode::BadNoSubscription,
+                "the subscription with the service has ended",
+            ));
         }
         let mut raw = body.raw_body().value.as_deref().unwrap_or_default();
         let change = DataChangeNotification::decode(&mut raw, &self.context.context())?;
@@ -202,7 +209,12 @@ impl Following<'_> {
         Ok(())
     }
 
-    async fn call(&self, object: &str, method: &str, arguments: Vec<Variant>) -> Result<CallMethodResult, Error> {
+    async fn call(
+        &self,
+        object: &str,
+        method: &str,
+        arguments: Vec<Variant>,
+    ) -> Result<CallMethodResult, Error> {
         let request = CallRequest {
             request_header: RequestHeader::default(),
             methods_to_call: Some(vec![CallMethodRequest {
@@ -213,9 +225,13 @@ impl Following<'_> {
         };
         let response: CallResponse = self.session.call(&request).await?;
         let result = response.results.and_then(|results| results.into_iter().next());
-        let result = result.ok_or_else(|| Error::decoding("a call of the authorization service has no result"))?;
+        let result =
+            result.ok_or_else(|| Error::decoding("a call of the authorization service has no result"))?;
         if result.status_code.is_bad() {
-            return Err(Error::new(result.status_code, format!("the authorization service refuses {method}")));
+            return Err(Error::new(
+                result.status_code,
+                format!("the authorization service refuses {method}"),
+            ));
         }
         Ok(result)
     }
@@ -224,11 +240,13 @@ impl Following<'_> {
     async fn ask(&self) -> Error {
         loop {
             self.core.ask.notified().await;
-            let answer = self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question)]).await;
-            let snapshot = answer.and_then(|answer| match answer.output_arguments.unwrap_or_default().first() {
-                Some(Variant::ByteString(snapshot)) => self.hear(snapshot),
-                _ => Err(Error::decoding("AskCutoffs gives no snapshot")),
-            });
+            let answer =
+                self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question)]).await;
+            let snapshot =
+                answer.and_then(|answer| match answer.output_arguments.unwrap_or_default().first() {
+                    Some(Variant::ByteString(snapshot)) => self.hear(snapshot),
+                    _ => Err(Error::decoding("AskCutoffs gives no snapshot")),
+                });
             if let Err(error) = snapshot {
                 return error;
             }

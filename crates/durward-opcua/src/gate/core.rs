@@ -161,7 +161,13 @@ impl Core {
     }
 
     /// Whether a request may be handed on.
-    pub(super) fn admit(&self, now: Moment, session: SessionId, channel: ChannelId, kind: Kind) -> Result<(), Refusal> {
+    pub(super) fn admit(
+        &self,
+        now: Moment,
+        session: SessionId,
+        channel: ChannelId,
+        kind: Kind,
+    ) -> Result<(), Refusal> {
         self.machine.read().unwrap_or_else(PoisonError::into_inner).admit(now, session, channel, kind)
     }
 
@@ -233,7 +239,9 @@ impl Core {
         let mut outcome = Ok(());
         for action in actions {
             match action {
-                GateAction::RefuseActivation(_, refusal) | GateAction::Refuse(_, refusal) => outcome = Err(refusal),
+                GateAction::RefuseActivation(_, refusal) | GateAction::Refuse(_, refusal) => {
+                    outcome = Err(refusal)
+                }
                 GateAction::CloseSession(session, ended) => self.end(now, session, ended),
                 GateAction::AskCutoffs(_) => self.ask.notify_one(),
                 GateAction::BecomeAnonymous(session, ended) => {
@@ -266,10 +274,13 @@ impl Core {
 
     fn note(&self, now: Moment, note: GateNote) {
         let (session, text) = match note {
-            GateNote::GraceBegan(session) => {
-                (Some(session), "the token has ended and is served on: the authorization service is out of reach")
+            GateNote::GraceBegan(session) => (
+                Some(session),
+                "the token has ended and is served on: the authorization service is out of reach",
+            ),
+            GateNote::CutoffsMissing => {
+                (None, "messages of the authorization service were lost: asking again")
             }
-            GateNote::CutoffsMissing => (None, "messages of the authorization service were lost: asking again"),
             GateNote::ClocksDiffer => {
                 (None, "a message of the authorization service is dated too far ahead: compare the clocks")
             }
@@ -300,14 +311,22 @@ fn set_flags(cells: &HashMap<SessionId, Arc<Cell>>, action: &GateAction) {
         }
     };
     match action {
-        GateAction::Activated(session, _) => set(session, &|flags| flags.demoted.store(false, Ordering::Release)),
+        GateAction::Activated(session, _) => {
+            set(session, &|flags| flags.demoted.store(false, Ordering::Release))
+        }
         // The rights are asked for each notification when it is delivered: with the new user's, all are ruled on again.
         GateAction::RecheckDelivery(session) | GateAction::ResumeDelivery(session) => {
             set(session, &|flags| flags.stopped.store(false, Ordering::Release));
         }
-        GateAction::StopDelivery(session) => set(session, &|flags| flags.stopped.store(true, Ordering::Release)),
-        GateAction::BecomeAnonymous(session, _) => set(session, &|flags| flags.demoted.store(true, Ordering::Release)),
-        GateAction::CloseSession(session, _) => set(session, &|flags| flags.ended.store(true, Ordering::Release)),
+        GateAction::StopDelivery(session) => {
+            set(session, &|flags| flags.stopped.store(true, Ordering::Release))
+        }
+        GateAction::BecomeAnonymous(session, _) => {
+            set(session, &|flags| flags.demoted.store(true, Ordering::Release))
+        }
+        GateAction::CloseSession(session, _) => {
+            set(session, &|flags| flags.ended.store(true, Ordering::Release))
+        }
         GateAction::Created(..)
         | GateAction::RefuseActivation(..)
         | GateAction::Serve(_)

@@ -113,7 +113,12 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn new(core: &Arc<Core>, id: SessionId, cell: &Arc<Cell>, session: UpstreamSession) -> Arc<Link> {
+    pub(super) fn new(
+        core: &Arc<Core>,
+        id: SessionId,
+        cell: &Arc<Cell>,
+        session: UpstreamSession,
+    ) -> Arc<Link> {
         let owners = Arc::new(Taker { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
         Arc::new(Link {
             core: Arc::downgrade(core),
@@ -212,7 +217,8 @@ impl Exchange {
             Sent::Upstream(request) => request,
         };
         let leaves_traces = leaves_traces(self.service);
-        let mut waits = Waits { link: Arc::clone(&self.link), id: self.id, forgets: !leaves_traces, is_done: false };
+        let mut waits =
+            Waits { link: Arc::clone(&self.link), id: self.id, forgets: !leaves_traces, is_done: false };
         let response = if leaves_traces {
             let (sender, response) = oneshot::channel();
             let core = core.this.upgrade().ok_or(StatusCode::BadShutdown)?;
@@ -248,7 +254,8 @@ impl Exchange {
     fn compose(&self, type_id: u32, body: &[u8]) -> Result<Bytes, StatusCode> {
         let kept = self.kept_header().ok_or(StatusCode::BadDecodingError)?;
         let token = self.link.session.token();
-        let mut request = BytesMut::with_capacity(4 + token.len() + kept.len() + NO_HEADER.len() + body.len());
+        let mut request =
+            BytesMut::with_capacity(4 + token.len() + kept.len() + NO_HEADER.len() + body.len());
         put_type(&mut request, type_id);
         request.extend_from_slice(token);
         let handle = request.len() + 8;
@@ -372,7 +379,9 @@ impl Exchange {
                 }
                 self.link.tell_subscriptions(core);
             }
-            Service::DeleteSubscriptions | Service::TransferSubscriptions => self.link.tell_subscriptions(core),
+            Service::DeleteSubscriptions | Service::TransferSubscriptions => {
+                self.link.tell_subscriptions(core)
+            }
             _ => {}
         }
     }

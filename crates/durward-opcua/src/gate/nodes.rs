@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opcua_types::{
-    Array, AttributeId, BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowseRequest,
-    BrowseResponse, BrowseResult, ByteString, DateTime, ExpandedNodeId, NodeId, NumericRange, ObjectId, QualifiedName,
-    ReadRequest, ReadResponse, ReadValueId, ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, VariableId,
-    Variant, ViewDescription,
+    Array, AttributeId, BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse,
+    BrowseRequest, BrowseResponse, BrowseResult, ByteString, DateTime, ExpandedNodeId, NodeId, NumericRange,
+    ObjectId, QualifiedName, ReadRequest, ReadResponse, ReadValueId, ReferenceTypeId, RequestHeader,
+    StatusCode, TimestampsToReturn, VariableId, Variant, ViewDescription,
 };
 use tokio::time::{Instant, timeout};
 
@@ -89,13 +89,15 @@ async fn follow(core: &Core, backoff: &mut Duration) -> Result<(), Error> {
 }
 
 fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) -> Result<(), Error> {
-    let wrong = |error: crate::token::TableError| Error::new(StatusCode::BadConfigurationError, error.to_string());
+    let wrong =
+        |error: crate::token::TableError| Error::new(StatusCode::BadConfigurationError, error.to_string());
     let tables = core.tables.load_full();
     let is_same = tables.current.as_ref().is_some_and(|now| now.rows.table().version() == table.version());
     if is_same && tables.namespaces == namespaces {
         return Ok(());
     }
-    core.anonymous.store(Arc::new(FixedRights::new(core.settings.anonymous.as_ref(), &namespaces).map_err(wrong)?));
+    core.anonymous
+        .store(Arc::new(FixedRights::new(core.settings.anonymous.as_ref(), &namespaces).map_err(wrong)?));
     let text = format!("the node table has {} nodes, version {}", table.len(), table.version());
     core.figures.table_nodes.store(table.len() as u64, std::sync::atomic::Ordering::Relaxed);
     let next = Arc::new(tables.next(Arc::new(table), namespaces));
@@ -172,7 +174,10 @@ async fn browse(core: &Core, session: &UpstreamSession, namespaces: &[String]) -
         }
     }
     if is_full {
-        tracing::warn!(nodes = seen.len(), "the server has more nodes than `table.nodes_max`: nobody reaches the others");
+        tracing::warn!(
+            nodes = seen.len(),
+            "the server has more nodes than `table.nodes_max`: nobody reaches the others"
+        );
     }
     let nodes = seen.into_iter().filter_map(|node| table_node(&node, namespaces));
     NodeTable::new(nodes).map_err(|error| Error::new(StatusCode::BadTooManyOperations, error.to_string()))

@@ -119,7 +119,8 @@ impl Core {
         owned.orphans.retain(|_, orphan| orphan.until > now);
         for (id, subscription) in released {
             if owned.orphans.len() < self.settings.orphans_max {
-                let orphan = Orphan { subscription, client: Arc::clone(&client), subject: subject.clone(), until };
+                let orphan =
+                    Orphan { subscription, client: Arc::clone(&client), subject: subject.clone(), until };
                 owned.orphans.insert(id, orphan);
             }
         }

@@ -81,7 +81,9 @@ impl Rights for UserRightsNow<'_> {
             return Ruling::DENIED;
         }
         match self.source {
-            Source::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => rights.rule(permission, node),
+            Source::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => {
+                rights.rule(permission, node)
+            }
             Source::Token(_) | Source::Anonymous => self.anonymous.rule(permission, node),
         }
     }

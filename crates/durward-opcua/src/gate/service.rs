@@ -19,8 +19,10 @@ use super::upstream::told;
 use super::users::UserClaim;
 use crate::error::Error;
 use crate::protocol::{self, ChannelId};
-use crate::session::{ActiveSession, Activation, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
-use crate::token::{Bearer, Ended, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier};
+use crate::session::{Activation, ActiveSession, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
+use crate::token::{
+    Bearer, Ended, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier,
+};
 
 /// The user of a session. Another one at each activation.
 pub(super) struct User {
@@ -112,9 +114,17 @@ impl Core {
         }
     }
 
-    async fn fetch(&self, claim: UserClaim, info: &SessionInfo, client: Thumbprint) -> Result<Believed, Denied> {
+    async fn fetch(
+        &self,
+        claim: UserClaim,
+        info: &SessionInfo,
+        client: Thumbprint,
+    ) -> Result<Believed, Denied> {
         let users = self.settings.users.as_ref().ok_or_else(|| {
-            Denied::new(StatusCode::BadIdentityTokenRejected, "users come with a token: nobody fetches rights for them")
+            Denied::new(
+                StatusCode::BadIdentityTokenRejected,
+                "users come with a token: nobody fetches rights for them",
+            )
         })?;
         let fetched = users.fetch(claim, Arc::clone(&info.client)).await;
         let fetched = fetched.map_err(|refusal| Denied::new(refusal.status, refusal.reason))?;
@@ -147,10 +157,20 @@ impl Core {
     }
 
     /// Rights of a user, at this moment.
-    pub(super) fn with_rights<T>(&self, user: &User, is_delivery: bool, ask: impl FnOnce(&UserRightsNow<'_>) -> T) -> T {
+    pub(super) fn with_rights<T>(
+        &self,
+        user: &User,
+        is_delivery: bool,
+        ask: impl FnOnce(&UserRightsNow<'_>) -> T,
+    ) -> T {
         self.now();
         let anonymous = self.anonymous.load();
-        ask(&UserRightsNow { flags: &user.cell.flags, source: &user.source, anonymous: &anonymous, is_delivery })
+        ask(&UserRightsNow {
+            flags: &user.cell.flags,
+            source: &user.source,
+            anonymous: &anonymous,
+            is_delivery,
+        })
     }
 
     fn refused(&self, moment: Moment, info: &SessionInfo, denied: &Denied) -> StatusCode {
@@ -202,7 +222,8 @@ impl Core {
     }
 
     async fn open(&self, user: &Arc<User>) -> Result<State, Denied> {
-        let core = self.this.upgrade().ok_or_else(|| Denied::new(StatusCode::BadShutdown, "the gate ends"))?;
+        let core =
+            self.this.upgrade().ok_or_else(|| Denied::new(StatusCode::BadShutdown, "the gate ends"))?;
         let cell = Arc::clone(&user.cell);
         let id = self.create(&cell, user.channel);
         // From here on the machine forgets the session if it does not come to be.
@@ -249,7 +270,9 @@ fn verify_over(
             refusal = match verifier.verify(now, token, *client, table.rows.table()) {
                 Ok(token) => return Ok(Believed { token: Arc::new(token), table: Arc::clone(table) }),
                 // Another certificate, another table: these may still fit.
-                Err(refusal @ (TokenRefusal::OtherClient | TokenRefusal::Grants(GrantsError::OtherTable))) => refusal,
+                Err(
+                    refusal @ (TokenRefusal::OtherClient | TokenRefusal::Grants(GrantsError::OtherTable)),
+                ) => refusal,
                 Err(refusal) => return Err(refusal),
             };
         }
@@ -316,7 +339,8 @@ impl Service for Core {
 
     fn closed(&self, session: &Arc<ActiveSession<Core>>, reason: CloseReason) {
         let state = session.state();
-        let keeps = matches!(reason, CloseReason::Client { delete_subscriptions: false } | CloseReason::Timeout);
+        let keeps =
+            matches!(reason, CloseReason::Client { delete_subscriptions: false } | CloseReason::Timeout);
         let is_lost = state.cell.flags.ended.load(Ordering::Acquire);
         if keeps && !is_lost {
             self.orphan(&state.cell, &state.link);

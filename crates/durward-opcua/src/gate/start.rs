@@ -41,7 +41,8 @@ impl Gate {
     pub fn start(settings: GateSettings) -> Result<Gate, Error> {
         let core = Core::new(settings)?;
         let server = Server::new(core.settings.server(), Arc::clone(&core))?;
-        let mut tasks = vec![tokio::spawn(tick(Arc::clone(&core))), tokio::spawn(nodes::keep(Arc::clone(&core)))];
+        let mut tasks =
+            vec![tokio::spawn(tick(Arc::clone(&core))), tokio::spawn(nodes::keep(Arc::clone(&core)))];
         if let Some(authority) = core.settings.authority.clone() {
             tasks.push(tokio::spawn(authority::keep(Arc::clone(&core), authority)));
         }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use opcua_types::{
-    ActivateSessionRequest, ActivateSessionResponse, AnonymousIdentityToken, ApplicationDescription, ApplicationType,
-    BinaryDecodable, BinaryEncodable, CloseSessionRequest, CloseSessionResponse, ContextOwned, CreateSessionRequest,
-    CreateSessionResponse, EndpointDescription, ExtensionObject, LocalizedText, MessageInfo, NodeId, RequestHeader,
-    SignatureData, StatusCode, UAString, UserNameIdentityToken,
+    ActivateSessionRequest, ActivateSessionResponse, AnonymousIdentityToken, ApplicationDescription,
+    ApplicationType, BinaryDecodable, BinaryEncodable, CloseSessionRequest, CloseSessionResponse,
+    ContextOwned, CreateSessionRequest, CreateSessionResponse, EndpointDescription, ExtensionObject,
+    LocalizedText, MessageInfo, NodeId, RequestHeader, SignatureData, StatusCode, UAString,
+    UserNameIdentityToken,
 };
 
 use crate::channel::{ClientChannel, TRANSPORT_PROFILE_URI};
@@ -140,7 +141,11 @@ impl PlainSession {
                 Ok(ExtensionObject::new(UserNameIdentityToken {
                     policy_id,
                     user_name: UAString::from(name.as_str()),
-                    encryption_algorithm: if algorithm.is_empty() { UAString::null() } else { UAString::from(algorithm) },
+                    encryption_algorithm: if algorithm.is_empty() {
+                        UAString::null()
+                    } else {
+                        UAString::from(algorithm)
+                    },
                     password: sealed.data.into(),
                 }))
             }
@@ -160,7 +165,8 @@ impl PlainSession {
         if security == TokenSecurity::Plain {
             return Ok(crypto::SealedSecret { data: password.to_vec(), algorithm: String::new() });
         }
-        let chain = crypto::split_chain(self.endpoint.server_certificate.value.as_deref().unwrap_or_default())?;
+        let chain =
+            crypto::split_chain(self.endpoint.server_certificate.value.as_deref().unwrap_or_default())?;
         let server = Certificate::from_der(chain.first().copied().unwrap_or_default())?;
         let moment = (self.settings.channel.clock)();
         crypto::encode_secret(security, self.settings.secret_format, password, &server, nonce, moment)
@@ -174,11 +180,7 @@ fn create_request(
 ) -> Result<CreateSessionRequest, Error> {
     let timeout: Duration = settings.session_timeout;
     Ok(CreateSessionRequest {
-        request_header: RequestHeader::new(
-            &NodeId::null(),
-            &wire::datetime((settings.channel.clock)()),
-            1,
-        ),
+        request_header: RequestHeader::new(&NodeId::null(), &wire::datetime((settings.channel.clock)()), 1),
         client_description: ApplicationDescription {
             application_uri: UAString::from(settings.application_uri.as_str()),
             product_uri: UAString::from(settings.product_uri.as_str()),

@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
-use durward_opcua::gate::{AnonymousRights, OnBehalf, TokenEncryption, UserClaim, UserKinds, UserRefusal, UserRights};
 use durward_opcua::gate::users::UserReply;
+use durward_opcua::gate::{
+    AnonymousRights, OnBehalf, TokenEncryption, UserClaim, UserKinds, UserRefusal, UserRights,
+};
 use durward_opcua::permission::Permission::{Browse, Read};
 use durward_opcua::session::{ClientIdentity, ClientInfo, discover};
 use durward_opcua::token::{Cutoffs, Target};
@@ -15,7 +17,8 @@ use opcua_types::*;
 use super::support::{Clock, GATE, Plant, Running, eventually, issued, publish, read, subscribe, write};
 use crate::fixture::{CLIENT, JWT, NOW, OTHER, client_settings, status, user};
 
-const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] = &[("Boiler.Temperature", &[Browse, Read])];
+const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] =
+    &[("Boiler.Temperature", &[Browse, Read])];
 
 async fn start() -> (Plant, Running) {
     let clock = Clock::new();
@@ -30,7 +33,9 @@ async fn a_stolen_token_is_refused_and_named_in_the_audit() {
     let thief = running.connect(&OTHER).await;
     let stolen = running.token("anna", TEMPERATURE);
     assert_eq!(status(thief.activate(&stolen).await), StatusCode::BadIdentityTokenRejected);
-    assert!(running.audited("urn:test:other  activation refused: the token is bound to the certificate of another client"));
+    assert!(running.audited(
+        "urn:test:other  activation refused: the token is bound to the certificate of another client"
+    ));
     assert_eq!(running.gate.figures().refused.load(Ordering::Relaxed), 1);
     assert!(read(&thief, &["Boiler.Temperature"]).await.is_err());
     let own = running.token_for(&OTHER, "eve", TEMPERATURE, Duration::from_secs(60));
@@ -51,7 +56,10 @@ async fn forged_changed_and_empty_tokens_are_refused() {
     for wrong in [changed, String::new(), "a.b.c".to_owned()] {
         assert!(session.activate(&issued(wrong)).await.is_err());
     }
-    assert_eq!(status(session.activate(&ClientIdentity::Anonymous).await), StatusCode::BadIdentityTokenRejected);
+    assert_eq!(
+        status(session.activate(&ClientIdentity::Anonymous).await),
+        StatusCode::BadIdentityTokenRejected
+    );
     session.activate(&issued(token)).await.unwrap();
 }
 
@@ -65,12 +73,10 @@ async fn an_expired_token_ends_the_session_and_lets_nobody_in() {
     while publish(&session).await.unwrap() == 0 {}
     running.clock.advance(Duration::from_secs(61));
     let statuses = read(&session, &["Boiler.Temperature"]).await;
-    assert!(
-        matches!(
-            status(statuses),
-            StatusCode::BadUserAccessDenied | StatusCode::BadSessionIdInvalid | StatusCode::BadSessionClosed
-        )
-    );
+    assert!(matches!(
+        status(statuses),
+        StatusCode::BadUserAccessDenied | StatusCode::BadSessionIdInvalid | StatusCode::BadSessionClosed
+    ));
     eventually("the session is closed", async || {
         running.gate.figures().sessions.load(Ordering::Relaxed) == 0
     })
@@ -83,7 +89,8 @@ async fn an_expired_token_ends_the_session_and_lets_nobody_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewed_token_carries_a_session_beyond_the_first_ones_end() {
     let (_plant, running) = start().await;
-    let token = |seconds| issued(running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(seconds)));
+    let token =
+        |seconds| issued(running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(seconds)));
     let session = running.connect(&CLIENT).await;
     session.activate(&token(60)).await.unwrap();
     running.clock.advance(Duration::from_secs(50));
@@ -136,9 +143,13 @@ async fn nobody_in_particular_may_do_what_the_settings_say() {
         read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap(),
         [StatusCode::Good, StatusCode::BadUserAccessDenied]
     );
-    assert_eq!(write(&session, "Boiler.Mode", Variant::from("Manual")).await, StatusCode::BadUserAccessDenied);
+    assert_eq!(
+        write(&session, "Boiler.Mode", Variant::from("Manual")).await,
+        StatusCode::BadUserAccessDenied
+    );
     // A session whose token ends goes on as one of nobody in particular.
-    let token = running.token_for(&CLIENT, "anna", &[("Boiler.Pressure", &[Browse, Read])], Duration::from_secs(60));
+    let token =
+        running.token_for(&CLIENT, "anna", &[("Boiler.Pressure", &[Browse, Read])], Duration::from_secs(60));
     session.activate(&issued(token)).await.unwrap();
     let reads = async || read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap();
     assert_eq!(reads().await, [StatusCode::BadNodeIdUnknown, StatusCode::Good]);
@@ -214,7 +225,8 @@ async fn the_policy_tells_where_tokens_are_got_and_how_they_are_sent() {
             let policies = endpoint.user_identity_tokens.as_deref().unwrap();
             let [policy] = policies else { panic!("only tokens are let in: {policies:?}") };
             assert_eq!(policy.issued_token_type.as_ref(), JWT);
-            let issuer: serde_json::Value = serde_json::from_str(policy.issuer_endpoint_url.as_ref()).unwrap();
+            let issuer: serde_json::Value =
+                serde_json::from_str(policy.issuer_endpoint_url.as_ref()).unwrap();
             assert_eq!(issuer["ua:resourceId"], "urn:test:gate");
             assert_eq!(issuer["ua:resourceUri"], "urn:test:gate");
             assert_eq!(issuer["ua:authorityUrl"], "opc.tcp://authority:4841");

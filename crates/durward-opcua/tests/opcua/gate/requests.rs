@@ -25,7 +25,8 @@ async fn reads_are_granted_refused_and_mixed() {
     let session = running.session(granted).await;
     let one = read(&session, &["Boiler.Temperature"]).await.unwrap();
     assert_eq!(one, [StatusCode::Good]);
-    let mixed = ["Boiler.Pressure", "Boiler.Temperature", "Boiler.Level", "Boiler.Temperature", "No.Such.Node"];
+    let mixed =
+        ["Boiler.Pressure", "Boiler.Temperature", "Boiler.Level", "Boiler.Temperature", "No.Such.Node"];
     assert_eq!(
         read(&session, &mixed).await.unwrap(),
         [
@@ -53,7 +54,10 @@ async fn writes_and_calls_are_granted_and_refused() {
     ];
     let session = running.session(granted).await;
     assert_eq!(write(&session, "Boiler.Mode", Variant::from("Manual")).await, StatusCode::Good);
-    assert_eq!(write(&session, "Boiler.Burner.SetPoint", Variant::from(50.0)).await, StatusCode::BadUserAccessDenied);
+    assert_eq!(
+        write(&session, "Boiler.Burner.SetPoint", Variant::from(50.0)).await,
+        StatusCode::BadUserAccessDenied
+    );
     let value = |name: &str| plant.host.with(|server| server.space().stored(&node(name)).cloned());
     assert_eq!(value("Boiler.Mode"), Some(Variant::from("Manual")));
     assert_eq!(value("Boiler.Burner.SetPoint"), Some(Variant::from(0.0)));
@@ -129,7 +133,8 @@ async fn a_recalled_right_is_refused_in_every_try() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fewer_rights_after_reactivation_stop_what_they_do_not_cover() {
     let (_plant, running) = start().await;
-    let both: &[(&str, &[_])] = &[("Boiler.Temperature", &[Browse, Read]), ("Boiler.Pressure", &[Browse, Read])];
+    let both: &[(&str, &[_])] =
+        &[("Boiler.Temperature", &[Browse, Read]), ("Boiler.Pressure", &[Browse, Read])];
     let session = running.session(both).await;
     subscribe(&session, &["Boiler.Temperature"]).await;
     while publish(&session).await.unwrap() == 0 {}

@@ -115,7 +115,11 @@ impl Running {
         Running::with(clock, upstream, |_| {}).await
     }
 
-    pub(super) async fn with(clock: &Clock, upstream: SocketAddr, set: impl FnOnce(&mut GateSettings)) -> Running {
+    pub(super) async fn with(
+        clock: &Clock,
+        upstream: SocketAddr,
+        set: impl FnOnce(&mut GateSettings),
+    ) -> Running {
         let signing = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let keys = SigningKeys::new(LIFETIME).with(signing, NOW, NOW).unwrap();
         let audit = Arc::new(Recorded::default());
@@ -123,12 +127,14 @@ impl Running {
         let mut client = client_settings_of(&GATE);
         client.channel = Arc::new(channel.clone());
         let mut upstream = UpstreamSettings::new(format!("opc.tcp://{upstream}"), client);
-        (upstream.backoff_min, upstream.backoff_max) = (Duration::from_millis(20), Duration::from_millis(100));
+        (upstream.backoff_min, upstream.backoff_max) =
+            (Duration::from_millis(20), Duration::from_millis(100));
         let verifying = keys.verifying(NOW).unwrap();
         let mut settings = GateSettings::new(channel, "urn:test:gate", upstream, ISSUER, verifying);
         settings.audit = Arc::clone(&audit) as Arc<dyn Audit>;
         settings.table.look_every = Duration::from_millis(200);
         set(&mut settings);
+        let is_followed_by_hand = settings.authority.is_none();
         let gate = Arc::new(Gate::start(settings).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
@@ -136,18 +142,27 @@ impl Running {
         tokio::spawn(async move { serving.serve(listener).await });
         let table = tokio::time::timeout(Duration::from_secs(20), gate.table_ready()).await.unwrap();
         let running = Running { gate, url, table, keys, clock: clock.clone(), audit };
-        running.beat(0, Cutoffs::default());
+        if is_followed_by_hand {
+            running.beat(0, Cutoffs::default());
+        }
         running
     }
 
     /// What the authorization service says: all cutoffs, up to now.
     pub(super) fn beat(&self, sequence: u64, cutoffs: Cutoffs<Arc<str>>) {
         let (time, question) = (self.clock.now(), self.gate.question());
-        self.gate.hear(FeedMessage::Snapshot { epoch: 1, sequence, time, question, cutoffs: Arc::new(cutoffs) });
+        self.gate.hear(FeedMessage::Snapshot {
+            epoch: 1,
+            sequence,
+            time,
+            question,
+            cutoffs: Arc::new(cutoffs),
+        });
     }
 
     pub(super) fn recall(&self, sequence: u64, subject: &str) {
-        let (target, before) = (Target::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
+        let (target, before) =
+            (Target::Subject(Arc::from(subject)), self.clock.now().plus(Duration::from_secs(1)));
         self.gate.hear(FeedMessage::Cutoff { epoch: 1, sequence, target, before });
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use durward_opcua::authority::{Caller, SessionId, User};
 use durward_opcua::channel::{Offer, Request, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::permission::Permission::{Browse, Read, Write};
 use durward_opcua::plant::{Host, PLANT_NAMESPACE};
-use durward_opcua::authority::{Caller, SessionId, User};
 use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
 use tokio::net::TcpListener;
@@ -16,7 +16,8 @@ use tokio::net::TcpListener;
 use super::support::{Clock, Plant, Running, Wire, eventually, plant_host, publish, read, subscribe, write};
 use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, status};
 
-const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] = &[("Boiler.Temperature", &[Browse, Read])];
+const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] =
+    &[("Boiler.Temperature", &[Browse, Read])];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_killed_and_restarted_ends_its_sessions_and_serves_new_ones() {
@@ -28,7 +29,8 @@ async fn a_server_that_is_killed_and_restarted_ends_its_sessions_and_serves_new_
     subscribe(&session, &["Boiler.Temperature"]).await;
     while publish(&session).await.unwrap() == 0 {}
     plant.kill().await;
-    let gone = [StatusCode::BadServerNotConnected, StatusCode::BadSessionClosed, StatusCode::BadSessionIdInvalid];
+    let gone =
+        [StatusCode::BadServerNotConnected, StatusCode::BadSessionClosed, StatusCode::BadSessionIdInvalid];
     assert!(gone.contains(&status(read(&session, &["Boiler.Temperature"]).await)));
     let waiting = running.connect(&CLIENT).await;
     assert_eq!(
@@ -109,7 +111,8 @@ async fn serve_without_security(
 ) {
     let offer = Offer { policy: SecurityPolicy::None, mode: MessageSecurityMode::None };
     let settings = Arc::new(channel_settings(&SERVER));
-    let Ok(mut channel) = ServerChannel::accept(stream, None, settings, Arc::from([offer]), number).await else {
+    let Ok(mut channel) = ServerChannel::accept(stream, None, settings, Arc::from([offer]), number).await
+    else {
         return;
     };
     while let Ok(Some(Request::Service { request_id, body })) = channel.next().await {
@@ -187,7 +190,8 @@ async fn a_server_without_security_is_served_only_where_the_settings_say_so() {
         settings.upstream.danger_upstream_without_security = true;
     })
     .await;
-    let granted: &[(&str, &[_])] = &[("Boiler.Temperature", &[Browse, Read]), ("Boiler.Mode", &[Browse, Write])];
+    let granted: &[(&str, &[_])] =
+        &[("Boiler.Temperature", &[Browse, Read]), ("Boiler.Mode", &[Browse, Write])];
     let session = running.session(granted).await;
     assert_eq!(
         read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap(),
