@@ -1,6 +1,7 @@
 //! The gate in front of a plant, over TCP.
 
 mod activation;
+mod follow;
 mod requests;
 pub(crate) mod support;
 mod upstream;

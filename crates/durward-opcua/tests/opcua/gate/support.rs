@@ -134,6 +134,7 @@ impl Running {
         settings.audit = Arc::clone(&audit) as Arc<dyn Audit>;
         settings.table.look_every = Duration::from_millis(200);
         set(&mut settings);
+        let is_followed_by_hand = settings.authority.is_none();
         let gate = Arc::new(Gate::start(settings).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
@@ -141,7 +142,9 @@ impl Running {
         tokio::spawn(async move { serving.serve(listener).await });
         let table = tokio::time::timeout(Duration::from_secs(20), gate.table_ready()).await.unwrap();
         let running = Running { gate, url, table, keys, clock: clock.clone(), audit };
-        running.beat(0, Cutoffs::default());
+        if is_followed_by_hand {
+            running.beat(0, Cutoffs::default());
+        }
         running
     }
 
