@@ -33,7 +33,7 @@ type Token = Arc<AccessToken>;
 
 /// What happens to a client, before the machine hears of it.
 pub(super) enum Event {
-    Authority { attempt: u64, result: Result<AuthorityLink, Error> },
+    Authority { attempt: u64, result: Result<Arc<AuthorityLink>, Error> },
     AuthorityLost { attempt: u64, error: Error },
     Token { request: u32, result: Result<Token, Error> },
     Session { attempt: u64, result: Result<ClientSession, Error> },
@@ -204,20 +204,19 @@ impl Driver {
         let (number, give_up_at) = self.attempt(last);
         let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
         let task = tokio::spawn(async move {
-            let result = open_authority(&shared, &resource).await;
+            let result = open_authority(&shared, &resource).await.map(Arc::new);
             let _ = shared.events.send(Event::Authority { attempt: number, result });
         });
         self.connecting_authority = Some(Attempt { number, give_up_at, task });
     }
 
-    fn authority_came(&mut self, number: u64, result: Result<AuthorityLink, Error>) {
+    fn authority_came(&mut self, number: u64, result: Result<Arc<AuthorityLink>, Error>) {
         if !Self::is_due(self.connecting_authority.as_ref(), number, self.shared.now()) {
             return;
         }
         self.connecting_authority = None;
         match result {
             Ok(link) => {
-                let link = Arc::new(link);
                 let (channel, events) = (link.session().channel(), self.shared.events.clone());
                 tokio::spawn(async move {
                     let error = channel.closed().await;

@@ -320,9 +320,9 @@ impl Task {
     /// Asks again for messages that did not come.
     async fn fetch(&mut self, live: &Live, first: u32, count: u32) -> Result<(), Over> {
         let Some((_, subscription_id)) = self.subscription else { return Ok(()) };
-        let mut lost = count.saturating_sub(REPUBLISH_MAX);
-        let mut number = first.wrapping_add(lost);
-        for _ in lost..count {
+        let skipped = count.saturating_sub(REPUBLISH_MAX);
+        let (mut lost, mut number) = (skipped, first.wrapping_add(skipped));
+        for _ in skipped..count {
             let request = RepublishRequest {
                 request_header: RequestHeader::default(),
                 subscription_id,

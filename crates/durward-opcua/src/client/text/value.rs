@@ -135,20 +135,10 @@ fn nested_text(values: &[Variant], dimensions: &[usize]) -> String {
 fn row_text(values: &[Variant]) -> String {
     let element = |value: &Variant| {
         let text = value_text(value);
-        match value {
-            Variant::Boolean(_)
-            | Variant::SByte(_)
-            | Variant::Byte(_)
-            | Variant::Int16(_)
-            | Variant::UInt16(_)
-            | Variant::Int32(_)
-            | Variant::UInt32(_)
-            | Variant::Int64(_)
-            | Variant::UInt64(_) => text,
-            Variant::Float(number) if number.is_finite() => text,
-            Variant::Double(number) if number.is_finite() => text,
-            _ => json!(text).to_string(),
-        }
+        let is_endless = matches!(value, Variant::Float(number) if !number.is_finite())
+            || matches!(value, Variant::Double(number) if !number.is_finite());
+        let is_plain = matches!(value, Variant::Boolean(_)) || (value.is_numeric() && !is_endless);
+        if is_plain { text } else { json!(text).to_string() }
     };
     format!("[{}]", values.iter().map(element).collect::<Vec<_>>().join(", "))
 }
