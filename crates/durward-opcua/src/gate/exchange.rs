@@ -372,17 +372,13 @@ impl Exchange {
 
     /// Keeps account of subscriptions.
     fn note(&self, core: &Core, body: &[u8]) {
-        match self.service {
-            Service::CreateSubscription => {
-                if let Some(id) = body.first_chunk::<4>() {
-                    core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
-                }
-                self.link.tell_subscriptions(core);
+        if self.service == Service::CreateSubscription {
+            if let Some(id) = body.first_chunk::<4>() {
+                core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
             }
-            Service::DeleteSubscriptions | Service::TransferSubscriptions => {
-                self.link.tell_subscriptions(core)
-            }
-            _ => {}
+            self.link.tell_subscriptions(core);
+        } else if matches!(self.service, Service::DeleteSubscriptions | Service::TransferSubscriptions) {
+            self.link.tell_subscriptions(core);
         }
     }
 }

@@ -145,11 +145,15 @@ pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error
         return Err(Error::new(StatusCode::BadUnexpectedError, "the server has no NamespaceArray"));
     };
     let Array { values, .. } = *array;
-    let text = |value: Variant| match value {
-        Variant::String(text) => text.as_ref().to_owned(),
-        _ => String::new(),
+    let text = |value: Variant| {
+        let Variant::String(text) = value else {
+            // A namespace without a name would shift the names of all behind it.
+            let reason = format!("the NamespaceArray holds {value}, which is no text");
+            return Err(Error::new(StatusCode::BadUnexpectedError, reason));
+        };
+        Ok(text.as_ref().to_owned())
     };
-    Ok(values.into_iter().map(text).collect())
+    values.into_iter().map(text).collect()
 }
 
 /// Browses everything below the roots, breadth first.

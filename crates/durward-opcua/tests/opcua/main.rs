@@ -1,5 +1,14 @@
 //! Tests of the whole crate: one binary, a module for each part.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::wildcard_enum_match_arm,
+    reason = "tests fail by panicking, and on whatever they do not look for"
+)]
+
 mod authority;
 mod client;
 mod crypto;

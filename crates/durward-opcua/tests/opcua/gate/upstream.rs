@@ -153,7 +153,7 @@ async fn answer_without_security(
         let response = CreateSessionResponse {
             response_header,
             session_id: NodeId::new(1, number),
-            authentication_token: NodeId::new(1, 7_000 + number).into(),
+            authentication_token: NodeId::new(1, 7_000 + number),
             revised_session_timeout: 60_000.0,
             ..CreateSessionResponse::default()
         };
