@@ -127,7 +127,7 @@ impl Core {
         Ok(Arc::new_cyclic(|this| Core {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
-            watch: Arc::new(Watch::new(settings.reach.clone(), now)),
+            watch: Arc::new(Watch::new(settings.reach, now)),
             machine: RwLock::new(Machine::new(settings.machine(), question)),
             cells: Mutex::default(),
             next_session: AtomicU32::new(1),

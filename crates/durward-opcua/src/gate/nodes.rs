@@ -145,9 +145,9 @@ pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error
         return Err(Error::new(StatusCode::BadUnexpectedError, "the server has no NamespaceArray"));
     };
     let Array { values, .. } = *array;
-    let text = |value: Variant| match value {
-        Variant::String(text) => text.as_ref().to_owned(),
-        _ => String::new(),
+    // What is no text is no namespace; the indexes of the others stay.
+    let text = |value: Variant| {
+        if let Variant::String(text) = value { text.as_ref().to_owned() } else { String::new() }
     };
     Ok(values.into_iter().map(text).collect())
 }

@@ -252,7 +252,7 @@ impl GateSettings {
 
     pub(super) fn machine(&self) -> protocol::GateSettings {
         protocol::GateSettings {
-            reach: self.reach.clone(),
+            reach: self.reach,
             skew: self.feed_skew,
             token_lifetime_max: self.token_lifetime_max,
             ask_interval: self.ask_interval,

@@ -18,7 +18,7 @@ use plain::PlainSession;
 pub(super) enum UpstreamSession {
     Secure(ClientSession),
     /// Without security: the server has none.
-    Plain(PlainSession),
+    Plain(Box<PlainSession>),
 }
 
 /// Finds the server and opens sessions.
@@ -78,7 +78,7 @@ impl Upstream {
         let settings = &self.settings;
         if !found.is_secure {
             let session = PlainSession::open(&settings.url, &found.chosen, settings).await?;
-            return Ok(UpstreamSession::Plain(session));
+            return Ok(UpstreamSession::Plain(Box::new(session)));
         }
         let channel = connect_channel(&settings.url, &found.chosen, &settings.client).await?;
         let mut client = settings.client.clone();

@@ -55,7 +55,7 @@ impl PlainSession {
         let response: CreateSessionResponse = decode_response(&context, &response)?;
         let session = PlainSession {
             channel: ArcSwap::from_pointee(channel),
-            token: wire::encode_node_id(&NodeId::from(response.authentication_token)),
+            token: wire::encode_node_id(&response.authentication_token),
             endpoint: endpoint.clone(),
             nonce: tokio::sync::Mutex::new(response.server_nonce.value.unwrap_or_default()),
             settings: client.clone(),
