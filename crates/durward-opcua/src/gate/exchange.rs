@@ -372,12 +372,23 @@ impl Exchange {
 
     /// Keeps account of subscriptions.
     fn note(&self, core: &Core, body: &[u8]) {
+<<<<<<< HEAD
         if self.service == Service::CreateSubscription {
             if let Some(id) = body.first_chunk::<4>() {
                 core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
             }
             self.link.tell_subscriptions(core);
         } else if matches!(self.service, Service::DeleteSubscriptions | Service::TransferSubscriptions) {
+=======
+        if self.service == Service::CreateSubscription
+            && let Some(id) = body.first_chunk::<4>()
+        {
+            core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
+        }
+        let services =
+            [Service::CreateSubscription, Service::DeleteSubscriptions, Service::TransferSubscriptions];
+        if services.contains(&self.service) {
+>>>>>>> gate
             self.link.tell_subscriptions(core);
         }
     }

@@ -312,6 +312,11 @@ impl Service for Core {
         let service = Wanted::of_request(call.request.type_id).ok_or(StatusCode::BadServiceUnsupported)?;
         let cell = &call.user.cell;
         cell.active.get_or_init(|| Arc::downgrade(&call.session));
+        if cell.flags.ended.load(Ordering::Acquire) {
+            // It ended before its first request came: nobody could close it.
+            call.session.close();
+            return Err(StatusCode::BadSessionClosed);
+        }
         let now = self.now();
         let id = cell.id.get().copied().ok_or(StatusCode::BadSessionIdInvalid)?;
         let mut admitted = self.admit(now, id, call.user.channel, kind_of(service));
