@@ -1,6 +1,6 @@
 //! One request on its way: from the client through the mediator to the server, and back.
 //!
-//! The hot path, a Read that is granted whole, copies twice: the request into the message with the server's header, and nothing of the response,
+//! The hot path, a Read that is granted whole, copies once: the request into the message with the server's header, and nothing of the response,
 //! whose handle is changed in place. Nothing is decoded to a tree.
 
 use std::borrow::Cow;
@@ -372,14 +372,6 @@ impl Exchange {
 
     /// Keeps account of subscriptions.
     fn note(&self, core: &Core, body: &[u8]) {
-<<<<<<< HEAD
-        if self.service == Service::CreateSubscription {
-            if let Some(id) = body.first_chunk::<4>() {
-                core.own(self.link.id, u32::from_le_bytes(*id), &self.link);
-            }
-            self.link.tell_subscriptions(core);
-        } else if matches!(self.service, Service::DeleteSubscriptions | Service::TransferSubscriptions) {
-=======
         if self.service == Service::CreateSubscription
             && let Some(id) = body.first_chunk::<4>()
         {
@@ -388,7 +380,6 @@ impl Exchange {
         let services =
             [Service::CreateSubscription, Service::DeleteSubscriptions, Service::TransferSubscriptions];
         if services.contains(&self.service) {
->>>>>>> gate
             self.link.tell_subscriptions(core);
         }
     }

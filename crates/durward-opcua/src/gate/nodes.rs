@@ -145,7 +145,6 @@ pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error
         return Err(Error::new(StatusCode::BadUnexpectedError, "the server has no NamespaceArray"));
     };
     let Array { values, .. } = *array;
-<<<<<<< HEAD
     let text = |value: Variant| {
         let Variant::String(text) = value else {
             // A namespace without a name would shift the names of all behind it.
@@ -153,11 +152,6 @@ pub(super) fn namespaces_of(response: ReadResponse) -> Result<Vec<String>, Error
             return Err(Error::new(StatusCode::BadUnexpectedError, reason));
         };
         Ok(text.as_ref().to_owned())
-=======
-    // What is no text is no namespace; the indexes of the others stay.
-    let text = |value: Variant| {
-        if let Variant::String(text) = value { text.as_ref().to_owned() } else { String::new() }
->>>>>>> gate
     };
     values.into_iter().map(text).collect()
 }
