@@ -19,7 +19,7 @@
 //! | [`permission`] | what may be done to a node, and the trait by which that is asked |
 //! | [`token`] | what a token grants, compactly; issue and verification |
 //! | [`protocol`] | client, gate and authorization service as pure state machines: what runs is what is model-checked |
-//! | [`gate`] | mediation of every service |
+//! | [`gate`] | the gate: a server in front of any server, and mediation of every service |
 //! | [`authority`] | the authorization service |
 //! | [`plant`] | a small server: an address space and the services on it |
 //! | [`client`] | the client that keeps a token |
