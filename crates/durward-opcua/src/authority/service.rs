@@ -67,6 +67,7 @@ impl ServiceSettings {
                 token_lifetime: hour,
                 cutoff_lifetime: 2 * hour,
                 heartbeat_interval: Duration::from_secs(1),
+                dated_ahead_max: DATED_AHEAD_MAX,
             },
             refresh_lifetime: 8 * hour,
             permissions: Permission::ALL.to_vec(),
@@ -275,7 +276,8 @@ impl AuthorizationService {
 }
 
 fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
-    let AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval } = settings.protocol;
+    let AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval, dated_ahead_max } =
+        settings.protocol;
     let most = parts.keys.load().lifetime_max();
     let words = if settings.service_uri.is_empty() {
         "the authorization service needs a ServiceUri".to_owned()
@@ -285,6 +287,11 @@ fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
         "cutoffs must be kept for as long as tokens are served".to_owned()
     } else if heartbeat_interval.is_zero() {
         "the interval of heartbeats must not be zero".to_owned()
+    } else if dated_ahead_max < DATED_AHEAD_MAX {
+        format!(
+            "tokens are dated up to {} s ahead of the clock: `dated_ahead_max` is at least that",
+            DATED_AHEAD_MAX.as_secs()
+        )
     } else {
         return Ok(());
     };

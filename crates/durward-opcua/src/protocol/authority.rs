@@ -37,6 +37,9 @@ pub struct AuthoritySettings {
     pub cutoff_lifetime: Duration,
     /// How often gates hear a heartbeat.
     pub heartbeat_interval: Duration,
+    /// How far ahead of the clock a token may be dated when it is handed out. A service whose store was lost does not know which tokens were: what
+    /// it begins with ends all that may have been dated so.
+    pub dated_ahead_max: Duration,
 }
 
 /// Who wants a token.
@@ -194,10 +197,11 @@ impl<N: Name, Q: PartialEq> Authority<N, Q> {
     /// A service with an empty store. Whatever token a service before it may have issued is recalled: it is not known which of them were.
     /// Carry the actions out before anything else.
     pub fn new<G>(settings: AuthoritySettings, now: Moment) -> (Authority<N, Q>, AuthorityActions<N, Q, G>) {
-        let now = second_of(now);
+        let (now, ahead_max) = (second_of(now), settings.dated_ahead_max);
         let mut authority = Authority::empty(settings);
         authority.epoch = now.ms().max(1);
         (authority.now, authority.mark) = (now, now);
+        authority.cutoffs_from = now.plus(ahead_max).plus(SECOND);
         let mut actions = vec![AuthorityAction::Store(Record::Epoch(authority.epoch))];
         authority.recall(Target::All, &mut actions);
         (authority, actions)

@@ -142,6 +142,7 @@ impl Plant {
             token_lifetime: seconds(LIFETIME),
             cutoff_lifetime: seconds(LIFETIME) + self.bounds.grace,
             heartbeat_interval: seconds(1),
+            dated_ahead_max: seconds(0),
         }
     }
 

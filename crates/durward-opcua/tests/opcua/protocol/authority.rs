@@ -9,7 +9,8 @@ type Service = Authority<&'static str, u32>;
 type Action = AuthorityAction<&'static str, u32, u8>;
 
 fn settings() -> AuthoritySettings {
-    AuthoritySettings { token_lifetime: s(100), cutoff_lifetime: s(200), heartbeat_interval: s(1) }
+    let (token_lifetime, cutoff_lifetime) = (s(100), s(200));
+    AuthoritySettings { token_lifetime, cutoff_lifetime, heartbeat_interval: s(1), dated_ahead_max: s(0) }
 }
 
 fn wanted() -> Wanted<&'static str> {
@@ -102,6 +103,37 @@ fn a_token_is_issued_for_what_was_granted_and_refused_for_what_was_not() {
     world.step(107, AuthorityEvent::Withdrawn { request: 3 });
     assert_eq!(world.step(107, granted(3)), []);
     assert_eq!(world.step(107, granted(99)), []);
+}
+
+/// A service that loses its store within the second in which it has dated a token ahead.
+#[test]
+fn a_lost_store_ends_tokens_that_were_dated_ahead() {
+    let settings = || AuthoritySettings { dated_ahead_max: s(2), ..settings() };
+    let begin = |now| {
+        let (service, actions) = Authority::new(settings(), at(now));
+        let mut store = Vec::new();
+        stored(&mut store, actions);
+        World { service, store }
+    };
+    let mut first = begin(50);
+    let old = first.token(50);
+    // It is handed out when it is dated two seconds ahead at most.
+    let handed_out = 51;
+    assert_eq!(old.issued, at(handed_out + 2));
+    let lost = begin(handed_out);
+    let ended = |store: &[Record<&'static str>], facts: &Facts<&'static str>| {
+        let mut cutoffs = durward_opcua::token::Cutoffs::default();
+        for record in store {
+            if let Record::Cutoff { target, before, .. } = record {
+                cutoffs.add(target.clone(), *before);
+            }
+        }
+        cutoffs.end(facts)
+    };
+    assert!(ended(&lost.store, &old));
+    let mut lost = lost;
+    let new = lost.token(handed_out);
+    assert!(!ended(&lost.store, &new));
 }
 
 #[test]
