@@ -10,6 +10,10 @@ use crate::wire::{AsymmetricHeader, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, 
 /// Keys of RSA with more bytes than this need two bytes for the size of padding.
 const ONE_BYTE_PADDING_MODULUS_BYTES: usize = 256;
 
+/// Blocks of RSA in one OpenSecureChannel message. Each costs a private operation before the signature can be checked, so anybody with a copy of a
+/// trusted certificate could ask for hundreds; a request with its signature takes two to four.
+const OPEN_BLOCKS_MAX: usize = 8;
+
 /// Signs and encrypts an OpenSecureChannel message: one chunk.
 ///
 /// # Errors
@@ -100,6 +104,9 @@ pub(super) fn open_open(
     let Some(peer) = peer.filter(|_| policy.is_secure()) else {
         return split_sequence(content);
     };
+    if content.len() > OPEN_BLOCKS_MAX * own.key().modulus_bytes() {
+        return Err(failed());
+    }
     let plain = crypto::decrypt(policy, own.key(), content).map_err(|_| failed())?;
     let signed = plain.len().checked_sub(peer.key().modulus_bytes()).ok_or_else(failed)?;
     let (plain, signature) = plain.split_at_checked(signed).ok_or_else(failed)?;
@@ -203,6 +210,21 @@ mod tests {
                     assert_eq!(open(&chunk, policy, to, from.certificate()), Ok(length));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn openings_of_many_blocks_are_refused() {
+        let (client, server) = (own(KeyLength::Rsa2048), own(KeyLength::Rsa2048));
+        let sequence = SequenceHeader { number: 3, request_id: 4 };
+        let policy = SecurityPolicy::Basic256Sha256;
+        let block = crypto::plain_block_bytes(policy, server.key().modulus_bytes()).unwrap();
+        // Sequence header, one byte of padding, signature.
+        let most = OPEN_BLOCKS_MAX * block - 8 - 1 - client.key().modulus_bytes();
+        for (length, is_opened) in [(most, true), (most + 1, false)] {
+            let body = vec![1; length];
+            let chunk = seal_open(9, policy, &client, Some(server.certificate()), sequence, &body).unwrap();
+            assert_eq!(open(&chunk, policy, &server, client.certificate()).is_ok(), is_opened, "{length}");
         }
     }
 
