@@ -279,7 +279,8 @@ fn the_length_is_checked_before_anything_is_decrypted() {
     for _ in 0..100 {
         assert_eq!(open(policy, &huge, &NONCE), Err(StatusCode::BadIdentityTokenInvalid));
     }
-    assert!(began.elapsed().as_millis() < 100, "{:?}", began.elapsed());
+    // Not a measurement: 100 times 2,048 private operations would take a minute.
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 
 #[test]

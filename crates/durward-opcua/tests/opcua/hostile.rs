@@ -120,7 +120,7 @@ async fn garbage_on_the_port_is_answered_with_an_error_and_the_end() {
 
 /// The most memory that this process ever mapped, in KiB.
 #[cfg(target_os = "linux")]
-fn mapped_peak_kib() -> u64 {
+pub(crate) fn mapped_peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

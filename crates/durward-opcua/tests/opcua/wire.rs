@@ -260,6 +260,7 @@ fn services_are_decoded_as_what_they_are_and_to_their_end() {
 }
 
 /// A length that only claims to be large sets no memory aside.
+#[cfg(target_os = "linux")]
 #[test]
 fn claimed_lengths_are_not_believed() {
     let owned = context();
@@ -270,9 +271,7 @@ fn claimed_lengths_are_not_believed() {
     assert_eq!(body[at + 4], 1);
     let mut huge = body.to_vec();
     huge[at + 5..at + 9].copy_from_slice(&i32::MAX.to_le_bytes());
-    let began = std::time::Instant::now();
-    for _ in 0..200 {
-        decode_service::<ReadRequest>(&owned.context(), &huge).unwrap_err();
-    }
-    assert!(began.elapsed().as_millis() < 500);
+    let before = crate::hostile::mapped_peak_kib();
+    decode_service::<ReadRequest>(&owned.context(), &huge).unwrap_err();
+    assert!(crate::hostile::mapped_peak_kib() - before < 1 << 20, "a GiB was mapped");
 }
