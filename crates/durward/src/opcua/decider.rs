@@ -1,0 +1,376 @@
+//! The decision point of `durward-pdp`, as the authorization service asks it: one question for each node of a server and each
+//! permission.
+//!
+//! What does not depend on live values becomes a bit of the token. Everything else is left to the gate: a decision that needs an
+//! attribute of the moment (`<time.now>`, `current-time`, whatever a finder would have to say), and a Permit with an obligation or with
+//! another resource, because a bit carries neither.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use durward_opcua::authority::decide::{Decider, Decision, Question};
+use durward_opcua::error::Error;
+use durward_opcua::permission::Permission;
+use durward_opcua::token::{Thumbprint, Verdict};
+use durward_pdp::ir::attribute::{AttributeName, NameKey};
+use durward_pdp::ir::fault::Evaluated;
+use durward_pdp::ir::json;
+use durward_pdp::ir::path::Path;
+use durward_pdp::ir::question::{Attributes, Invocation, Reading};
+use durward_pdp::sapl::{Outcome, Subscription};
+use durward_pdp::{
+    Algorithm, Asked, AttributeSource, Attempt, Decision as XacmlDecision, Pdp, PolicyText, Request, SourceError,
+    Value,
+};
+use opcua_types::StatusCode;
+use serde_json::{Value as Json, json};
+
+use crate::failure::Failure;
+use crate::policies;
+
+const ENVIRONMENT: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:environment";
+const SUBJECT_ID: &str = "urn:oasis:names:tc:xacml:1.0:subject:subject-id";
+const ROLE: &str = "urn:oasis:names:tc:xacml:2.0:subject:role";
+const RESOURCE_ID: &str = "urn:oasis:names:tc:xacml:1.0:resource:resource-id";
+const ACTION_ID: &str = "urn:oasis:names:tc:xacml:1.0:action:action-id";
+const KIND: &str = "urn:durward:opcua:subject:kind";
+const ATTRIBUTE: &str = "urn:durward:opcua:subject:attribute:";
+const APPLICATION_URI: &str = "urn:durward:opcua:application:uri";
+const APPLICATION_SUBJECT: &str = "urn:durward:opcua:application:certificate-subject";
+const APPLICATION_THUMBPRINT: &str = "urn:durward:opcua:application:thumbprint";
+const SERVER: &str = "urn:durward:opcua:resource:server";
+const SECURITY_MODE: &str = "urn:durward:opcua:environment:security-mode";
+
+/// How often a question is asked again because other policies came into force meanwhile.
+const ATTEMPTS_MAX: usize = 4;
+
+/// Where policies come from.
+pub(super) enum Policies {
+    /// Files and directories, which are looked at again.
+    Files {
+        /// Their paths.
+        paths: Vec<PathBuf>,
+        /// How several roots are combined.
+        combining: Algorithm,
+    },
+    /// Texts that do not change.
+    Texts(Vec<PolicyText>),
+}
+
+/// A decision point with the version of its policies.
+pub(super) struct PolicyDecider {
+    pdp: Pdp,
+    policies: Policies,
+    version: RwLock<Version>,
+    lifetime: Duration,
+}
+
+#[derive(Clone)]
+struct Version {
+    name: Arc<str>,
+    /// Of all texts: what tells whether files were changed.
+    digest: String,
+}
+
+impl PolicyDecider {
+    /// Reads the policies. Tokens live for `lifetime` on a decision at most.
+    ///
+    /// # Errors
+    /// Policies that cannot be read or put in force.
+    pub(super) fn new(policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
+        let texts = policies.read()?;
+        let digest = digest(&texts);
+        // Without a clock: what the time has to say is not known for as long as a token lives.
+        let builder = Pdp::builder().combining(policies.combining()).source(Announced).policies(texts);
+        let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
+        let version = RwLock::new(Version::of(&pdp, digest));
+        Ok(PolicyDecider { pdp, policies, version, lifetime })
+    }
+
+    /// Reads the files again and puts them in force if they were changed. Gives the version that was replaced, whose tokens are then to be
+    /// recalled.
+    ///
+    /// # Errors
+    /// Policies that cannot be read or put in force; the old ones stay.
+    pub(super) fn reload(&self) -> Result<Option<Arc<str>>, Failure> {
+        if matches!(self.policies, Policies::Texts(_)) {
+            return Ok(None);
+        }
+        let texts = self.policies.read()?;
+        let digest = digest(&texts);
+        if digest == self.version().digest {
+            return Ok(None);
+        }
+        self.pdp.replace(&texts).map_err(|errors| Failure::policies(&errors))?;
+        // A decision under way is of the old version's name, and so recalled: see `Decider::decide`.
+        let next = Version::of(&self.pdp, digest);
+        let mut version = self.version.write().unwrap_or_else(PoisonError::into_inner);
+        let replaced = std::mem::replace(&mut *version, next);
+        Ok(Some(replaced.name))
+    }
+
+    fn version(&self) -> Version {
+        self.version.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All verdicts, by the policies in force.
+    fn verdicts(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
+        // As for `durward serve`: subscriptions, unless there is nothing but XACML.
+        match self.pdp.mismatch(Asked::Subscription) {
+            None => self.sapl(question),
+            Some(_) => Ok(self.xacml(question)),
+        }
+    }
+
+    fn sapl(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
+        let subject = value(&subject(question))?;
+        let environment = value(&json!({"securityMode": mode(question)}))?;
+        let actions: Vec<Value> =
+            question.permissions.iter().map(|permission| Value::Text(action(*permission).into())).collect();
+        let mut verdicts = Vec::with_capacity(question.table.len() * actions.len());
+        for node in question.nodes() {
+            let resource = value(&json!({"server": question.resource, "node": node}))?;
+            for action in &actions {
+                let (subject, action) = (subject.clone(), action.clone());
+                let subscription = Subscription::new(subject, action, resource.clone(), environment.clone());
+                let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
+                let attempt = self.pdp.decide_known(&known);
+                verdicts.push(if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) });
+            }
+        }
+        Ok(verdicts)
+    }
+
+    fn xacml(&self, question: &Question<'_>) -> Vec<Verdict> {
+        let (mut verdicts, live) = (Vec::new(), Noted::default());
+        for node in question.nodes() {
+            for permission in question.permissions {
+                let response = self.pdp.decide_with(&request(question, &node, *permission), &live);
+                let is_live = live.0.swap(false, Ordering::Relaxed);
+                verdicts.push(match response.results.first() {
+                    // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
+                    _ if is_live => Verdict::Ask,
+                    Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
+                    Some(result) if result.obligations.is_empty() => Verdict::Granted,
+                    Some(_) => Verdict::Ask,
+                    None => Verdict::Refused,
+                });
+            }
+        }
+        verdicts
+    }
+}
+
+impl Decider for PolicyDecider {
+    fn policy_version(&self) -> Arc<str> {
+        self.version().name
+    }
+
+    fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
+        for _ in 0..ATTEMPTS_MAX {
+            let policy = self.policy_version();
+            let verdicts = self.verdicts(question)?;
+            if self.policy_version() != policy {
+                continue;
+            }
+            let is_live = verdicts.contains(&Verdict::Ask);
+            return Ok(Decision {
+                verdicts,
+                roles: question.subject.roles.clone(),
+                policy,
+                lifetime: self.lifetime,
+                reusable: if is_live { Duration::ZERO } else { self.lifetime },
+            });
+        }
+        Err(Error::new(StatusCode::BadResourceUnavailable, "the policies change all the time: ask again"))
+    }
+}
+
+impl Policies {
+    fn read(&self) -> Result<Vec<PolicyText>, Failure> {
+        match self {
+            Policies::Files { paths, .. } => policies::read_all(paths),
+            Policies::Texts(texts) => Ok(texts.clone()),
+        }
+    }
+
+    fn combining(&self) -> Algorithm {
+        match self {
+            Policies::Files { combining, .. } => *combining,
+            Policies::Texts(_) => Algorithm::default(),
+        }
+    }
+}
+
+impl Version {
+    fn of(pdp: &Pdp, digest: String) -> Version {
+        Version { name: format!("{}-{digest}", pdp.snapshot().id).into(), digest }
+    }
+}
+
+fn digest(texts: &[PolicyText]) -> String {
+    let mut all = Vec::new();
+    for text in texts {
+        for part in [text.name.as_bytes(), &text.text] {
+            all.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            all.extend_from_slice(part);
+        }
+    }
+    Thumbprint::of(&all).to_string()
+}
+
+fn verdict(attempt: &Attempt) -> Verdict {
+    if !attempt.needs.is_empty() {
+        return Verdict::Ask;
+    }
+    let decision = &attempt.decision;
+    match decision.outcome {
+        Outcome::Permit if decision.obligations().len() == 0 && decision.resource().is_none() => Verdict::Granted,
+        Outcome::Permit | Outcome::Suspend => Verdict::Ask,
+        Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => Verdict::Refused,
+    }
+}
+
+/// The subject of subscriptions.
+fn subject(question: &Question<'_>) -> Json {
+    let (subject, client) = (question.subject, question.client);
+    json!({
+        "name": &*subject.name,
+        "kind": subject.kind.name(),
+        "roles": subject.roles.iter().map(|role| &**role).collect::<Vec<&str>>(),
+        "attributes": &subject.attributes,
+        "application": {
+            "uri": &*client.application_uri,
+            "certificateSubject": &*client.certificate_subject,
+            "thumbprint": client.thumbprint.to_string(),
+        },
+    })
+}
+
+fn value(json: &Json) -> Result<Value, Error> {
+    json::read(json.to_string()).map_err(|error| {
+        Error::new(StatusCode::BadInternalError, format!("no policy can be asked about this subject: {error}"))
+    })
+}
+
+fn request(question: &Question<'_>, node: &str, permission: Permission) -> Request {
+    let (subject, client) = (question.subject, question.client);
+    let mut request = Request::builder().subject(SUBJECT_ID, &*subject.name).subject(KIND, subject.kind.name());
+    for role in &subject.roles {
+        request = request.subject(ROLE, &**role);
+    }
+    for (name, value) in &subject.attributes {
+        for text in texts(value) {
+            request = request.subject(&format!("{ATTRIBUTE}{name}"), text.as_str());
+        }
+    }
+    request
+        .subject(APPLICATION_URI, &*client.application_uri)
+        .subject(APPLICATION_SUBJECT, &*client.certificate_subject)
+        .subject(APPLICATION_THUMBPRINT, client.thumbprint.to_string().as_str())
+        .resource(RESOURCE_ID, node)
+        .resource(SERVER, question.resource)
+        .action(ACTION_ID, action(permission))
+        .environment(SECURITY_MODE, mode(question).as_str())
+        .build()
+}
+
+/// The values of an attribute, as texts.
+fn texts(value: &Json) -> Vec<String> {
+    match value {
+        Json::Array(values) => values.iter().flat_map(texts).collect(),
+        Json::String(text) => vec![text.clone()],
+        Json::Null => Vec::new(),
+        other @ (Json::Bool(_) | Json::Number(_) | Json::Object(_)) => vec![other.to_string()],
+    }
+}
+
+fn mode(question: &Question<'_>) -> String {
+    format!("{:?}", question.security_mode)
+}
+
+/// A permission as policies name it: the name in Part 3, 8.55, with a small first letter.
+pub(super) fn action(permission: Permission) -> &'static str {
+    match permission {
+        Permission::Browse => "browse",
+        Permission::ReadRolePermissions => "readRolePermissions",
+        Permission::WriteAttribute => "writeAttribute",
+        Permission::WriteRolePermissions => "writeRolePermissions",
+        Permission::WriteHistorizing => "writeHistorizing",
+        Permission::Read => "read",
+        Permission::Write => "write",
+        Permission::ReadHistory => "readHistory",
+        Permission::InsertHistory => "insertHistory",
+        Permission::ModifyHistory => "modifyHistory",
+        Permission::DeleteHistory => "deleteHistory",
+        Permission::ReceiveEvents => "receiveEvents",
+        Permission::Call => "call",
+        Permission::AddReference => "addReference",
+        Permission::RemoveReference => "removeReference",
+        Permission::DeleteNode => "deleteNode",
+        Permission::AddNode => "addNode",
+    }
+}
+
+/// A subscription of which no attribute finder has said anything.
+struct Alone<'a> {
+    subscription: &'a Subscription,
+    /// Policies of XACML, beside those of SAPL, asked for something of the environment that is not there, such as the time.
+    lacks_environment: Cell<bool>,
+}
+
+impl Attributes for Alone<'_> {
+    fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
+        let reading = self.subscription.read(name, key);
+        if matches!(reading, Reading::Absent) && name.category == ENVIRONMENT {
+            self.lacks_environment.set(true);
+        }
+        reading
+    }
+
+    fn part<'a>(&'a self, path: &Path) -> Reading<'a> {
+        self.subscription.part(path)
+    }
+
+    fn found(&self, _: &Invocation) -> Option<Evaluated<Value>> {
+        None
+    }
+}
+
+/// Says that attributes of the environment come from somewhere, so that [`Noted`] is asked for them.
+struct Announced;
+
+impl AttributeSource for Announced {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.category == ENVIRONMENT
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        Err(SourceError::new("known when the right is used"))
+    }
+
+    fn is_announcement(&self) -> bool {
+        true
+    }
+}
+
+/// Notes that a decision asked for an attribute of the environment that the request lacks.
+#[derive(Default)]
+struct Noted(AtomicBool);
+
+impl AttributeSource for Noted {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.category == ENVIRONMENT
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        self.0.store(true, Ordering::Relaxed);
+        Err(SourceError::new("known when the right is used"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
