@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Lets the process open as many files as whoever runs it allows. Connections are files, and the usual 1024 are fewer than
 /// connections, journals and stores need together. Where that cannot be, it is as it was.
-fn raise_open_files() {
+pub(crate) fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
@@ -87,7 +87,7 @@ pub(crate) fn in_runtime(make: impl FnOnce() -> Result<Server, Failure>) -> Outc
 
 /// Ready when the process is asked to end. SIGHUP, by which servers are told to look at their files again, must not
 /// end one that looks anyway; where a terminal is open, it says that the terminal is closed, and ends the process.
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let hang_up = if io::stderr().is_terminal() { None } else { Some(signal(SignalKind::hangup())?) };

@@ -15,7 +15,7 @@ const UNFINISHED: &str = ".durward-demo-";
 const LOCK: &str = "lock";
 
 /// Removed when dropped.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Held.
     _lock: File,
@@ -27,7 +27,7 @@ impl Folder {
     ///
     /// # Errors
     /// There is no room for files.
-    pub(super) fn new(parent: &Path, chance: &str) -> io::Result<Folder> {
+    pub(crate) fn new(parent: &Path, chance: &str) -> io::Result<Folder> {
         let unfinished = parent.join(format!("{UNFINISHED}{chance}"));
         DirBuilder::new().mode(0o700).create(&unfinished)?;
         let lock = OpenOptions::new().write(true).create_new(true).open(unfinished.join(LOCK))?;
@@ -40,7 +40,7 @@ impl Folder {
         Ok(Folder { path, _lock: lock })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }

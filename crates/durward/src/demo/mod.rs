@@ -1,6 +1,6 @@
 //! `durward demo`: a server with example policies and somebody who can log in, and what to try on it.
 
-mod folder;
+pub(crate) mod folder;
 mod person;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

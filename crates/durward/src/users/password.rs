@@ -23,6 +23,18 @@ pub(super) fn read(file: Option<&Path>) -> Result<String, Failure> {
     }
 }
 
+/// A password that somebody has already: on the terminal, it is asked for once.
+///
+/// # Errors
+/// As of [`read`].
+pub(crate) fn read_known(file: Option<&Path>) -> Result<String, Failure> {
+    if file.is_some() || !io::stdin().is_terminal() {
+        return read(file);
+    }
+    let password = asked("password: ")?;
+    if password.is_empty() { Err(Failure::new("the password is empty")) } else { Ok(password) }
+}
+
 fn first_line() -> Result<String, Failure> {
     let mut line = String::new();
     io::stdin().lock().take(INPUT_BYTES_MAX).read_line(&mut line)?;

@@ -1,0 +1,96 @@
+//! The authorization service, put together and started.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use durward_opcua::authority::{
+    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings, Subjects,
+};
+use durward_session::identity::jwt::SigningKeys;
+use tokio::net::TcpListener;
+
+use super::application::{Application, failure, workers};
+use super::decider::PolicyDecider;
+use crate::failure::Failure;
+
+/// How often files of policies are looked at.
+const POLICIES_LOOK: Duration = Duration::from_secs(1);
+
+/// What an authorization service is made of.
+pub(super) struct Authority {
+    /// Its certificate; its URI is the issuer of tokens.
+    pub(super) application: Application,
+    /// The URL that clients and gates know.
+    pub(super) url: String,
+    /// Who decides.
+    pub(super) decider: Arc<PolicyDecider>,
+    /// Who users are.
+    pub(super) subjects: Arc<dyn Subjects>,
+    /// What survives a restart.
+    pub(super) keep: Arc<dyn Keep>,
+    /// What signs tokens.
+    pub(super) keys: SigningKeys,
+    /// How long tokens live at most.
+    pub(super) token_lifetime: Duration,
+    /// The servers that tokens are for.
+    pub(super) resources: Vec<RegisteredResource>,
+}
+
+impl Authority {
+    /// Serves from now on; policies are looked at again while it runs.
+    ///
+    /// # Errors
+    /// Settings that contradict each other; a store that cannot be read or written.
+    pub(super) fn start(self, listener: TcpListener) -> Result<Arc<AuthorizationServer>, Failure> {
+        let channel = self.application.channel.clone();
+        let parts = Parts {
+            decider: Arc::clone(&self.decider) as _,
+            subjects: self.subjects,
+            keep: self.keep,
+            audit: Arc::new(LogAudit),
+            keys: Arc::new(ArcSwap::from_pointee(self.keys)),
+            clock: Arc::clone(&channel.clock),
+            // Not those of the channels: decisions must not hold up connections.
+            workers: workers(),
+        };
+        let mut settings = ServiceSettings::new(&self.application.uri, self.application.certificate());
+        settings.protocol.token_lifetime = self.token_lifetime;
+        settings.protocol.cutoff_lifetime = settings.protocol.cutoff_lifetime.max(2 * self.token_lifetime);
+        let service = AuthorizationService::new(settings, parts, self.resources).map_err(failure)?;
+        let server = AuthorizationServer::settings(channel, &self.application.uri, &self.url);
+        let server = Arc::new(AuthorizationServer::new(server, service.clone()).map_err(failure)?);
+        let serving = Arc::clone(&server);
+        tokio::spawn(async move { serving.serve(listener).await });
+        tokio::spawn(follow(self.decider, service));
+        Ok(server)
+    }
+}
+
+/// Puts changed policies in force, and recalls the tokens that the old ones decided.
+async fn follow(decider: Arc<PolicyDecider>, service: AuthorizationService) {
+    let mut told = String::new();
+    loop {
+        tokio::time::sleep(POLICIES_LOOK).await;
+        let looking = Arc::clone(&decider);
+        let Ok(reloaded) = tokio::task::spawn_blocking(move || looking.reload()).await else { continue };
+        match reloaded {
+            Ok(None) => {}
+            Ok(Some(replaced)) => {
+                told.clear();
+                tracing::info!("policies were changed: tokens of the old ones are recalled");
+                if let Err(error) = service.policies_changed(&replaced).await {
+                    tracing::error!(%error, "tokens of the old policies are recalled, and a restart may forget it");
+                }
+            }
+            Err(failure) => {
+                // Once for each problem, not each second.
+                let problem = failure.to_string();
+                if problem != told {
+                    tracing::error!("changed policies are not in force, the old ones are: {problem}");
+                    told = problem;
+                }
+            }
+        }
+    }
+}

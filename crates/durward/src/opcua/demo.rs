@@ -1,0 +1,307 @@
+//! `durward demo opcua`: a small plant, a gate before it, an authorization service and two users, on this machine.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
+use durward_opcua::client::{TokenClient, TokenClientSettings};
+use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
+use durward_opcua::plant::{Host, HostService, Users, boiler};
+use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
+use durward_opcua::crypto::SecurityPolicy;
+use durward_pdp::Algorithm;
+use durward_pdp::ir::combine::Combines;
+use durward_server::{LogLevel, LogSettings, start_log};
+use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
+use durward_session::identity::user::HashCosts;
+use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
+use opcua_types::MessageSecurityMode;
+use tokio::net::TcpListener;
+
+use super::application::{self, Application, clock};
+use super::authority::Authority;
+use super::decider::{Policies, PolicyDecider};
+use crate::demo::folder::Folder;
+use crate::failure::{Failure, Outcome, without_number};
+use crate::serve::stop_signal;
+use crate::to_stdout;
+
+const POLICY: &str = include_str!("../../policies/opcua/boiler.sapl");
+const COMBINING: &str = include_str!("../../policies/opcua/pdp.json");
+
+/// The users of the demo, with their roles.
+const USERS: [(&str, &str); 2] = [("anna", "operator"), ("bert", "guest")];
+
+/// The name by which the gate comes to the plant.
+const PLANT_USER: &str = "gate";
+
+/// How long tokens live.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
+
+/// How long the demo takes to begin, at most.
+const START_MAX: Duration = Duration::from_secs(60);
+
+const EXAMPLES: &str = "\
+Examples:
+  durward demo opcua
+  durward demo opcua --listen 127.0.0.1:4850";
+
+/// Start a small plant, a gate before it and an authorization service for OPC UA, and print what to try
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The address and port of the gate; without it 127.0.0.1:4840, or a free port if that is taken
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let log = LogSettings { level: LogLevel::Error, ..LogSettings::default() };
+    start_log(&log).map_err(|error| Failure::new(error.to_string()))?;
+    let folder = Folder::new(&std::env::temp_dir(), &random()?)?;
+    application::run(async {
+        let stop = stop_signal()?;
+        let demo = Demo::start(folder.path(), arguments.listen);
+        let demo = tokio::select! {
+            demo = tokio::time::timeout(START_MAX, demo) => {
+                demo.map_err(|_| Failure::new("the demo does not begin: the machine is too slow, or out of ports"))??
+            }
+            () = stop_signal()? => return Ok(ExitCode::SUCCESS),
+        };
+        to_stdout(&welcome(folder.path(), &demo.url))?;
+        stop.await;
+        demo.gate.shutdown();
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Everything that runs.
+struct Demo {
+    gate: Arc<Gate>,
+    url: String,
+}
+
+/// The four applications, each trusting those that it talks with.
+struct Applications {
+    plant: Application,
+    gate: Application,
+    authority: Application,
+    client: Application,
+}
+
+impl Applications {
+    fn new(folder: &Path) -> Result<Applications, Failure> {
+        let create = |name: &str| {
+            Application::create(&folder.join(name), &format!("urn:durward:demo:{name}"))
+        };
+        let made = Applications {
+            plant: create("plant")?,
+            gate: create("gate")?,
+            authority: create("authority")?,
+            client: create("client")?,
+        };
+        made.plant.trust(&made.gate)?;
+        for (one, other) in [
+            (&made.gate, &made.plant),
+            (&made.gate, &made.authority),
+            (&made.gate, &made.client),
+            (&made.authority, &made.gate),
+            (&made.authority, &made.client),
+            (&made.client, &made.gate),
+            (&made.client, &made.authority),
+        ] {
+            one.trust(other)?;
+        }
+        Ok(made)
+    }
+}
+
+impl Demo {
+    async fn start(folder: &Path, listen: Option<SocketAddr>) -> Result<Demo, Failure> {
+        let applications = Applications::new(folder)?;
+        let plant_password = random()?;
+        let (listener, plant_url) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        start_plant(&applications.plant, listener, &plant_url, &plant_password)?;
+
+        let keys = SigningKeys::new(2 * TOKEN_LIFETIME);
+        let signing = SigningKey::generate(Signature::Es256).map_err(failed)?;
+        let keys = keys.with(signing, clock()(), clock()()).map_err(failed)?;
+        let verifying = keys.verifying(clock()()).map_err(failed)?;
+        let issuer = applications.authority.uri.clone();
+        let (listener, authority_url) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let authority = authority(folder, &applications, &authority_url, keys)?;
+        authority.start(listener)?;
+
+        let (listener, url) = bind_gate(listen).await?;
+        let gate = &applications.gate;
+        let mut upstream = UpstreamSettings::new(plant_url, gate.client("durward gate"));
+        let identity =
+            ClientIdentity::UserName { name: PLANT_USER.to_owned(), password: plant_password.into() };
+        upstream.identity = identity;
+        let mut settings = GateSettings::new(gate.channel.clone(), &gate.uri, upstream, issuer, verifying);
+        settings.endpoint_url.clone_from(&url);
+        settings.authority_url.clone_from(&authority_url);
+        settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
+        let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
+        let serving = Arc::clone(&gate);
+        tokio::spawn(async move { serving.serve(listener).await });
+        wait(&applications.client, folder, &url).await?;
+        Ok(Demo { gate, url })
+    }
+}
+
+/// Waits until somebody gets a token and a session: only then does what is printed work.
+async fn wait(client: &Application, folder: &Path, url: &str) -> Result<(), Failure> {
+    let [(name, _), _] = USERS;
+    let password = fs::read_to_string(password_file(folder, name))?;
+    let mut settings = TokenClientSettings::new(url, client.client("durward demo"));
+    settings.authority.identity =
+        ClientIdentity::UserName { name: name.to_owned(), password: password.trim_end().to_owned().into() };
+    settings.retry_max = settings.retry_min;
+    let client = TokenClient::start(settings);
+    while client.ready(START_MAX).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    client.stop().await;
+    Ok(())
+}
+
+fn start_plant(
+    application: &Application,
+    listener: TcpListener,
+    url: &str,
+    password: &str,
+) -> Result<(), Failure> {
+    let clock = clock();
+    let space = boiler(&application.uri, 0, clock()).map_err(|error| Failure::new(error.to_string()))?;
+    let host = Host::new(space, move || clock());
+    let mut users = Users::default();
+    users.passwords.insert(PLANT_USER.to_owned(), password.as_bytes().to_vec().into());
+    let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::UserName]);
+    let settings = ServerSettings {
+        channel: application.channel.clone(),
+        application_uri: application.uri.clone(),
+        product_uri: "urn:durward:opcua:plant".to_owned(),
+        application_name: "durward demo plant".to_owned(),
+        endpoint_url: url.to_owned(),
+        endpoints: SecurityPolicy::SECURE.into_iter().map(endpoint).collect(),
+        limits: ServerLimits::default(),
+    };
+    let service = HostService::new(Arc::clone(&host), users);
+    let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
+    tokio::spawn(async move { server.serve(listener).await });
+    tokio::spawn(async move { host.run().await });
+    Ok(())
+}
+
+/// The authorization service, its policies in files that can be changed while it runs.
+fn authority(
+    folder: &Path,
+    applications: &Applications,
+    url: &str,
+    keys: SigningKeys,
+) -> Result<Authority, Failure> {
+    let policies = folder.join("policies");
+    fs::create_dir_all(&policies)?;
+    fs::write(policies.join("boiler.sapl"), POLICY)?;
+    fs::write(policies.join("pdp.json"), COMBINING)?;
+    let combining = Algorithm::from_uri(DENY_OVERRIDES, Combines::Policies)
+        .ok_or_else(|| Failure::new("deny-overrides is not known"))?;
+    let policies = Policies::Files { paths: vec![policies], combining };
+    let decider = PolicyDecider::new(policies, TOKEN_LIFETIME)?;
+    let subjects = SubjectTable::new(HashCosts::default()).map_err(failed)?;
+    for (name, role) in USERS {
+        let password = random()?;
+        subjects.set_user(name, &password, &[role]).map_err(failed)?;
+        fs::write(password_file(folder, name), format!("{password}\n"))?;
+    }
+    let gate = RegisteredResource {
+        id: applications.gate.uri.clone(),
+        certificate: Some(applications.gate.certificate()),
+    };
+    Ok(Authority {
+        application: Application::open(&folder.join("authority"))?,
+        url: url.to_owned(),
+        decider: Arc::new(decider),
+        subjects: Arc::new(subjects),
+        keep: Arc::new(MemoryKeep::default()),
+        keys,
+        token_lifetime: TOKEN_LIFETIME,
+        resources: vec![gate],
+    })
+}
+
+const DENY_OVERRIDES: &str = "urn:oasis:names:tc:xacml:3.0:policy-combining-algorithm:deny-overrides";
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, String), Failure> {
+    let failed = |error: io::Error| {
+        let why = without_number(&error.to_string());
+        Failure::new(format!("cannot listen on {address}: {why}")).hint("choose another address with `--listen`")
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let url = format!("opc.tcp://{}", listener.local_addr()?);
+    Ok((listener, url))
+}
+
+async fn bind_gate(listen: Option<SocketAddr>) -> Result<(TcpListener, String), Failure> {
+    if let Some(listen) = listen {
+        return bind(listen).await;
+    }
+    match bind(SocketAddr::from(([127, 0, 0, 1], 4840))).await {
+        Ok(bound) => Ok(bound),
+        // Nobody asked for this very port.
+        Err(_) => bind(SocketAddr::from(([127, 0, 0, 1], 0))).await,
+    }
+}
+
+fn password_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.password"))
+}
+
+/// 12 digits of chance.
+fn random() -> Result<String, Failure> {
+    let mut bytes = [0; 6];
+    SystemEntropy.fill(&mut bytes).map_err(failed)?;
+    Ok(hex(&bytes))
+}
+
+fn failed(error: IdentityError) -> Failure {
+    Failure::new(without_number(&error.to_string()))
+}
+
+fn welcome(folder: &Path, url: &str) -> String {
+    let folder = folder.display();
+    let mut text = format!(
+        "A gate listens on {url} before a plant with a boiler. Who may do what is in {folder}/policies/boiler.sapl.\n\
+         In another terminal, one after the other:\n\n\
+         P=\"--pki {folder}/client\"\n\
+         ANNA=\"--user anna --password-file {folder}/anna.password\"    # an operator\n\
+         BERT=\"--user bert --password-file {folder}/bert.password\"    # a guest\n"
+    );
+    let lines = [
+        ("Anna looks around", "browse", "$P $ANNA", "/Objects/Plant/Boiler"),
+        ("Anna reads the temperature and the mode", "read", "$P $ANNA", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
+        ("She sets the mode", "write", "$P $ANNA", "'ns=2;s=Boiler.Mode' Manual"),
+        ("She may not write what is measured: BadUserAccessDenied", "write", "$P $ANNA", "'ns=2;s=Boiler.Temperature' 20"),
+        ("She starts the motor", "call", "$P $ANNA", "'ns=2;s=Boiler.Motor' 'ns=2;s=Boiler.Motor.Start'"),
+        ("Bert reads the temperature, and not the mode", "read", "$P $BERT", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
+        ("What a token says", "token", "$P $BERT", ""),
+        ("Bert watches the temperature", "watch", "$P $BERT", "'ns=2;s=Boiler.Temperature'"),
+    ];
+    for (what, command, who, nodes) in lines {
+        let line = format!("durward opcua {command} {url} {who} {nodes}");
+        text.push_str(&format!("\n# {what}\n{}\n", line.trim_end()));
+    }
+    text.push_str(&format!(
+        "\n# While he watches: guests lose the temperature, and what he watches ends\n\
+         sed -i 's/\"guest\"/\"nobody\"/' {folder}/policies/boiler.sapl\n\n\
+         Ctrl-C ends it, and removes {folder}.\n"
+    ));
+    text
+}
