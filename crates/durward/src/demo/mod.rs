@@ -31,12 +31,16 @@ const EXAMPLES: &str = "\
 Examples:
   durward demo
   durward demo --listen 127.0.0.1:9000
+  durward demo opcua                         access control for OPC UA: a plant, a gate, an authorization service
   durward demo --policies-to my-policies     writes the example policies, to change them and `durward serve` them";
 
 /// Start a server with example policies and a user, and print requests to try
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
+    #[cfg(feature = "opcua")]
+    #[command(subcommand)]
+    what: Option<What>,
     /// The address and port to listen on; without it 127.0.0.1:8080, or a free port if that is taken
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
@@ -45,8 +49,18 @@ pub(crate) struct Arguments {
     policies_to: Option<PathBuf>,
 }
 
+#[cfg(feature = "opcua")]
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Opcua(crate::opcua::demo::Arguments),
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    #[cfg(feature = "opcua")]
+    if let Some(What::Opcua(arguments)) = &arguments.what {
+        return crate::opcua::demo::run(arguments);
+    }
     if let Some(directory) = &arguments.policies_to {
         return write_policies(directory);
     }

@@ -275,32 +275,37 @@ fn failed(error: IdentityError) -> Failure {
     Failure::new(without_number(&error.to_string()))
 }
 
+/// What to try, each with the line to type: whole, so that any shell takes it.
+const LINES: [(&str, &str, &str, &str); 8] = [
+    ("Anna, an operator, looks around", "browse", "anna", "/Objects/Plant/Boiler"),
+    ("She reads the temperature and the mode", "read", "anna", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
+    ("She sets the mode", "write", "anna", "'ns=2;s=Boiler.Mode' Manual"),
+    ("What is measured she may not write: BadUserAccessDenied", "write", "anna", "'ns=2;s=Boiler.Temperature' 20"),
+    ("She starts the motor", "call", "anna", "'ns=2;s=Boiler.Motor' 'ns=2;s=Boiler.Motor.Start'"),
+    (
+        "Bert, a guest, reads the temperature, and not the mode",
+        "read",
+        "bert",
+        "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'",
+    ),
+    ("What his token says", "token", "bert", ""),
+    ("He watches the temperature", "watch", "bert", "'ns=2;s=Boiler.Temperature'"),
+];
+
 fn welcome(folder: &Path, url: &str) -> String {
     let folder = folder.display();
     let mut text = format!(
         "A gate listens on {url} before a plant with a boiler. Who may do what is in {folder}/policies/boiler.sapl.\n\
-         In another terminal, one after the other:\n\n\
-         P=\"--pki {folder}/client\"\n\
-         ANNA=\"--user anna --password-file {folder}/anna.password\"    # an operator\n\
-         BERT=\"--user bert --password-file {folder}/bert.password\"    # a guest\n"
+         Try in another terminal, one after the other:\n"
     );
-    let lines = [
-        ("Anna looks around", "browse", "$P $ANNA", "/Objects/Plant/Boiler"),
-        ("Anna reads the temperature and the mode", "read", "$P $ANNA", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
-        ("She sets the mode", "write", "$P $ANNA", "'ns=2;s=Boiler.Mode' Manual"),
-        ("She may not write what is measured: BadUserAccessDenied", "write", "$P $ANNA", "'ns=2;s=Boiler.Temperature' 20"),
-        ("She starts the motor", "call", "$P $ANNA", "'ns=2;s=Boiler.Motor' 'ns=2;s=Boiler.Motor.Start'"),
-        ("Bert reads the temperature, and not the mode", "read", "$P $BERT", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
-        ("What a token says", "token", "$P $BERT", ""),
-        ("Bert watches the temperature", "watch", "$P $BERT", "'ns=2;s=Boiler.Temperature'"),
-    ];
-    for (what, command, who, nodes) in lines {
+    for (what, command, who, nodes) in LINES {
+        let who = format!("--pki {folder}/client --user {who} --password-file {folder}/{who}.password");
         let line = format!("durward opcua {command} {url} {who} {nodes}");
         text.push_str(&format!("\n# {what}\n{}\n", line.trim_end()));
     }
     text.push_str(&format!(
-        "\n# While he watches: guests lose the temperature, and what he watches ends\n\
-         sed -i 's/\"guest\"/\"nobody\"/' {folder}/policies/boiler.sapl\n\n\
+        "\n# While he watches, guests lose their rights, and so what he watches ends\n\
+         sed -i.old 's/\"guest\"/\"nobody\"/' {folder}/policies/boiler.sapl\n\n\
          Ctrl-C ends it, and removes {folder}.\n"
     ));
     text
