@@ -1,9 +1,11 @@
 //! `durward opcua`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::durward;
+use crate::{Ran, command, durward, ran};
 
 /// A directory that is gone when dropped.
 struct Folder(PathBuf);
@@ -103,4 +105,141 @@ fn what_is_no_directory_or_certificate_is_bad_input() {
     fs::write(&junk, b"no certificate").unwrap();
     durward(&["opcua", "pki", "trust", "--dir", &empty, &junk]).exits(2);
     durward(&["opcua", "pki", "create", "--dir", &empty, "--application-uri", ""]).exits(2);
+}
+
+/// `durward demo opcua`, ended when dropped.
+struct Demo {
+    child: Child,
+    /// What it printed.
+    text: String,
+    /// Held: who writes to a closed pipe may fail.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        let _ = self.child.wait();
+    }
+}
+
+impl Demo {
+    fn start() -> Demo {
+        let mut command = command(&["demo", "opcua", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        while !text.contains("Ctrl-C") {
+            assert!(output.read_line(&mut text).unwrap() > 0, "ended without saying what to try: {text}");
+        }
+        Demo { child, text, _output: output }
+    }
+
+    /// The line below this heading, as it is printed.
+    fn line(&self, heading: &str) -> &str {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let at = lines.iter().position(|line| line.starts_with(&format!("# {heading}"))).unwrap();
+        lines[at + 1]
+    }
+
+    /// Types a line into a shell, where `durward` is the binary under test.
+    fn shell(line: &str) -> Command {
+        let binary = Path::new(command(&[]).get_program()).parent().unwrap().to_owned();
+        let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(line).env("PATH", path).stdin(Stdio::null());
+        shell
+    }
+
+    fn types(&self, heading: &str) -> Ran {
+        self.types_with(heading, "")
+    }
+
+    fn types_with(&self, heading: &str, more: &str) -> Ran {
+        ran(Demo::shell(&format!("{} {more}", self.line(heading))).output().unwrap())
+    }
+}
+
+/// The whole of it as a newcomer meets it: plant, gate, authorization service and client as processes, policies of SAPL.
+#[test]
+fn what_the_demo_prints_works_as_it_is_printed() {
+    let demo = Demo::start();
+    let around = demo.types("Anna, an operator, looks around").exits(0).stdout;
+    assert!(around.lines().any(|line| line == "ns=2;s=Boiler.Motor\tObject\tMotor"), "{around}");
+
+    let read = demo.types("She reads").exits(0).stdout;
+    let lines: Vec<&str> = read.lines().collect();
+    assert!(lines[0].starts_with("ns=2;s=Boiler.Temperature\t"), "{read}");
+    assert_eq!(lines[1], "ns=2;s=Boiler.Mode\tAutomatic");
+
+    demo.types("She sets").exits(0);
+    let json = demo.types_with("She reads", "--json").exits(0).stdout;
+    let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["value"], &last["status"]), (&"Manual".into(), &"Good".into()), "{json}");
+
+    let refused = demo.types("What is measured").exits(1);
+    assert!(refused.stderr.contains("BadUserAccessDenied") && refused.stdout.is_empty(), "{}", refused.stderr);
+    demo.types("She starts the motor").exits(0);
+
+    let part = demo.types("Bert, a guest").exits(1);
+    assert!(part.stdout.starts_with("ns=2;s=Boiler.Temperature\t") && part.stdout.lines().count() == 1, "{}", part.stdout);
+    assert!(part.stderr.contains("ns=2;s=Boiler.Mode: BadUserAccessDenied"), "{}", part.stderr);
+
+    let token = demo.types("What his token says").exits(0).stdout;
+    assert!(token.contains("sub\tbert\n") && token.contains("aud\turn:durward:demo:gate\n"), "{token}");
+
+    let watched = demo.types_with("He watches", "--count 2 --interval 50").exits(0).stdout;
+    assert_eq!(watched.lines().count(), 2, "{watched}");
+    assert!(watched.lines().all(|line| line.parse::<f64>().is_ok()), "{watched}");
+}
+
+/// A policy that is changed ends what is watched: nobody has to come back for a token.
+#[test]
+fn a_right_that_the_policies_take_away_ends_what_is_watched() {
+    let demo = Demo::start();
+    let mut watch = Demo::shell(&format!("exec {} --interval 50", demo.line("He watches")));
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut values = BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    assert!(values.read_line(&mut first).unwrap() > 0 && first.trim().parse::<f64>().is_ok(), "{first}");
+    let changed = Demo::shell(demo.line("While he watches")).status().unwrap();
+    assert!(changed.success());
+    // It ends by itself.
+    let ended = watch.wait().unwrap();
+    let mut complaint = String::new();
+    watch.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    assert_eq!(ended.code(), Some(1), "{complaint}");
+    assert!(complaint.contains("BadUserAccessDenied"), "{complaint}");
+    demo.types("Bert, a guest").exits(1);
+    // Others keep theirs.
+    demo.types("She reads").exits(0);
+}
+
+#[test]
+fn what_a_client_cannot_be_asked_is_bad_input() {
+    let folder = Folder::new("client");
+    let pki = folder.path("pki");
+    durward(&["opcua", "read", "opc.tcp://127.0.0.1:1", "--pki", &pki, "i=2258"]).exits(2).complains(
+        &format!("there is no directory {pki}"),
+        "`durward opcua pki create` makes one with a certificate in it",
+    );
+    fs::create_dir_all(&pki).unwrap();
+    durward(&["opcua", "read", "opc.tcp://127.0.0.1:1", "--pki", &pki, "i=2258"]).exits(2).complains(
+        &format!("there is no certificate in {pki}/own/certs"),
+        "`durward opcua pki create` makes one with a certificate in it",
+    );
+    durward(&["opcua", "pki", "create", "--dir", &pki, "--application-uri", "urn:test:client"]).exits(0);
+    let ask = |words: &[&str]| {
+        let all = [&["opcua"], words, &["--pki", &pki]].concat();
+        durward(&all).exits(2).stderr
+    };
+    let wrong = ask(&["read", "opc.tcp://127.0.0.1:1", "boiler"]);
+    assert!(wrong.contains("`boiler`"), "{wrong}");
+    // Nobody listens on port 1.
+    let nobody = ask(&["read", "opc.tcp://127.0.0.1:1", "i=2258", "--timeout", "5"]);
+    assert!(nobody.starts_with("durward: error: opc.tcp://127.0.0.1:1: "), "{nobody}");
+    let scheme = ask(&["browse", "http://127.0.0.1:1", "--timeout", "5"]);
+    assert!(scheme.contains("opc.tcp://host:port"), "{scheme}");
+    let password = ask(&["read", "opc.tcp://127.0.0.1:1", "i=2258", "--user", "anna"]);
+    assert!(password.contains("the password is empty"), "{password}");
 }
