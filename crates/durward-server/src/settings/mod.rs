@@ -13,6 +13,7 @@ mod names;
 mod nats;
 mod network;
 mod oauth;
+mod opcua;
 mod openam;
 mod policies;
 mod read;
@@ -36,6 +37,7 @@ pub use nats::NatsStoreSettings;
 pub use network::Network;
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
+pub use opcua::{OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaResourceSettings, OpcuaSettings};
 pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;
@@ -72,6 +74,8 @@ pub struct Settings {
     pub openam: OpenamSettings,
     /// Tokens for other services.
     pub oauth: OauthSettings,
+    /// Access control for OPC UA.
+    pub opcua: OpcuaSettings,
     /// The record of decisions.
     pub decision_log: DecisionLogSettings,
     /// What operators read.
@@ -99,6 +103,7 @@ impl Settings {
         self.auth.check()?;
         self.identity.check(&self.oauth)?;
         self.openam.check()?;
+        self.opcua.check()?;
         self.oauth.check()?;
         self.check_callers()?;
         self.sources.check()?;

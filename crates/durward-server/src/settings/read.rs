@@ -112,6 +112,9 @@ impl Settings {
         self.identity.ldap.iter_mut().flat_map(|ldap| ldap.paths()).for_each(start);
         start(&mut self.oauth.data);
         start(&mut self.remote_bundles.auth_value_path);
+        for path in self.opcua.paths() {
+            *path = directory.join(&*path);
+        }
         for path in &mut self.oauth.rs256_key_paths {
             *path = directory.join(&path);
         }

@@ -6,7 +6,9 @@
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
 //! | `decider` | decisions of `durward-pdp` |
-//! | `authority` | the authorization service |
+//! | `subjects`, `keep` | users, and what survives a restart |
+//! | `authority` | the authorization service, put together |
+//! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `demo` | `durward demo opcua` |
 
 mod application;
@@ -14,7 +16,12 @@ mod authority;
 mod client;
 mod decider;
 pub(crate) mod demo;
+mod keep;
 mod pki;
+mod serve_authority;
+mod serve_gate;
+mod settings;
+mod subjects;
 
 use crate::failure::Outcome;
 
@@ -23,13 +30,15 @@ Examples:
   durward demo opcua                                      a plant, a gate and an authorization service to try this on
   durward opcua read opc.tcp://localhost:4840 --user anna 'ns=2;s=Boiler.Temperature'
   durward opcua browse opc.tcp://localhost:4840 --user anna /Objects/Plant
+  durward opcua authority --config durward.toml
+  durward opcua gate --upstream opc.tcp://plc:4840
   durward opcua pki create --dir pki --application-uri urn:plant:gate --host plc.example.org
   durward opcua pki show --dir pki
   durward opcua pki trust --dir pki 3f0c...
 
 docs/opcua.md tells what certificates are for and where they lie.";
 
-/// Access control for OPC UA: a client with tokens, certificates of applications
+/// Access control for OPC UA: a gate before any server, tokens for it, a client, certificates
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 #[command(disable_help_subcommand = true)]
@@ -46,6 +55,8 @@ enum What {
     Browse(client::Browse),
     Watch(client::Watch),
     Token(client::Token),
+    Authority(serve_authority::Arguments),
+    Gate(serve_gate::Arguments),
     Pki(pki::Arguments),
 }
 
@@ -58,6 +69,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Browse(browse) => browse.run(),
         What::Watch(watch) => watch.run(),
         What::Token(token) => token.run(),
+        What::Authority(arguments) => arguments.run(),
+        What::Gate(arguments) => arguments.run(),
         What::Pki(arguments) => pki::run(arguments),
     }
 }

@@ -75,9 +75,9 @@ impl Subjects for UserFile {
         let password = std::str::from_utf8(password).map_err(|_| SubjectRefusal::Rejected)?;
         let password = Password::new(password).map_err(|_| SubjectRefusal::Rejected)?;
         match self.directory.check(now, &user, &password).map_err(unavailable)? {
-            Checked::Account(account) if is_let_in(&account) => Ok(User::Name(Arc::from(*name))),
-            Checked::Account(_) => Err(SubjectRefusal::Disabled),
-            _ => Err(SubjectRefusal::Rejected),
+            Checked::Right(account) if is_let_in(&account) => Ok(User::Name(Arc::from(*name))),
+            Checked::Right(_) => Err(SubjectRefusal::Disabled),
+            Checked::Wrong(_) => Err(SubjectRefusal::Rejected),
         }
     }
 

@@ -1,0 +1,144 @@
+//! Access control for OPC UA: what `durward opcua authority` and `durward opcua gate` are set to. `durward serve` has no use for it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// Bounds of a token's life.
+const TOKEN_LIFETIME_S: std::ops::RangeInclusive<u64> = 10..=24 * 3_600;
+
+/// Access control for OPC UA.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpcuaSettings {
+    /// The authorization service.
+    pub authority: OpcuaAuthoritySettings,
+    /// The gate in front of a server.
+    pub gate: OpcuaGateSettings,
+}
+
+/// The authorization service. It decides by `policies` for the users of `identity.users`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpcuaAuthoritySettings {
+    /// The socket. Default: `127.0.0.1:4841`.
+    pub listen: SocketAddr,
+    /// The URL by which clients and gates reach it. Default: `opc.tcp://` and `listen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The directory of its certificate and of those that it trusts. Default: `pki-authority`.
+    pub pki: PathBuf,
+    /// The directory of its signing key, of the public keys (`jwks.json`, for gates) and of what was recalled. Default: `opcua-authority`.
+    pub data: PathBuf,
+    /// How long a token lives. Default: an hour.
+    pub token_lifetime_s: u64,
+    /// The servers that tokens are for.
+    pub resources: Vec<OpcuaResourceSettings>,
+}
+
+/// A server that tokens are for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpcuaResourceSettings {
+    /// Its resource id: the ApplicationUri of its gate.
+    pub id: String,
+    /// The certificate of its gate, DER or PEM. Without one, tokens carry roles and nothing else. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+}
+
+/// The gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpcuaGateSettings {
+    /// The socket. Default: `127.0.0.1:4840`.
+    pub listen: SocketAddr,
+    /// The URL by which clients reach it. Default: `opc.tcp://` and `listen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The directory of its certificate and of those that it trusts. Default: `pki-gate`.
+    pub pki: PathBuf,
+    /// The server behind the gate: `opc.tcp://plc:4840`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<String>,
+    /// As whom the gate comes to that server. Default: nobody in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_user: Option<String>,
+    /// A file with that user's password, its first line. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_password_path: Option<PathBuf>,
+    /// Talks to a server that has no security at all. Default: no.
+    pub danger_upstream_without_security: bool,
+    /// The URL of the authorization service. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<String>,
+    /// The issuer of tokens: the ApplicationUri of the authorization service. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// The public keys of the authorization service (`jwks.json`). Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<PathBuf>,
+    /// The longest life of a token. Default: an hour.
+    pub token_lifetime_s: u64,
+}
+
+impl Default for OpcuaAuthoritySettings {
+    fn default() -> OpcuaAuthoritySettings {
+        OpcuaAuthoritySettings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 4841)),
+            url: None,
+            pki: "pki-authority".into(),
+            data: "opcua-authority".into(),
+            token_lifetime_s: 3_600,
+            resources: Vec::new(),
+        }
+    }
+}
+
+impl Default for OpcuaGateSettings {
+    fn default() -> OpcuaGateSettings {
+        OpcuaGateSettings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 4840)),
+            url: None,
+            pki: "pki-gate".into(),
+            upstream: None,
+            upstream_user: None,
+            upstream_password_path: None,
+            danger_upstream_without_security: false,
+            authority: None,
+            issuer: None,
+            keys: None,
+            token_lifetime_s: 3_600,
+        }
+    }
+}
+
+impl OpcuaSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let (least, most) = (TOKEN_LIFETIME_S.start(), TOKEN_LIFETIME_S.end());
+        for (name, seconds) in [
+            ("opcua.authority.token_lifetime_s", self.authority.token_lifetime_s),
+            ("opcua.gate.token_lifetime_s", self.gate.token_lifetime_s),
+        ] {
+            if !TOKEN_LIFETIME_S.contains(&seconds) {
+                let message = format!("is {seconds}; there are {least} to {most} seconds");
+                return Err(ConfigError::of_setting(name, message));
+            }
+        }
+        if self.authority.resources.iter().any(|resource| resource.id.is_empty()) {
+            let message = "has an empty `id`: it is the ApplicationUri of the gate, as in its certificate";
+            return Err(ConfigError::of_setting("opcua.authority.resources", message.into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let resources = self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
+        let own = [&mut self.authority.pki, &mut self.authority.data, &mut self.gate.pki];
+        let gate = [&mut self.gate.upstream_password_path, &mut self.gate.keys];
+        own.into_iter().chain(resources).chain(gate.into_iter().flatten())
+    }
+}

@@ -1,0 +1,118 @@
+//! `durward opcua gate`: a gate in front of a server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
+use durward_opcua::session::ClientIdentity;
+use durward_server::{OpcuaGateSettings, Settings, start_log};
+use durward_session::identity::jwt::VerifyingKeys;
+
+use super::application::{self, Application};
+use super::settings::{self, bind, needed, text};
+use crate::failure::{Failure, Outcome};
+use crate::serve::{raise_open_files, stop_signal};
+
+const EXAMPLES: &str = "\
+Examples:
+  durward opcua gate --config durward.toml
+  durward opcua gate --upstream opc.tcp://plc:4840 --authority opc.tcp://10.0.0.4:4841 \\
+      --issuer urn:plant:authority --keys jwks.json
+
+`jwks.json` is what `durward opcua authority` writes into its directory of data. Neither server nor authorization service has to be there
+when the gate starts. SIGTERM and Ctrl-C end it.";
+
+/// Stand in front of an OPC UA server, and let through what tokens grant
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// The configuration; without it durward.toml, if there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The address and port to listen on
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// The server behind the gate: opc.tcp://plc:4840
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    /// The authorization service
+    #[arg(long, value_name = "URL")]
+    authority: Option<String>,
+    /// The issuer of tokens: the ApplicationUri of the authorization service
+    #[arg(long, value_name = "URI")]
+    issuer: Option<String>,
+    /// The public keys of the authorization service, a file
+    #[arg(long, value_name = "FILE")]
+    keys: Option<PathBuf>,
+    /// The directory of its certificates
+    #[arg(long, value_name = "DIR")]
+    pki: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = settings::read(self.config.as_deref())?;
+        let own = &mut settings.opcua.gate;
+        own.listen = self.listen.unwrap_or(own.listen);
+        own.pki = self.pki.clone().unwrap_or_else(|| own.pki.clone());
+        own.upstream = self.upstream.clone().or(own.upstream.take());
+        own.authority = self.authority.clone().or(own.authority.take());
+        own.issuer = self.issuer.clone().or(own.issuer.take());
+        own.keys = self.keys.clone().or(own.keys.take());
+        Ok(settings)
+    }
+
+    pub(super) fn run(&self) -> Outcome {
+        let settings = self.settings()?;
+        start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
+        raise_open_files();
+        let own = &settings.opcua.gate;
+        let mut gate = gate(own)?;
+        application::run(async {
+            let stop = stop_signal()?;
+            let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
+            gate.endpoint_url.clone_from(&url);
+            let upstream = gate.upstream.url.clone();
+            let gate = Arc::new(Gate::start(gate).map_err(application::failure)?);
+            let serving = Arc::clone(&gate);
+            tokio::spawn(async move { serving.serve(listener).await });
+            tracing::info!(url, upstream, "the gate listens");
+            stop.await;
+            gate.shutdown();
+            tracing::info!("the gate has ended");
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
+    let upstream_url = needed(own.upstream.as_ref(), "opcua.gate.upstream", "--upstream URL")?;
+    let authority_url = needed(own.authority.as_ref(), "opcua.gate.authority", "--authority URL")?;
+    let issuer = needed(own.issuer.as_ref(), "opcua.gate.issuer", "--issuer URI")?;
+    let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
+    let application = Application::open(&own.pki)?;
+    let mut upstream = UpstreamSettings::new(upstream_url, application.client("durward gate"));
+    upstream.danger_upstream_without_security = own.danger_upstream_without_security;
+    if let Some(name) = &own.upstream_user {
+        let flag = "[opcua.gate] upstream_password_path";
+        let path = needed(own.upstream_password_path.as_ref(), "opcua.gate.upstream_password_path", flag)?;
+        let password = text(&path)?.lines().next().unwrap_or_default().to_owned();
+        upstream.identity = ClientIdentity::UserName { name: name.clone(), password: password.into() };
+    }
+    let uri = application.uri.clone();
+    let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_keys(&keys)?);
+    gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
+    gate.authority = Some(AuthoritySettings::new(&*authority_url, application.client("durward gate")));
+    gate.authority_url = authority_url;
+    Ok(gate)
+}
+
+fn read_keys(path: &PathBuf) -> Result<VerifyingKeys, Failure> {
+    let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data";
+    let jwks = serde_json::from_str(&text(path)?)
+        .map_err(|error| Failure::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;
+    VerifyingKeys::read(&jwks).map_err(|error| Failure::new(error.to_string()).hint(hint).at(path))
+}

@@ -1,0 +1,56 @@
+//! The configuration of `durward opcua authority` and `durward opcua gate`.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use durward_server::Settings;
+use tokio::net::TcpListener;
+
+use crate::failure::{Failure, without_number};
+use crate::serve::CONFIG_FILE;
+
+/// The settings of this file, or of `durward.toml` where there is one.
+///
+/// # Errors
+/// The file cannot be read, or says something that no setting means.
+pub(super) fn read(config: Option<&Path>) -> Result<Settings, Failure> {
+    let implied = Path::new(CONFIG_FILE);
+    match config.or_else(|| implied.is_file().then_some(implied)) {
+        Some(path) => Settings::read(path).map_err(|error| Failure::new(without_number(&error.to_string()))),
+        None => Ok(Settings::default()),
+    }
+}
+
+/// A setting that has no default.
+///
+/// # Errors
+/// It is not given.
+pub(super) fn needed<T: Clone>(value: Option<&T>, name: &str, flag: &str) -> Result<T, Failure> {
+    value.cloned().ok_or_else(|| {
+        Failure::new(format!("`{name}` is not set")).hint(format!("set it in durward.toml, or give `{flag}`"))
+    })
+}
+
+/// A socket, and the URL by which it is reached.
+///
+/// # Errors
+/// The address is taken, or not of this machine.
+pub(super) async fn bind(listen: SocketAddr, url: Option<&str>) -> Result<(TcpListener, String), Failure> {
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        let why = without_number(&error.to_string());
+        Failure::new(format!("cannot listen on {listen}: {why}")).hint("choose another address with `--listen`")
+    })?;
+    let url = match url {
+        Some(url) => url.to_owned(),
+        None => format!("opc.tcp://{}", listener.local_addr()?),
+    };
+    Ok((listener, url))
+}
+
+/// A file of the operator's.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn text(path: &PathBuf) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
+}
