@@ -368,3 +368,6 @@ impl AttributeSource for Noted {
     }
 }
 
+
+#[cfg(test)]
+mod tests;
