@@ -136,7 +136,8 @@ impl OpcuaSettings {
     }
 
     pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let resources = self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
+        let resources =
+            self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
         let own = [&mut self.authority.pki, &mut self.authority.data, &mut self.gate.pki];
         let gate = [&mut self.gate.upstream_password_path, &mut self.gate.keys];
         own.into_iter().chain(resources).chain(gate.into_iter().flatten())

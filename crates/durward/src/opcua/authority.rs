@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings, Subjects,
+    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings,
+    Subjects,
 };
 use durward_session::identity::jwt::SigningKeys;
 use tokio::net::TcpListener;

@@ -22,8 +22,8 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
-    Algorithm, Asked, AttributeSource, Attempt, Decision as XacmlDecision, Pdp, PolicyText, Request, SourceError,
-    Value,
+    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Pdp, PolicyText, Request,
+    SourceError, Value,
 };
 use opcua_types::StatusCode;
 use serde_json::{Value as Json, json};
@@ -224,7 +224,9 @@ fn verdict(attempt: &Attempt) -> Verdict {
     }
     let decision = &attempt.decision;
     match decision.outcome {
-        Outcome::Permit if decision.obligations().len() == 0 && decision.resource().is_none() => Verdict::Granted,
+        Outcome::Permit if decision.obligations().len() == 0 && decision.resource().is_none() => {
+            Verdict::Granted
+        }
         Outcome::Permit | Outcome::Suspend => Verdict::Ask,
         Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => Verdict::Refused,
     }
@@ -248,13 +250,17 @@ fn subject(question: &Question<'_>) -> Json {
 
 fn value(json: &Json) -> Result<Value, Error> {
     json::read(json.to_string()).map_err(|error| {
-        Error::new(StatusCode::BadInternalError, format!("no policy can be asked about this subject: {error}"))
+        Error::new(
+            StatusCode::BadInternalError,
+            format!("no policy can be asked about this subject: {error}"),
+        )
     })
 }
 
 fn request(question: &Question<'_>, node: &str, permission: Permission) -> Request {
     let (subject, client) = (question.subject, question.client);
-    let mut request = Request::builder().subject(SUBJECT_ID, &*subject.name).subject(KIND, subject.kind.name());
+    let mut request =
+        Request::builder().subject(SUBJECT_ID, &*subject.name).subject(KIND, subject.kind.name());
     for role in &subject.roles {
         request = request.subject(ROLE, &**role);
     }
@@ -367,7 +373,6 @@ impl AttributeSource for Noted {
         Err(SourceError::new("known when the right is used"))
     }
 }
-
 
 #[cfg(test)]
 mod tests;

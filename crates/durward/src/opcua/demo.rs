@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
+use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::plant::{Host, HostService, Users, boiler};
 use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
-use durward_opcua::crypto::SecurityPolicy;
 use durward_pdp::Algorithm;
 use durward_pdp::ir::combine::Combines;
 use durward_server::{LogLevel, LogSettings, start_log};
@@ -97,9 +97,8 @@ struct Applications {
 
 impl Applications {
     fn new(folder: &Path) -> Result<Applications, Failure> {
-        let create = |name: &str| {
-            Application::create(&folder.join(name), &format!("urn:durward:demo:{name}"))
-        };
+        let create =
+            |name: &str| Application::create(&folder.join(name), &format!("urn:durward:demo:{name}"));
         let made = Applications {
             plant: create("plant")?,
             gate: create("gate")?,
@@ -183,7 +182,8 @@ fn start_plant(
     let host = Host::new(space, move || clock());
     let mut users = Users::default();
     users.passwords.insert(PLANT_USER.to_owned(), password.as_bytes().to_vec().into());
-    let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::UserName]);
+    let endpoint =
+        |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::UserName]);
     let settings = ServerSettings {
         channel: application.channel.clone(),
         application_uri: application.uri.clone(),
@@ -242,7 +242,8 @@ const DENY_OVERRIDES: &str = "urn:oasis:names:tc:xacml:3.0:policy-combining-algo
 async fn bind(address: SocketAddr) -> Result<(TcpListener, String), Failure> {
     let failed = |error: io::Error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {address}: {why}")).hint("choose another address with `--listen`")
+        Failure::new(format!("cannot listen on {address}: {why}"))
+            .hint("choose another address with `--listen`")
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let url = format!("opc.tcp://{}", listener.local_addr()?);
@@ -278,9 +279,19 @@ fn failed(error: IdentityError) -> Failure {
 /// What to try, each with the line to type: whole, so that any shell takes it.
 const LINES: [(&str, &str, &str, &str); 8] = [
     ("Anna, an operator, looks around", "browse", "anna", "/Objects/Plant/Boiler"),
-    ("She reads the temperature and the mode", "read", "anna", "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'"),
+    (
+        "She reads the temperature and the mode",
+        "read",
+        "anna",
+        "'ns=2;s=Boiler.Temperature' 'ns=2;s=Boiler.Mode'",
+    ),
     ("She sets the mode", "write", "anna", "'ns=2;s=Boiler.Mode' Manual"),
-    ("What is measured she may not write: BadUserAccessDenied", "write", "anna", "'ns=2;s=Boiler.Temperature' 20"),
+    (
+        "What is measured she may not write: BadUserAccessDenied",
+        "write",
+        "anna",
+        "'ns=2;s=Boiler.Temperature' 20",
+    ),
     ("She starts the motor", "call", "anna", "'ns=2;s=Boiler.Motor' 'ns=2;s=Boiler.Motor.Start'"),
     (
         "Bert, a guest, reads the temperature, and not the mode",

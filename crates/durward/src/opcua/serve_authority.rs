@@ -92,8 +92,10 @@ fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
     let application = Application::open(&own.pki)?;
     fs::create_dir_all(&own.data).map_err(|error| Failure::unreadable(&own.data, &error))?;
     let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
-    let policies =
-        Policies::Files { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
+    let policies = Policies::Files {
+        paths: vec![settings.policies.path.clone()],
+        combining: settings.policies.combining,
+    };
     let keys = keys(&own.data, lifetime)?;
     Ok(Authority {
         application,
@@ -111,7 +113,8 @@ fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Fa
     let mut resources = Vec::new();
     for resource in &own.resources {
         let certificate = resource.certificate.as_deref().map(read_certificate).transpose();
-        let certificate = certificate.map_err(application::failure)?.map(|certificate| certificate.der().to_vec());
+        let certificate =
+            certificate.map_err(application::failure)?.map(|certificate| certificate.der().to_vec());
         resources.push(RegisteredResource { id: resource.id.clone(), certificate });
     }
     if resources.is_empty() {
@@ -142,7 +145,8 @@ fn keys(data: &Path, lifetime: Duration) -> Result<SigningKeys, Failure> {
     // From the beginning of time: a key that was there before the clock was set back signs all the same.
     let keys = SigningKeys::new(lifetime).with(key, Moment::from_ms(0), clock()()).map_err(failed)?;
     let public = data.join("jwks.json");
-    fs::write(&public, format!("{}\n", keys.to_jwks(clock()()))).map_err(|error| cannot_write(&public, &error))?;
+    fs::write(&public, format!("{}\n", keys.to_jwks(clock()())))
+        .map_err(|error| cannot_write(&public, &error))?;
     Ok(keys)
 }
 

@@ -38,7 +38,8 @@ pub(super) fn needed<T: Clone>(value: Option<&T>, name: &str, flag: &str) -> Res
 pub(super) async fn bind(listen: SocketAddr, url: Option<&str>) -> Result<(TcpListener, String), Failure> {
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let why = without_number(&error.to_string());
-        Failure::new(format!("cannot listen on {listen}: {why}")).hint("choose another address with `--listen`")
+        Failure::new(format!("cannot listen on {listen}: {why}"))
+            .hint("choose another address with `--listen`")
     })?;
     let url = match url {
         Some(url) => url.to_owned(),

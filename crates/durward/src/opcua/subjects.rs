@@ -69,7 +69,9 @@ fn unavailable(error: IdentityError) -> SubjectRefusal {
 
 impl Subjects for UserFile {
     fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
-        let Credential::Password { name, password } = credential else { return Err(SubjectRefusal::Rejected) };
+        let Credential::Password { name, password } = credential else {
+            return Err(SubjectRefusal::Rejected);
+        };
         self.catch_up()?;
         let user = named(name)?;
         let password = std::str::from_utf8(password).map_err(|_| SubjectRefusal::Rejected)?;

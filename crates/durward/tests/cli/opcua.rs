@@ -178,11 +178,19 @@ fn what_the_demo_prints_works_as_it_is_printed() {
     assert_eq!((&last["value"], &last["status"]), (&"Manual".into(), &"Good".into()), "{json}");
 
     let refused = demo.types("What is measured").exits(1);
-    assert!(refused.stderr.contains("BadUserAccessDenied") && refused.stdout.is_empty(), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("BadUserAccessDenied") && refused.stdout.is_empty(),
+        "{}",
+        refused.stderr
+    );
     demo.types("She starts the motor").exits(0);
 
     let part = demo.types("Bert, a guest").exits(1);
-    assert!(part.stdout.starts_with("ns=2;s=Boiler.Temperature\t") && part.stdout.lines().count() == 1, "{}", part.stdout);
+    assert!(
+        part.stdout.starts_with("ns=2;s=Boiler.Temperature\t") && part.stdout.lines().count() == 1,
+        "{}",
+        part.stdout
+    );
     assert!(part.stderr.contains("ns=2;s=Boiler.Mode: BadUserAccessDenied"), "{}", part.stderr);
 
     let token = demo.types("What his token says").exits(0).stdout;

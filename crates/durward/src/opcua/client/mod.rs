@@ -142,7 +142,8 @@ impl Connection {
         settings.authority.url.clone_from(&self.authority);
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
-            settings.authority.identity = ClientIdentity::UserName { name: name.clone(), password: password.into() };
+            settings.authority.identity =
+                ClientIdentity::UserName { name: name.clone(), password: password.into() };
         }
         Ok(settings)
     }
@@ -264,7 +265,8 @@ impl Call {
         check_nodes([&self.object, &self.method])?;
         self.connection.with(async |client| {
             let (object, method) = (node(client, &self.object).await?, node(client, &self.method).await?);
-            let outputs = client.call_text(&object, &method, &self.inputs).await.map_err(about(&self.method))?;
+            let outputs =
+                client.call_text(&object, &method, &self.inputs).await.map_err(about(&self.method))?;
             to_stdout(&output::outputs(&outputs, self.connection.json))?;
             Ok(ExitCode::SUCCESS)
         })
@@ -295,7 +297,8 @@ impl Browse {
 impl Token {
     pub(super) fn run(&self) -> Outcome {
         self.connection.with(async |client| {
-            let token = client.token().ok_or_else(|| Failure::new("the server was content without a token"))?;
+            let token =
+                client.token().ok_or_else(|| Failure::new("the server was content without a token"))?;
             let claims = token.unverified_claims();
             let text = match (self.raw, self.connection.json) {
                 (true, _) => token.text().to_owned(),

@@ -70,7 +70,9 @@ fn variant_json(value: &Variant) -> Json {
         Variant::UInt64(value) => json!(value),
         Variant::Float(number) if number.is_finite() => json!(number),
         Variant::Double(number) if number.is_finite() => json!(number),
-        Variant::Array(array) if array.dimensions.is_none() => array.values.iter().map(variant_json).collect(),
+        Variant::Array(array) if array.dimensions.is_none() => {
+            array.values.iter().map(variant_json).collect()
+        }
         other => Json::String(value_text(other)),
     }
 }
