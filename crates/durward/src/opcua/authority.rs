@@ -46,7 +46,7 @@ impl Authority {
     pub(super) fn start(self, listener: TcpListener) -> Result<Arc<AuthorizationServer>, Failure> {
         let channel = self.application.channel.clone();
         let parts = Parts {
-            decider: Arc::clone(&self.decider) as _,
+            decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
             audit: Arc::new(LogAudit),

@@ -47,17 +47,12 @@ const SECURITY_MODE: &str = "urn:durward:opcua:environment:security-mode";
 /// How often a question is asked again because other policies came into force meanwhile.
 const ATTEMPTS_MAX: usize = 4;
 
-/// Where policies come from.
-pub(super) enum Policies {
-    /// Files and directories, which are looked at again.
-    Files {
-        /// Their paths.
-        paths: Vec<PathBuf>,
-        /// How several roots are combined.
-        combining: Algorithm,
-    },
-    /// Texts that do not change.
-    Texts(Vec<PolicyText>),
+/// Where policies come from. The files are looked at again.
+pub(super) struct Policies {
+    /// Files and directories.
+    pub(super) paths: Vec<PathBuf>,
+    /// How several roots are combined.
+    pub(super) combining: Algorithm,
 }
 
 /// A decision point with the version of its policies.
@@ -81,13 +76,14 @@ impl PolicyDecider {
     /// # Errors
     /// Policies that cannot be read or put in force.
     pub(super) fn new(policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
-        let texts = policies.read()?;
+        let texts = policies::read_all(&policies.paths)?;
+        PolicyDecider::of(texts, policies, lifetime)
+    }
+
+    fn of(texts: Vec<PolicyText>, policies: Policies, lifetime: Duration) -> Result<PolicyDecider, Failure> {
         let digest = digest(&texts);
         // Without a clock: what the time has to say is not known for as long as a token lives.
-        let mut builder = Pdp::builder().source(Announced).policies(texts);
-        if let Policies::Files { combining, .. } = &policies {
-            builder = builder.combining(*combining);
-        }
+        let builder = Pdp::builder().combining(policies.combining).source(Announced).policies(texts);
         let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
         let version = RwLock::new(Version::of(&pdp, digest));
         Ok(PolicyDecider { pdp, policies, version, lifetime })
@@ -99,10 +95,7 @@ impl PolicyDecider {
     /// # Errors
     /// Policies that cannot be read or put in force; the old ones stay.
     pub(super) fn reload(&self) -> Result<Option<Arc<str>>, Failure> {
-        if matches!(self.policies, Policies::Texts(_)) {
-            return Ok(None);
-        }
-        let texts = self.policies.read()?;
+        let texts = policies::read_all(&self.policies.paths)?;
         let digest = digest(&texts);
         if digest == self.version().digest {
             return Ok(None);
@@ -153,14 +146,8 @@ impl PolicyDecider {
             for permission in question.permissions {
                 let response = self.pdp.decide_with(&request(question, &node, *permission), &live);
                 let is_live = live.0.swap(false, Ordering::Relaxed);
-                verdicts.push(match response.results.first() {
-                    // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
-                    _ if is_live => Verdict::Ask,
-                    Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
-                    Some(result) if result.obligations.is_empty() => Verdict::Granted,
-                    Some(_) => Verdict::Ask,
-                    None => Verdict::Refused,
-                });
+                // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
+                verdicts.push(if is_live { Verdict::Ask } else { verdict_of(&response) });
             }
         }
         verdicts
@@ -192,15 +179,6 @@ impl Decider for PolicyDecider {
     }
 }
 
-impl Policies {
-    fn read(&self) -> Result<Vec<PolicyText>, Failure> {
-        match self {
-            Policies::Files { paths, .. } => policies::read_all(paths),
-            Policies::Texts(texts) => Ok(texts.clone()),
-        }
-    }
-}
-
 impl Version {
     fn of(pdp: &Pdp, digest: String) -> Version {
         Version { name: format!("{}-{digest}", pdp.snapshot().id).into(), digest }
@@ -229,6 +207,15 @@ fn verdict(attempt: &Attempt) -> Verdict {
         }
         Outcome::Permit | Outcome::Suspend => Verdict::Ask,
         Outcome::Deny | Outcome::NotApplicable | Outcome::Indeterminate => Verdict::Refused,
+    }
+}
+
+fn verdict_of(response: &Response) -> Verdict {
+    match response.results.first() {
+        Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
+        Some(result) if result.obligations.is_empty() => Verdict::Granted,
+        Some(_) => Verdict::Ask,
+        None => Verdict::Refused,
     }
 }
 
@@ -295,7 +282,7 @@ fn mode(question: &Question<'_>) -> String {
 }
 
 /// A permission as policies name it: the name in Part 3, 8.55, with a small first letter.
-pub(super) fn action(permission: Permission) -> &'static str {
+fn action(permission: Permission) -> &'static str {
     match permission {
         Permission::Browse => "browse",
         Permission::ReadRolePermissions => "readRolePermissions",

@@ -15,7 +15,6 @@ use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSetting
 use durward_opcua::plant::{Host, HostService, Users, boiler};
 use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
 use durward_pdp::Algorithm;
-use durward_pdp::ir::combine::Combines;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
 use durward_session::identity::user::HashCosts;
@@ -66,13 +65,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     start_log(&log).map_err(|error| Failure::new(error.to_string()))?;
     let folder = Folder::new(&std::env::temp_dir(), &random()?)?;
     application::run(async {
-        let stop = stop_signal()?;
+        let (early, stop) = (stop_signal()?, stop_signal()?);
         let demo = Demo::start(folder.path(), arguments.listen);
         let demo = tokio::select! {
             demo = tokio::time::timeout(START_MAX, demo) => {
                 demo.map_err(|_| Failure::new("the demo does not begin: the machine is too slow, or out of ports"))??
             }
-            () = stop_signal()? => return Ok(ExitCode::SUCCESS),
+            () = early => return Ok(ExitCode::SUCCESS),
         };
         to_stdout(&welcome(folder.path(), &demo.url))?;
         stop.await;
@@ -211,9 +210,8 @@ fn authority(
     fs::create_dir_all(&policies)?;
     fs::write(policies.join("boiler.sapl"), POLICY)?;
     fs::write(policies.join("pdp.json"), COMBINING)?;
-    let combining = Algorithm::from_uri(DENY_OVERRIDES, Combines::Policies)
-        .ok_or_else(|| Failure::new("deny-overrides is not known"))?;
-    let policies = Policies::Files { paths: vec![policies], combining };
+    let combining = Algorithm::DenyOverrides;
+    let policies = Policies { paths: vec![policies], combining };
     let decider = PolicyDecider::new(policies, TOKEN_LIFETIME)?;
     let subjects = SubjectTable::new(HashCosts::default()).map_err(failed)?;
     for (name, role) in USERS {
@@ -236,8 +234,6 @@ fn authority(
         resources: vec![gate],
     })
 }
-
-const DENY_OVERRIDES: &str = "urn:oasis:names:tc:xacml:3.0:policy-combining-algorithm:deny-overrides";
 
 async fn bind(address: SocketAddr) -> Result<(TcpListener, String), Failure> {
     let failed = |error: io::Error| {

@@ -73,7 +73,7 @@ impl Keep for FileKeep {
 
     fn append(&self, record: &Record<Arc<str>>) -> io::Result<()> {
         let entry = written(record)?;
-        self.write(|journal| journal.append(&[&entry]))
+        self.write(|journal| journal.append(&[entry.as_slice()]))
     }
 
     fn replace(&self, records: &[Record<Arc<str>>]) -> io::Result<()> {
@@ -143,7 +143,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("durward-opcua-keep-{}", std::process::id()));
         let _ = std::fs::remove_file(&path);
         let keep = FileKeep::open(&path).unwrap();
-        assert_eq!(keep.load().unwrap(), []);
+        assert!(keep.load().unwrap().is_empty());
         for record in records() {
             keep.append(&record).unwrap();
         }
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(FileKeep::open(&path).unwrap().load().unwrap(), records()[..2]);
 
         let mut journal = Journal::open(&path).unwrap().0;
-        journal.append(&[b"{\"cutoff\":{}}"]).unwrap();
+        journal.append(&[b"{\"cutoff\":{}}".as_slice()]).unwrap();
         drop(journal);
         assert!(FileKeep::open(&path).is_err(), "an entry that is none must not be passed over");
         std::fs::remove_file(path).unwrap();

@@ -90,12 +90,10 @@ fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
-    fs::create_dir_all(&own.data).map_err(|error| Failure::unreadable(&own.data, &error))?;
+    fs::create_dir_all(&own.data).map_err(|error| cannot_write(&own.data, &error))?;
     let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
-    let policies = Policies::Files {
-        paths: vec![settings.policies.path.clone()],
-        combining: settings.policies.combining,
-    };
+    let policies =
+        Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
     let keys = keys(&own.data, lifetime)?;
     Ok(Authority {
         application,

@@ -1,7 +1,7 @@
 //! `durward opcua gate`: a gate in front of a server.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,7 +110,7 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     Ok(gate)
 }
 
-fn read_keys(path: &PathBuf) -> Result<VerifyingKeys, Failure> {
+fn read_keys(path: &Path) -> Result<VerifyingKeys, Failure> {
     let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data";
     let jwks = serde_json::from_str(&text(path)?)
         .map_err(|error| Failure::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;

@@ -1,7 +1,7 @@
 //! The configuration of `durward opcua authority` and `durward opcua gate`.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use durward_server::Settings;
 use tokio::net::TcpListener;
@@ -52,6 +52,6 @@ pub(super) async fn bind(listen: SocketAddr, url: Option<&str>) -> Result<(TcpLi
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn text(path: &PathBuf) -> Result<String, Failure> {
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))
 }

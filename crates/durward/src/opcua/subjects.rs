@@ -1,5 +1,6 @@
 //! durward's users as the authorization service knows them: the file of `durward users`, groups as roles, attributes as they are.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,7 +62,6 @@ fn named(name: &str) -> Result<Named, SubjectRefusal> {
     Named::new(REALM, name).map_err(|_| SubjectRefusal::Rejected)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "what `map_err` takes")]
 fn unavailable(error: IdentityError) -> SubjectRefusal {
     tracing::error!(%error, "the file of users cannot be read");
     SubjectRefusal::Unavailable
@@ -90,7 +90,7 @@ impl Subjects for UserFile {
                 name: format!("{APPLICATION}{}", client.application_uri).into(),
                 kind: SubjectKind::Application,
                 roles: Vec::new(),
-                attributes: Default::default(),
+                attributes: BTreeMap::new(),
                 session: None,
             }),
             User::Name(name) => {

@@ -313,9 +313,9 @@ impl Token {
 
 /// Claims for people, one a line.
 fn claim_lines(claims: &Json) -> String {
-    let line = |(name, value): (&String, &Json)| match value {
-        Json::String(text) => format!("{name}\t{text}\n"),
-        other => format!("{name}\t{other}\n"),
+    let line = |(name, value): (&String, &Json)| match value.as_str() {
+        Some(text) => format!("{name}\t{text}\n"),
+        None => format!("{name}\t{value}\n"),
     };
     claims.as_object().map(|claims| claims.iter().map(line).collect()).unwrap_or_default()
 }
