@@ -20,7 +20,7 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 29] = [
+const WITHOUT_DEFAULT: [&str; 37] = [
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
@@ -50,6 +50,14 @@ const WITHOUT_DEFAULT: [&str; 29] = [
     "attributes.cache_s",
     "attributes.answer_time_ms_max",
     "xacml.authzforce_domain",
+    "opcua.authority.url",
+    "opcua.gate.url",
+    "opcua.gate.upstream",
+    "opcua.gate.upstream_user",
+    "opcua.gate.upstream_password_path",
+    "opcua.gate.authority",
+    "opcua.gate.issuer",
+    "opcua.gate.keys",
 ];
 
 /// Tables of what has no default list several in a row.
