@@ -19,8 +19,7 @@ use crate::serve::{raise_open_files, stop_signal};
 const EXAMPLES: &str = "\
 Examples:
   durward opcua gate --config durward.toml
-  durward opcua gate --upstream opc.tcp://plc:4840 --authority opc.tcp://10.0.0.4:4841 \\
-      --issuer urn:plant:authority --keys jwks.json
+  durward opcua gate --upstream opc.tcp://plc:4840 --authority opc.tcp://10.0.0.4:4841 --issuer urn:plant:as --keys jwks.json
 
 `jwks.json` is what `durward opcua authority` writes into its directory of data. Neither server nor authorization service has to be there
 when the gate starts. SIGTERM and Ctrl-C end it.";

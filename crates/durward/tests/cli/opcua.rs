@@ -175,7 +175,8 @@ fn what_the_demo_prints_works_as_it_is_printed() {
     demo.types("She sets").exits(0);
     let json = demo.types_with("She reads", "--json").exits(0).stdout;
     let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
-    assert_eq!((&last["value"], &last["status"]), (&"Manual".into(), &"Good".into()), "{json}");
+    assert_eq!(last["value"], "Manual", "{json}");
+    assert_eq!(last["status"], "Good", "{json}");
 
     let refused = demo.types("What is measured").exits(1);
     assert!(

@@ -37,7 +37,7 @@ pub fn advice(status: StatusCode) -> Option<&'static str> {
     const ADVICE: &[(StatusCode, &str)] = &[
         (
             StatusCode::BadUserAccessDenied,
-            "the token does not grant this right on this node, or has ended; `--explain` says which right is missing",
+            "the token does not grant this right on this node, or has ended: the policies of the authorization service say who has it",
         ),
         (
             StatusCode::BadIdentityTokenRejected,
