@@ -158,6 +158,28 @@ fn the_time_comes_from_the_clock_unless_the_request_brings_its_own() {
     assert_eq!(decide(&pdp, &request).decision, Decision::NotApplicable);
 }
 
+/// A source that knows the day and nothing else.
+struct Day(&'static str);
+
+impl AttributeSource for Day {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.id == CURRENT_DATE
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        Ok(vec![Value::parse(durward_pdp::DataType::Date, self.0).unwrap()])
+    }
+}
+
+#[test]
+fn without_a_clock_a_source_may_say_the_time() {
+    for (day, expected) in [("2001-09-09Z", Decision::Permit), ("2001-09-10Z", Decision::NotApplicable)] {
+        let pdp =
+            Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).source(Day(day)).build().unwrap();
+        assert_eq!(decide(&pdp, &Request::builder().build()).decision, expected, "{day}");
+    }
+}
+
 #[test]
 fn policies_that_need_the_time_need_a_clock() {
     let errors = Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).build().unwrap_err();
