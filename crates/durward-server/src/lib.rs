@@ -40,6 +40,7 @@ use std::time::SystemTime;
 
 pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
+pub use identity::start_sessions;
 pub use log::start_log;
 pub use openam::ROUTES as OPENAM_ROUTES;
 pub use server::{Served, Server, StartError};

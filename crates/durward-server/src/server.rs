@@ -143,7 +143,7 @@ impl Server {
         let tls = acceptor(&settings.server.tls, Purpose::Http)?;
         let rsocket_tls = acceptor(&settings.rsocket.tls, Purpose::Rsocket)?;
         let listen = settings.server.listen;
-        let identity = identity::start(&settings.identity, &clock).map_err(StartError::Identity)?;
+        let identity = identity::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
         let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics, service)?);
         let policies = match pdp {

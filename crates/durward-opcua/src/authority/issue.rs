@@ -98,7 +98,7 @@ impl Inner {
             self.ledger.step(self.now(), AuthorityEvent::Withdrawn { request });
         }
         let (facts, decided) = issued?;
-        self.sign(wish, &facts, &decided)
+        self.sign(wish, &facts, known.ends, &decided)
     }
 
     /// Does what the machine says until it says what to sign.
@@ -224,10 +224,17 @@ impl Inner {
         Decided { grants, roles, policy: decision.policy, lifetime: decision.lifetime, grants_something }
     }
 
-    fn sign(&self, wish: &Wish, facts: &Facts<Arc<str>>, decided: &Decided) -> Result<IssuedToken, Refused> {
-        let lifetime = decided.lifetime.min(facts.expires.since(facts.issued));
+    fn sign(
+        &self,
+        wish: &Wish,
+        facts: &Facts<Arc<str>>,
+        session_ends: Option<Moment>,
+        decided: &Decided,
+    ) -> Result<IssuedToken, Refused> {
+        let ends = session_ends.map_or(facts.expires, |ends| ends.min(facts.expires));
+        let lifetime = decided.lifetime.min(ends.since(facts.issued));
         if lifetime < Duration::from_secs(1) {
-            return Err(Refused::denied("the decision holds for less than a second"));
+            return Err(Refused::denied("the decision, or the session, holds for less than a second"));
         }
         let roles: Vec<&str> = decided.roles.iter().map(|role| &**role).collect();
         let issue = Issue {

@@ -1,4 +1,4 @@
-//! Access control for OPC UA: what `durward opcua authority` and `durward opcua gate` are set to. `durward serve` has no use for it.
+//! Access control for OPC UA: what `durward opcua authority` and `durward opcua gate` are set to.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +24,8 @@ pub struct OpcuaSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpcuaAuthoritySettings {
+    /// Whether `durward serve` runs it as well, with the sessions that it has; else only `durward opcua authority` does. Default: no.
+    pub in_serve: bool,
     /// The socket. Default: `127.0.0.1:4841`.
     pub listen: SocketAddr,
     /// The URL by which clients and gates reach it. Default: `opc.tcp://` and `listen`.
@@ -35,6 +37,8 @@ pub struct OpcuaAuthoritySettings {
     pub data: PathBuf,
     /// How long a token lives. Default: an hour.
     pub token_lifetime_s: u64,
+    /// The realm of users who come by name and password. Default: `/`.
+    pub realm: String,
     /// The servers that tokens are for.
     pub resources: Vec<OpcuaResourceSettings>,
 }
@@ -88,11 +92,13 @@ pub struct OpcuaGateSettings {
 impl Default for OpcuaAuthoritySettings {
     fn default() -> OpcuaAuthoritySettings {
         OpcuaAuthoritySettings {
+            in_serve: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 4841)),
             url: None,
             pki: "pki-authority".into(),
             data: "opcua-authority".into(),
             token_lifetime_s: 3_600,
+            realm: "/".to_owned(),
             resources: Vec::new(),
         }
     }

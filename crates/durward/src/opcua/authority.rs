@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 
 use super::application::{Application, failure, workers};
 use super::decider::PolicyDecider;
+use super::subjects::{self, Recall};
 use crate::failure::Failure;
 
 /// How often files of policies are looked at.
@@ -28,6 +29,8 @@ pub(super) struct Authority {
     pub(super) decider: Arc<PolicyDecider>,
     /// Who users are.
     pub(super) subjects: Arc<dyn Subjects>,
+    /// Whose tokens are to end because they have changed; where somebody looks at that.
+    pub(super) recall: Option<Recall>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
     /// What signs tokens.
@@ -63,6 +66,9 @@ impl Authority {
         let server = Arc::new(AuthorizationServer::new(server, service.clone()).map_err(failure)?);
         let serving = Arc::clone(&server);
         tokio::spawn(async move { serving.serve(listener).await });
+        if let Some(recall) = self.recall {
+            tokio::spawn(subjects::recall(recall, service.clone()));
+        }
         tokio::spawn(follow(self.decider, service));
         Ok(server)
     }

@@ -228,6 +228,7 @@ fn authority(
         url: url.to_owned(),
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
+        recall: None,
         keep: Arc::new(MemoryKeep::default()),
         keys,
         token_lifetime: TOKEN_LIFETIME,

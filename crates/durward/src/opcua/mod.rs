@@ -6,7 +6,7 @@
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
 //! | `decider` | decisions of `durward-pdp` |
-//! | `subjects`, `keep` | users, and what survives a restart |
+//! | `subjects`, `keep` | users and sessions, and what survives a restart |
 //! | `authority` | the authorization service, put together |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `demo` | `durward demo opcua` |
@@ -24,6 +24,7 @@ mod settings;
 mod subjects;
 
 use crate::failure::Outcome;
+pub(crate) use serve_authority::{no_users, start as start_authority};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,9 +9,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::RegisteredResource;
+use durward_opcua::authority::{AuthorizationServer, RegisteredResource};
 use durward_opcua::pki::read_certificate;
-use durward_server::{OpcuaAuthoritySettings, Settings, start_log};
+use durward_server::{
+    IdentitySettings, OpcuaAuthoritySettings, PolicySource, SessionMode, Settings, start_log, start_sessions,
+};
+use durward_session::Service;
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_session::identity::{IdentityError, Moment};
 
@@ -19,10 +22,10 @@ use super::application::{self, Application, clock};
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
 use super::keep::FileKeep;
-use super::settings::{self, bind, needed};
-use super::subjects::UserFile;
+use super::settings::{self, bind};
+use super::subjects::Users;
 use crate::failure::{Failure, Outcome, without_number};
-use crate::serve::{raise_open_files, stop_signal};
+use crate::serve::{self, raise_open_files, stop_signal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,27 +74,68 @@ impl Arguments {
         application::run(async {
             let stop = stop_signal()?;
             let own = &settings.opcua.authority;
-            let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
-            let server = authority(&settings, url.clone())?.start(listener)?;
-            tracing::info!(url, "the authorization service listens");
+            let alone = alone(&settings.identity, &own.data);
+            make_folder(&own.data)?;
+            let sessions = start_sessions(&alone, &serve::clock()).map_err(failed)?;
+            let (sessions, running) = sessions.ok_or_else(no_users)?;
+            let server = start(&settings, sessions).await?;
             stop.await;
             server.shutdown();
+            running.stop().await;
             tracing::info!("the authorization service has ended");
             Ok(ExitCode::SUCCESS)
         })
     }
 }
 
+/// Starts the service for the users and sessions of a node, as the settings say. Needs a runtime.
+///
+/// # Errors
+/// Settings, policies, keys or certificates that cannot be used; a socket that is taken.
+pub(crate) async fn start(
+    settings: &Settings,
+    sessions: Service,
+) -> Result<Arc<AuthorizationServer>, Failure> {
+    let own = &settings.opcua.authority;
+    if settings.policies.source != PolicySource::Directory {
+        return Err(Failure::new("the authorization service for OPC UA reads policies from a directory")
+            .hint("`policies.source = \"directory\"`, and `policies.path`"));
+    }
+    let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
+    let server = authority(settings, url.clone(), sessions)?.start(listener)?;
+    tracing::info!(url, "the authorization service listens");
+    Ok(server)
+}
+
+/// Users and sessions for a process that serves nothing but OPC UA. Sessions are those of a cluster, where there is one; else there are
+/// none, and what `durward serve` keeps beside it stays its own.
+fn alone(settings: &IdentitySettings, data: &Path) -> IdentitySettings {
+    let mut settings = settings.clone();
+    if settings.nats.is_none() {
+        settings.mode = SessionMode::None;
+        settings.data = None;
+    }
+    settings.audit = settings.audit.map(|_| data.join("logins.audit"));
+    settings
+}
+
+/// What to do where there is nobody whom a token could be for.
+pub(crate) fn no_users() -> Failure {
+    Failure::new("there are no users").hint(
+        "name the file of `durward users`, `--users FILE`, or in durward.toml `identity.users` or `[[identity.ldap]]`",
+    )
+}
+
 fn failed(error: IdentityError) -> Failure {
     Failure::new(without_number(&error.to_string()))
 }
 
-fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
+fn authority(settings: &Settings, url: String, sessions: Service) -> Result<Authority, Failure> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
-    fs::create_dir_all(&own.data).map_err(|error| cannot_write(&own.data, &error))?;
-    let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
+    make_folder(&own.data)?;
+    let (subjects, recall) = Users::new(sessions, &own.realm, lifetime);
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
     let keys = keys(&own.data, lifetime)?;
@@ -99,12 +143,17 @@ fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
         application,
         url,
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
-        subjects: Arc::new(UserFile::open(&users, settings.identity.costs())?),
+        subjects: Arc::new(subjects),
+        recall: Some(recall),
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
         keys,
         token_lifetime: lifetime,
         resources: resources(own)?,
     })
+}
+
+fn make_folder(data: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(data).map_err(|error| cannot_write(data, &error))
 }
 
 fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Failure> {

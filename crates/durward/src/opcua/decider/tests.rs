@@ -28,6 +28,7 @@ fn asked(decider: &PolicyDecider) -> Decision {
         roles: vec!["operator".into(), "smith".into()],
         attributes: BTreeMap::from([("shift".to_owned(), serde_json::json!(["night"]))]),
         session: None,
+        ends: None,
     };
     let client = Client {
         application_uri: "urn:plant:hmi".into(),
