@@ -9,6 +9,7 @@
 //! | `subjects`, `keep` | users and sessions, and what survives a restart |
 //! | `authority` | the authorization service, put together |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
+//! | `plant` | a small server to try a gate on |
 //! | `demo` | `durward demo opcua` |
 
 mod application;
@@ -18,6 +19,7 @@ mod decider;
 pub(crate) mod demo;
 mod keep;
 mod pki;
+mod plant;
 mod serve_authority;
 mod serve_gate;
 mod settings;
@@ -58,6 +60,7 @@ enum What {
     Token(client::Token),
     Authority(serve_authority::Arguments),
     Gate(serve_gate::Arguments),
+    Plant(plant::Arguments),
     Pki(pki::Arguments),
 }
 
@@ -72,6 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Token(token) => token.run(),
         What::Authority(arguments) => arguments.run(),
         What::Gate(arguments) => arguments.run(),
+        What::Plant(arguments) => arguments.run(),
         What::Pki(arguments) => pki::run(arguments),
     }
 }

@@ -15,6 +15,7 @@ use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::application::{self, Application, failure};
+use super::settings::text;
 use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, complain};
 use crate::to_stdout;
 use crate::users::password;
@@ -38,6 +39,9 @@ pub(super) struct Connection {
     /// A file with the user's password, its first line; without it the terminal or standard input
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
+    /// A file with the token of a durward session, whose user it is; rights end with the session
+    #[arg(long, value_name = "FILE", conflicts_with = "user")]
+    session_file: Option<PathBuf>,
     /// The authorization service, where the server does not name the right one
     #[arg(long, value_name = "URL")]
     authority: Option<String>,
@@ -144,6 +148,10 @@ impl Connection {
             let password = password::read_known(self.password_file.as_deref())?;
             settings.authority.identity =
                 ClientIdentity::UserName { name: name.clone(), password: password.into() };
+        }
+        if let Some(path) = &self.session_file {
+            let token = text(path)?.trim().as_bytes().to_vec().into();
+            settings.authority.identity = ClientIdentity::Issued { token };
         }
         Ok(settings)
     }
