@@ -168,12 +168,23 @@ impl Task {
     }
 
     async fn follow(&mut self) -> Over {
+        let mut told = None;
         loop {
-            let live = match self.shared.ready(Duration::from_secs(3_600), false).await {
+            let live = match self.shared.ready(Duration::from_secs(3_600), true).await {
                 Ok(live) => live,
                 Err(error) if error.status() == StatusCode::BadShutdown => return Over,
-                Err(_) => continue,
+                Err(error) => {
+                    // Each reason once: it is tried again all the time.
+                    if told.replace(error.status()) != Some(error.status())
+                        && self.tell(WatchEvent::Waiting(error)).await.is_err()
+                    {
+                        return Over;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
             };
+            told = None;
             match self.subscribe(&live).await {
                 Ok(deliveries) => {
                     if self.take(&live, deliveries).await.is_err() {

@@ -377,6 +377,8 @@ fn rights_end_with_the_session_that_they_were_given_for() {
     let mut values = BufReader::new(watch.stdout.take().unwrap());
     let mut first = String::new();
     assert!(values.read_line(&mut first).unwrap() > 0, "nothing is watched");
+    // Who does not read on holds up who writes.
+    std::thread::spawn(move || std::io::copy(&mut values, &mut std::io::sink()));
 
     site.post("/v1/sessions/logout", &format!("Authorization: Bearer {token}\r\n"), "");
     let ended = watch.wait().unwrap();
@@ -399,6 +401,8 @@ fn a_user_who_is_disabled_loses_his_rights() {
     let mut values = BufReader::new(watch.stdout.take().unwrap());
     let mut first = String::new();
     assert!(values.read_line(&mut first).unwrap() > 0, "nothing is watched");
+    // Who does not read on holds up who writes.
+    std::thread::spawn(move || std::io::copy(&mut values, &mut std::io::sink()));
     durward(&["users", "disable", "anna", "--users", &site.folder.path("users.journal")]).exits(0);
     assert!(!watch.wait().unwrap().success());
 }
