@@ -55,6 +55,10 @@ pub struct ServerLimits {
     pub half_open_max: usize,
     /// Sessions at a time.
     pub sessions_max: usize,
+    /// Of these, sessions that only preferred clients may have ([`Service::is_preferred`]). One such client has a quarter of them at most.
+    pub sessions_reserved: usize,
+    /// Sessions at a time of one client, by its certificate.
+    pub sessions_per_client_max: usize,
     /// Sessions at a time that were created on one channel or moved to it.
     pub sessions_per_channel_max: usize,
     /// Requests under way at a time on one connection; Publish requests count.
@@ -73,12 +77,25 @@ pub struct ServerLimits {
     pub secret_bytes_max: usize,
 }
 
+impl ServerLimits {
+    /// How many sessions there may be for such a client to get one more, and how many of its own.
+    pub(super) fn sessions_of(&self, preferred: bool) -> (usize, usize) {
+        if preferred && self.sessions_reserved > 0 {
+            (self.sessions_max, self.sessions_per_client_max.min(self.sessions_reserved.div_ceil(4)))
+        } else {
+            (self.sessions_max.saturating_sub(self.sessions_reserved), self.sessions_per_client_max)
+        }
+    }
+}
+
 impl Default for ServerLimits {
     fn default() -> ServerLimits {
         ServerLimits {
             connections_max: 4_096,
             half_open_max: 256,
             sessions_max: 2_048,
+            sessions_reserved: 0,
+            sessions_per_client_max: 2_048,
             sessions_per_channel_max: 32,
             requests_per_connection_max: 256,
             session_timeout_min: Duration::from_secs(10),
