@@ -373,6 +373,13 @@ impl<S: Service> Sessions<S> {
         self.read().values().filter(|entry| entry.is_overdue(limits)).map(|entry| entry.token).collect()
     }
 
+    /// Whether there are sessions on a channel, and whether one of them is activated.
+    pub(super) fn on_channel(&self, channel: u32) -> (bool, bool) {
+        let entries = self.read();
+        let mut on_channel = entries.values().filter(|entry| entry.channel() == channel).peekable();
+        (on_channel.peek().is_some(), on_channel.any(|entry| entry.active().is_some()))
+    }
+
     /// Tokens of sessions on a channel that were never activated: nobody can activate them any more when it ends.
     pub(super) fn unactivated_on(&self, channel: u32) -> Vec<AuthenticationToken> {
         let entries = self.read();
