@@ -23,6 +23,7 @@
 //! | `cache` | decisions that may be used again |
 //! | `refresh` | refresh tokens |
 //! | `tables` | node tables |
+//! | `places` | how many calls may be under way |
 //! | `ledger`, `keep` | the state machine, run; its store |
 //! | `service`, `server` | the service, and the server that it is |
 //! | `figures` | what is counted and audited |
@@ -40,6 +41,7 @@ mod keep;
 mod ledger;
 mod methods;
 mod nodes;
+mod places;
 mod refresh;
 mod requests;
 mod server;

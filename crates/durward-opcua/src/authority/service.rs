@@ -9,7 +9,6 @@ use arc_swap::ArcSwap;
 use durward_identity::Moment;
 use durward_identity::jwt::SigningKeys;
 use opcua_types::{ByteString, StatusCode};
-use tokio::sync::Semaphore;
 
 use super::cache::Cache;
 use super::decide::Decider;
@@ -19,6 +18,7 @@ use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy
 use super::issue::{IssuedToken, Refused, Wish};
 use super::keep::Keep;
 use super::ledger::{Action, Ledger};
+use super::places::Places;
 use super::refresh::{NoRenewal, RefreshTokens, Renewal};
 use super::subjects::Subjects;
 use super::tables::Tables;
@@ -37,6 +37,14 @@ use crate::wire::datetime;
 /// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
 /// ([`TOKEN_SKEW_DEFAULT`](crate::token::TOKEN_SKEW_DEFAULT)), and their clocks may be behind. Many recalls in a row date tokens ahead.
 const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
+
+/// Calls of one client under way at a time: of its users as a rule, which are many behind a gate.
+const CALLS_PER_CLIENT_MAX: usize = PENDING_MAX / 4;
+/// Calls under way with which gates follow, and of one gate.
+const GATE_CALLS_MAX: usize = 1_024;
+const GATE_CALLS_PER_CLIENT_MAX: usize = 16;
+/// Threads for those calls: they neither hash nor decide.
+const GATE_WORKERS: usize = 2;
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug)]
@@ -142,8 +150,15 @@ pub(super) struct Inner {
     pub(super) no_nodes: Arc<NodeTable>,
     refresh: Mutex<RefreshTokens>,
     requests: AtomicU64,
-    /// Calls under way or waiting for a worker.
-    places: Semaphore,
+    calls: Lane,
+    /// Calls with which gates follow: passwords and decisions of others do not hold them up.
+    gate_calls: Lane,
+}
+
+/// Who does the work of calls, and how many of them may be under way or wait.
+struct Lane {
+    workers: Workers,
+    places: Places,
 }
 
 impl AuthorizationService {
@@ -171,6 +186,12 @@ impl AuthorizationService {
                 }
             }
         }
+        let calls =
+            Lane { workers: parts.workers.clone(), places: Places::new(PENDING_MAX, CALLS_PER_CLIENT_MAX) };
+        let gate_calls = Lane {
+            workers: Workers::new(GATE_WORKERS),
+            places: Places::new(GATE_CALLS_MAX, GATE_CALLS_PER_CLIENT_MAX),
+        };
         let inner = Inner {
             settings,
             parts,
@@ -182,7 +203,8 @@ impl AuthorizationService {
             no_nodes: Arc::new(no_nodes),
             refresh: Mutex::default(),
             requests: AtomicU64::new(0),
-            places: Semaphore::new(PENDING_MAX),
+            calls,
+            gate_calls,
         };
         Ok(AuthorizationService { inner: Arc::new(inner) })
     }
@@ -239,13 +261,31 @@ impl AuthorizationService {
         T: Send + 'static,
         W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
     {
+        self.reply_on(|inner| &inner.calls, caller, resource, work)
+    }
+
+    /// As [`Self::reply`], for calls with which gates follow.
+    fn reply_to_gate<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
+        self.reply_on(|inner| &inner.gate_calls, caller, resource, work)
+    }
+
+    fn reply_on<T, W>(&self, lane: fn(&Inner) -> &Lane, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
         let (inner, resource) = (Arc::clone(&self.inner), resource.to_owned());
-        let application = Arc::clone(&caller.application_uri);
+        let (application, client) = (Arc::clone(&caller.application_uri), caller.certificate.clone());
         Box::pin(async move {
             let worker = Arc::clone(&inner);
-            let done = match inner.places.try_acquire() {
-                Ok(_place) => inner.parts.workers.run(move || Ok(work(&worker))).await,
-                Err(_) => {
+            let Lane { workers, places } = lane(&inner);
+            let done = match places.take(&client) {
+                Some(_place) => workers.run(move || Ok(work(&worker))).await,
+                None => {
                     let words = "too many calls are under way: ask again";
                     Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
                 }
@@ -301,6 +341,11 @@ fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
 impl Inner {
     pub(super) fn now(&self) -> Moment {
         (self.parts.clock)()
+    }
+
+    /// Whether the certificate (DER) is that of a gate.
+    pub(super) fn is_gate(&self, certificate: &[u8]) -> bool {
+        self.registry.load().certificates.contains(certificate)
     }
 
     pub(super) fn next_request(&self) -> u64 {
@@ -527,15 +572,16 @@ impl Authority for AuthorizationService {
 
     fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
         let resource = table.resource_id.clone();
-        self.reply(caller, &resource, move |inner| inner.take_table(&table.resource_id, table.table.as_ref()))
+        self.reply_to_gate(caller, &resource, move |inner| {
+            inner.take_table(&table.resource_id, table.table.as_ref())
+        })
     }
 
     fn ask_cutoffs(&self, caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
-        self.reply(caller, "", move |inner| inner.snapshot(question))
+        self.reply_to_gate(caller, "", move |inner| inner.snapshot(question))
     }
 
     fn may_follow(&self, caller: &Caller) -> bool {
-        let registry = self.inner.registry.load();
-        caller.certificate.as_ref().is_some_and(|certificate| registry.certificates.contains(certificate))
+        caller.certificate.as_ref().is_some_and(|certificate| self.inner.is_gate(certificate))
     }
 }

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::session::ChannelInfo;
 use crate::wire::{
     self, Acknowledge, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, HELLO_BYTES_MAX, Hello, MessageLimits,
-    RequestPeek, SequenceHeader,
+    SequenceHeader,
 };
 
 /// What a client sent.
@@ -160,8 +160,6 @@ impl ServerChannel {
         }
         let opened = self.unwrap(claim, chunk).await?;
         self.receiver.check_sequence(opened.sequence.number)?;
-        // The codec allocates as much as an extension object of XML in the header claims to be long: it is walked over first.
-        RequestPeek::read(&opened.body)?;
         let owned = wire::context();
         let request: OpenSecureChannelRequest = wire::decode_service(&owned.context(), &opened.body)?;
         self.check_request(&request, policy, kind)?;

@@ -13,6 +13,7 @@ use opcua_types::{
 };
 
 use super::limits;
+use crate::wire;
 
 /// Ticks of 100 ns between 1601 and 1970 (Part 6, 5.2.2.5).
 const TICKS_TO_1970: i64 = 116_444_736_000_000_000;
@@ -47,12 +48,15 @@ impl Codec {
     }
 
     /// Reads a message: the node id of its encoding, then its fields. Bytes that are left over are refused.
-    pub(crate) fn decode<T: BinaryDecodable>(&self, body: &[u8]) -> Result<T, StatusCode> {
+    pub(crate) fn decode<T: BinaryDecodable + MessageInfo>(&self, body: &[u8]) -> Result<T, StatusCode> {
         let context = self.context.context();
-        let mut stream = body;
-        let message =
-            NodeId::decode(&mut stream, &context).and_then(|_type_id| T::decode(&mut stream, &context));
-        let message = message.map_err(|error| error.status())?;
+        let (found, length) = wire::type_id(body).map_err(|error| error.status())?;
+        let mut stream = body.get(length..).unwrap_or_default();
+        if wire::encoding_of::<T>(&context) != Some(found) {
+            return Err(StatusCode::BadDecodingError);
+        }
+        wire::check_service(found, stream).map_err(|error| error.status())?;
+        let message = T::decode(&mut stream, &context).map_err(|error| error.status())?;
         if stream.is_empty() { Ok(message) } else { Err(StatusCode::BadDecodingError) }
     }
 
@@ -129,9 +133,13 @@ impl KnownTypes {
         }
         let mut bytes = vec![0; length];
         stream.read_exact(&mut bytes)?;
-        let known = node_id.as_u32().filter(|_| node_id.namespace == 0);
-        if let Some(found) = known.and_then(|id| self.0.decode_binary(id, &mut bytes.as_slice(), context)) {
-            return found;
+        let wrong = |error: crate::error::Error| Error::new(error.status(), error.reason().to_owned());
+        if wire::check_structure(node_id, &bytes).map_err(wrong)? {
+            let known = node_id.as_u32();
+            if let Some(found) = known.and_then(|id| self.0.decode_binary(id, &mut bytes.as_slice(), context))
+            {
+                return found;
+            }
         }
         Ok(Box::new(ByteStringBody::new(ByteString::from(bytes), node_id.clone())))
     }

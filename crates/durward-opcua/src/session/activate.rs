@@ -39,6 +39,7 @@ pub(super) async fn activate<S: Service>(
     let activated = attempt(core, peer, &entry, body).await;
     let nonce = activated.inspect_err(|error| refused(core, &entry, error))?;
     peer.activated.store(true, Ordering::Relaxed);
+    peer.place.set_in_use(true);
     let response = ActivateSessionResponse {
         response_header: wire::response_header(peek.handle, StatusCode::Good, (core.channel.clock)()),
         server_nonce: nonce.to_vec().into(),

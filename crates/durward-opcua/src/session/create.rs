@@ -46,6 +46,7 @@ pub(super) async fn create<S: Service>(
     let timeout = revised_timeout(core, request.requested_session_timeout);
     let server_nonce = crypto::nonce()?;
     let token = crypto::random_bytes()?;
+    let preferred = core.service.is_preferred(&client);
     let info = SessionInfo {
         number: core.sessions.next_number(),
         id: NodeId::new(1, Guid::from_bytes(crypto::random_bytes()?)),
@@ -59,7 +60,7 @@ pub(super) async fn create<S: Service>(
     };
     tracing::debug!(session = info.number, application = %info.client.application_uri, "a session was created");
     let session_id = info.id.clone();
-    let entry = Arc::new(Entry::new(info, token, peer.channel.id, server_nonce));
+    let entry = Arc::new(Entry::new(info, token, peer.channel.id, server_nonce, preferred));
     core.sessions.insert(entry, &core.settings.limits)?;
 
     let response = CreateSessionResponse {

@@ -9,6 +9,7 @@
 //! encrypted as its policy demands; requests go on under the old user while a new one is verified.
 
 mod activate;
+mod admission;
 mod client;
 mod connection;
 mod create;

@@ -27,6 +27,12 @@ pub trait Service: Send + Sync + Sized + 'static {
     /// dropped after [`Service::closed`].
     type State: Send + Sync + 'static;
 
+    /// Whether room is kept for the sessions of this client ([`ServerLimits::sessions_reserved`](super::ServerLimits)): others cannot take it.
+    fn is_preferred(&self, client: &ClientInfo) -> bool {
+        let _ = client;
+        false
+    }
+
     /// Says who the user is, or refuses. Signatures are verified and secrets decrypted already; whether the password, the token
     /// or the user's certificate is any good is for the service to say. Requests of the session go on under the old user
     /// meanwhile.

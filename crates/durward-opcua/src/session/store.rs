@@ -75,6 +75,8 @@ impl<S: Service> fmt::Debug for ActiveSession<S> {
 pub(super) struct Entry<S: Service> {
     pub(super) info: SessionInfo,
     pub(super) token: AuthenticationToken,
+    /// Room is kept for the client's sessions.
+    preferred: bool,
     created: Instant,
     /// The channel that requests must come on.
     channel: AtomicU32,
@@ -123,10 +125,17 @@ impl Drop for Activating<'_> {
 }
 
 impl<S: Service> Entry<S> {
-    pub(super) fn new(info: SessionInfo, token: AuthenticationToken, channel: u32, nonce: Nonce) -> Entry<S> {
+    pub(super) fn new(
+        info: SessionInfo,
+        token: AuthenticationToken,
+        channel: u32,
+        nonce: Nonce,
+        preferred: bool,
+    ) -> Entry<S> {
         Entry {
             info,
             token,
+            preferred,
             created: Instant::now(),
             channel: AtomicU32::new(channel),
             last_seen_ms: AtomicU64::new(0),
@@ -144,6 +153,10 @@ impl<S: Service> Entry<S> {
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_of_same_client(&self, other: &Entry<S>) -> bool {
+        self.info.client.certificate.der() == other.info.client.certificate.der()
     }
 
     /// The nonce that the next activation must sign.
@@ -273,6 +286,21 @@ impl<S: Service> Entry<S> {
     }
 }
 
+fn too_many(reason: &'static str) -> Error {
+    Error::new(StatusCode::BadTooManySessions, reason)
+}
+
+/// Ends the oldest of these sessions that was never activated; nothing where there is none.
+fn evict<S: Service>(
+    by_token: &mut HashMap<AuthenticationToken, Arc<Entry<S>>>,
+    may_go: impl Fn(&Entry<S>) -> bool,
+) -> Option<()> {
+    let unactivated = by_token.values().filter(|entry| entry.active().is_none() && may_go(entry));
+    let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token)?;
+    by_token.remove(&oldest)?.end();
+    Some(())
+}
+
 /// All sessions.
 pub(super) struct Sessions<S: Service> {
     by_token: RwLock<HashMap<AuthenticationToken, Arc<Entry<S>>>>,
@@ -297,7 +325,8 @@ impl<S: Service> Sessions<S> {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Adds one, within the limits. When there are too many, the oldest that was never activated goes (Part 4, 5.7.2).
+    /// Adds one, within the limits. When there are too many, the oldest that was never activated goes (Part 4, 5.7.2), but those of preferred
+    /// clients not for others.
     ///
     /// # Errors
     /// `BadTooManySessions`.
@@ -310,14 +339,15 @@ impl<S: Service> Sessions<S> {
                 "the channel has as many sessions as one may have",
             ));
         }
-        if by_token.len() >= limits.sessions_max {
-            let unactivated = by_token.values().filter(|entry| entry.active().is_none());
-            let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token);
-            let removed = oldest.and_then(|token| by_token.remove(&token));
-            let removed = removed.ok_or_else(|| {
-                Error::new(StatusCode::BadTooManySessions, "the server has as many sessions as it may have")
-            })?;
-            removed.end();
+        let (all_max, client_max) = limits.sessions_of(entry.preferred);
+        let own = by_token.values().filter(|other| other.is_of_same_client(&entry)).count();
+        if own >= client_max {
+            evict(&mut by_token, |other| other.is_of_same_client(&entry))
+                .ok_or_else(|| too_many("the client has as many sessions as one may have"))?;
+        }
+        if by_token.len() >= all_max {
+            evict(&mut by_token, |other| entry.preferred || !other.preferred)
+                .ok_or_else(|| too_many("the server has as many sessions as it may have"))?;
         }
         by_token.insert(entry.token, entry);
         Ok(())
@@ -341,6 +371,13 @@ impl<S: Service> Sessions<S> {
     /// Tokens of sessions whose time is over.
     pub(super) fn overdue(&self, limits: &ServerLimits) -> Vec<AuthenticationToken> {
         self.read().values().filter(|entry| entry.is_overdue(limits)).map(|entry| entry.token).collect()
+    }
+
+    /// Whether there are sessions on a channel, and whether one of them is activated.
+    pub(super) fn on_channel(&self, channel: u32) -> (bool, bool) {
+        let entries = self.read();
+        let mut on_channel = entries.values().filter(|entry| entry.channel() == channel).peekable();
+        (on_channel.peek().is_some(), on_channel.any(|entry| entry.active().is_some()))
     }
 
     /// Tokens of sessions on a channel that were never activated: nobody can activate them any more when it ends.

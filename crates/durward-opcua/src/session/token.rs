@@ -169,6 +169,7 @@ fn sealed(data: opcua_types::ByteString, algorithm: &str) -> SealedSecret {
     SealedSecret { data: data.value.unwrap_or_default(), algorithm: algorithm.to_owned() }
 }
 
+/// Decodes a token that the context's loader has walked over.
 fn decode<T: BinaryDecodable>(context: &Context<'_>, raw: &[u8]) -> Result<T, Error> {
     let mut stream = raw;
     let decoded =

@@ -1,0 +1,85 @@
+//! Applications that are trusted, and mean no good: what they do must not keep gates from following.
+
+use super::recall::Following;
+use super::*;
+
+async fn subscribe(session: &ClientSession, interval: f64, lifetime: u32) -> StatusCode {
+    let request = CreateSubscriptionRequest {
+        requested_publishing_interval: interval,
+        requested_lifetime_count: lifetime,
+        requested_max_keep_alive_count: 10_000,
+        publishing_enabled: true,
+        ..CreateSubscriptionRequest::default()
+    };
+    status(session.call::<_, CreateSubscriptionResponse>(&request).await)
+}
+
+/// A gate comes, and has cutoffs within a second.
+async fn a_gate_follows(world: &World) {
+    let began = Instant::now();
+    let mut following = Following::begin(world, world.gate().await).await;
+    world.service().revoke(Target::Subject("anna".into())).await.unwrap();
+    following.wait_for("anna").await;
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+}
+
+/// Subscriptions that live for eleven years, left behind by session after session.
+#[tokio::test]
+async fn nobody_takes_the_subscriptions_of_gates() {
+    let world = World::start().await;
+    for _ in 0..3 {
+        let hostile = world.client(&ClientIdentity::Anonymous).await;
+        for _ in 0..100 {
+            assert_eq!(subscribe(&hostile, 3_600_000.0, 100_000).await, StatusCode::BadUserAccessDenied);
+        }
+        hostile.close(false).await.unwrap();
+    }
+    let named = world.client(&anna()).await;
+    assert_eq!(subscribe(&named, 50.0, 100).await, StatusCode::BadUserAccessDenied, "users neither");
+    a_gate_follows(&world).await;
+}
+
+#[tokio::test]
+async fn nobody_takes_the_sessions_of_gates() {
+    let world = World::with(Arc::default(), Instant::now(), |settings| {
+        settings.limits.sessions_max = 14;
+        settings.limits.sessions_reserved = 4;
+        settings.limits.sessions_per_client_max = 8;
+    })
+    .await;
+    let open = async |certificate| {
+        let session =
+            ClientSession::connect(&world.url, Some(USUAL), client_settings_of(certificate)).await?;
+        session.activate(&ClientIdentity::Anonymous).await?;
+        Ok::<_, Error>(session)
+    };
+    let third = own("urn:test:third");
+    let mut sessions = Vec::new();
+    for (certificate, most) in [(&*CLIENT, 8), (&third, 2)] {
+        for _ in 0..most {
+            sessions.push(open(certificate).await.unwrap());
+        }
+        assert_eq!(status(open(certificate).await.map(drop)), StatusCode::BadTooManySessions);
+    }
+    a_gate_follows(&world).await;
+}
+
+/// Passwords take long to hash, and a client that tries many has its calls wait for each other, not for those of gates.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logins_do_not_hold_up_gates() {
+    let world = Arc::new(World::start().await.with_nodes().await);
+    let gate = world.gate().await;
+    world.decider.slow_ms.store(200, Ordering::SeqCst);
+    let client = Arc::new(world.client(&ClientIdentity::Anonymous).await);
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..60 {
+        let (world, client) = (Arc::clone(&world), Arc::clone(&client));
+        calls.spawn(async move { world.token(&client).await });
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let began = Instant::now();
+    world.snapshot(&gate, 1).await;
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(calls.try_join_next().is_none_or(|token| token.unwrap().is_ok()));
+    calls.abort_all();
+}
