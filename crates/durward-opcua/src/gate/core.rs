@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 use tokio::sync::{Notify, watch};
 
 use super::audit::{AuditEvent, Figures, Happening};
 use super::exchange::Link;
+use super::names::Names;
 use super::nodes::Tables;
 use super::owners::Owned;
 use super::rights::{FixedRights, Flags};
@@ -102,7 +103,8 @@ pub(super) struct Core {
     next_session: AtomicU32,
     pub(super) question: u64,
     pub(super) tables: ArcSwap<Tables>,
-    pub(super) anonymous: ArcSwap<FixedRights>,
+    /// Those of the last session that was opened upstream.
+    pub(super) names: ArcSwapOption<Names>,
     pub(super) upstream: Upstream,
     pub(super) owned: Mutex<Owned>,
     pub(super) figures: Figures,
@@ -123,7 +125,7 @@ impl Core {
             Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
         };
         let none: [&str; 0] = [];
-        let anonymous = FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
         Ok(Arc::new_cyclic(|this| Core {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
@@ -133,7 +135,7 @@ impl Core {
             next_session: AtomicU32::new(1),
             question,
             tables: ArcSwap::from_pointee(Tables::default()),
-            anonymous: ArcSwap::from_pointee(anonymous),
+            names: ArcSwapOption::empty(),
             upstream: Upstream::new(settings.upstream.clone()),
             owned: Mutex::default(),
             figures: Figures::default(),

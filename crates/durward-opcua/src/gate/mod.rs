@@ -20,6 +20,7 @@
 //! | `exchange` | one request: header, mediator, server, mediator, header |
 //! | `upstream` | sessions with the server, with security or without |
 //! | `nodes` | the node table: browsed, published, kept up to date |
+//! | `names` | what the indexes of namespaces mean in a session |
 //! | `authority` | the kept session with the authorization service |
 //! | `owners` | subscriptions that outlive a session, or move to another one |
 //!
@@ -35,6 +36,7 @@ mod authority;
 mod core;
 mod exchange;
 pub mod mediate;
+mod names;
 mod nodes;
 mod owners;
 mod rights;

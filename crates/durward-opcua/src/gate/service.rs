@@ -12,6 +12,7 @@ use super::audit::{AuditEvent, Figures, Happening};
 use super::core::{Cell, Core, Held};
 use super::exchange::{Exchange, Link, kind_of};
 use super::mediate::service::Service as Wanted;
+use super::names::Names;
 use super::nodes::Table;
 use super::rights::{Source, UserRightsNow};
 use super::settings::JWT;
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::protocol::{self, ChannelId};
 use crate::session::{Activation, ActiveSession, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
 use crate::token::{
-    Bearer, Ended, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier,
+    Bearer, Ended, GrantsError, Rows, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier,
 };
 
 /// The user of a session. Another one at each activation.
@@ -36,6 +37,13 @@ impl User {
     /// Whose rights; `None` for nobody in particular.
     pub(super) fn subject(&self) -> Option<&str> {
         self.held.as_ref().map(|held| &*held.facts.subject)
+    }
+
+    /// Has the token's table read by the indexes of the user's own session.
+    pub(super) fn follow_names(&self, names: &Names) {
+        if let Source::Token(rights) = &self.source {
+            rights.set_rows(names.rows(&rights.table()));
+        }
     }
 
     fn identity(&self) -> protocol::Identity<Held> {
@@ -152,7 +160,12 @@ impl Core {
         let mut facts = token.facts().clone();
         facts.client = Arc::clone(&cell.client);
         let (watch, live) = (Arc::clone(&self.watch), self.settings.live.clone());
-        let rights = TokenRights::new(Arc::clone(&token), Arc::clone(&table.rows), watch, live);
+        let table = table.rows.table();
+        // Before there is a session upstream, indexes mean nothing.
+        let none: [&str; 0] = [];
+        let rows = cell.link.get().map(|link| link.names().rows(table));
+        let rows = rows.unwrap_or_else(|| Arc::new(Rows::new(Arc::clone(table), &none)));
+        let rights = TokenRights::new(Arc::clone(&token), rows, watch, live);
         User { cell, channel, source: Source::Token(rights), held: Some(Held { token, facts }) }
     }
 
@@ -164,11 +177,11 @@ impl Core {
         ask: impl FnOnce(&UserRightsNow<'_>) -> T,
     ) -> T {
         self.now();
-        let anonymous = self.anonymous.load();
+        let names = user.cell.link.get().map(|link| link.names());
         ask(&UserRightsNow {
             flags: &user.cell.flags,
             source: &user.source,
-            anonymous: &anonymous,
+            anonymous: names.as_ref().map(|names| &names.anonymous),
             is_delivery,
         })
     }
@@ -230,10 +243,19 @@ impl Core {
         let known = Known { core: &core, id };
         let nonce = self.nonce(id).ok_or(protocol::Refusal::NoSession)?;
         self.activate(&cell, id, user.channel, nonce, user.identity())?;
-        let session = self.upstream.open().await.map_err(|error| {
+        let unreachable = |error: Error| {
             Denied::new(told(error.status()), format!("no session with the server behind the gate: {error}"))
-        })?;
-        let link = Link::new(&core, id, &cell, session);
+        };
+        let session = self.upstream.open().await.map_err(unreachable)?;
+        let names = match self.read_names(&session).await {
+            Ok(names) => names,
+            Err(error) => {
+                session.close(true).await;
+                return Err(unreachable(error));
+            }
+        };
+        user.follow_names(&names);
+        let link = Link::new(&core, id, &cell, session, names);
         if cell.id.set(id).is_err() || cell.link.set(Arc::clone(&link)).is_err() {
             link.close(true);
             return Err(protocol::Refusal::Nonce.into());
