@@ -114,6 +114,8 @@ pub(super) struct Link {
     id: SessionId,
     pub(super) session: UpstreamSession,
     names: ArcSwap<Names>,
+    /// Held from the mediator's word on a request until it is sent: they go upstream in the order in which they were mediated.
+    sending: Mutex<()>,
     mediator: Mutex<Mediator>,
     next_request: AtomicU32,
     has_subscriptions: AtomicBool,
@@ -136,6 +138,7 @@ impl Link {
             id,
             session,
             names: ArcSwap::new(names),
+            sending: Mutex::default(),
             mediator: Mutex::new(Mediator::new(core.settings.mediation, owners)),
             next_request: AtomicU32::new(FIRST_REQUEST),
             has_subscriptions: AtomicBool::new(false),
@@ -162,9 +165,43 @@ impl Link {
         self.mediator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mediator, if nobody has it.
-    pub(super) fn try_mediator(&self) -> Option<MutexGuard<'_, Mediator>> {
-        self.mediator.try_lock().ok()
+    fn sending(&self) -> MutexGuard<'_, ()> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the session may receive has changed: the server does not sample any more what is not delivered, and says anew what is again. Without,
+    /// a value that changed in between would not be seen until it changes again.
+    pub(super) fn rights_changed(&self, core: &Core) {
+        let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) else { return };
+        if self.is_closed() {
+            return;
+        }
+        core.with_rights(&user, true, |rights| {
+            let _sending = self.sending();
+            let requests = self.mediator().on_rights_changed(rights);
+            for UpstreamRequest { service, body } in requests {
+                let request = self.own_request(core, service, &body);
+                // How it ends changes nothing of what is delivered.
+                drop(self.session.channel().start(request, |_| {}));
+            }
+        });
+    }
+
+    /// A request of the gate's own, with a body of the mediator's.
+    fn own_request(&self, core: &Core, service: Service, body: &[u8]) -> Bytes {
+        let token = self.session.token();
+        let mut request = BytesMut::with_capacity(token.len() + body.len() + 64);
+        put_type(&mut request, service.request_id());
+        request.extend_from_slice(token);
+        request.extend_from_slice(&wire::datetime(core.watch.now()).checked_ticks().to_le_bytes());
+        request.extend_from_slice(&self.next_request.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        // No diagnostics, no audit entry, no timeout.
+        request.extend_from_slice(&0_u32.to_le_bytes());
+        request.extend_from_slice(&(-1_i32).to_le_bytes());
+        request.extend_from_slice(&0_u32.to_le_bytes());
+        request.extend_from_slice(&NO_HEADER);
+        request.extend_from_slice(body);
+        request.freeze()
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -242,15 +279,19 @@ impl Exchange {
 
     /// Mediates the request to its end. Where nobody waits any more, it is cancelled upstream. It is sent before anything is waited for.
     pub(super) async fn run(self, core: &Core) -> Result<Bytes, StatusCode> {
-        let request = match self.begin(core)? {
-            Sent::Answered(response) => return Ok(response),
-            Sent::Upstream(request) => request,
-        };
         let (sender, reply) = oneshot::channel();
         let until = Instant::now() + self.within(core);
         let exchange = Arc::new(self);
-        let mut waits = Waits { exchange: Arc::clone(&exchange), until, reply: Some(reply) };
-        exchange.send(request, sender);
+        let mut waits = {
+            let _sending = exchange.link.sending();
+            let request = match exchange.begin(core)? {
+                Sent::Answered(response) => return Ok(response),
+                Sent::Upstream(request) => request,
+            };
+            let waits = Waits { exchange: Arc::clone(&exchange), until, reply: Some(reply) };
+            exchange.send(request, sender);
+            waits
+        };
         waits.reply().await
     }
 
@@ -375,9 +416,14 @@ impl Exchange {
         // What was asked before a change of user is answered by the old user's rights (Part 2, 6.20); deliveries go by the new one's.
         let user = if is_delivery { self.session.user() } else { Arc::clone(&self.user) };
         let body = response.get(head.parameters..).unwrap_or_default();
-        let mended = core.with_rights(&user, is_delivery, |rights| {
-            self.link.mediator().on_response(rights, self.id, head.type_id, body)
-        });
+        let mended = {
+            let is_transfer = self.service == Service::TransferSubscriptions;
+            let transfers = || core.transfers.lock().unwrap_or_else(PoisonError::into_inner);
+            let _transfers = is_transfer.then(transfers);
+            core.with_rights(&user, is_delivery, |rights| {
+                self.link.mediator().on_response(rights, self.id, head.type_id, body)
+            })
+        };
         let mended = match mended {
             Reply::Pass(Cow::Borrowed(_)) => None,
             Reply::Pass(Cow::Owned(body)) => Some(body),

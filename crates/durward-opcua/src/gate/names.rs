@@ -34,8 +34,9 @@ impl Core {
             return Ok(Arc::clone(last));
         }
         let anonymous = FixedRights::new(self.settings.anonymous.as_ref(), &namespaces);
-        let anonymous = anonymous
-            .map_err(|error| Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}")))?;
+        let anonymous = anonymous.map_err(|error| {
+            Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
+        })?;
         let names = Arc::new(Names { namespaces, anonymous });
         self.names.store(Some(Arc::clone(&names)));
         Ok(names)
@@ -54,7 +55,9 @@ impl Core {
     /// The session that looks at the nodes has read this NamespaceArray: those that have another one look again.
     pub(super) fn compare_names(self: &Arc<Core>, namespaces: &[String]) {
         for cell in self.all_cells() {
-            let Some(link) = cell.link.get().filter(|link| link.names().namespaces != namespaces) else { continue };
+            let Some(link) = cell.link.get().filter(|link| link.names().namespaces != namespaces) else {
+                continue;
+            };
             let (core, link) = (Arc::clone(self), Arc::clone(link));
             tokio::spawn(async move { core.look_at_names(&link).await });
         }
