@@ -17,6 +17,7 @@ mod settings;
 mod symmetric;
 mod workers;
 
+pub(crate) use client::UnderWay;
 pub use client::{ChannelTarget, ClientChannel};
 pub use outbox::Outbox;
 pub use server::{Request, ServerChannel};

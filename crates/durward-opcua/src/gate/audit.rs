@@ -37,6 +37,11 @@ pub enum Happening<'a> {
         /// The token's name.
         token: &'a str,
     },
+    /// The gate has renewed the token of a user who came without one.
+    Renewed {
+        /// The new token's name.
+        token: &'a str,
+    },
     /// An activation was refused.
     ActivationRefused {
         /// What the client was told.
@@ -70,6 +75,7 @@ impl fmt::Display for Happening<'_> {
         match self {
             Happening::Activated { token: "" } => f.write_str("activated without a token"),
             Happening::Activated { token } => write!(f, "activated with token `{token}`"),
+            Happening::Renewed { token } => write!(f, "renewed with token `{token}`"),
             Happening::ActivationRefused { status, reason } => {
                 write!(f, "activation refused: {reason} ({status})")
             }
@@ -121,6 +127,8 @@ pub struct Figures {
     pub staleness_ms: AtomicU64,
     /// Rows of the node table.
     pub table_nodes: AtomicU64,
+    /// How often the wall clock was set while the gate ran, by more than a second and for longer than one.
+    pub clock_jumps: AtomicU64,
 }
 
 impl Default for Figures {
@@ -137,6 +145,7 @@ impl Default for Figures {
             upstream_lost: zero(),
             staleness_ms: AtomicU64::new(u64::MAX),
             table_nodes: zero(),
+            clock_jumps: zero(),
         }
     }
 }

@@ -241,7 +241,7 @@ impl Following<'_> {
         loop {
             self.core.ask.notified().await;
             let answer =
-                self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question)]).await;
+                self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question())]).await;
             let snapshot =
                 answer.and_then(|answer| match answer.output_arguments.unwrap_or_default().first() {
                     Some(Variant::ByteString(snapshot)) => self.hear(snapshot),

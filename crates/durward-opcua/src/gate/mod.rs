@@ -18,8 +18,10 @@
 //! | `core` | the machine, its actions, the sessions |
 //! | `service` | activation: who a user is |
 //! | `exchange` | one request: header, mediator, server, mediator, header |
+//! | `renewal` | tokens that the gate fetched for users, renewed before they end |
 //! | `upstream` | sessions with the server, with security or without |
 //! | `nodes` | the node table: browsed, published, kept up to date |
+//! | `names` | what the indexes of namespaces mean in a session |
 //! | `authority` | the kept session with the authorization service |
 //! | `owners` | subscriptions that outlive a session, or move to another one |
 //!
@@ -35,8 +37,10 @@ mod authority;
 mod core;
 mod exchange;
 pub mod mediate;
+mod names;
 mod nodes;
 mod owners;
+mod renewal;
 mod rights;
 mod service;
 pub mod settings;

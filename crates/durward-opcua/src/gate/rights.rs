@@ -70,7 +70,8 @@ pub(super) enum Source {
 pub(super) struct UserRightsNow<'a> {
     pub(super) flags: &'a Flags,
     pub(super) source: &'a Source,
-    pub(super) anonymous: &'a FixedRights,
+    /// `None` before there is a session upstream.
+    pub(super) anonymous: Option<&'a FixedRights>,
     /// Asked for a delivery: nothing where deliveries are stopped.
     pub(super) is_delivery: bool,
 }
@@ -84,7 +85,9 @@ impl Rights for UserRightsNow<'_> {
             Source::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => {
                 rights.rule(permission, node)
             }
-            Source::Token(_) | Source::Anonymous => self.anonymous.rule(permission, node),
+            Source::Token(_) | Source::Anonymous => {
+                self.anonymous.map_or(Ruling::DENIED, |anonymous| anonymous.rule(permission, node))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use durward_identity::jwt::{JWT_LENGTH_MAX, VerifyingKeys};
 use opcua_types::{MessageSecurityMode, NodeId, ObjectId};
@@ -199,6 +199,8 @@ pub struct GateSettings {
     pub users: Option<Arc<dyn UserRights>>,
     /// Where events go.
     pub audit: Arc<dyn Audit>,
+    /// What the machine counts since any moment, whatever its wall clock is set to.
+    pub uptime: Arc<dyn Fn() -> Duration + Send + Sync>,
 }
 
 impl GateSettings {
@@ -213,7 +215,9 @@ impl GateSettings {
         let modes = [MessageSecurityMode::Sign, MessageSecurityMode::SignAndEncrypt];
         let offers = SecurityPolicy::SECURE.into_iter();
         let offers = offers.flat_map(|policy| modes.map(|mode| Offer { policy, mode })).collect();
+        let began = Instant::now();
         GateSettings {
+            uptime: Arc::new(move || began.elapsed()),
             channel,
             application_uri: application_uri.into(),
             product_uri: "urn:durward:opcua:gate".to_owned(),

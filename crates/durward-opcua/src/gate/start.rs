@@ -90,9 +90,9 @@ impl Gate {
         self.core.hear(message);
     }
 
-    /// The number of the question that a first snapshot must answer.
+    /// The number of the question that a first snapshot must answer. Another one when the clock was set back.
     pub fn question(&self) -> u64 {
-        self.core.question
+        self.core.question()
     }
 
     /// Puts other public keys of the issuer in force, for activations from now on.
@@ -145,8 +145,12 @@ async fn tick(core: Arc<Core>) {
         if pings {
             next_ping = Instant::now() + keep_alive;
         }
+        let now = core.watch.now();
         for cell in core.all_cells() {
             look_after(&core, &cell, pings);
+            if let Some(user) = cell.user() {
+                core.renew_due(&user, now);
+            }
         }
     }
 }

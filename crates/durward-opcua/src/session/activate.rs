@@ -66,7 +66,7 @@ async fn attempt<S: Service>(
 ) -> Result<crypto::Nonce, Error> {
     let request: ActivateSessionRequest = wire::decode_service(&core.context.context(), body)?;
     let endpoint = check_channel(core, peer, entry)?;
-    let nonce = entry.nonce();
+    let (nonce, nonce_number) = entry.nonce();
     let sent = SentToken::read(&core.context.context(), &request, endpoint)?;
     let policy_id = sent.policy.id.clone();
 
@@ -92,6 +92,7 @@ async fn attempt<S: Service>(
         policy_id: &policy_id,
         identity,
         activation: current.as_ref().map_or(Activation::First, |current| Activation::Again { current }),
+        nonce_number,
         locales: locales(&request),
         moment: (core.channel.clock)(),
     };

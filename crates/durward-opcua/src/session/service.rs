@@ -105,6 +105,9 @@ pub struct Attempt<'a, U> {
     pub identity: Identity,
     /// Whether this is the first activation.
     pub activation: Activation<'a, U>,
+    /// How many activations of the session had succeeded when its nonce was taken that this one is signed over. Another one that succeeds
+    /// meanwhile lets this one fail.
+    pub nonce_number: u32,
     /// Languages that the client prefers, best first.
     pub locales: Vec<String>,
     /// When the request came.

@@ -93,6 +93,8 @@ pub(super) struct Entry<S: Service> {
 /// What an activation is checked against, and changes.
 struct Gate {
     nonce: Nonce,
+    /// Counts the nonces.
+    number: u32,
     failures: u32,
 }
 
@@ -141,7 +143,7 @@ impl<S: Service> Entry<S> {
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             activating: AtomicU32::new(0),
-            gate: Mutex::new(Gate { nonce, failures: 0 }),
+            gate: Mutex::new(Gate { nonce, number: 0, failures: 0 }),
             active: OnceLock::new(),
             pending: Mutex::default(),
         }
@@ -159,9 +161,10 @@ impl<S: Service> Entry<S> {
         self.info.client.certificate.der() == other.info.client.certificate.der()
     }
 
-    /// The nonce that the next activation must sign.
-    pub(super) fn nonce(&self) -> Nonce {
-        self.gate().nonce
+    /// The nonce that the next activation must sign, and its number.
+    pub(super) fn nonce(&self) -> (Nonce, u32) {
+        let gate = self.gate();
+        (gate.nonce, gate.number)
     }
 
     /// The channel that the session is on.
@@ -225,7 +228,7 @@ impl<S: Service> Entry<S> {
                 return Err(Error::new(StatusCode::BadInternalError, "a first activation made no state"));
             }
         };
-        gate.nonce = activated.next_nonce;
+        (gate.nonce, gate.number) = (activated.next_nonce, gate.number.wrapping_add(1));
         gate.failures = 0;
         self.channel.store(activated.channel, Ordering::Release);
         Ok(first)

@@ -5,7 +5,6 @@ mod plain;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use bytes::Bytes;
 use opcua_types::{BinaryDecodable, BinaryEncodable, EndpointDescription, MessageInfo, StatusCode};
 
 use super::settings::UpstreamSettings;
@@ -129,11 +128,6 @@ impl UpstreamSession {
             UpstreamSession::Secure(session) => session.call(request).await,
             UpstreamSession::Plain(session) => session.call(request).await,
         }
-    }
-
-    /// Sends bytes that are a whole request of this session.
-    pub(super) async fn send(&self, request: Bytes, within: std::time::Duration) -> Result<Bytes, Error> {
-        self.channel().request(request, within).await
     }
 
     /// Closes session and channel.

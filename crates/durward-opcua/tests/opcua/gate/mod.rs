@@ -2,6 +2,8 @@
 
 mod activation;
 mod follow;
+mod names;
+mod order;
 mod requests;
 pub(crate) mod support;
 mod upstream;

@@ -124,7 +124,7 @@ async fn serve_without_security(
     }
 }
 
-async fn answer_without_security(
+pub(super) async fn answer_without_security(
     host: &Host,
     body: &[u8],
     number: u32,
