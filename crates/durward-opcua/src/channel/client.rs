@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::asymmetric::{PeerClaim, open_open, seal_open};
 use super::outbox::Outbox;
 use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::ChannelSettings;
+use super::settings::{ChannelSettings, PeerRole};
 use crate::crypto::{self, Certificate, Nonce, SecurityPolicy};
 use crate::error::Error;
 use crate::wire::{
@@ -252,7 +252,7 @@ impl Shared {
         if let Some(server) = &self.target.server {
             let (server, settings) = (Arc::clone(server), Arc::clone(&self.settings));
             let moment = (settings.clock)();
-            let check = move || settings.trust.check(&[server.der()], moment);
+            let check = move || settings.trust.check(&[server.der()], PeerRole::Server, moment);
             self.settings.workers.run(check).await?;
         } else if self.target.policy.is_secure() {
             return Err(Error::new(

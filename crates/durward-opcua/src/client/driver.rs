@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::StatusCode;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
@@ -56,7 +56,9 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     machine: Client<Token>,
     /// The resource as it was discovered; asked again after a failure.
-    resource: Arc<tokio::sync::Mutex<Option<Arc<Resource>>>>,
+    resource: Arc<Cached>,
+    /// The resource as a session with it has proved it.
+    proved: watch::Sender<Option<Arc<Resource>>>,
     numbers: u64,
     nonces: u32,
     connecting_authority: Option<Attempt>,
@@ -83,6 +85,7 @@ impl Driver {
             shared,
             machine,
             resource: Arc::default(),
+            proved: watch::Sender::new(None),
             numbers: 0,
             nonces: 0,
             connecting_authority: None,
@@ -202,9 +205,9 @@ impl Driver {
         self.drop_authority();
         let last = self.connecting_authority.take();
         let (number, give_up_at) = self.attempt(last);
-        let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let (shared, proved) = (Arc::clone(&self.shared), self.proved.subscribe());
         let task = tokio::spawn(async move {
-            let result = open_authority(&shared, &resource).await.map(Arc::new);
+            let result = open_authority(&shared, proved).await.map(Arc::new);
             let _ = shared.events.send(Event::Authority { attempt: number, result });
         });
         self.connecting_authority = Some(Attempt { number, give_up_at, task });
@@ -278,8 +281,9 @@ impl Driver {
         let last = self.connecting.take();
         let (number, give_up_at) = self.attempt(last);
         let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let proved = self.proved.clone();
         let task = tokio::spawn(async move {
-            let result = open_session(&shared, &resource).await;
+            let result = open_session(&shared, &resource, &proved).await;
             let _ = shared.events.send(Event::Session { attempt: number, result });
         });
         self.connecting = Some(Attempt { number, give_up_at, task });
@@ -440,25 +444,43 @@ async fn discovered(shared: &Shared, cached: &Cached) -> Result<Arc<Resource>, E
     Ok(resource)
 }
 
-async fn open_session(shared: &Shared, cached: &Cached) -> Result<ClientSession, Error> {
+async fn open_session(
+    shared: &Shared,
+    cached: &Cached,
+    proved: &watch::Sender<Option<Arc<Resource>>>,
+) -> Result<ClientSession, Error> {
     let resource = discovered(shared, cached).await?;
     let session = resource.connect(&shared.settings).await;
-    if session.is_err() {
+    if session.is_ok() {
+        proved.send_replace(Some(resource));
+    } else {
         // A server that was set up anew has other endpoints, or another certificate.
         *cached.lock().await = None;
     }
     session
 }
 
-async fn open_authority(shared: &Shared, cached: &Cached) -> Result<AuthorityLink, Error> {
+async fn open_authority(
+    shared: &Shared,
+    mut proved: watch::Receiver<Option<Arc<Resource>>>,
+) -> Result<AuthorityLink, Error> {
     let settings = &shared.settings;
     let given = &settings.authority;
     let target = match (&given.url, &given.resource_id) {
-        // Both are known: the resource need not be there.
-        (Some(url), Some(resource_id)) => {
-            AuthorityTarget { url: url.clone(), resource_id: resource_id.clone(), token_endpoint: None }
+        // All is known: the resource need not be there.
+        (Some(url), Some(resource_id)) if given.server.pin.is_some() => AuthorityTarget {
+            url: url.clone(),
+            server: given.server.clone(),
+            resource_id: resource_id.clone(),
+            token_endpoint: None,
+        },
+        // The service is told the user's password, and discovery is not proof: whoever changed the answer of the resource would name a service
+        // of their own. The attempt waits, as long as the machine lets it, for the session that proves the answer.
+        (Some(_) | None, _) => {
+            let resource = proved.wait_for(Option::is_some).await.ok().and_then(|resource| resource.clone());
+            let resource = resource.ok_or_else(|| Error::new(StatusCode::BadShutdown, "the client ends"))?;
+            resource.authority().clone()
         }
-        (Some(_) | None, _) => discovered(shared, cached).await?.authority().clone(),
     };
     AuthorityLink::connect(target, given.clone(), settings.kept_session()).await.map_err(|error| {
         let which = format!("authorization service: {}", error.reason());

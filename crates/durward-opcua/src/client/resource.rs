@@ -6,7 +6,7 @@ use super::authority::AuthorityTarget;
 use super::issuer::{Issuer, jwt_policies};
 use super::settings::TokenClientSettings;
 use crate::error::Error;
-use crate::session::{ClientSession, choose, connect_channel, discover};
+use crate::session::{ClientSession, Pin, choose, connect_channel, discover};
 
 /// What discovery said.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// Asks the resource. What comes back is believed as far as the channel that follows proves it; the authorization service proves
-    /// itself by its own certificate.
+    /// Asks the resource. Anybody on the way can have written the answer: who the authorization service is, is believed only after
+    /// [`Resource::connect`].
     pub(super) async fn discover(settings: &TokenClientSettings) -> Result<Resource, Error> {
         let endpoints = discover(&settings.url, &settings.session).await?;
         Resource::of(settings, endpoints)
@@ -43,12 +43,12 @@ impl Resource {
         Ok(Resource { endpoint, endpoints, authority })
     }
 
-    /// The authorization service.
+    /// The authorization service: not to be asked before a session was created with the resource.
     pub(super) fn authority(&self) -> &AuthorityTarget {
         &self.authority
     }
 
-    /// Opens a channel and creates a session.
+    /// Opens a channel and creates a session, which proves what was discovered.
     pub(super) async fn connect(&self, settings: &TokenClientSettings) -> Result<ClientSession, Error> {
         let channel = connect_channel(&settings.url, &self.endpoint, &settings.session).await?;
         ClientSession::create(channel, self.endpoint.clone(), &self.endpoints, settings.kept_session()).await
@@ -86,10 +86,32 @@ fn authority(
             ),
         )
     })?;
+    let mut server = given.server.clone();
+    if server.pin.is_none() {
+        // A resource that anybody could be does not say who may be told the user's password.
+        let named = issuer.issuer.filter(|_| settings.session.server.is_certain());
+        server.pin = Some(named.map(Pin::ApplicationUri).ok_or_else(|| unnamed(settings, &url))?);
+    }
     let own = endpoint.server.application_uri.as_ref().to_owned();
     Ok(AuthorityTarget {
         url,
+        server,
         resource_id: given.resource_id.clone().or(issuer.resource_id).unwrap_or(own),
         token_endpoint: issuer.token_endpoint,
     })
+}
+
+fn unnamed(settings: &TokenClientSettings, url: &str) -> Error {
+    Error::new(
+        StatusCode::BadConfigurationError,
+        format!(
+            "nothing says which application the authorization service at {} is: {}; give its ApplicationUri or thumbprint",
+            url.escape_debug(),
+            if settings.session.server.is_certain() {
+                "the resource does not"
+            } else {
+                "the resource could be anybody whose certificate is trusted"
+            }
+        ),
+    )
 }

@@ -61,7 +61,9 @@ struct Following<'a> {
 }
 
 async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duration) -> Result<(), Error> {
-    let session = ClientSession::connect(&settings.url, None, settings.client.clone()).await?;
+    let mut client = settings.client.clone();
+    client.server.pin = Some(settings.server.clone());
+    let session = ClientSession::connect(&settings.url, None, client).await?;
     session.activate(&settings.identity).await?;
     let namespaces = namespaces_of(session.call(&namespace_request()).await?)?;
     let namespace = namespaces.iter().position(|uri| uri == AUTHORITY_NAMESPACE);

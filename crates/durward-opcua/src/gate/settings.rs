@@ -17,7 +17,7 @@ use crate::crypto::{SecurityPolicy, TokenSecurity};
 use crate::permission::Permission;
 use crate::protocol;
 use crate::session::{
-    ClientIdentity, ClientSettings, Endpoint, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
+    ClientIdentity, ClientSettings, Endpoint, Pin, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
 };
 use crate::token::{Live, Reach, TOKEN_SKEW_DEFAULT, TableNode, Verifier};
 
@@ -51,7 +51,7 @@ pub struct AnonymousRights {
 pub struct UpstreamSettings {
     /// Its URL.
     pub url: String,
-    /// What the gate is for it: a client with this certificate.
+    /// What the gate is for it: a client with this certificate, and whom it expects there.
     pub client: ClientSettings,
     /// Security policy and mode; the best where nothing is said.
     pub wish: Option<Offer>,
@@ -91,6 +91,8 @@ pub struct AuthoritySettings {
     pub url: String,
     /// What the gate is for it: a client with the certificate that the service knows for this resource.
     pub client: ClientSettings,
+    /// Which application it is. Whoever else answers there could keep back that tokens were recalled.
+    pub server: Pin,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// How often cutoffs and heartbeats are published to the gate: recalled rights are served no longer than that.
@@ -103,10 +105,11 @@ pub struct AuthoritySettings {
 
 impl AuthoritySettings {
     /// Follows this service every 250 ms.
-    pub fn new(url: impl Into<String>, client: ClientSettings) -> AuthoritySettings {
+    pub fn new(url: impl Into<String>, client: ClientSettings, server: Pin) -> AuthoritySettings {
         AuthoritySettings {
             url: url.into(),
             client,
+            server,
             identity: ClientIdentity::Anonymous,
             publishing_interval: Duration::from_millis(250),
             backoff_min: Duration::from_millis(250),

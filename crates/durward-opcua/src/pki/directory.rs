@@ -10,7 +10,7 @@ use durward_identity::Moment;
 use opcua_types::StatusCode;
 
 use super::validate::{TrustLists, validate};
-use crate::channel::Trust;
+use crate::channel::{PeerRole, Trust};
 use crate::crypto::{Certificate, OwnCertificate, PrivateKey};
 use crate::error::Error;
 
@@ -184,8 +184,8 @@ impl Directory {
 }
 
 impl Trust for Directory {
-    fn check(&self, chain: &[&[u8]], moment: Moment) -> Result<(), Error> {
-        let checked = validate(chain, &self.lists()?, moment);
+    fn check(&self, chain: &[&[u8]], role: PeerRole, moment: Moment) -> Result<(), Error> {
+        let checked = validate(chain, &self.lists()?, role, moment);
         if let Err(error) = &checked {
             let unknown = [StatusCode::BadCertificateUntrusted, StatusCode::BadCertificateChainIncomplete];
             let leaf = chain.first().and_then(|leaf| Certificate::from_der(leaf).ok());

@@ -2,6 +2,7 @@
 
 use opcua_types::StatusCode;
 use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode, Reader as _, SliceReader};
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
 
@@ -12,6 +13,10 @@ use aws_lc_rs::signature::{
 
 use crate::crypto::Certificate;
 use crate::error::Error;
+
+/// Purposes of a key (RFC 5280, 4.2.1.12).
+const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
+const CLIENT_AUTH: &str = "1.3.6.1.5.5.7.3.2";
 
 /// A certificate, taken apart for its chain.
 pub(super) struct Inspected {
@@ -28,6 +33,10 @@ pub(super) struct Usage {
     pub(super) signs_certificates: bool,
     pub(super) signs_lists: bool,
     pub(super) serves_application: bool,
+    /// `serverAuth` is among its purposes, or it has none in particular.
+    pub(super) is_for_servers: bool,
+    /// `clientAuth` or `serverAuth`: certificates of servers that are also clients often name but the one (Part 6, 6.2.2).
+    pub(super) is_for_applications: bool,
 }
 
 /// Signed bytes, of a certificate or a revocation list.
@@ -56,11 +65,13 @@ impl Inspected {
         let is_authority = constraints.is_some_and(|(_, constraints)| constraints.ca);
         let key_usage = key_usage.map(|(_, usage)| usage);
         let may = |ask: fn(&KeyUsage) -> bool| key_usage.as_ref().is_none_or(ask);
-        let for_applications = purposes.is_none_or(|(_, purposes)| {
-            purposes.0.iter().any(|purpose| {
-                ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"].contains(&purpose.to_string().as_str())
-            })
-        });
+        let purposes = purposes.map(|(_, purposes)| purposes.0);
+        let is_for = |wanted: &[&str]| {
+            let any = |purposes: &Vec<ObjectIdentifier>| {
+                purposes.iter().any(|purpose| wanted.contains(&purpose.to_string().as_str()))
+            };
+            purposes.as_ref().is_none_or(any)
+        };
         let encrypts = may(KeyUsage::key_encipherment) || may(KeyUsage::data_encipherment);
         Ok(Inspected {
             certificate,
@@ -75,7 +86,9 @@ impl Inspected {
             usage: Usage {
                 signs_certificates: is_authority && may(KeyUsage::key_cert_sign),
                 signs_lists: is_authority && may(KeyUsage::crl_sign),
-                serves_application: may(KeyUsage::digital_signature) && encrypts && for_applications,
+                serves_application: may(KeyUsage::digital_signature) && encrypts,
+                is_for_servers: is_for(&[SERVER_AUTH]),
+                is_for_applications: is_for(&[SERVER_AUTH, CLIENT_AUTH]),
             },
         })
     }

@@ -6,6 +6,7 @@ use x509_cert::crl::CertificateList;
 use x509_cert::der::{Decode, Encode};
 
 use super::inspect::{Inspected, Signed};
+use crate::channel::PeerRole;
 use crate::error::Error;
 
 /// Certificates between an application and its root, both included.
@@ -26,14 +27,14 @@ fn fail(status: StatusCode, reason: impl Into<std::borrow::Cow<'static, str>>) -
     Error::new(status, reason)
 }
 
-/// Checks a chain as a peer sent it, its own certificate first.
+/// Checks a chain as a peer in that role sent it, its own certificate first.
 ///
 /// # Errors
 /// `BadCertificateInvalid` (unreadable), `BadCertificatePolicyCheckFailed` (key or signature algorithm), `BadCertificateTimeInvalid`,
 /// `BadCertificateIssuerTimeInvalid`, `BadCertificateUseNotAllowed`, `BadCertificateIssuerUseNotAllowed`,
 /// `BadCertificateChainIncomplete`, `BadSecurityChecksFailed` (a signature), `BadCertificateRevocationUnknown`,
 /// `BadCertificateIssuerRevocationUnknown`, `BadCertificateRevoked`, `BadCertificateIssuerRevoked`, `BadCertificateUntrusted`.
-pub fn validate(chain: &[&[u8]], lists: &TrustLists, moment: Moment) -> Result<(), Error> {
+pub fn validate(chain: &[&[u8]], lists: &TrustLists, role: PeerRole, moment: Moment) -> Result<(), Error> {
     let (leaf, sent) =
         chain.split_first().ok_or_else(|| fail(StatusCode::BadCertificateInvalid, "there is none"))?;
     let leaf = Inspected::read(leaf)?;
@@ -61,6 +62,16 @@ pub fn validate(chain: &[&[u8]], lists: &TrustLists, moment: Moment) -> Result<(
         return Err(fail(
             StatusCode::BadCertificateUseNotAllowed,
             "the certificate's key usage is not that of an application: it must sign and encrypt",
+        ));
+    }
+    let is_for_role = match role {
+        PeerRole::Server => leaf.usage.is_for_servers,
+        PeerRole::Client => leaf.usage.is_for_applications,
+    };
+    if !is_for_role {
+        return Err(fail(
+            StatusCode::BadCertificateUseNotAllowed,
+            "the certificate's extended key usage is not that of its owner's role: a server needs serverAuth, a client clientAuth",
         ));
     }
     if issuers.iter().any(|issuer| !is_valid(issuer, moment)) {

@@ -16,6 +16,7 @@ use opcua_types::{
 };
 
 use super::discover::{choose, connect_channel, discover, offer_of};
+use super::expected::ExpectedServer;
 use super::identity::{ClientIdentity, prove};
 use crate::channel::{ChannelSettings, ClientChannel, Offer};
 use crate::crypto::{self, Certificate, NONCE_BYTES, SecretFormat};
@@ -29,6 +30,8 @@ pub struct ClientSettings {
     pub channel: Arc<ChannelSettings>,
     /// The application's URI, as in its certificate.
     pub application_uri: String,
+    /// Who the server is. Of the application that is expected, and of no other one that is trusted, are endpoints taken.
+    pub server: ExpectedServer,
     /// The product's URI.
     pub product_uri: String,
     /// The application's name.

@@ -126,7 +126,8 @@ pub(super) fn offer_of(endpoint: &EndpointDescription) -> Result<Offer, Error> {
 /// Opens a channel to an endpoint, by the URL that worked for discovery: servers often tell names that only they know.
 ///
 /// # Errors
-/// The server's certificate cannot be read or is not trusted; see [`ClientChannel::open`].
+/// The server's certificate cannot be read, is not trusted or is not that of the server which the settings expect at this URL; see
+/// [`ClientChannel::open`].
 pub async fn connect_channel(
     url: &str,
     endpoint: &EndpointDescription,
@@ -142,6 +143,7 @@ pub async fn connect_channel(
             "the server's certificate is not that of its ApplicationUri",
         ));
     }
+    settings.server.check(&server, address(url)?.0)?;
     let target = ChannelTarget {
         endpoint_url: url.to_owned(),
         policy: offer.policy,

@@ -14,6 +14,7 @@ mod connection;
 mod create;
 mod discover;
 mod endpoint;
+mod expected;
 mod identity;
 mod server;
 mod service;
@@ -25,6 +26,7 @@ pub use client::{ClientSession, ClientSettings};
 pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
+pub use expected::{ExpectedServer, Pin};
 pub use identity::ClientIdentity;
 pub use server::{Server, ServerLimits, ServerSettings};
 pub use service::{

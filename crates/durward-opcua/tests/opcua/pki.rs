@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_opcua::channel::Trust as _;
+use durward_opcua::channel::{PeerRole, Trust as _};
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::pki::{Authority, CertificateDraft, Directory, TrustLists, self_signed, validate};
 use durward_opcua::session::{ClientIdentity, ClientSession};
@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 fn check(chain: &[&Certificate], lists: &TrustLists, moment: Moment) -> Result<(), StatusCode> {
     let chain: Vec<&[u8]> = chain.iter().map(|certificate| certificate.der()).collect();
-    validate(&chain, lists, moment).map_err(|error| error.status())
+    validate(&chain, lists, PeerRole::Server, moment).map_err(|error| error.status())
 }
 
 fn trusting(certificates: &[&Certificate]) -> TrustLists {
@@ -92,8 +92,14 @@ fn a_self_signed_certificate_is_trusted_when_it_is_listed_and_valid() {
     assert_eq!(check(&[client], &lists, client.valid_until().plus(Duration::from_secs(1))), time);
     // An untrusted certificate beside a trusted one gains nothing.
     assert_eq!(check(&[other, client], &lists, NOW), Err(StatusCode::BadCertificateUntrusted));
-    assert_eq!(validate(&[b"junk"], &lists, NOW).unwrap_err().status(), StatusCode::BadCertificateInvalid);
-    assert_eq!(validate(&[], &lists, NOW).unwrap_err().status(), StatusCode::BadCertificateInvalid);
+    assert_eq!(
+        validate(&[b"junk"], &lists, PeerRole::Client, NOW).unwrap_err().status(),
+        StatusCode::BadCertificateInvalid
+    );
+    assert_eq!(
+        validate(&[], &lists, PeerRole::Client, NOW).unwrap_err().status(),
+        StatusCode::BadCertificateInvalid
+    );
 }
 
 #[test]
@@ -223,21 +229,27 @@ fn directories_keep_own_trusted_and_rejected_certificates() {
     }
 
     let client = CLIENT.certificate();
-    assert_eq!(status(directory.check(&[client.der()], NOW)), StatusCode::BadCertificateUntrusted);
+    assert_eq!(
+        status(directory.check(&[client.der()], PeerRole::Client, NOW)),
+        StatusCode::BadCertificateUntrusted
+    );
     assert_eq!(directory.rejected().unwrap(), [client.as_ref().clone()]);
-    assert_eq!(status(directory.check(&[client.der()], NOW)), StatusCode::BadCertificateUntrusted);
+    assert_eq!(
+        status(directory.check(&[client.der()], PeerRole::Client, NOW)),
+        StatusCode::BadCertificateUntrusted
+    );
     assert_eq!(directory.rejected().unwrap().len(), 1);
     // Moved by hand, under another name, as an operator does.
     let rejected = std::fs::read_dir(path.0.join("rejected/certs")).unwrap().next().unwrap().unwrap().path();
     std::fs::rename(&rejected, path.0.join("trusted/certs/client.crt")).unwrap();
-    directory.check(&[client.der()], NOW).unwrap();
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap_err();
+    directory.check(&[client.der()], PeerRole::Client, NOW).unwrap();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap_err();
     directory.trust(OTHER.certificate()).unwrap();
     assert!(directory.rejected().unwrap().is_empty());
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap();
     // A file that is none is left out.
     std::fs::write(path.0.join("trusted/certs/readme.txt"), "-----BEGIN nothing").unwrap();
-    directory.check(&[client.der()], NOW).unwrap();
+    directory.check(&[client.der()], PeerRole::Client, NOW).unwrap();
 }
 
 /// Whoever can connect can have certificates written: so many and no more.
@@ -249,7 +261,7 @@ fn rejected_certificates_are_bounded() {
         std::fs::write(path.0.join(format!("rejected/certs/{number}.der")), CLIENT.certificate().der())
             .unwrap();
     }
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap_err();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap_err();
     assert_eq!(std::fs::read_dir(path.0.join("rejected/certs")).unwrap().count(), 64);
     assert!(directory.rejected().unwrap().contains(OTHER.certificate()));
 }

@@ -9,6 +9,7 @@ use durward_opcua::channel::{Offer, Request, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::permission::Permission::{Browse, Read, Write};
 use durward_opcua::plant::{Host, PLANT_NAMESPACE};
+use durward_opcua::session::{ExpectedServer, Pin};
 use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
 use tokio::net::TcpListener;
@@ -209,4 +210,22 @@ async fn a_server_without_security_is_refused_by_default() {
     let started = Running::with(&clock, address, |settings| settings.limits.sessions_max = 10);
     let started = tokio::time::timeout(Duration::from_secs(2), started).await;
     assert!(started.is_err(), "the table was browsed without security");
+}
+
+/// A device with a certificate that is trusted must not get the password of the gate, nor feed it values.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trusted_application_that_is_not_the_server_is_not_talked_to() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let pinned = |uri: &'static str| {
+        move |settings: &mut durward_opcua::gate::GateSettings| {
+            settings.upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
+        }
+    };
+    let refused = Running::with(&clock, plant.address, pinned("urn:test:plc"));
+    let refused = tokio::time::timeout(Duration::from_secs(2), refused).await;
+    assert!(refused.is_err(), "the table of another server was browsed");
+    assert_eq!(plant.server.session_count(), 0);
+    Running::with(&clock, plant.address, pinned("urn:test:server")).await;
+    assert!(plant.server.session_count() > 0);
 }
