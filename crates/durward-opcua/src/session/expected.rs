@@ -18,6 +18,11 @@ pub enum Pin {
 }
 
 impl Pin {
+    /// What an operator wrote: a thumbprint (see [`Pin::thumbprint`]), or else an ApplicationUri.
+    pub fn parse(text: &str) -> Pin {
+        Pin::thumbprint(text).unwrap_or_else(|_| Pin::ApplicationUri(text.to_owned()))
+    }
+
     /// A certificate by its thumbprint: SHA-1 or SHA-256 of the DER in hexadecimal, with or without colons and blanks.
     ///
     /// # Errors
@@ -188,6 +193,8 @@ mod tests {
         }
         let other = Pin::thumbprint(&"0f".repeat(20)).unwrap();
         assert_eq!(check(other, "10.0.0.5"), Err(StatusCode::BadCertificateInvalid));
+        assert_eq!(Pin::parse(&sha1), Pin::thumbprint(&sha1).unwrap());
+        assert_eq!(Pin::parse("urn:test:plc"), uri("urn:test:plc"));
         for wrong in ["", "3f0c9a", &"xy".repeat(20), &"ä".repeat(20)] {
             assert_eq!(
                 Pin::thumbprint(wrong).unwrap_err().status(),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_opcua::channel::PeerRole;
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, Directory, read_certificate, self_signed, validate};
@@ -159,7 +160,7 @@ fn show(arguments: &Place) -> Outcome {
         let _ = writeln!(text, "issuer    {}", dated(&issuer, now));
     }
     for rejected in directory.rejected().map_err(failure)? {
-        let why = match validate(&[rejected.der()], &lists, now) {
+        let why = match validate(&[rejected.der()], &lists, PeerRole::Client, now) {
             Ok(()) => "would be accepted now".to_owned(),
             Err(error) => error.reason().to_owned(),
         };
