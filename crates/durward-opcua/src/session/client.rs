@@ -23,6 +23,9 @@ use crate::crypto::{self, Certificate, NONCE_BYTES, SecretFormat};
 use crate::error::Error;
 use crate::wire::{self, RequestPeek, ResponsePeek};
 
+/// Sessions are not kept alive more often than this, whatever timeout a server wants.
+pub(crate) const KEEP_ALIVE_MIN: Duration = Duration::from_millis(100);
+
 /// What a client is.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
@@ -44,7 +47,7 @@ pub struct ClientSettings {
     pub request_max: Duration,
     /// How secrets are encrypted where the token policy says so.
     pub secret_format: SecretFormat,
-    /// A session that nobody uses reads the server's state this often, so that it does not time out.
+    /// A session that nobody uses reads the server's state this often, or thrice in the timeout that the server revises, so that it does not end.
     pub keep_alive: Option<Duration>,
 }
 
@@ -356,9 +359,10 @@ impl Inner {
         self.call::<_, ReadResponse>(&request).await.map(drop)
     }
 
-    /// Pings as often as the settings say, as long as somebody has the session.
+    /// Pings as often as the settings say, or as the server wants it by the timeout that it revised, as long as somebody has the session.
     fn keep_alive(self: &Arc<Inner>) {
         let Some(every) = self.settings.keep_alive else { return };
+        let every = every.min(self.timeout / 3).max(KEEP_ALIVE_MIN);
         let session = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {

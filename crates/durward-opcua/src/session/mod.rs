@@ -21,7 +21,7 @@ mod service;
 mod store;
 mod token;
 
-pub(crate) use client::decode_response;
+pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
 pub use client::{ClientSession, ClientSettings};
 pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};

@@ -111,6 +111,14 @@ impl UpstreamSession {
         }
     }
 
+    /// Whether somebody has to keep the session alive now. A secure one keeps itself alive.
+    pub(super) fn is_ping_due(&self) -> bool {
+        match self {
+            UpstreamSession::Secure(_) => false,
+            UpstreamSession::Plain(session) => session.is_ping_due(),
+        }
+    }
+
     /// The channel now.
     pub(super) fn channel(&self) -> Arc<ClientChannel> {
         match self {

@@ -13,7 +13,7 @@ use durward_opcua::error::Error;
 use durward_opcua::gate::{Audit, AuditEvent, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
 use durward_opcua::plant::{Host, HostService, PLANT_NAMESPACE, Users, boiler};
-use durward_opcua::session::{ClientIdentity, ClientSession, Server};
+use durward_opcua::session::{ClientIdentity, ClientSession, Server, ServerSettings};
 use durward_opcua::token::{Cutoffs, FeedMessage, Grants, Issue, NodeTable, Target, Thumbprint, Verdict};
 use opcua_types::*;
 use tokio::net::{TcpListener, TcpStream};
@@ -61,10 +61,14 @@ pub(super) fn plant_host(clock: &Clock) -> Arc<Host> {
 
 impl Plant {
     pub(crate) async fn start(clock: &Clock, address: &str) -> Plant {
+        Plant::with(clock, address, server_settings()).await
+    }
+
+    pub(super) async fn with(clock: &Clock, address: &str, settings: ServerSettings) -> Plant {
         let host = plant_host(clock);
         let login = Users { anonymous: true, ..Users::default() };
         let service = HostService::new(Arc::clone(&host), login);
-        let server = Server::new(server_settings(), Arc::new(service)).unwrap();
+        let server = Server::new(settings, Arc::new(service)).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (serving, running) = (server.clone(), Arc::clone(&host));

@@ -1,7 +1,7 @@
 //! The server behind the gate: gone, back, and without security.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use durward_opcua::authority::{Caller, SessionId, User};
@@ -15,7 +15,7 @@ use opcua_types::*;
 use tokio::net::TcpListener;
 
 use super::support::{Clock, Plant, Running, Wire, eventually, plant_host, publish, read, subscribe, write};
-use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, status};
+use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, server_settings, status};
 
 const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] =
     &[("Boiler.Temperature", &[Browse, Read])];
@@ -91,6 +91,8 @@ async fn a_gate_starts_without_its_server_and_without_a_table_nothing_is_granted
     assert_eq!(running.gate.table().unwrap().version(), before, "the same nodes are the same table");
 }
 
+static READS_WITHOUT_SECURITY: AtomicU64 = AtomicU64::new(0);
+
 /// A server that has no security at all, as many PLCs.
 async fn without_security(host: Arc<Host>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -131,6 +133,9 @@ async fn answer_without_security(
     number: u32,
     address: std::net::SocketAddr,
 ) -> bytes::Bytes {
+    if RequestPeek::read(body).unwrap().type_id == ObjectId::ReadRequest_Encoding_DefaultBinary as u32 {
+        READS_WITHOUT_SECURITY.fetch_add(1, Ordering::Relaxed);
+    }
     let owned = wire::context();
     let peek = RequestPeek::read(body).unwrap();
     let response_header = wire::response_header(peek.handle, StatusCode::Good, NOW);
@@ -155,7 +160,8 @@ async fn answer_without_security(
             response_header,
             session_id: NodeId::new(1, number),
             authentication_token: NodeId::new(1, 7_000 + number),
-            revised_session_timeout: 60_000.0,
+            // Much less than the gate asks for.
+            revised_session_timeout: 600.0,
             ..CreateSessionResponse::default()
         };
         return wire::encode_service(&owned.context(), &response).unwrap();
@@ -189,6 +195,7 @@ async fn a_server_without_security_is_served_only_where_the_settings_say_so() {
     let address = without_security(Arc::clone(&host)).await;
     let running = Running::with(&clock, address, |settings| {
         settings.upstream.danger_upstream_without_security = true;
+        settings.table.look_every = Duration::from_secs(60);
     })
     .await;
     let granted: &[(&str, &[_])] =
@@ -201,6 +208,11 @@ async fn a_server_without_security_is_served_only_where_the_settings_say_so() {
     assert_eq!(write(&session, "Boiler.Mode", Variant::from("Manual")).await, StatusCode::Good);
     subscribe(&session, &["Boiler.Temperature"]).await;
     while publish(&session).await.unwrap() == 0 {}
+    // The quiet session is kept alive five times a second, as the server wants it.
+    let before = READS_WITHOUT_SECURITY.load(Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let reads = READS_WITHOUT_SECURITY.load(Ordering::Relaxed) - before;
+    assert!(reads >= 3, "{reads} reads in 2 s");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -228,4 +240,19 @@ async fn a_trusted_application_that_is_not_the_server_is_not_talked_to() {
     assert_eq!(plant.server.session_count(), 0);
     Running::with(&clock, plant.address, pinned("urn:test:server")).await;
     assert!(plant.server.session_count() > 0);
+}
+
+/// Servers want shorter timeouts than they are asked for. The session of a client that says nothing must outlive them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quiet_sessions_are_kept_alive_as_the_server_wants_it() {
+    let clock = Clock::new();
+    let mut settings = server_settings();
+    settings.limits.session_timeout_min = Duration::from_millis(1_500);
+    settings.limits.session_timeout_max = Duration::from_millis(1_500);
+    let plant = Plant::with(&clock, "127.0.0.1:0", settings).await;
+    let running = Running::start(&clock, plant.address).await;
+    let session = running.session(TEMPERATURE).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    assert_eq!(running.gate.figures().upstream_lost.load(Ordering::Relaxed), 0);
 }
