@@ -124,6 +124,7 @@ impl Core {
         };
         let none: [&str; 0] = [];
         let anonymous = FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        let upstream = Upstream::new(settings.upstream.clone())?;
         Ok(Arc::new_cyclic(|this| Core {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
@@ -134,7 +135,7 @@ impl Core {
             question,
             tables: ArcSwap::from_pointee(Tables::default()),
             anonymous: ArcSwap::from_pointee(anonymous),
-            upstream: Upstream::new(settings.upstream.clone()),
+            upstream,
             owned: Mutex::default(),
             figures: Figures::default(),
             ask: Notify::new(),

@@ -57,8 +57,7 @@ pub struct UpstreamSettings {
     pub wish: Option<Offer>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
-    /// Talks to a server that has no security at all, where it offers nothing better. Who can reach that server or the wire to it goes around
-    /// the gate.
+    /// Talks to the server without any security, whatever it offers. Who can reach that server or the wire to it goes around the gate.
     pub danger_upstream_without_security: bool,
     /// How long to wait after the first failed attempt to connect; twice as long after each further one.
     pub backoff_min: Duration,

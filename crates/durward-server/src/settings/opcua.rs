@@ -76,7 +76,7 @@ pub struct OpcuaGateSettings {
     /// A file with that user's password, its first line. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_password_path: Option<PathBuf>,
-    /// Talks to a server that has no security at all. Default: no.
+    /// Talks to the server without any security, whatever it offers. Default: no.
     pub danger_upstream_without_security: bool,
     /// The URL of the authorization service. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_opcua::authority::{Caller, SessionId, User};
 use durward_opcua::channel::{Offer, Request, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
+use durward_opcua::gate::{Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission::{Browse, Read, Write};
 use durward_opcua::plant::{Host, PLANT_NAMESPACE};
 use durward_opcua::session::{ExpectedServer, Pin};
@@ -14,8 +16,10 @@ use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
 use tokio::net::TcpListener;
 
-use super::support::{Clock, Plant, Running, Wire, eventually, plant_host, publish, read, subscribe, write};
-use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, server_settings, status};
+use super::support::{
+    Clock, GATE, Plant, Running, Wire, eventually, gate_channel, plant_host, publish, read, subscribe, write,
+};
+use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, client_settings_of, server_settings, status};
 
 const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] =
     &[("Boiler.Temperature", &[Browse, Read])];
@@ -230,7 +234,7 @@ async fn a_trusted_application_that_is_not_the_server_is_not_talked_to() {
     let clock = Clock::new();
     let plant = Plant::start(&clock, "127.0.0.1:0").await;
     let pinned = |uri: &'static str| {
-        move |settings: &mut durward_opcua::gate::GateSettings| {
+        move |settings: &mut GateSettings| {
             settings.upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
         }
     };
@@ -255,4 +259,28 @@ async fn quiet_sessions_are_kept_alive_as_the_server_wants_it() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
     assert_eq!(running.gate.figures().upstream_lost.load(Ordering::Relaxed), 0);
+}
+
+/// Whether there is security is for the operator to say. Were it for the server's answer, whoever changed it would be told the gate's password.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn security_is_not_chosen_by_what_the_server_offers() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let insecure = Running::with(&clock, plant.address, |settings| {
+        settings.upstream.danger_upstream_without_security = true;
+    });
+    assert!(
+        tokio::time::timeout(Duration::from_secs(2), insecure).await.is_err(),
+        "a plant that has only security"
+    );
+    assert_eq!(plant.server.session_count(), 0);
+
+    let signing = SigningKey::generate(Algorithm::EdDsa).unwrap();
+    let keys = SigningKeys::new(Duration::from_secs(60)).with(signing, NOW, NOW).unwrap();
+    let keys = keys.verifying(NOW).unwrap();
+    let mut upstream = UpstreamSettings::new("opc.tcp://127.0.0.1:1", client_settings_of(&GATE));
+    upstream.danger_upstream_without_security = true;
+    upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri("urn:test:server".to_owned()));
+    let settings = GateSettings::new(gate_channel(&clock), "urn:test:gate", upstream, "urn:test:as", keys);
+    assert_eq!(Gate::start(settings).unwrap_err().status(), StatusCode::BadConfigurationError);
 }
