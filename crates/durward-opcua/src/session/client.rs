@@ -15,11 +15,12 @@ use opcua_types::{
     UAString, VariableId,
 };
 
+use super::created::check_created;
 use super::discover::{choose, connect_channel, discover, offer_of};
 use super::expected::ExpectedServer;
 use super::identity::{ClientIdentity, prove};
 use crate::channel::{ChannelSettings, ClientChannel, Offer};
-use crate::crypto::{self, Certificate, NONCE_BYTES, SecretFormat};
+use crate::crypto::{self, Certificate, SecretFormat};
 use crate::error::Error;
 use crate::wire::{self, RequestPeek, ResponsePeek};
 
@@ -402,49 +403,4 @@ fn create_request(
         requested_session_timeout: settings.session_timeout.as_secs_f64() * 1_000.0,
         max_response_message_size: settings.channel.limits.receive.message_bytes_max,
     }
-}
-
-/// What the server says on the secured channel must be what discovery said without security (Part 4, 5.7.2).
-fn check_created(
-    response: &CreateSessionResponse,
-    server: &Certificate,
-    endpoint: &EndpointDescription,
-    discovered: &[EndpointDescription],
-) -> Result<(), Error> {
-    let sent = crypto::split_chain(response.server_certificate.value.as_deref().unwrap_or_default())?;
-    if sent.first() != Some(&server.der()) {
-        return Err(Error::security("the session's certificate is not that of the channel"));
-    }
-    let nonce_bytes = response.server_nonce.value.as_ref().map_or(0, Vec::len);
-    if nonce_bytes < NONCE_BYTES {
-        return Err(Error::new(StatusCode::BadNonceInvalid, "the server's nonce is too short"));
-    }
-    let endpoints = response.server_endpoints.as_deref().unwrap_or_default();
-    if !endpoints.iter().any(|other| same_endpoint(other, endpoint)) {
-        return Err(Error::security("the endpoint is not among those that the server now says it has"));
-    }
-    let of_transport = |endpoints: &[EndpointDescription]| {
-        let transport = &endpoint.transport_profile_uri;
-        endpoints.iter().filter(|other| other.transport_profile_uri == *transport).count()
-    };
-    let told = discovered.is_empty() || of_transport(endpoints) == of_transport(discovered);
-    let known = |other: &EndpointDescription| {
-        other.transport_profile_uri != endpoint.transport_profile_uri
-            || endpoints.iter().any(|now| same_endpoint(now, other))
-    };
-    if !told || !discovered.iter().all(known) {
-        return Err(Error::security("the server's endpoints are not those that were discovered"));
-    }
-    Ok(())
-}
-
-/// Servers may tell URLs by the name under which they are asked: those are not compared.
-fn same_endpoint(left: &EndpointDescription, right: &EndpointDescription) -> bool {
-    left.security_mode == right.security_mode
-        && left.security_policy_uri == right.security_policy_uri
-        && left.server_certificate == right.server_certificate
-        && left.server.application_uri == right.server.application_uri
-        && left.transport_profile_uri == right.transport_profile_uri
-        && left.security_level == right.security_level
-        && left.user_identity_tokens == right.user_identity_tokens
 }

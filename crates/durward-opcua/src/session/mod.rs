@@ -12,6 +12,7 @@ mod activate;
 mod client;
 mod connection;
 mod create;
+mod created;
 mod discover;
 mod endpoint;
 mod expected;
