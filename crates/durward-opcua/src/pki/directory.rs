@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use super::validate::{TrustLists, validate};
+use super::validate::{TrustLists, issuers_of, validate};
 use crate::channel::{PeerRole, Trust};
 use crate::crypto::{Certificate, OwnCertificate, PrivateKey};
 use crate::error::Error;
@@ -58,7 +58,8 @@ impl Directory {
         &self.root
     }
 
-    /// The application's certificate and key: the only files of `own/certs` and `own/private`.
+    /// The application's certificate and key: the only files of `own/certs` and `own/private`. Certificates of its issuers are taken from
+    /// `issuers/certs` and `trusted/certs`.
     ///
     /// # Errors
     /// `BadConfigurationError` when there are several, one is missing, or they do not belong together.
@@ -74,7 +75,8 @@ impl Directory {
         };
         let certificate = Certificate::from_der(&read_der(certificate, "CERTIFICATE")?)?;
         let key = zeroize::Zeroizing::new(read(key)?);
-        OwnCertificate::new(certificate, PrivateKey::read(&key)?).map(Some)
+        let issuers = issuers_of(&certificate, &self.lists()?);
+        Ok(Some(OwnCertificate::new(certificate, PrivateKey::read(&key)?)?.with_issuers(issuers)))
     }
 
     /// Stores the application's certificate and key; only the owner can read the key.

@@ -7,6 +7,7 @@ use x509_cert::der::{Decode, Encode};
 
 use super::inspect::{Inspected, Signed};
 use crate::channel::PeerRole;
+use crate::crypto::Certificate;
 use crate::error::Error;
 
 /// Certificates between an application and its root, both included.
@@ -199,4 +200,20 @@ fn current_list(der: &[u8], issuer: &Inspected, moment: Moment) -> Option<Vec<Ve
     }
     let revoked = content.revoked_certificates.iter().flatten();
     Some(revoked.map(|entry| entry.serial_number.as_bytes().to_vec()).collect())
+}
+
+/// The certificates that lead from one to its root, the nearest issuer first, as far as they are known; without the root.
+pub(super) fn issuers_of(certificate: &Certificate, lists: &TrustLists) -> Vec<Certificate> {
+    let Ok(mut last) = Inspected::read(certificate.der()) else { return Vec::new() };
+    let all = || lists.trusted.iter().chain(&lists.issuers).filter_map(|der| Inspected::read(der).ok());
+    let mut issuers = Vec::new();
+    while !last.is_self_issued() && issuers.len() < CHAIN_LENGTH_MAX {
+        let is_issuer = |known: &Inspected| {
+            known.subject == last.issuer && last.signed.verify(&known.certificate).is_ok()
+        };
+        let Some(issuer) = all().find(is_issuer).filter(|issuer| !issuer.is_self_issued()) else { break };
+        issuers.push(issuer.certificate.clone());
+        last = issuer;
+    }
+    issuers
 }

@@ -74,6 +74,7 @@ pub(crate) async fn connect_without_security(
         policy: SecurityPolicy::None,
         mode: MessageSecurityMode::None,
         server: None,
+        server_issuers: Vec::new(),
     };
     let stream = connect(url, settings).await?;
     ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await
@@ -149,6 +150,7 @@ pub async fn connect_channel(
         policy: offer.policy,
         mode: offer.mode,
         server: Some(Arc::new(server)),
+        server_issuers: chain.iter().skip(1).map(|issuer| issuer.to_vec()).collect(),
     };
     let stream = connect(url, settings).await?;
     ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await

@@ -190,7 +190,7 @@ pub(super) fn describe(settings: &ServerSettings) -> Vec<EndpointDescription> {
     let describe = |endpoint: &Endpoint| EndpointDescription {
         endpoint_url: UAString::from(settings.endpoint_url.as_str()),
         server: application(settings),
-        server_certificate: settings.channel.own.certificate().der().to_vec().into(),
+        server_certificate: settings.channel.own.chain().into(),
         security_mode: endpoint.offer.mode,
         security_policy_uri: UAString::from(endpoint.offer.policy.uri()),
         user_identity_tokens: Some(endpoint.tokens.iter().map(TokenPolicy::describe).collect()),

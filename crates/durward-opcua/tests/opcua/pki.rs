@@ -291,3 +291,49 @@ async fn a_server_takes_clients_whose_certificates_are_trusted_and_a_client_such
     session.activate(&ClientIdentity::Anonymous).await.unwrap();
     assert_eq!(whoami(&session).await.unwrap(), "anonymous");
 }
+
+/// Client and server know the root only: each shows the authority between that issued its certificate.
+#[tokio::test]
+async fn chains_are_shown_both_ways() {
+    let root = Authority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
+    let (server_path, client_path) = (Temporary::new("chain-server"), Temporary::new("chain-client"));
+    let mut directories = Vec::new();
+    let mut lists = vec![root.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap()];
+    for (path, uri) in [(&server_path, "urn:test:server"), (&client_path, "urn:test:client")] {
+        let between = root.issue_authority(&draft(&format!("{uri}:authority")), KeyLength::Rsa2048).unwrap();
+        lists.push(between.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap());
+        let directory = Directory::open(&path.0).unwrap();
+        directory.store_own(&between.issue(&draft(uri), KeyLength::Rsa2048).unwrap()).unwrap();
+        directory.trust(root.certificate()).unwrap();
+        directory.add_issuer(between.certificate()).unwrap();
+        directories.push(directory);
+    }
+    for (path, list) in
+        [&server_path, &client_path].into_iter().flat_map(|path| lists.iter().map(move |list| (path, list)))
+    {
+        let name = format!(
+            "trusted/crl/{:x}.crl",
+            list.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte))
+        );
+        std::fs::write(path.0.join(name), list).unwrap();
+    }
+    let channel = |directory: &Directory| {
+        let mut channel = channel_settings(&directory.own().unwrap().unwrap());
+        channel.trust = Arc::new(directory.clone());
+        channel
+    };
+    let mut server = server_settings();
+    server.channel = channel(&directories[0]);
+    let running = Running::with(server).await;
+    let mut client = client_settings();
+    client.channel = Arc::new(channel(&directories[1]));
+    let session = ClientSession::connect(&running.url(), Some(USUAL), client).await.unwrap();
+    session.activate(&ClientIdentity::Anonymous).await.unwrap();
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous");
+    // Whoever shows only its own certificate is a stranger.
+    let alone = directories[1].own().unwrap().unwrap().with_issuers(Vec::new());
+    let mut client = client_settings();
+    client.channel = Arc::new(channel_settings(&alone));
+    let refused = ClientSession::connect(&running.url(), Some(USUAL), client).await;
+    assert_eq!(status(refused), StatusCode::BadSecurityChecksFailed);
+}
