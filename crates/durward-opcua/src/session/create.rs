@@ -74,7 +74,7 @@ pub(super) async fn create<S: Service>(
         revised_session_timeout: timeout.as_secs_f64() * 1_000.0,
         server_nonce: server_nonce.to_vec().into(),
         server_certificate: core.channel.own.chain().into(),
-        server_endpoints: Some(core.endpoints.clone()),
+        server_endpoints: Some(core.endpoints_as_asked(request.endpoint_url.as_ref())),
         server_software_certificates: None,
         server_signature: SignatureData {
             algorithm: UAString::from(policy.signature_uri()),

@@ -21,7 +21,7 @@ const DEFAULT_PORT: u16 = 4840;
 ///
 /// # Errors
 /// `BadTcpEndpointUrlInvalid`.
-fn address(url: &str) -> Result<(&str, u16), Error> {
+pub(super) fn address(url: &str) -> Result<(&str, u16), Error> {
     let invalid = || {
         Error::new(
             StatusCode::BadTcpEndpointUrlInvalid,

@@ -358,3 +358,24 @@ async fn the_server_is_the_one_that_is_expected() {
     let other = ExpectedServer { pin: thumbprint(SERVER.certificate()), ..any };
     assert_eq!(status(connect(other).await), StatusCode::BadCertificateInvalid);
 }
+
+/// Behind a translation of addresses a client can come back only to where it asked.
+#[tokio::test]
+async fn endpoints_are_told_under_the_name_that_was_asked_where_the_certificate_has_it() {
+    let mut settings = server_settings();
+    settings.endpoint_url = "opc.tcp://plc:4840/path".to_owned();
+    let running = Running::with(settings).await;
+    let port = running.address.port();
+    let told = async |host: &str| {
+        let endpoints = discover(&format!("opc.tcp://{host}:{port}"), &client_settings()).await.unwrap();
+        let first = endpoints[0].endpoint_url.clone();
+        assert!(endpoints.iter().all(|endpoint| endpoint.endpoint_url == first));
+        assert_eq!(endpoints[0].server.discovery_urls, Some(vec![first.clone()]));
+        first.as_ref().to_owned()
+    };
+    assert_eq!(told("127.0.0.1").await, format!("opc.tcp://127.0.0.1:{port}/path"));
+    assert_eq!(told("localhost").await, format!("opc.tcp://localhost:{port}/path"));
+    // The certificate does not name it.
+    assert_eq!(told("127.1").await, "opc.tcp://plc:4840/path");
+    running.anonymous().await;
+}
