@@ -22,8 +22,7 @@ use crate::error::Error;
 use crate::protocol::{Client, ClientAction, ClientEvent, ClientSettings, Failure, Nonce};
 use crate::session::{ClientIdentity, ClientSession, connect_channel};
 
-/// The longest and the shortest time for which the driver sleeps. The machine may name a moment that has passed, while it waits for an
-/// event that it needs first.
+/// The longest and the shortest time for which the driver sleeps.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 const SLEEP_MIN: Duration = Duration::from_millis(50);
 /// How long a session may take to close.
