@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::authority::{AuthorityLink, AuthorityTarget};
 use super::claims::AccessToken;
-use super::failure::{Meaning, is_of_token};
+use super::failure::{Meaning, is_of_token, passes};
 use super::resource::Resource;
 use super::shared::{Live, Shared};
 use crate::channel::ClientChannel;
@@ -183,8 +183,14 @@ impl Driver {
     }
 
     fn failed(&self, error: &Error, what: &'static str) {
+        self.failed_for_now(error, what, false);
+    }
+
+    fn failed_for_now(&self, error: &Error, what: &'static str, may_pass: bool) {
         tracing::info!(%error, "{what}");
-        self.shared.status.send_modify(|status| status.error = Some(error.clone()));
+        self.shared
+            .status
+            .send_modify(|status| (status.error, status.may_pass) = (Some(error.clone()), may_pass));
     }
 
     fn attempt(&mut self, last: Option<Attempt>) -> (u64, Moment) {
@@ -388,7 +394,7 @@ impl Driver {
                 });
             }
             Err(error) => {
-                self.failed(&error, "the session was not activated");
+                self.failed_for_now(&error, "the session was not activated", passes(error.status()));
                 let against_token = is_of_token(error.status());
                 self.step(if against_token {
                     ClientEvent::ActivationRefused

@@ -111,7 +111,10 @@ async fn what_is_refused_is_told_at_once() {
     let authority = authority(None, &issuer).await;
     let server = resource(None, &Setup::new(&authority)).await;
     server.server.service().refuses.store(true, Ordering::Relaxed);
-    let refused = TokenClient::connect(client(&server.url())).await;
+    // A gate that has just begun may say so, and then not any more: it is asked for a while.
+    let mut settings = client(&server.url());
+    settings.patience = ms(1_000);
+    let refused = TokenClient::connect(settings).await;
     assert_eq!(status(refused), StatusCode::BadIdentityTokenRejected);
     server.server.service().refuses.store(false, Ordering::Relaxed);
     issuer.denies.store(true, Ordering::Relaxed);
@@ -282,4 +285,21 @@ async fn a_trusted_application_that_is_not_the_service_gets_no_password() {
     assert!(refused.reason().contains("the resource does not"), "{refused}");
     assert_eq!(authority.server.session_count(), 0);
     connect(&named("urn:test:authority"), none, false).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_that_has_just_begun_is_waited_for() {
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let server = resource(None, &Setup::new(&authority)).await;
+    let service = std::sync::Arc::clone(server.server.service());
+    service.refuses.store(true, Ordering::Relaxed);
+    let begins = tokio::spawn(async move {
+        while service.activations.lock().unwrap().len() < 2 {
+            sleep(ms(20)).await;
+        }
+        service.refuses.store(false, Ordering::Relaxed);
+    });
+    TokenClient::connect(client(&server.url())).await.unwrap();
+    begins.await.unwrap();
 }
