@@ -186,7 +186,9 @@ impl AuthorityLink {
                 };
                 Ok((policy_id, ExtensionObject::new(token)))
             }
-            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } => Err(none("such user")),
+            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => {
+                Err(none("such user"))
+            }
         }
     }
 }

@@ -35,13 +35,19 @@ pub(super) enum Event {
     Authority { attempt: u64, result: Result<Arc<AuthorityLink>, Error> },
     AuthorityLost { attempt: u64, error: Error },
     Token { request: u32, result: Result<Token, Error> },
-    Session { attempt: u64, result: Result<ClientSession, Error> },
+    Session { attempt: u64, result: Result<Opened, Error> },
     SessionLost { generation: u64, error: Error },
     ChannelLost { generation: u64, error: Error },
     Channel { generation: u64, result: Result<ClientChannel, Error> },
     Activated { nonce: Nonce, result: Result<(), Error> },
     RightEnded { generation: u64, error: Error },
     Stop,
+}
+
+/// A session with the resource, and what the policy says of the authorization service whose tokens it takes.
+pub(super) struct Opened {
+    session: ClientSession,
+    issuer_endpoint_url: Arc<str>,
 }
 
 /// An attempt to open something.
@@ -294,14 +300,14 @@ impl Driver {
         self.connecting = Some(Attempt { number, give_up_at, task });
     }
 
-    fn session_came(&mut self, number: u64, result: Result<ClientSession, Error>) {
+    fn session_came(&mut self, number: u64, result: Result<Opened, Error>) {
         if !Self::is_due(self.connecting.as_ref(), number, self.shared.now()) {
             return;
         }
         self.connecting = None;
         match result {
-            Ok(session) => {
-                let live = Arc::new(Live { session, generation: number });
+            Ok(Opened { session, issuer_endpoint_url }) => {
+                let live = Arc::new(Live { session, issuer_endpoint_url, generation: number });
                 self.watch_channel(&live);
                 self.live = Some(live);
                 self.shared.status.send_modify(|status| status.sessions += 1);
@@ -365,7 +371,10 @@ impl Driver {
 
     fn activate(&mut self, token: &Token, nonce: Nonce) {
         let Some(live) = self.live.clone() else { return };
-        let identity = ClientIdentity::Issued { token: Zeroizing::new(token.text().as_bytes().to_vec()) };
+        let identity = ClientIdentity::Jwt {
+            token: Zeroizing::new(token.text().as_bytes().to_vec()),
+            issuer_endpoint_url: Arc::clone(&live.issuer_endpoint_url),
+        };
         let (channel, events) = (self.replacement.take(), self.shared.events.clone());
         tokio::spawn(async move {
             let result = match channel {
@@ -453,16 +462,20 @@ async fn open_session(
     shared: &Shared,
     cached: &Cached,
     proved: &watch::Sender<Option<Arc<Resource>>>,
-) -> Result<ClientSession, Error> {
+) -> Result<Opened, Error> {
     let resource = discovered(shared, cached).await?;
-    let session = resource.connect(&shared.settings).await;
-    if session.is_ok() {
-        proved.send_replace(Some(resource));
-    } else {
-        // A server that was set up anew has other endpoints, or another certificate.
-        *cached.lock().await = None;
+    match resource.connect(&shared.settings).await {
+        Ok(session) => {
+            let issuer_endpoint_url = resource.issuer_endpoint_url();
+            proved.send_replace(Some(resource));
+            Ok(Opened { session, issuer_endpoint_url })
+        }
+        Err(error) => {
+            // A server that was set up anew has other endpoints, or another certificate.
+            *cached.lock().await = None;
+            Err(error)
+        }
     }
-    session
 }
 
 async fn open_authority(

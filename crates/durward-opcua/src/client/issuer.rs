@@ -5,9 +5,8 @@ use opcua_types::{EndpointDescription, StatusCode, UserTokenPolicy, UserTokenTyp
 use serde_json::Value;
 
 use crate::error::Error;
+pub use crate::session::JWT_TOKEN_TYPE;
 
-/// The type of tokens that are JWTs.
-pub const JWT_TOKEN_TYPE: &str = "http://opcfoundation.org/UA/UserToken#JWT";
 /// The profile of authorization services that are OPC UA servers.
 pub const PROFILE_OPCUA: &str = "http://opcfoundation.org/UA/Authorization#OPCUA";
 /// Bytes of the object. A server that is not trusted yet sends it.

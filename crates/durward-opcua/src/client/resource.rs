@@ -1,12 +1,15 @@
 //! The resource before there is a session: its endpoints, which of them take tokens, and where those come from.
 
+use std::sync::Arc;
+
 use opcua_types::{EndpointDescription, StatusCode};
+use zeroize::Zeroizing;
 
 use super::authority::AuthorityTarget;
 use super::issuer::{Issuer, jwt_policies};
 use super::settings::TokenClientSettings;
 use crate::error::Error;
-use crate::session::{ClientSession, Pin, choose, connect_channel, discover};
+use crate::session::{ClientIdentity, ClientSession, Pin, choose, connect_channel, discover};
 
 /// What discovery said.
 #[derive(Clone, Debug)]
@@ -14,6 +17,8 @@ pub(super) struct Resource {
     endpoints: Vec<EndpointDescription>,
     /// The one to connect to.
     endpoint: EndpointDescription,
+    /// Of the policy whose authorization service is asked.
+    issuer_endpoint_url: Arc<str>,
     authority: AuthorityTarget,
 }
 
@@ -35,12 +40,8 @@ impl Resource {
             ));
         }
         let endpoint = choose(&taking, settings.wish)?.clone();
-        let said = jwt_policies(&endpoint)
-            .next()
-            .map(|policy| policy.issuer_endpoint_url.as_ref())
-            .unwrap_or_default();
-        let authority = authority(settings, said, &endpoint)?;
-        Ok(Resource { endpoint, endpoints, authority })
+        let (issuer_endpoint_url, authority) = fitting(settings, &endpoint)?;
+        Ok(Resource { endpoint, endpoints, issuer_endpoint_url, authority })
     }
 
     /// The authorization service: not to be asked before a session was created with the resource.
@@ -48,11 +49,47 @@ impl Resource {
         &self.authority
     }
 
+    /// What the policy says whose tokens are asked for.
+    pub(super) fn issuer_endpoint_url(&self) -> Arc<str> {
+        Arc::clone(&self.issuer_endpoint_url)
+    }
+
     /// Opens a channel and creates a session, which proves what was discovered.
     pub(super) async fn connect(&self, settings: &TokenClientSettings) -> Result<ClientSession, Error> {
         let channel = connect_channel(&settings.url, &self.endpoint, &settings.session).await?;
         ClientSession::create(channel, self.endpoint.clone(), &self.endpoints, settings.kept_session()).await
     }
+}
+
+/// The first policy whose authorization service can be asked and whose encryption is supported; where one names the service that the settings
+/// have, that one.
+fn fitting(
+    settings: &TokenClientSettings,
+    endpoint: &EndpointDescription,
+) -> Result<(Arc<str>, AuthorityTarget), Error> {
+    let named = |said: &str| {
+        let url = Issuer::parse(said).ok().and_then(|issuer| issuer.authority_url);
+        url.is_some() && url == settings.authority.url
+    };
+    let mut policies: Vec<&str> =
+        jwt_policies(endpoint).map(|policy| policy.issuer_endpoint_url.as_ref()).collect();
+    policies.sort_by_key(|said| !named(said));
+    let mut first = None;
+    for said in policies {
+        let issuer_endpoint_url: Arc<str> = said.into();
+        let token = ClientIdentity::Jwt {
+            token: Zeroizing::default(),
+            issuer_endpoint_url: Arc::clone(&issuer_endpoint_url),
+        };
+        let found = token.policy(endpoint).and_then(|_| authority(settings, said, endpoint));
+        match found {
+            Ok(authority) => return Ok((issuer_endpoint_url, authority)),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| {
+        Error::new(StatusCode::BadIdentityTokenRejected, "the endpoint takes no access tokens")
+    }))
 }
 
 fn authority(

@@ -46,6 +46,8 @@ pub struct Status {
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) session: ClientSession,
+    /// What the policy says of the authorization service whose tokens the session takes.
+    pub(super) issuer_endpoint_url: Arc<str>,
     pub(super) generation: u64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
 pub use expected::{ExpectedServer, Pin};
-pub use identity::ClientIdentity;
+pub use identity::{ClientIdentity, JWT_TOKEN_TYPE};
 pub use server::{Server, ServerLimits, ServerSettings};
 pub use service::{
     Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,

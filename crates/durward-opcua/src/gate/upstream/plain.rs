@@ -169,10 +169,12 @@ impl PlainSession {
                     password: sealed.data.into(),
                 }))
             }
-            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } => Err(Error::new(
-                StatusCode::BadConfigurationError,
-                "to a server without security the gate comes anonymously, or with a name and a password",
-            )),
+            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => {
+                Err(Error::new(
+                    StatusCode::BadConfigurationError,
+                    "to a server without security the gate comes anonymously, or with a name and a password",
+                ))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use durward_opcua::client::{Status, TokenClient, TokenFlow};
+use durward_opcua::client::{JWT_TOKEN_TYPE, Status, TokenClient, TokenFlow};
 use durward_opcua::crypto::{SecurityPolicy, TokenSecurity};
 use durward_opcua::protocol::Failure;
 use durward_opcua::session::{ExpectedServer, Pin};
@@ -302,4 +302,21 @@ async fn a_gate_that_has_just_begun_is_waited_for() {
     });
     TokenClient::connect(client(&server.url())).await.unwrap();
     begins.await.unwrap();
+}
+
+/// Servers take tokens of several kinds and issuers: the token goes under the policy that named its issuer.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_policies_for_tokens_the_one_that_fits_is_used() {
+    const OAUTH: &str = r#"{"ua:authorityUrl":"https://x","ua:authorityProfileUri":"http://opcfoundation.org/UA/Authorization#OAuth2"}"#;
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let before = vec![
+        ("http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1", ""),
+        (JWT_TOKEN_TYPE, OAUTH),
+    ];
+    let server = resource(None, &Setup { before, ..Setup::new(&authority) }).await;
+    let client = TokenClient::connect(client(&server.url())).await.unwrap();
+    assert!(client.read_values(&[temperature()]).await.is_ok());
+    let policies = server.server.service().policies.lock().unwrap().clone();
+    assert!(policies.iter().all(|policy| policy.ends_with('2')), "{policies:?}");
 }

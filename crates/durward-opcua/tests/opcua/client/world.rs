@@ -63,6 +63,8 @@ pub(super) struct Nodes {
     pub(super) refuses: AtomicBool,
     /// The channels that activations came over.
     pub(super) activations: Mutex<Vec<u32>>,
+    /// The policies under which tokens came.
+    pub(super) policies: Mutex<Vec<String>>,
     /// The session that asked last.
     pub(super) last: Mutex<Option<Arc<ActiveSession<Nodes>>>>,
 }
@@ -85,6 +87,7 @@ impl Service for Nodes {
 
     async fn authenticate(&self, attempt: Attempt<'_, Bearer>) -> Result<Bearer, StatusCode> {
         self.activations.lock().unwrap().push(attempt.channel.id);
+        self.policies.lock().unwrap().push(attempt.policy_id.to_owned());
         if self.refuses.load(Ordering::Relaxed) {
             return Err(StatusCode::BadIdentityTokenRejected);
         }
@@ -150,6 +153,7 @@ impl Running {
             host: Arc::clone(&host),
             refuses: AtomicBool::new(false),
             activations: Mutex::default(),
+            policies: Mutex::default(),
             last: Mutex::default(),
         };
         let listener = TcpListener::bind(at.unwrap_or_else(|| "127.0.0.1:0".parse().unwrap())).await.unwrap();
@@ -315,6 +319,8 @@ pub(super) async fn authority(at: Option<SocketAddr>, issuer: &Arc<Issuer>) -> R
 #[derive(Clone)]
 pub(super) struct Setup {
     pub(super) issuer_endpoint_url: String,
+    /// Policies for issued tokens that come before: their types and issuers.
+    pub(super) before: Vec<(&'static str, &'static str)>,
     pub(super) security: TokenSecurity,
     pub(super) channel_lifetime: Option<Duration>,
 }
@@ -329,6 +335,7 @@ impl Setup {
         });
         Setup {
             issuer_endpoint_url: said.to_string(),
+            before: Vec::new(),
             security: TokenSecurity::Plain,
             channel_lifetime: None,
         }
@@ -336,11 +343,18 @@ impl Setup {
 }
 
 pub(super) async fn resource(at: Option<SocketAddr>, setup: &Setup) -> Running {
-    let kind = TokenKind::Issued {
-        token_type: JWT_TOKEN_TYPE.to_owned(),
-        issuer_endpoint_url: setup.issuer_endpoint_url.clone(),
+    let issued = |token_type: &str, issuer_endpoint_url: &str| TokenKind::Issued {
+        token_type: token_type.to_owned(),
+        issuer_endpoint_url: issuer_endpoint_url.to_owned(),
     };
-    let mut settings = settings(&SERVER, &[kind], Some(setup.security));
+    let mut kinds: Vec<TokenKind> =
+        setup.before.iter().map(|(token_type, said)| issued(token_type, said)).collect();
+    kinds.push(issued(JWT_TOKEN_TYPE, &setup.issuer_endpoint_url));
+    let mut settings = settings(&SERVER, &kinds, Some(setup.security));
+    for (number, token) in settings.endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.tokens).enumerate()
+    {
+        token.id.push_str(&number.to_string());
+    }
     if let Some(lifetime) = setup.channel_lifetime {
         (settings.channel.lifetime_min, settings.channel.lifetime_max) = (lifetime, lifetime);
     }
