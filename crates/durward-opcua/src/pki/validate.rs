@@ -128,6 +128,14 @@ impl Known {
                     "an issuer's certificate is not that of an authority",
                 ));
             }
+            // The application itself is no authority (RFC 5280, 4.2.1.9).
+            let below = path.len() - 1;
+            if issuer.usage.authorities_below.is_some_and(|most| below > usize::from(most)) {
+                return Err(fail(
+                    StatusCode::BadCertificateIssuerUseNotAllowed,
+                    "there are more authorities between an application and an issuer than its certificate allows",
+                ));
+            }
             path.push(issuer);
             last = issuer;
         }

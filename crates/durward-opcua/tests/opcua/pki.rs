@@ -337,3 +337,31 @@ async fn chains_are_shown_both_ways() {
     let refused = ClientSession::connect(&running.url(), Some(USUAL), client).await;
     assert_eq!(status(refused), StatusCode::BadSecurityChecksFailed);
 }
+
+fn replaced(der: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = der.windows(from.len()).position(|window| window == from).unwrap();
+    [&der[..at], to, &der[at + from.len()..]].concat()
+}
+
+/// With two URIs it would be the certificate of two applications.
+#[test]
+fn a_certificate_is_of_one_application() {
+    let hosts = vec!["urn:test:two".to_owned()];
+    let own = self_signed(&CertificateDraft { hosts, ..draft("urn:test:one") }, KeyLength::Rsa2048).unwrap();
+    assert!(own.certificate().is_of_application("urn:test:one"));
+    // The host becomes a URI.
+    let two = replaced(own.certificate().der(), b"\x82\x0curn:test:two", b"\x86\x0curn:test:two");
+    let two = Certificate::from_der(&two).unwrap();
+    assert_eq!(two.application_uri(), None);
+    assert!(!two.is_of_application("urn:test:one") && !two.is_of_application("urn:test:two"));
+}
+
+#[test]
+fn critical_extensions_that_are_not_known_are_refused() {
+    // Basic constraints, which are critical, become name constraints.
+    let der = replaced(CLIENT.certificate().der(), &[0x55, 0x1d, 19], &[0x55, 0x1d, 30]);
+    let lists = TrustLists { trusted: vec![der.clone()], ..TrustLists::default() };
+    let refused = validate(&[&der], &lists, PeerRole::Client, NOW).unwrap_err();
+    assert_eq!(refused.status(), StatusCode::BadCertificateInvalid);
+    assert!(refused.reason().contains("2.5.29.30"), "{refused}");
+}
