@@ -46,6 +46,8 @@ pub struct ClientSettings {
     pub session_timeout: Duration,
     /// How long a response may take.
     pub request_max: Duration,
+    /// The languages of texts that the server sends, the one that is wanted most first (`de-DE`, `en`); none: the server's own.
+    pub locale_ids: Vec<String>,
     /// How secrets are encrypted where the token policy says so.
     pub secret_format: SecretFormat,
     /// A session that nobody uses reads the server's state this often, or thrice in the timeout that the server revises, so that it does not end.
@@ -294,7 +296,7 @@ impl Inner {
             request_header: RequestHeader::default(),
             client_signature,
             client_software_certificates: None,
-            locale_ids: None,
+            locale_ids: Some(self.settings.locale_ids.iter().map(UAString::from).collect()),
             user_identity_token: sealed.token,
             user_token_signature: sealed.signature,
         };

@@ -67,6 +67,7 @@ pub(crate) struct Seen {
     pub(crate) thumbprint: String,
     pub(crate) policy_id: String,
     pub(crate) identity: String,
+    pub(crate) locales: Vec<String>,
     pub(crate) again: Option<String>,
 }
 
@@ -107,6 +108,7 @@ impl Service for Plant {
             thumbprint: attempt.session.client.certificate.thumbprint_hex(),
             policy_id: attempt.policy_id.to_owned(),
             identity,
+            locales: attempt.locales.clone(),
             again: match attempt.activation {
                 Activation::First => None,
                 Activation::Again { current } => Some(current.to_string()),
@@ -239,6 +241,7 @@ pub(crate) fn client_settings_of(own: &OwnCertificate) -> ClientSettings {
         session_name: "session".to_owned(),
         session_timeout: Duration::from_secs(60),
         request_max: Duration::from_secs(10),
+        locale_ids: Vec::new(),
         secret_format: SecretFormat::Legacy,
         keep_alive: None,
     }

@@ -379,3 +379,16 @@ async fn endpoints_are_told_under_the_name_that_was_asked_where_the_certificate_
     assert_eq!(told("127.1").await, "opc.tcp://plc:4840/path");
     running.anonymous().await;
 }
+
+#[tokio::test]
+async fn the_languages_of_the_client_come_with_each_activation() {
+    let running = Running::start().await;
+    let mut settings = client_settings();
+    settings.locale_ids = vec!["de-DE".to_owned(), "en".to_owned()];
+    let session = ClientSession::connect(&running.url(), Some(USUAL), settings).await.unwrap();
+    for name in ["ada", "grace"] {
+        session.activate(&user(name)).await.unwrap();
+    }
+    let seen = running.plant.seen.lock().unwrap();
+    assert!(seen.len() == 2 && seen.iter().all(|seen| seen.locales == ["de-DE", "en"]), "{seen:?}");
+}

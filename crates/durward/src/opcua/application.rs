@@ -98,6 +98,7 @@ impl Application {
             session_name: name.to_owned(),
             session_timeout: SESSION_TIMEOUT,
             request_max: REQUEST_MAX,
+            locale_ids: Vec::new(),
             secret_format: SecretFormat::Legacy,
             keep_alive: None,
         }
