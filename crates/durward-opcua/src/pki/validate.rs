@@ -76,7 +76,7 @@ impl Known {
             chain.split_first().ok_or_else(|| fail(StatusCode::BadCertificateInvalid, "there is none"))?;
         let leaf = Inspected::read(leaf)?;
         // A certificate that signs itself has no issuers.
-        let sent = if leaf.is_self_issued() { &[] } else { sent };
+        let sent: &[&[u8]] = if leaf.is_self_issued() { &[] } else { sent };
         let sent: Vec<Inspected> = sent.iter().filter_map(|der| Inspected::read(der).ok()).collect();
         let path = self.build_path(&leaf, &sent)?;
         if !path.iter().any(|certificate| self.trusted.contains(certificate.certificate.der())) {

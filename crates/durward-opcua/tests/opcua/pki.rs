@@ -313,7 +313,7 @@ async fn chains_are_shown_both_ways() {
     {
         let name = format!(
             "trusted/crl/{:x}.crl",
-            list.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte))
+            list.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)))
         );
         std::fs::write(path.0.join(name), list).unwrap();
     }
