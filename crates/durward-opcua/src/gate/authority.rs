@@ -25,7 +25,7 @@ use super::settings::AuthoritySettings;
 use crate::authority::{AUTHORITY_NAMESPACE, feed};
 use crate::error::Error;
 use crate::protocol::GateEvent;
-use crate::session::ClientSession;
+use crate::session::{ClientSession, Pin};
 use crate::token::FeedMessage;
 use crate::wire;
 
@@ -62,7 +62,8 @@ struct Following<'a> {
 
 async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duration) -> Result<(), Error> {
     let mut client = settings.client.clone();
-    client.server.pin = Some(settings.server.clone());
+    let issuer = || Pin::ApplicationUri(core.settings.issuer.clone());
+    client.server.pin = Some(settings.server.clone().unwrap_or_else(issuer));
     let session = ClientSession::connect(&settings.url, None, client).await?;
     session.activate(&settings.identity).await?;
     let namespaces = namespaces_of(session.call(&namespace_request()).await?)?;

@@ -90,8 +90,9 @@ pub struct AuthoritySettings {
     pub url: String,
     /// What the gate is for it: a client with the certificate that the service knows for this resource.
     pub client: ClientSettings,
-    /// Which application it is. Whoever else answers there could keep back that tokens were recalled.
-    pub server: Pin,
+    /// Which application it is; nothing: the one with the issuer's URI ([`GateSettings::issuer`]). Whoever else answers there could keep back that
+    /// tokens were recalled.
+    pub server: Option<Pin>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// How often cutoffs and heartbeats are published to the gate: recalled rights are served no longer than that.
@@ -104,11 +105,11 @@ pub struct AuthoritySettings {
 
 impl AuthoritySettings {
     /// Follows this service every 250 ms.
-    pub fn new(url: impl Into<String>, client: ClientSettings, server: Pin) -> AuthoritySettings {
+    pub fn new(url: impl Into<String>, client: ClientSettings) -> AuthoritySettings {
         AuthoritySettings {
             url: url.into(),
             client,
-            server,
+            server: None,
             identity: ClientIdentity::Anonymous,
             publishing_interval: Duration::from_millis(250),
             backoff_min: Duration::from_millis(250),

@@ -17,7 +17,7 @@ use durward_opcua::client::{TokenClient, TokenClientSettings, WatchEvent, WatchS
 use durward_opcua::error::Error;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
-use durward_opcua::session::{ClientIdentity, ClientSettings, Pin};
+use durward_opcua::session::{ClientIdentity, ClientSettings};
 use durward_opcua::token::{Target, Verdict};
 use opcua_types::{NodeId, StatusCode, Variant};
 use tokio::net::TcpListener;
@@ -104,7 +104,7 @@ impl World {
             GateSettings::new(channel(&clock, &GATE), "urn:test:gate", upstream, AS, verifying);
         settings.endpoint_url.clone_from(&gate_url);
         settings.authority_url.clone_from(&authority_url);
-        let mut follow = AuthoritySettings::new(authority_url, as_client(&clock, &GATE), Pin::ApplicationUri(AS.to_owned()));
+        let mut follow = AuthoritySettings::new(authority_url, as_client(&clock, &GATE));
         follow.publishing_interval = Duration::from_millis(50);
         settings.authority = Some(follow);
         let gate = Arc::new(Gate::start(settings).unwrap());

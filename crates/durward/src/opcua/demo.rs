@@ -13,9 +13,7 @@ use durward_opcua::client::{TokenClient, TokenClientSettings};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{
-    ClientIdentity, Endpoint, Pin, Server, ServerLimits, ServerSettings, TokenKind,
-};
+use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
 use durward_pdp::Algorithm;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
@@ -147,9 +145,7 @@ impl Demo {
         let mut settings = GateSettings::new(gate.channel.clone(), &gate.uri, upstream, issuer, verifying);
         settings.endpoint_url.clone_from(&url);
         settings.authority_url.clone_from(&authority_url);
-        let authority = Pin::ApplicationUri(applications.authority.uri.clone());
-        settings.authority =
-            Some(AuthoritySettings::new(authority_url, gate.client("durward gate"), authority));
+        settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
         let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
         let serving = Arc::clone(&gate);
         tokio::spawn(async move { serving.serve(listener).await });

@@ -67,8 +67,8 @@ struct Create {
     /// The organization
     #[arg(long, value_name = "NAME", default_value = "")]
     organization: String,
-    /// A DNS name or address under which the machine is reached
-    #[arg(long, value_name = "HOST")]
+    /// A DNS name or address under which the machine is reached: clients compare it with the URL
+    #[arg(long, value_name = "HOST", default_values = ["localhost", "127.0.0.1"])]
     host: Vec<String>,
     /// The length of the RSA key
     #[arg(long, value_name = "N", default_value = "2048", value_parser = ["2048", "3072", "4096"])]

@@ -108,11 +108,11 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let uri = application.uri.clone();
     let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_keys(&keys)?);
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
-    let pin =
-        own.authority_pin.as_deref().map_or_else(|| Pin::ApplicationUri(gate.issuer.clone()), Pin::parse);
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
-    gate.authority = Some(AuthoritySettings::new(&*authority_url, client, pin));
+    let mut authority = AuthoritySettings::new(&*authority_url, client);
+    authority.server = own.authority_pin.as_deref().map(Pin::parse);
+    gate.authority = Some(authority);
     gate.authority_url = authority_url;
     Ok(gate)
 }
