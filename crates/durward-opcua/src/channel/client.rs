@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::asymmetric::{PeerClaim, open_open, seal_open};
 use super::outbox::Outbox;
 use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::ChannelSettings;
+use super::settings::{ChannelSettings, PeerRole};
 use crate::crypto::{self, Certificate, Nonce, SecurityPolicy};
 use crate::error::Error;
 use crate::wire::{
@@ -36,6 +36,8 @@ pub struct ChannelTarget {
     pub mode: MessageSecurityMode,
     /// The server's certificate, as discovery told it; `None` without security.
     pub server: Option<Arc<Certificate>>,
+    /// Those of its issuers, as discovery told them, DER.
+    pub server_issuers: Vec<Vec<u8>>,
 }
 
 /// An open channel, the client's end. Ends when it is dropped.
@@ -277,7 +279,12 @@ impl Shared {
         if let Some(server) = &self.target.server {
             let (server, settings) = (Arc::clone(server), Arc::clone(&self.settings));
             let moment = (settings.clock)();
-            let check = move || settings.trust.check(&[server.der()], moment);
+            let issuers = self.target.server_issuers.clone();
+            let check = move || {
+                let issuers = issuers.iter().map(Vec::as_slice);
+                let chain: Vec<&[u8]> = std::iter::once(server.der()).chain(issuers).collect();
+                settings.trust.check(&chain, PeerRole::Server, moment)
+            };
             self.settings.workers.run(check).await?;
         } else if self.target.policy.is_secure() {
             return Err(Error::new(

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::asymmetric::{PeerClaim, open_open, seal_open};
 use super::outbox::Outbox;
 use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::{ChannelSettings, Offer};
+use super::settings::{ChannelSettings, Offer, PeerRole};
 use crate::crypto::{self, Certificate, SealingKeys, SecurityPolicy};
 use crate::error::Error;
 use crate::session::ChannelInfo;
@@ -190,7 +190,7 @@ impl ServerChannel {
             if known.as_ref().is_some_and(|known| known.der() != leaf) {
                 return Err(Error::security("a renewal comes with another certificate"));
             }
-            settings.trust.check(&chain, moment)?;
+            settings.trust.check(&chain, PeerRole::Client, moment)?;
             let client = Arc::new(Certificate::from_der(leaf)?);
             let (sequence, body) =
                 open_open(&chunk, claim.header_bytes, claim.policy, &settings.own, Some(&client))?;

@@ -16,7 +16,9 @@ use super::text::{self, NodeText};
 use crate::channel::Offer;
 use crate::crypto::SecurityPolicy;
 use crate::error::Error;
-use crate::session::{ClientIdentity, ClientSession, ClientSettings, connect_channel, discover};
+use crate::session::{
+    ClientIdentity, ClientSession, ClientSettings, ExpectedServer, connect_channel, discover,
+};
 
 /// The folder that a server has its authorization services in.
 const SERVICES: &str = "AuthorizationServices";
@@ -30,6 +32,8 @@ const DESCRIBE: &str = "GetServiceDescription";
 #[derive(Clone, Debug)]
 pub(super) struct AuthorityTarget {
     pub(super) url: String,
+    /// Which application it is.
+    pub(super) server: ExpectedServer,
     /// Whom tokens are for.
     pub(super) resource_id: String,
     /// The object, where the resource names it.
@@ -53,8 +57,9 @@ impl AuthorityLink {
     pub(super) async fn connect(
         target: AuthorityTarget,
         settings: AuthoritySettings,
-        client: ClientSettings,
+        mut client: ClientSettings,
     ) -> Result<AuthorityLink, Error> {
+        client.server.clone_from(&target.server);
         let session = open(&target.url, &settings, client).await?;
         match find(&session, &target).await {
             Ok((service, methods)) => {
@@ -181,7 +186,9 @@ impl AuthorityLink {
                 };
                 Ok((policy_id, ExtensionObject::new(token)))
             }
-            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } => Err(none("such user")),
+            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => {
+                Err(none("such user"))
+            }
         }
     }
 }

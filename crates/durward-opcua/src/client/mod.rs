@@ -86,20 +86,19 @@ impl TokenClient {
 
     /// Starts a client and waits for its session, no longer than the settings' patience. For whoever wants to hear at once what is wrong.
     ///
+    /// A gate that has just begun refuses every token until it has heard from the authorization service and has seen its server: that is waited for.
+    ///
     /// # Errors
-    /// Why there is no session: the first thing that failed.
+    /// Why there is no session: the first thing that failed and does not pass by itself; after that time, the last thing.
     pub async fn connect(settings: TokenClientSettings) -> Result<TokenClient, Error> {
         let within = settings.patience;
         let client = TokenClient::start(settings);
         let mut status = client.status();
-        let failed = status.wait_for(|status| status.error.is_some() || status.is_active);
-        let failed = tokio::time::timeout(within, failed).await;
-        let error = failed
-            .ok()
-            .and_then(Result::ok)
-            .filter(|status| !status.is_active)
-            .and_then(|status| status.error.clone());
-        match error {
+        let has_failed = |status: &Status| status.error.is_some() && !status.may_pass;
+        let decided = status.wait_for(|status| status.is_active || has_failed(status));
+        let _ = tokio::time::timeout(within, decided).await;
+        let status = status.borrow().clone();
+        match status.error.filter(|_| !status.is_active) {
             Some(error) => Err(error),
             None => client.ready(within).await.map(|()| client),
         }

@@ -82,14 +82,18 @@ impl Certificate {
         &self.thumbprint_sha256
     }
 
-    /// The application's URI: the first URI among the subject's alternative names.
+    /// The application's URI: the URI among the subject's alternative names. There must be exactly one (Part 6, 6.2.2): with two, a certificate
+    /// would be that of two applications.
     pub fn application_uri(&self) -> Option<&str> {
-        self.application_uris.first().map(String::as_str)
+        match self.application_uris.as_slice() {
+            [uri] => Some(uri),
+            _ => None,
+        }
     }
 
     /// Whether the certificate is that of the application with this URI. Compared byte by byte, as Part 6, 6.2.2 has it.
     pub fn is_of_application(&self, uri: &str) -> bool {
-        !uri.is_empty() && self.application_uris.iter().any(|known| known == uri)
+        !uri.is_empty() && self.application_uri() == Some(uri)
     }
 
     /// DNS names and addresses among the subject's alternative names.

@@ -130,6 +130,7 @@ impl Core {
         };
         let none: [&str; 0] = [];
         FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        let upstream = Upstream::new(settings.upstream.clone())?;
         Ok(Arc::new_cyclic(|this| Core {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
@@ -140,7 +141,7 @@ impl Core {
             next_session: AtomicU32::new(1),
             tables: ArcSwap::from_pointee(Tables::default()),
             names: ArcSwapOption::empty(),
-            upstream: Upstream::new(settings.upstream.clone()),
+            upstream,
             owned: Mutex::default(),
             transfers: Mutex::default(),
             figures: Figures::default(),

@@ -17,7 +17,7 @@ use crate::crypto::{SecurityPolicy, TokenSecurity};
 use crate::permission::Permission;
 use crate::protocol;
 use crate::session::{
-    ClientIdentity, ClientSettings, Endpoint, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
+    ClientIdentity, ClientSettings, Endpoint, Pin, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
 };
 use crate::token::{Live, Reach, TOKEN_SKEW_DEFAULT, TableNode, Verifier};
 
@@ -51,14 +51,13 @@ pub struct AnonymousRights {
 pub struct UpstreamSettings {
     /// Its URL.
     pub url: String,
-    /// What the gate is for it: a client with this certificate.
+    /// What the gate is for it: a client with this certificate, and whom it expects there.
     pub client: ClientSettings,
     /// Security policy and mode; the best where nothing is said.
     pub wish: Option<Offer>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
-    /// Talks to a server that has no security at all, where it offers nothing better. Who can reach that server or the wire to it goes around
-    /// the gate.
+    /// Talks to the server without any security, whatever it offers. Who can reach that server or the wire to it goes around the gate.
     pub danger_upstream_without_security: bool,
     /// How long to wait after the first failed attempt to connect; twice as long after each further one.
     pub backoff_min: Duration,
@@ -91,6 +90,9 @@ pub struct AuthoritySettings {
     pub url: String,
     /// What the gate is for it: a client with the certificate that the service knows for this resource.
     pub client: ClientSettings,
+    /// Which application it is; nothing: the one with the issuer's URI ([`GateSettings::issuer`]). Whoever else answers there could keep back that
+    /// tokens were recalled.
+    pub server: Option<Pin>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// How often cutoffs and heartbeats are published to the gate: recalled rights are served no longer than that.
@@ -107,6 +109,7 @@ impl AuthoritySettings {
         AuthoritySettings {
             url: url.into(),
             client,
+            server: None,
             identity: ClientIdentity::Anonymous,
             publishing_interval: Duration::from_millis(250),
             backoff_min: Duration::from_millis(250),

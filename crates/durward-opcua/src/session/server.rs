@@ -259,6 +259,11 @@ impl<S: Service> Server<S> {
 }
 
 impl<S: Service> Core<S> {
+    /// See [`endpoint::as_asked`].
+    pub(super) fn endpoints_as_asked(&self, asked: &str) -> Vec<EndpointDescription> {
+        endpoint::as_asked(&self.endpoints, self.channel.own.certificate(), asked)
+    }
+
     fn next_channel_id(&self) -> u32 {
         loop {
             let id = self.next_channel_id.fetch_add(1, Ordering::Relaxed);

@@ -32,6 +32,7 @@ async fn channel(running: &Running, own: &OwnCertificate, offer: Offer) -> Clien
         policy: offer.policy,
         mode: offer.mode,
         server: offer.policy.is_secure().then(|| Arc::clone(SERVER.certificate())),
+        server_issuers: Vec::new(),
     };
     let stream = TcpStream::connect(running.address).await.unwrap();
     ClientChannel::open(stream, target, Arc::new(channel_settings(own))).await.unwrap()

@@ -68,17 +68,28 @@ pub struct OpcuaGateSettings {
     /// The server behind the gate: `opc.tcp://plc:4840`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
+    /// Which application that server is: its ApplicationUri, or the thumbprint of its certificate. Default: any that is trusted and has a
+    /// certificate for the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_pin: Option<String>,
+    /// Does not compare the host of `upstream` with those of the certificate. Default: no.
+    pub danger_upstream_any_host_name: bool,
     /// As whom the gate comes to that server. Default: nobody in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_user: Option<String>,
     /// A file with that user's password, its first line. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_password_path: Option<PathBuf>,
-    /// Talks to a server that has no security at all. Default: no.
+    /// Talks to the server without any security, whatever it offers. Default: no.
     pub danger_upstream_without_security: bool,
     /// The URL of the authorization service. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
+    /// Which application the authorization service is: its ApplicationUri, or the thumbprint of its certificate. Default: `issuer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority_pin: Option<String>,
+    /// Does not compare the host of `authority` with those of the certificate. Default: no.
+    pub danger_authority_any_host_name: bool,
     /// The issuer of tokens: the ApplicationUri of the authorization service. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
@@ -111,10 +122,14 @@ impl Default for OpcuaGateSettings {
             url: None,
             pki: "pki-gate".into(),
             upstream: None,
+            upstream_pin: None,
+            danger_upstream_any_host_name: false,
             upstream_user: None,
             upstream_password_path: None,
             danger_upstream_without_security: false,
             authority: None,
+            authority_pin: None,
+            danger_authority_any_host_name: false,
             issuer: None,
             keys: None,
             token_lifetime_s: 3_600,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::session::ClientIdentity;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
 use durward_server::{OpcuaGateSettings, Settings, start_log};
 use durward_session::identity::jwt::VerifyingKeys;
 
@@ -94,6 +94,10 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
     let application = Application::open(&own.pki)?;
     let mut upstream = UpstreamSettings::new(upstream_url, application.client("durward gate"));
+    upstream.client.server = ExpectedServer {
+        pin: own.upstream_pin.as_deref().map(Pin::parse),
+        danger_any_host_name: own.danger_upstream_any_host_name,
+    };
     upstream.danger_upstream_without_security = own.danger_upstream_without_security;
     if let Some(name) = &own.upstream_user {
         let flag = "[opcua.gate] upstream_password_path";
@@ -104,7 +108,11 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let uri = application.uri.clone();
     let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_keys(&keys)?);
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
-    gate.authority = Some(AuthoritySettings::new(&*authority_url, application.client("durward gate")));
+    let mut client = application.client("durward gate");
+    client.server.danger_any_host_name = own.danger_authority_any_host_name;
+    let mut authority = AuthoritySettings::new(&*authority_url, client);
+    authority.server = own.authority_pin.as_deref().map(Pin::parse);
+    gate.authority = Some(authority);
     gate.authority_url = authority_url;
     Ok(gate)
 }

@@ -13,7 +13,7 @@ use durward_opcua::error::Error;
 use durward_opcua::gate::{Audit, AuditEvent, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
 use durward_opcua::plant::{Host, HostService, PLANT_NAMESPACE, Users, boiler};
-use durward_opcua::session::{ClientIdentity, ClientSession, Server};
+use durward_opcua::session::{ClientIdentity, ClientSession, Server, ServerSettings};
 use durward_opcua::token::{Cutoffs, FeedMessage, Grants, Issue, NodeTable, Target, Thumbprint, Verdict};
 use opcua_types::*;
 use tokio::net::{TcpListener, TcpStream};
@@ -81,9 +81,17 @@ impl Plant {
     }
 
     pub(super) async fn of(host: Arc<Host>, address: &str) -> Plant {
+        Plant::run(host, address, server_settings()).await
+    }
+
+    pub(super) async fn with(clock: &Clock, address: &str, settings: ServerSettings) -> Plant {
+        Plant::run(plant_host(clock), address, settings).await
+    }
+
+    async fn run(host: Arc<Host>, address: &str, settings: ServerSettings) -> Plant {
         let login = Users { anonymous: true, ..Users::default() };
         let service = HostService::new(Arc::clone(&host), login);
-        let server = Server::new(server_settings(), Arc::new(service)).unwrap();
+        let server = Server::new(settings, Arc::new(service)).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (serving, running) = (server.clone(), Arc::clone(&host));

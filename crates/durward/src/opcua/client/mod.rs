@@ -10,7 +10,7 @@ use std::time::Duration;
 use durward_opcua::client::text::{explain, node_text, parse_node};
 use durward_opcua::client::{TokenClient, TokenClientSettings, Wanted};
 use durward_opcua::error::Error;
-use durward_opcua::session::ClientIdentity;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
@@ -45,6 +45,15 @@ pub(super) struct Connection {
     /// The authorization service, where the server does not name the right one
     #[arg(long, value_name = "URL")]
     authority: Option<String>,
+    /// Which application the server is; without it, one that is trusted and has a certificate for the host
+    #[arg(long, value_name = "URI|THUMBPRINT")]
+    pin: Option<String>,
+    /// Which application the authorization service is; without it, the one that the server names
+    #[arg(long, value_name = "URI|THUMBPRINT")]
+    authority_pin: Option<String>,
+    /// Do not compare the hosts of the URLs with those of the certificates
+    #[arg(long)]
+    danger_any_host_name: bool,
     /// How long to wait for a session
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     timeout: u32,
@@ -143,6 +152,12 @@ impl Connection {
         let application = Application::open(&self.pki)?;
         let mut settings = TokenClientSettings::new(&self.url, application.client("durward"));
         settings.patience = Duration::from_secs(u64::from(self.timeout));
+        let expected = |pin: &Option<String>| ExpectedServer {
+            pin: pin.as_deref().map(Pin::parse),
+            danger_any_host_name: self.danger_any_host_name,
+        };
+        settings.session.server = expected(&self.pin);
+        settings.authority.server = expected(&self.authority_pin);
         settings.authority.url.clone_from(&self.authority);
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
@@ -200,6 +215,9 @@ pub(super) fn code_of(status: StatusCode) -> u8 {
         StatusCode::BadCertificateChainIncomplete,
         StatusCode::BadCertificateTimeInvalid,
         StatusCode::BadCertificateUriInvalid,
+        StatusCode::BadCertificateHostNameInvalid,
+        StatusCode::BadCertificateInvalid,
+        StatusCode::BadCertificateUseNotAllowed,
         StatusCode::BadSecurityChecksFailed,
         StatusCode::BadSecurityPolicyRejected,
         StatusCode::BadCommunicationError,
