@@ -15,10 +15,13 @@ use crate::permission::{Permission, Rights};
 
 /// What kind of history is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
+pub(super) enum History {
     Values,
     Events,
 }
+
+/// Continuation points of histories. One of events goes on with events, also where it is asked with details for values: those would pass unfiltered.
+pub(super) type HistoryPoints = Points<(NodeId, History)>;
 
 /// History that is being read.
 #[derive(Debug)]
@@ -67,10 +70,10 @@ impl Mediator {
             let node = lens.real(&node).clone();
             let verdict = lens.rule(Permission::ReadHistory, &node).and_then(|()| {
                 // The server goes on by the point, whatever node stands beside it.
-                if point.is_empty() || points.take(point).as_ref() == Some(&node) {
-                    Ok(())
-                } else {
-                    Err(StatusCode::BadContinuationPointInvalid)
+                match points.take(point) {
+                    _ if point.is_empty() => Ok(()),
+                    Some((of, kind)) if of == node && kind == history => Ok(()),
+                    Some(_) | None => Err(StatusCode::BadContinuationPointInvalid),
                 }
             });
             if verdict.is_ok() {
@@ -229,7 +232,7 @@ impl PendingHistory {
         &self,
         rights: &dyn Rights,
         aliases: &Aliases,
-        points: &mut Points,
+        points: &mut HistoryPoints,
         body: &[u8],
     ) -> Walked<Vec<u8>> {
         let lens = Lens { rights, aliases };
@@ -240,20 +243,30 @@ impl PendingHistory {
             out.put_status(walker.status()?);
             let point = walker.text()?;
             out.put_text(point);
-            points.keep(point, nodes.next().ok_or(Garbled)?)?;
+            let node = nodes.next().ok_or(Garbled)?;
+            points.keep(point, (node.clone(), self.history))?;
+            let history = walker.extension()?;
             match self.history {
-                History::Values => {
-                    let at = walker.at();
-                    walker.skip_extension()?;
-                    out.put_bytes(walker.since(at));
-                    Ok(())
-                }
-                History::Events => put_event_history(lens, &walker.extension()?, out),
+                History::Values => put_value_history(&history, out),
+                History::Events => put_event_history(lens, &history, out),
             }
         })?;
         walker.end()?;
         Ok(out)
     }
+}
+
+/// Values, as they are; nothing else, which would have to be filtered.
+fn put_value_history(history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {
+    let Some(body) = history.binary else {
+        out.put_no_extension();
+        return Ok(());
+    };
+    let values =
+        [ObjectId::HistoryData_Encoding_DefaultBinary, ObjectId::HistoryModifiedData_Encoding_DefaultBinary];
+    let encoding = values.into_iter().find(|encoding| history.is(*encoding)).ok_or(Garbled)?;
+    out.put_extension(encoding, body);
+    Ok(())
 }
 
 fn put_event_history(lens: Lens<'_>, history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {

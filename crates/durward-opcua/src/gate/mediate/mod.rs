@@ -60,6 +60,8 @@ use std::sync::Arc;
 use opcua_types::StatusCode;
 
 use access::Aliases;
+use browse::BrowsePoints;
+use history::HistoryPoints;
 use pending::{Outstanding, Pending, Plan, Waiting};
 pub use pending::{Reply, UpstreamRequest};
 use points::Points;
@@ -130,8 +132,8 @@ pub struct Mediator {
     owners: Arc<dyn Owners>,
     waiting: Outstanding,
     aliases: Aliases,
-    browse_points: Points,
-    history_points: Points,
+    browse_points: BrowsePoints,
+    history_points: HistoryPoints,
     subscriptions: Subscriptions,
 }
 

@@ -5,7 +5,7 @@ use durward_opcua::gate::mediate::{Outcome, Reply};
 use durward_opcua::permission::{Permission, Rights, Ruling};
 use opcua_types::{NodeId, StatusCode};
 
-use super::answers::answer;
+use super::answers::answer_to;
 use super::smuggle::assert_granted;
 use super::support::{All, Chance, Grants, mediator, node};
 use super::table::{samples, with_subscription};
@@ -64,7 +64,7 @@ fn no_bytes_make_the_mediator_panic() {
             let mut rounds = 0;
             loop {
                 assert_granted(rights, *service, &upstream, &format!("seed {seed}"));
-                let sound = answer(*service);
+                let sound = answer_to(*service, &upstream);
                 let answer = match chance.below(10) {
                     0 => sound,
                     1 => mutate(chance, &upstream),
@@ -125,7 +125,7 @@ fn sound_responses_pass() {
         let mut mediator = mediator();
         with_subscription(&mut mediator);
         let Outcome::Forward(_) = mediator.on_request(&All, 9, service.request_id(), &body) else { continue };
-        let sound = answer(service);
+        let sound = answer_to(service, &body);
         let reply = mediator.on_response(&All, 9, service.response_id(), &sound);
         assert!(matches!(reply, Reply::Pass(_)), "{service:?}: {reply:?}");
     }
