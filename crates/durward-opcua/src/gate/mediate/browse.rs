@@ -19,6 +19,9 @@ pub(super) struct PendingBrowse {
     starts: Vec<NodeId>,
 }
 
+/// Continuation points of browses, with the node from which was browsed.
+pub(super) type BrowsePoints = Points<NodeId>;
+
 /// Passes a `ReferenceDescription`; gives the target and the target's type definition.
 fn reference(walker: &mut Walker<'_>) -> Walked<(Expanded, Expanded)> {
     walker.skip_node_id()?;
@@ -94,7 +97,7 @@ impl PendingBrowse {
         &self,
         rights: &dyn Rights,
         aliases: &Aliases,
-        points: &mut Points,
+        points: &mut BrowsePoints,
         body: &[u8],
     ) -> Walked<Vec<u8>> {
         let lens = Lens { rights, aliases };
@@ -106,7 +109,7 @@ impl PendingBrowse {
             let point = walker.text()?;
             out.put_text(point);
             let start = starts.next().ok_or(Garbled)?;
-            points.keep(point, start)?;
+            points.keep(point, start.clone())?;
             // Inverse type definitions: from the type to the sessions. What else those types refer to is in namespace 0.
             let leads_to_sessions = is_type_of_session_diagnostics(start);
             filter_array(walker, out, |walker, out| {

@@ -49,6 +49,7 @@ impl Mediator {
             let node = walker.node_id()?;
             let attribute = walker.u32()?;
             walker.text()?;
+            // A structure in it is counted: the request is cut behind it.
             walker.skip_data_value()?;
             Ok(to_write(attribute).and_then(|permission| lens.rule(permission, &node)))
         })
@@ -61,7 +62,7 @@ impl Mediator {
         shape: Shape,
         mut entry: impl FnMut(&mut Walker<'a>) -> Walked<Result<(), opcua_types::StatusCode>>,
     ) -> Planned<'a> {
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| entry(walker))?;
         walker.end()?;
         Ok(sifted.plan(shape, |sieve| Results::plain(shape, sieve)))

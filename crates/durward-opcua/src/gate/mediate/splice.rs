@@ -10,6 +10,7 @@ use std::ops::Range;
 use opcua_types::StatusCode;
 
 use super::access::{Effective, put_refused_value};
+use super::parts::{Part, Parts};
 use super::pending::{Pending, Plan};
 use super::put::Put;
 use super::walk::{Garbled, Walked, Walker};
@@ -112,6 +113,10 @@ pub(super) struct Sifted<'a> {
     pub(super) sieve: Sieve,
     /// The bytes of the refused entries.
     cuts: Vec<Range<usize>>,
+    /// Where the entries end.
+    end_at: usize,
+    /// The entries that hold structures whose length may lie: where each ends, and how many entries there are up to there.
+    structures: Vec<(usize, usize)>,
 }
 
 impl<'a> Sifted<'a> {
@@ -129,24 +134,63 @@ impl<'a> Sifted<'a> {
         let count = count_within(walker, room)?;
         let mut sieve = Sieve::default();
         let mut cuts = Vec::new();
+        let mut structures = Vec::new();
         for number in 0..index(count) {
             let start = walker.at();
+            let structures_before = walker.structures();
             let verdict = entry(number, walker)?;
             if verdict.is_err() {
                 cuts.push(start..walker.at());
             }
             sieve.note(verdict);
+            if walker.structures() > structures_before {
+                structures.push((walker.at(), sieve.count));
+            }
         }
-        Ok(Sifted { body, count_at, sieve, cuts })
+        Ok(Sifted { body, count_at, sieve, cuts, end_at: walker.at(), structures })
     }
 
-    /// Forwards what was granted; answers where nothing was.
+    /// The same entries in the same places of other bytes.
+    pub(super) fn over(self, body: &[u8]) -> Sifted<'_> {
+        Sifted { body, ..self }
+    }
+
+    /// Forwards what was granted; answers where nothing was; cuts the request into parts where entries stand behind a structure.
     pub(super) fn plan(self, shape: Shape, pending: impl FnOnce(Sieve) -> Pending) -> Plan<'a> {
+        if let Some(parts) = self.parts() {
+            return Plan::InParts(Parts::new(shape, parts));
+        }
         if self.sieve.refuses_all() {
             return Plan::Answer(shape.refuse_all(&self.sieve));
         }
         let body = self.kept();
         Plan::Forward(body, pending(self.sieve))
+    }
+
+    /// The request in parts, in each of which only the last entry holds structures. `None` where it is so already.
+    ///
+    /// It is cut behind refused entries too: the parts are ruled on again when they are sent.
+    fn parts(&self) -> Option<Vec<Part>> {
+        let (_, first) = *self.structures.first()?;
+        if first >= self.sieve.count {
+            return None;
+        }
+        let bytes = |range: Range<usize>| self.body.get(range).unwrap_or_default();
+        let mut parts = Vec::new();
+        let (mut from, mut before) = (self.count_at + 4, 0);
+        for (end, count) in self.structures.iter().copied().chain([(self.end_at, self.sieve.count)]) {
+            if count == before {
+                break;
+            }
+            let entries = count - before;
+            let mut body = bytes(0..self.count_at).to_vec();
+            body.put_count(entries);
+            body.put_bytes(bytes(from..end));
+            body.put_bytes(bytes(self.end_at..self.body.len()));
+            parts.push(Part { body, entries });
+            (from, before) = (end, count);
+        }
+        Some(parts)
     }
 
     fn kept(&self) -> Cow<'a, [u8]> {

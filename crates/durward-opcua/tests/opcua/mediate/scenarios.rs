@@ -275,6 +275,54 @@ fn events_of_history_are_filtered_by_source_with_their_modifications() {
     assert_eq!(users, [UAString::from("a"), UAString::from("c")]);
 }
 
+/// Servers go on by the point, whatever the details say. A read of events that was taken up as one of values passed unfiltered: all events of all
+/// sources, to a client that may receive none.
+#[test]
+fn a_point_of_events_is_not_taken_up_for_values() {
+    let grants = Grants::of(&[(Permission::ReadHistory, node(1))]);
+    let events = HistoryEvent {
+        events: Some(vec![HistoryEventFieldList {
+            event_fields: Some(vec![Variant::from(1), Variant::from(node(2))]),
+        }]),
+    };
+    let answer = |point: ByteString, history_data: ExtensionObject| {
+        response_body(&HistoryReadResponse {
+            response_header: ResponseHeader::null(),
+            results: Some(vec![HistoryReadResult {
+                status_code: StatusCode::Good,
+                continuation_point: point,
+                history_data,
+            }]),
+            diagnostic_infos: None,
+        })
+    };
+    let of_events =
+        ExtensionObject::from_message(ReadEventDetails { filter: event_filter(), ..Default::default() });
+    let of_values = || ExtensionObject::from_message(ReadRawModifiedDetails::default());
+    let service = Service::HistoryRead;
+    let mut mediator = mediator();
+    forward(&mut mediator, &grants, 1, service, &history_read(of_events));
+    let point = ByteString::from(vec![7]);
+    let first = answer(point.clone(), ExtensionObject::from_message(events.clone()));
+    let got: HistoryReadResponse = response(&reply(&mut mediator, &grants, 1, service, &first));
+    let data = got.results.expect("results").remove(0).history_data;
+    let data = *data.into_inner_as::<HistoryEvent>().expect("events");
+    assert_eq!(data.events.unwrap_or_default(), [], "no event may be received");
+
+    let mut go_on: HistoryReadRequest = request(&history_read(of_values()));
+    go_on.nodes_to_read.as_mut().expect("nodes")[0].continuation_point = point;
+    let refusal = answered(&mut mediator, &grants, 2, service, &request_body(&go_on));
+    let refusal: HistoryReadResponse = response(&refusal);
+    let status = refusal.results.expect("results")[0].status_code;
+    assert_eq!(status, StatusCode::BadContinuationPointInvalid);
+
+    // Nor are events passed to somebody who asked for values.
+    let events = answer(ByteString::null(), ExtensionObject::from_message(events));
+    assert_eq!(fault(&mut mediator, &grants, service, &history_read(of_values()), &events), LIE);
+    let modified = answer(ByteString::null(), ExtensionObject::from_message(HistoryModifiedData::default()));
+    assert_ne!(fault(&mut mediator, &grants, service, &history_read(of_values()), &modified), LIE);
+}
+
 #[test]
 fn what_a_session_may_keep_is_bounded() {
     let limits = Limits {
