@@ -8,6 +8,7 @@
 //! | `decider` | decisions of `durward-pdp` |
 //! | `subjects`, `keep` | users, and what survives a restart |
 //! | `authority` | the authorization service, put together |
+//! | `passwords` | users of the gate without a token |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `demo` | `durward demo opcua` |
 
@@ -17,6 +18,7 @@ mod client;
 mod decider;
 pub(crate) mod demo;
 mod keep;
+mod passwords;
 mod pki;
 mod serve_authority;
 mod serve_gate;

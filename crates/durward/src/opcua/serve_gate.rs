@@ -12,6 +12,7 @@ use durward_server::{OpcuaGateSettings, Settings, start_log};
 use durward_session::identity::jwt::VerifyingKeys;
 
 use super::application::{self, Application};
+use super::passwords::ByPassword;
 use super::settings::{self, bind, needed, text};
 use crate::failure::{Failure, Outcome};
 use crate::serve::{raise_open_files, stop_signal};
@@ -105,6 +106,8 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_keys(&keys)?);
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
     gate.authority = Some(AuthoritySettings::new(&*authority_url, application.client("durward gate")));
+    let users = ByPassword::new(&authority_url, &application.uri, application.client("durward gate"));
+    gate.users = Some(users);
     gate.authority_url = authority_url;
     Ok(gate)
 }
