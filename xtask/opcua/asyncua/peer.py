@@ -6,14 +6,16 @@ python peer.py client PKI
 
 import asyncio
 import logging
+import struct
 import sys
 import threading
 from pathlib import Path
 
 from asyncua import Client, Server, ua
 from asyncua.crypto import security_policies, uacrypto
-from asyncua.server.user_managers import UserManager
 from asyncua.crypto.permission_rules import User, UserRole
+from asyncua.server.user_managers import UserManager
+from asyncua.ua.ua_binary import struct_to_binary
 
 NAMESPACE = "urn:durward:peer"
 POLICY = security_policies.SecurityPolicyBasic256Sha256
@@ -187,6 +189,25 @@ class Peer:
             return [await asyncio.wait_for(self.values.get(), int(ms) / 1000)]
         except asyncio.TimeoutError:
             return ["silent"]
+
+    async def smuggle(self, allowed, hidden, number):
+        """Writes two entries for one node, the first with a structure that has a whole entry for another node behind it, in its length."""
+        double = ua.DataValue(ua.Variant(float(number), ua.VariantType.Double))
+        third = struct_to_binary(write_value(hidden, double))
+        change_filter = struct.pack("<IId", 0, 0, 0.0)
+        structure = ua.ExtensionObject(ua.NodeId(ua.ObjectIds.DataChangeFilter_Encoding_DefaultBinary), change_filter + third)
+        first = write_value(allowed, ua.DataValue(ua.Variant(structure, ua.VariantType.ExtensionObject)))
+        params = ua.WriteParameters()
+        params.NodesToWrite = [first, write_value(allowed, ua.DataValue(ua.Variant(6.25, ua.VariantType.Double)))]
+        return [status.name for status in await self.client.uaclient.write(params)]
+
+
+def write_value(node, value):
+    entry = ua.WriteValue()
+    entry.NodeId = ua.NodeId.from_string(node)
+    entry.AttributeId = ua.AttributeIds.Value
+    entry.Value = value
+    return entry
 
 
 async def activate_by_token(client, token):

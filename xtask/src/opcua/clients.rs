@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 const TEMPERATURE: &str = "ns=2;s=Boiler.Temperature";
 const SET_POINT: &str = "ns=2;s=Boiler.Burner.SetPoint";
 const MODE: &str = "ns=2;s=Boiler.Mode";
-const MOTOR: [&str; 2] = ["ns=2;s=Boiler.Motor", "ns=2;s=Boiler.Motor.Start"];
+const MOTOR: &str = "ns=2;s=Boiler.Motor";
+const START: &str = "ns=2;s=Boiler.Motor.Start";
+const STOP: &str = "ns=2;s=Boiler.Motor.Stop";
 
 /// The shortest life of a channel, of which clients let three quarters go by.
 const CHANNEL_RENEWED: Duration = Duration::from_secs(50);
@@ -72,7 +74,10 @@ impl Visit {
         let nobody = self.open(&["anonymous"]);
         checks.note("nobody gets in without a user", refused(nobody, &[]));
         let wrong = self.open(&["user", "anna", "guessed"]);
-        checks.note("a wrong password is refused", refused(wrong, &["BadUserAccessDenied", "BadIdentityTokenRejected"]));
+        checks.note(
+            "a wrong password is refused",
+            refused(wrong, &["BadUserAccessDenied", "BadIdentityTokenRejected"]),
+        );
         let opened = self.open(&["user", "anna", &anna]);
         let is_open = opened.is_ok();
         checks.note("session by password", done(opened));
@@ -96,8 +101,9 @@ impl Visit {
         let read = self.puppet.tell(&["read", SET_POINT]);
         let is_new = number(read).and_then(|value| same(value, 42.5));
         checks.note(&format!("what was written is read {how}"), is_new);
-        let called = self.puppet.tell(&[&["call"], &MOTOR[..]].concat());
-        checks.note(&format!("call {how}"), done(called));
+        let started = self.puppet.tell(&["call", MOTOR, START]);
+        let stopped = self.puppet.tell(&["call", MOTOR, STOP]);
+        checks.note(&format!("call {how}"), done(started).and_then(|()| done(stopped)));
         let browsed = self.puppet.tell(&["browse", "ns=2;s=Boiler"]);
         checks.note(&format!("browse {how}"), has(browsed, "Temperature"));
         let refusal = self.puppet.tell(&["write", TEMPERATURE, "20"]);
@@ -112,12 +118,14 @@ impl Visit {
         checks.note("a guest reads nothing else", refused(mode, DENIED));
         let written = self.puppet.tell(&["write", SET_POINT, "1"]);
         checks.note("a guest writes nothing", refused(written, DENIED));
-        let called = self.puppet.tell(&[&["call"], &MOTOR[..]].concat());
+        let called = self.puppet.tell(&["call", MOTOR, START]);
         checks.note("a guest calls nothing", refused(called, DENIED));
         let silent = match self.puppet.tell(&["watch", MODE]) {
             Err(why) => refused(Err(why), DENIED),
             Ok(_) => match self.puppet.tell(&["next", "1000"]) {
-                Ok(values) if values.iter().any(|value| value == "silent" || value.starts_with("Bad")) => Ok(()),
+                Ok(values) if values.iter().any(|value| value == "silent" || value.starts_with("Bad")) => {
+                    Ok(())
+                }
                 other => Err(format!("there is {other:?}")),
             },
         };
@@ -141,7 +149,10 @@ impl Visit {
         let (anna, bert) = (self.token("anna"), self.token("bert"));
         checks.note("RequestAccessToken", anna.as_ref().map(drop).map_err(Clone::clone));
         let refusal = self.request("anna", "guessed");
-        checks.note("no token for a wrong password", refused(refusal, &["BadUserAccessDenied", "BadIdentityTokenRejected"]));
+        checks.note(
+            "no token for a wrong password",
+            refused(refusal, &["BadUserAccessDenied", "BadIdentityTokenRejected"]),
+        );
         let (Ok(anna), Ok(bert)) = (anna, bert) else { return Ok(()) };
         let opened = self.open(&["token", &anna]);
         let is_open = opened.is_ok();
@@ -153,7 +164,8 @@ impl Visit {
         self.as_operator(checks, "by token");
         let next = self.token("anna")?;
         let renewed = self.renew(&["token", &next]);
-        checks.note("the token is renewed in the session", done(renewed).and_then(|()| self.still_reads(MODE)));
+        checks
+            .note("the token is renewed in the session", done(renewed).and_then(|()| self.still_reads(MODE)));
         let junk = self.renew(&["token", "eyJhbGciOiJub25lIn0.e30."]);
         checks.note("junk for a token is refused", refused(junk, REJECTED));
         checks.note("and what was in force stays in force", self.still_reads(MODE));
@@ -216,7 +228,9 @@ impl Visit {
             .and_then(|()| fs::rename(&changed, &policies))
             .map_err(|error| format!("cannot change the policies: {error}"))?;
         let ended = eventually(RECALL_MAX, || match self.puppet.tell(&["next", "1500"]) {
-            Ok(values) if values.iter().any(|value| value.parse::<f64>().is_ok()) => Err("values still come".to_owned()),
+            Ok(values) if values.iter().any(|value| value.parse::<f64>().is_ok()) => {
+                Err("values still come".to_owned())
+            }
             _ => Ok(()),
         });
         checks.note("a recalled right ends a running subscription", ended);

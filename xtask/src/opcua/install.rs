@@ -119,11 +119,7 @@ pub(super) fn milo() -> Result<Installed, Missing> {
     let mut words = vec![OsString::from(java)];
     words.extend(flags.map(OsString::from));
     words.extend([classpath.into(), "Peer".into()]);
-    Ok(Installed {
-        words,
-        client_uri: "urn:durward:peer:milo",
-        server_uri: "urn:durward:peer:milo:server",
-    })
+    Ok(Installed { words, client_uri: "urn:durward:peer:milo", server_uri: "urn:durward:peer:milo:server" })
 }
 
 /// A library in C, whose source crates.io carries in `open62541-sys`, and a program in C: bindings would want libclang, and `unsafe` in each
@@ -141,9 +137,22 @@ pub(super) fn open62541() -> Result<Installed, Missing> {
     fs::create_dir_all(&mark).map_err(|error| format!("no folder: {error}"))?;
     once(&mark, &source, || {
         let mut compile = Command::new(compiler);
-        compile.args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(&source).arg("-I").arg(&include);
+        compile
+            .args(["-std=gnu11", "-O1", "-Wall", "-Werror", "-o"])
+            .arg(&program)
+            .arg(&source)
+            .arg("-I")
+            .arg(&include);
         compile.arg("-L").arg(&libraries);
-        run(compile.args(["-lopen62541", "-lmbedtls", "-lmbedx509", "-lmbedcrypto", "-lpthread", "-lm", "-lrt"]))
+        run(compile.args([
+            "-lopen62541",
+            "-lmbedtls",
+            "-lmbedx509",
+            "-lmbedcrypto",
+            "-lpthread",
+            "-lm",
+            "-lrt",
+        ]))
     })?;
     Ok(Installed {
         words: vec![program.into()],
@@ -157,7 +166,8 @@ fn library(cmake: &Path, folder: &Path, scripts: &Path) -> Result<(), String> {
     let manifest = scripts.join("Cargo.toml").display().to_string();
     let words = ["metadata", "--format-version", "1", "--manifest-path", &manifest];
     let metadata = output_of(cargo(&words).args(locked()))?;
-    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata: Value =
+        serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
     let source = source_of(&metadata, "open62541-sys").ok_or("cargo metadata names no open62541-sys")?;
     let out = folder.join("out");
     let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
@@ -192,6 +202,7 @@ fn library(cmake: &Path, folder: &Path, scripts: &Path) -> Result<(), String> {
 /// Where the source of a package lies.
 fn source_of(metadata: &Value, name: &str) -> Option<PathBuf> {
     let packages = metadata.get("packages")?.as_array()?;
-    let package = packages.iter().find(|package| package.get("name").and_then(Value::as_str) == Some(name))?;
+    let package =
+        packages.iter().find(|package| package.get("name").and_then(Value::as_str) == Some(name))?;
     Some(Path::new(package.get("manifest_path")?.as_str()?).parent()?.to_path_buf())
 }

@@ -91,13 +91,13 @@ fn run(peers: &[&Peer]) -> Outcome {
         }
     }
     let tallies = std::thread::scope(|scope| {
-        let start = |(peer, installed): &(&Peer, Installed)| {
-            let (peer, installed, binary, folder) = (*peer, installed.clone(), &binary, folder.join(peer.name));
-            scope.spawn(move || all_of(peer, &installed, binary, &folder))
-        };
-        let running: Vec<_> = ready.iter().map(start).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Tally>| thread.join().unwrap_or(Tally { passed: 0, failed: 1 });
-        running.into_iter().map(join).collect::<Vec<Tally>>()
+        let mut running = Vec::new();
+        for (peer, installed) in &ready {
+            let (binary, folder) = (&binary, folder.join(peer.name));
+            running.push(scope.spawn(move || all_of(peer, installed, binary, &folder)));
+        }
+        let broken = Tally { passed: 0, failed: 1 };
+        running.into_iter().map(|thread| thread.join().unwrap_or(broken)).collect::<Vec<Tally>>()
     });
     let failed: u64 = tallies.iter().map(|tally| tally.failed).sum();
     let missing = if on_build_machine() { skipped.len() as u64 } else { 0 };
@@ -113,7 +113,7 @@ fn folder() -> Result<std::path::PathBuf, String> {
 }
 
 /// What was checked of a peer.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     passed: u64,
     failed: u64,

@@ -24,7 +24,8 @@ impl Running {
         let errors = file.try_clone().map_err(|error| format!("no log: {error}"))?;
         // An open input: what ends when it has ended goes on.
         command.stdin(Stdio::piped()).stdout(file).stderr(errors);
-        let child = command.spawn().map_err(|error| format!("`{}` does not start: {error}", shown(command)))?;
+        let child =
+            command.spawn().map_err(|error| format!("`{}` does not start: {error}", shown(command)))?;
         Ok(Running { child, log: log.to_path_buf() })
     }
 
@@ -119,7 +120,10 @@ pub(super) fn free_port() -> Result<u16, String> {
 }
 
 /// Tries again until it works or the time is over; the last reason why it did not.
-pub(super) fn eventually<T>(within: Duration, mut attempt: impl FnMut() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn eventually<T>(
+    within: Duration,
+    mut attempt: impl FnMut() -> Result<T, String>,
+) -> Result<T, String> {
     let end = Instant::now() + within;
     loop {
         match attempt() {

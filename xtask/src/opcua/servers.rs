@@ -90,7 +90,8 @@ pub(super) fn check(
         checks.note(what, refused(&site.anna(command, words)));
     }
     checks.note("a wrong password is refused", refused(&site.ask(["anna", "guessed"], "read", &[LEVEL])));
-    checks.note("who has no rights is refused", refused(&site.ask(BERT, "read", &[LEVEL])));
+    // By index: who has no rights cannot look the namespace up.
+    checks.note("who has no rights is refused", refused(&site.ask(BERT, "read", &["ns=2;s=Tank.Level"])));
     site.hidden_write(checks)?;
     site.renewal_and_restart(checks)
 }
@@ -118,7 +119,8 @@ impl<'i> Site<'i> {
             durward.trust(one, other)?;
         }
         for ([name, password], group) in [(ANNA, "operator"), (BERT, "guest")] {
-            let added = durward.run(&["users", "add", name, "--users", "users.journal", "--group", group], password)?;
+            let added = durward
+                .run(&["users", "add", name, "--users", "users.journal", "--group", group], password)?;
             if !added.status.success() {
                 return Err(String::from_utf8_lossy(&added.stderr).into_owned());
             }
@@ -189,11 +191,32 @@ impl<'i> Site<'i> {
 
     /// A client that watches while its token ends, several times, and while the server is started again.
     fn renewal_and_restart(&mut self, checks: &mut Checks) -> Result<(), String> {
-        let words = ["opcua", "watch", &self.url, "--pki", "client", "--user", ANNA[0], "--password-file", "anna.password", "--interval", "200", LEVEL];
+        let words = [
+            "opcua",
+            "watch",
+            &self.url,
+            "--pki",
+            "client",
+            "--user",
+            ANNA[0],
+            "--password-file",
+            "anna.password",
+            "--interval",
+            "200",
+            LEVEL,
+        ];
         self.durward.write("anna.password", ANNA[1])?;
         let watch = self.durward.start("watch", &words)?;
         let count = || watch.said().lines().filter(|line| line.parse::<f64>().is_ok()).count();
-        let more = |than: usize| eventually(PATIENCE / 2, || if count() > than { Ok(()) } else { Err(format!("no value came after {than}: {}", watch.said())) });
+        let more = |than: usize| {
+            eventually(PATIENCE / 2, || {
+                if count() > than {
+                    Ok(())
+                } else {
+                    Err(format!("no value came after {than}: {}", watch.said()))
+                }
+            })
+        };
         let (start, begun) = (Instant::now(), more(2));
         checks.note("a client watches", begun);
         std::thread::sleep(Duration::from_secs(TOKEN_LIFETIME_S + 2).saturating_sub(start.elapsed()));
@@ -244,7 +267,11 @@ fn equals(text: &str, expected: &str) -> Result<(), String> {
 }
 
 fn has(text: &str, name: &str) -> Result<(), String> {
-    if text.lines().any(|line| line.ends_with(name)) { Ok(()) } else { Err(format!("no `{name}` in {text:?}")) }
+    if text.lines().any(|line| line.ends_with(name)) {
+        Ok(())
+    } else {
+        Err(format!("no `{name}` in {text:?}"))
+    }
 }
 
 fn has_not(text: &str, name: &str) -> Result<(), String> {
