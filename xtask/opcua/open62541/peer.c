@@ -200,7 +200,6 @@ static UA_Client *new_client(void) {
     config->securityPolicyUri = UA_STRING_ALLOC(BASIC256SHA256);
     config->secureChannelLifeTime = 60000;
     config->timeout = 15000;
-    config->noReconnect = true;
     config->noNewSession = true;
     return client;
 }
@@ -450,12 +449,12 @@ static int listen_to_input(void) {
             if(count <= 0)
                 return 0;
             length += (size_t)count;
-            line[length] = 0;
-            char *end = strchr(line, '\n');
-            if(end) {
+            for(char *end; (end = memchr(line, '\n', length));) {
+                size_t used = (size_t)(end - line) + 1;
                 *end = 0;
-                length = 0;
                 obey(line);
+                memmove(line, line + used, length - used);
+                length -= used;
             }
         }
         if(session)
