@@ -15,6 +15,7 @@ mod instructions;
 mod licences;
 mod links;
 mod metadata;
+mod opcua;
 mod peers;
 mod process;
 mod readme;
@@ -43,6 +44,7 @@ cargo xtask <command>
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
   instructions           count the instructions of decisions  --bless       keep what is counted now
+  opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -77,6 +79,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", rest @ ..] => fuzz::run_alone(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),
+        ["opcua", names @ ..] => opcua::run_alone(names),
         ["peers", "check"] => Ok(peers::check_alone()),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),

@@ -3,7 +3,7 @@
 use crate::process::{Show, Stream, cargo, locked, run_seeing};
 use crate::report::{Outcome, Report};
 use crate::tools::{MOSQUITTO, MOSQUITTO_PUB, OPENSSL, PROMETHEUS, SLAPD, nats_server};
-use crate::{check, clients, demo, fuzz, instructions, peers, readme, recorded, release};
+use crate::{check, clients, demo, fuzz, instructions, opcua, peers, readme, recorded, release};
 use std::process::ExitCode;
 
 /// How long each fuzz target runs: long enough to pass the seeds and a few hundred thousand inputs.
@@ -19,6 +19,7 @@ pub(crate) fn run_alone() -> ExitCode {
     report.step("instruction counts", instructions::check);
     report.step("release binary", release::check);
     clients::steps(&mut report, "");
+    opcua::steps(&mut report, &[]);
     peers::steps(&mut report);
     report.step("README: examples", readme::check);
     report.step("README: demo", demo::check);

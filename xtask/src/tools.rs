@@ -17,6 +17,13 @@ pub(crate) struct Tool {
 pub(crate) const CPP_COMPILER: Tool =
     Tool { names: &["c++", "g++", "clang++"], package: "g++", purpose: "fuzzing (libFuzzer is C++)" };
 
+/// What builds stacks of OPC UA in C.
+pub(crate) const C_COMPILER: Tool =
+    Tool { names: &["cc", "gcc", "clang"], package: "gcc", purpose: "the stack of OPC UA in C" };
+
+/// The same.
+pub(crate) const CMAKE: Tool = Tool { names: &["cmake"], package: "cmake", purpose: "the stack of OPC UA in C" };
+
 /// What the README's commands are typed into.
 pub(crate) const CURL: Tool =
     Tool { names: &["curl"], package: "curl", purpose: "the curl lines of `durward demo`" };

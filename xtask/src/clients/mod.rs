@@ -5,7 +5,7 @@
 //! (`puppet`); it decides nothing. Packages are installed below the target directory, to the version: one that
 //! changes must not break a build by itself.
 
-mod install;
+pub(crate) mod install;
 mod puppet;
 mod scenarios;
 mod server;
@@ -38,7 +38,7 @@ impl Transport {
 }
 
 /// Why a client cannot be started.
-enum Missing {
+pub(crate) enum Missing {
     /// A program that may not be on this machine.
     Tool(String),
     /// Something that should have worked.
@@ -141,7 +141,12 @@ pub(crate) fn steps(report: &mut Report, word: &str) {
     }
 }
 
-fn binary() -> Result<PathBuf, String> {
+/// The binary, built.
+///
+/// # Errors
+///
+/// It does not build.
+pub(crate) fn binary() -> Result<PathBuf, String> {
     run(cargo(&["build", "--package", "durward"]).args(locked()))?;
     Ok(Metadata::read()?.target_directory.join("debug").join("durward"))
 }

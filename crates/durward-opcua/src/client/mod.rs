@@ -13,6 +13,7 @@
 //! | `issuer`, `resource` | discovery: where tokens come from |
 //! | `authority` | the session with the authorization service |
 //! | `claims` | a token as the client sees it |
+//! | `fetch` | one token, for one user |
 //! | `driver` | what happens to the machine, what the machine says |
 //! | `shared`, `requester`, `failure` | requests while sessions come and go |
 //! | `calls` | services in types |
@@ -28,6 +29,7 @@ mod claims;
 mod convert;
 mod driver;
 mod failure;
+mod fetch;
 mod issuer;
 mod publish;
 mod requester;
@@ -50,6 +52,7 @@ use tokio::sync::{mpsc, watch as state};
 
 pub use calls::{HISTORY_VALUES_MAX, REFERENCES_MAX, Wanted, attribute_of, value_of};
 pub use claims::AccessToken;
+pub use fetch::fetch_token;
 pub use issuer::{Issuer, JWT_TOKEN_TYPE, PROFILE_OPCUA, jwt_policies};
 pub use settings::{AuthoritySettings, Jitter, TokenClientSettings, TokenFlow};
 pub use shared::Status;

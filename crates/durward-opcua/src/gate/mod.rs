@@ -53,4 +53,4 @@ pub use settings::{
     AnonymousRights, AuthoritySettings, GateSettings, TableSettings, TokenEncryption, UpstreamSettings,
 };
 pub use start::Gate;
-pub use users::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserRights};
+pub use users::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};

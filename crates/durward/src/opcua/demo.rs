@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 use super::application::{self, Application, clock};
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
+use super::passwords::ByPassword;
 use super::plant;
 use crate::demo::folder::Folder;
 use crate::failure::{Failure, Outcome, without_number};
@@ -146,6 +147,7 @@ impl Demo {
         let mut settings = GateSettings::new(gate.channel.clone(), &gate.uri, upstream, issuer, verifying);
         settings.endpoint_url.clone_from(&url);
         settings.authority_url.clone_from(&authority_url);
+        settings.users = Some(ByPassword::new(&authority_url, &gate.uri, gate.client("durward gate")));
         settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
         let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
         let serving = Arc::clone(&gate);

@@ -8,6 +8,7 @@
 //! | `decider` | decisions of `durward-pdp` |
 //! | `subjects`, `keep` | users and sessions, and what survives a restart |
 //! | `authority` | the authorization service, put together |
+//! | `passwords` | users of the gate without a token |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `plant` | a small server to try a gate on |
 //! | `demo` | `durward demo opcua` |
@@ -18,6 +19,7 @@ mod client;
 mod decider;
 pub(crate) mod demo;
 mod keep;
+mod passwords;
 mod pki;
 mod plant;
 mod serve_authority;

@@ -12,6 +12,7 @@ use durward_server::{OpcuaGateSettings, Settings, start_log};
 use durward_session::identity::jwt::VerifyingKeys;
 
 use super::application::{self, Application};
+use super::passwords::ByPassword;
 use super::settings::{self, bind, needed, text};
 use crate::failure::{Failure, Outcome};
 use crate::serve::{raise_open_files, stop_signal};
@@ -110,6 +111,7 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
+    gate.users = Some(ByPassword::new(&authority_url, &application.uri, client.clone()));
     let mut authority = AuthoritySettings::new(&*authority_url, client);
     authority.server = own.authority_pin.as_deref().map(Pin::parse);
     gate.authority = Some(authority);

@@ -1,0 +1,72 @@
+//! Users who come to the gate with a name and a password: it gets their token from the authorization service, as they could themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use durward_opcua::client::fetch_token;
+use durward_opcua::error::Error;
+use durward_opcua::gate::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
+use durward_opcua::session::{ClientIdentity, ClientInfo, ClientSettings};
+use opcua_types::StatusCode;
+
+/// How long a client waits at most until it is known whether it may come in.
+const FETCH_MAX: Duration = Duration::from_secs(10);
+
+/// Gets tokens by password. They are bound to the gate's certificate, so that no client can use them elsewhere.
+pub(super) struct ByPassword {
+    authority: String,
+    resource: String,
+    client: ClientSettings,
+}
+
+impl ByPassword {
+    /// Users of the authorization service at this URL, for the server with this resource id, asked for by the gate as this client.
+    pub(super) fn new(authority: &str, resource: &str, client: ClientSettings) -> Arc<ByPassword> {
+        Arc::new(ByPassword { authority: authority.to_owned(), resource: resource.to_owned(), client })
+    }
+}
+
+impl UserRights for ByPassword {
+    fn kinds(&self) -> UserKinds {
+        UserKinds { names: true, certificates: false }
+    }
+
+    fn fetch(&self, claim: UserClaim, _client: Arc<ClientInfo>) -> UserReply {
+        let (authority, resource) = (self.authority.clone(), self.resource.clone());
+        let client = self.client.clone();
+        Box::pin(async move {
+            let UserClaim::Name { name, password } = claim else {
+                return Err(refusal(
+                    StatusCode::BadIdentityTokenRejected,
+                    "users come with a password or a token",
+                ));
+            };
+            let Ok(password) = std::str::from_utf8(&password) else {
+                return Err(refusal(StatusCode::BadIdentityTokenInvalid, "the password is no UTF-8"));
+            };
+            let identity = ClientIdentity::UserName { name, password: password.to_owned().into() };
+            let token = fetch_token(&authority, &resource, identity, client);
+            match tokio::time::timeout(FETCH_MAX, token).await {
+                Ok(Ok(token)) => Ok(OnBehalf { token: token.text().to_owned().into() }),
+                Ok(Err(error)) => Err(refused(&error)),
+                Err(_) => Err(refusal(StatusCode::BadTimeout, "the authorization service does not answer")),
+            }
+        })
+    }
+}
+
+/// What the client is told: whether it is its user, and otherwise only that nobody can say.
+fn refused(error: &Error) -> UserRefusal {
+    const OF_THE_USER: [StatusCode; 3] = [
+        StatusCode::BadUserAccessDenied,
+        StatusCode::BadIdentityTokenInvalid,
+        StatusCode::BadIdentityTokenRejected,
+    ];
+    let status = error.status();
+    let told = if OF_THE_USER.contains(&status) { status } else { StatusCode::BadResourceUnavailable };
+    refusal(told, &format!("the authorization service gives the user no token: {error}"))
+}
+
+fn refusal(status: StatusCode, reason: &str) -> UserRefusal {
+    UserRefusal { status, reason: reason.to_owned() }
+}

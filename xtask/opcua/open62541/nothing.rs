@@ -1,0 +1,1 @@
+//! There is nothing in Rust here: see `peer.c`.
