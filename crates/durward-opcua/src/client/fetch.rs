@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::session::{ClientIdentity, ClientSettings};
 
 /// Gets a token of durward's authorization service at `url`, for the server `resource_id`, in the name of a user who proves themselves there. The
-/// token is bound to the certificate of `client`.
+/// token is bound to the certificate of `client`, whose settings say which application the service is: it is told the password.
 ///
 /// # Errors
 /// The service cannot be reached or is not trusted; it does not know the user (`BadUserAccessDenied`, `BadIdentityTokenRejected`) or the server.
@@ -20,6 +20,7 @@ pub async fn fetch_token(
 ) -> Result<AccessToken, Error> {
     let target = AuthorityTarget {
         url: url.to_owned(),
+        server: client.server.clone(),
         resource_id: resource_id.to_owned(),
         token_endpoint: Some(format!("nsu={AUTHORITY_NAMESPACE};s=AuthorizationService")),
     };

@@ -111,9 +111,11 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
-    gate.users = Some(ByPassword::new(&authority_url, &application.uri, client.clone()));
-    let mut authority = AuthoritySettings::new(&*authority_url, client);
-    authority.server = own.authority_pin.as_deref().map(Pin::parse);
+    let pin = own.authority_pin.as_deref().map(Pin::parse);
+    let mut authority = AuthoritySettings::new(&*authority_url, client.clone());
+    authority.server.clone_from(&pin);
+    client.server.pin = pin.or_else(|| Some(Pin::ApplicationUri(gate.issuer.clone())));
+    gate.users = Some(ByPassword::new(&authority_url, &application.uri, client));
     gate.authority = Some(authority);
     gate.authority_url = authority_url;
     Ok(gate)
