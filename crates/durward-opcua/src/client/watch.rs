@@ -297,9 +297,16 @@ impl Task {
         Ok(())
     }
 
-    /// Takes messages until the subscription is lost.
+    /// Takes messages until the subscription is lost, or the right to it: nobody publishes where no session is to be had.
     async fn take(&mut self, live: &Live, mut deliveries: mpsc::Receiver<Delivery>) -> Result<(), Over> {
-        while let Some(Delivery::Message(message)) = deliveries.recv().await {
+        let shared = Arc::clone(&self.shared);
+        let mut status = shared.status.subscribe();
+        loop {
+            let delivery = tokio::select! {
+                delivery = deliveries.recv() => delivery,
+                _ = status.wait_for(|status| !status.is_active && status.failure.is_some()) => None,
+            };
+            let Some(Delivery::Message(message)) = delivery else { break };
             if !self.message(live, message).await? {
                 break;
             }
