@@ -8,6 +8,7 @@ use opcua_types::{
     QualifiedName, ReferenceTypeId, SignatureData, StatusCode, UAString, UserNameIdentityToken,
     UserTokenPolicy, UserTokenType, Variant,
 };
+use zeroize::Zeroizing;
 
 use super::calls::{self, Wanted, structure};
 use super::claims::AccessToken;
@@ -74,6 +75,24 @@ impl AuthorityLink {
 
     pub(super) fn session(&self) -> &ClientSession {
         &self.session
+    }
+
+    /// Whom tokens are asked for, where that is not the user of the session.
+    pub(super) fn set_identity(&mut self, identity: ClientIdentity) {
+        self.settings.identity = identity;
+    }
+
+    /// By what the next token is had.
+    pub(super) fn into_refresh(self) -> Option<Zeroizing<String>> {
+        let refresh = self.refresh.into_inner().unwrap_or_else(PoisonError::into_inner);
+        refresh.map(Zeroizing::new)
+    }
+
+    /// Asks for a token by a refresh token, and not in another way: who has none may be somebody else.
+    pub(super) async fn renew(&self, refresh: &str) -> Result<AccessToken, Error> {
+        let inputs = vec![Variant::from(self.target.resource_id.as_str()), Variant::from(refresh)];
+        let text = self.take(self.call(REFRESH, inputs).await?)?;
+        AccessToken::read(text, (self.session.channel().settings().clock)())
     }
 
     /// Asks for a token.

@@ -13,7 +13,7 @@
 //! | `issuer`, `resource` | discovery: where tokens come from |
 //! | `authority` | the session with the authorization service |
 //! | `claims` | a token as the client sees it |
-//! | `fetch` | one token, for one user |
+//! | `fetch` | tokens for one user, for a gate |
 //! | `driver` | what happens to the machine, what the machine says |
 //! | `shared`, `requester`, `failure` | requests while sessions come and go |
 //! | `calls` | services in types |
@@ -52,7 +52,7 @@ use tokio::sync::{mpsc, watch as state};
 
 pub use calls::{HISTORY_VALUES_MAX, REFERENCES_MAX, Wanted, attribute_of, value_of};
 pub use claims::AccessToken;
-pub use fetch::fetch_token;
+pub use fetch::{FetchedToken, fetch_token, renew_token};
 pub use issuer::{Issuer, JWT_TOKEN_TYPE, PROFILE_OPCUA, jwt_policies};
 pub use settings::{AuthoritySettings, Jitter, TokenClientSettings, TokenFlow};
 pub use shared::Status;
