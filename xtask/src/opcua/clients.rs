@@ -3,7 +3,7 @@
 use super::install::Installed;
 use super::parts::{Durward, Running, eventually};
 use super::puppet::{Answer, Puppet};
-use super::{Checks, Tokens};
+use super::{Checks, Peer, Tokens, WhenRefused};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -141,8 +141,8 @@ impl Visit {
     }
 
     /// Users with a token, which the client asks for itself.
-    pub(super) fn by_token(&mut self, checks: &mut Checks, tokens: Tokens) -> Result<(), String> {
-        let how = match tokens {
+    pub(super) fn by_token(&mut self, checks: &mut Checks, peer: &Peer) -> Result<(), String> {
+        let how = match peer.tokens {
             Tokens::Yes => "by token",
             Tokens::ByHand => "by token, made by hand",
         };
@@ -166,12 +166,22 @@ impl Visit {
         let renewed = self.renew(&["token", &next]);
         checks
             .note("the token is renewed in the session", done(renewed).and_then(|()| self.still_reads(MODE)));
-        let junk = self.renew(&["token", "eyJhbGciOiJub25lIn0.e30."]);
-        checks.note("junk for a token is refused", refused(junk, REJECTED));
-        checks.note("and what was in force stays in force", self.still_reads(MODE));
         let stolen = self.token_of_another()?;
-        let refusal = self.renew(&["token", &stolen]);
-        checks.note("the token of another application is refused", refused(refusal, REJECTED));
+        for (what, token) in
+            [("junk for a token", "eyJhbGciOiJub25lIn0.e30."), ("the token of another application", &stolen)]
+        {
+            let refusal = self.renew(&["token", token]);
+            checks.note(&format!("{what} is refused"), refused(refusal, REJECTED));
+            match peer.refused {
+                WhenRefused::Stays => {
+                    checks.note("and what was in force stays in force", self.still_reads(MODE));
+                }
+                WhenRefused::Leaves => {
+                    done(self.open(&["token", &next]))?;
+                    self.since = Instant::now();
+                }
+            }
+        }
         let renewed = self.renew(&["token", &bert]);
         checks.note("a smaller token", done(renewed).and_then(|()| self.still_reads(TEMPERATURE)));
         let mode = self.puppet.tell(&["read", MODE]);
@@ -245,7 +255,7 @@ impl Visit {
 /// How a node is refused: as one that may not be used, or that is not there.
 const DENIED: &[&str] = &["BadUserAccessDenied", "BadNodeIdUnknown", "BadMethodInvalid"];
 /// How a token is refused.
-const REJECTED: &[&str] = &["BadIdentityTokenRejected", "BadIdentityTokenInvalid"];
+const REJECTED: &[&str] = &["BadIdentityTokenRejected", "BadIdentityTokenInvalid", "BadUserAccessDenied"];
 
 fn done(answer: Answer) -> Result<(), String> {
     answer.map(drop)

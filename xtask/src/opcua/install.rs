@@ -181,7 +181,14 @@ fn library(cmake: &Path, folder: &Path, scripts: &Path) -> Result<(), String> {
         // Nothing is written beside the source.
         run(configure.arg(define("CMAKE_INSTALL_PREFIX", &out)).env("PYTHONDONTWRITEBYTECODE", "1"))?;
         let mut build = Command::new(cmake);
-        build.arg("--build").arg(&directory).args(["--parallel", "2", "--target", "install", "--", "--silent"]);
+        build.arg("--build").arg(&directory).args([
+            "--parallel",
+            "2",
+            "--target",
+            "install",
+            "--",
+            "--silent",
+        ]);
         run(build.env("PYTHONDONTWRITEBYTECODE", "1"))
     };
     let flags = ["ENABLE_PROGRAMS=OFF", "ENABLE_TESTING=OFF", "MBEDTLS_FATAL_WARNINGS=OFF"];

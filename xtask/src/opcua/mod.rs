@@ -37,13 +37,48 @@ struct Peer {
     title: &'static str,
     install: fn() -> Result<Installed, Missing>,
     tokens: Tokens,
+    /// What its client does when an activation of a session that it has is refused.
+    refused: WhenRefused,
+}
+
+/// See [`Peer::refused`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenRefused {
+    /// It goes on as the user that it was.
+    Stays,
+    /// It ends the session itself.
+    Leaves,
 }
 
 const PEERS: [Peer; 4] = [
-    Peer { name: "open62541", title: "open62541 1.5.10", install: install::open62541, tokens: Tokens::Yes },
-    Peer { name: "milo", title: "Eclipse Milo 1.1.0", install: install::milo, tokens: Tokens::Yes },
-    Peer { name: "asyncua", title: "asyncua 2.1.0", install: install::asyncua, tokens: Tokens::ByHand },
-    Peer { name: "node-opcua", title: "node-opcua 2.182.2", install: install::node, tokens: Tokens::ByHand },
+    Peer {
+        name: "open62541",
+        title: "open62541 1.5.10",
+        install: install::open62541,
+        tokens: Tokens::Yes,
+        refused: WhenRefused::Leaves,
+    },
+    Peer {
+        name: "milo",
+        title: "Eclipse Milo 1.1.0",
+        install: install::milo,
+        tokens: Tokens::Yes,
+        refused: WhenRefused::Stays,
+    },
+    Peer {
+        name: "asyncua",
+        title: "asyncua 2.1.0",
+        install: install::asyncua,
+        tokens: Tokens::ByHand,
+        refused: WhenRefused::Stays,
+    },
+    Peer {
+        name: "node-opcua",
+        title: "node-opcua 2.182.2",
+        install: install::node,
+        tokens: Tokens::ByHand,
+        refused: WhenRefused::Stays,
+    },
 ];
 
 /// `cargo xtask opcua [PEER...]`.
@@ -141,7 +176,7 @@ fn both(
     let mut visit = clients::Visit::start(installed, binary, &folder.join("client"))?;
     checks.direction = "client";
     visit.by_password(checks)?;
-    visit.by_token(checks, peer.tokens)?;
+    visit.by_token(checks, peer)?;
     checks.direction = "server";
     servers::check(checks, installed, binary, &folder.join("server"))?;
     checks.direction = "client";
