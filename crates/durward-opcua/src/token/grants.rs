@@ -136,6 +136,11 @@ impl Grants {
         }
     }
 
+    /// Whether anything is left to the gate.
+    pub fn asks_something(&self) -> bool {
+        self.asked.0.iter().any(Option::is_some)
+    }
+
     /// The version of the table that they are for.
     pub fn version(&self) -> TableVersion {
         self.version

@@ -190,6 +190,7 @@ impl Running {
             session: None,
             policy: "policy-1",
             grants: &grants,
+            live: None,
         };
         issue.sign(&self.keys, self.clock.now(), &SystemEntropy).unwrap()
     }

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
+use durward_opcua::permission::Permission;
 use durward_opcua::token::{NodeTable, TableNode};
 use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
 
+use super::super::question::{
+    ACTION_ID, APPLICATION_SUBJECT, APPLICATION_URI, KIND, RESOURCE_ID, ROLE, SECURITY_MODE, SERVER, SUBJECT_ID,
+};
 use super::*;
 
 const LEVEL: &str = "nsu=urn:plant;s=Level";
