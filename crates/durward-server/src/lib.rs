@@ -43,6 +43,7 @@ use std::time::SystemTime;
 pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
 pub use log::start_log;
+pub use oauth::KeyStore;
 pub use openam::ROUTES as OPENAM_ROUTES;
 pub use policy_watch::PolicyWatch;
 pub use probe::{Probed, ProbedHealth, metrics_text, serve_probe};

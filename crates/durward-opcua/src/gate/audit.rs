@@ -1,7 +1,7 @@
 //! What a gate tells: to the audit, in sentences that say what to do; and as figures.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use durward_identity::Moment;
 use opcua_types::StatusCode;
@@ -117,6 +117,8 @@ pub struct Figures {
     pub ended: AtomicU64,
     /// Upstream sessions that were lost.
     pub upstream_lost: AtomicU64,
+    /// Whether the server answers the gate's own session now.
+    pub upstream_up: AtomicBool,
     /// How long ago everything was known of recalled tokens, in milliseconds; `u64::MAX` before anything was heard.
     pub staleness_ms: AtomicU64,
     /// Rows of the node table.
@@ -135,6 +137,7 @@ impl Default for Figures {
             cutoffs: zero(),
             ended: zero(),
             upstream_lost: zero(),
+            upstream_up: AtomicBool::new(false),
             staleness_ms: AtomicU64::new(u64::MAX),
             table_nodes: zero(),
         }

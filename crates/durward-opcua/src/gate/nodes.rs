@@ -60,6 +60,7 @@ pub(super) async fn keep(core: Arc<Core>) {
         match follow(&core, &mut backoff).await {
             Ok(()) => return,
             Err(error) => {
+                core.figures.upstream_up.store(false, std::sync::atomic::Ordering::Relaxed);
                 tracing::warn!(%error, url = settings.url, "the nodes of the server behind the gate cannot be browsed: trying again");
             }
         }
@@ -74,6 +75,7 @@ async fn follow(core: &Core, backoff: &mut Duration) -> Result<(), Error> {
     let settings = &core.settings.table;
     loop {
         let namespaces = namespaces(&session).await?;
+        core.figures.upstream_up.store(true, std::sync::atomic::Ordering::Relaxed);
         let table = browse(core, &session, &namespaces).await?;
         *backoff = core.settings.upstream.backoff_min;
         put_in_force(core, table, namespaces.clone())?;

@@ -30,8 +30,8 @@ pub(super) struct Authority {
     pub(super) subjects: Arc<dyn Subjects>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
-    /// What signs tokens.
-    pub(super) keys: SigningKeys,
+    /// What signs tokens; replaced when it is rotated.
+    pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
     pub(super) token_lifetime: Duration,
     /// The servers that tokens are for.
@@ -50,7 +50,7 @@ impl Authority {
             subjects: self.subjects,
             keep: self.keep,
             audit: Arc::new(LogAudit),
-            keys: Arc::new(ArcSwap::from_pointee(self.keys)),
+            keys: self.keys,
             clock: Arc::clone(&channel.clock),
             // Not those of the channels: decisions must not hold up connections.
             workers: workers(),

@@ -8,11 +8,12 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use durward_opcua::authority::decide::{Decider, Decision, Question};
 use durward_opcua::error::Error;
+use durward_opcua::permission::Permission;
 use durward_opcua::token::{Thumbprint, Verdict};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
@@ -20,7 +21,7 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
-    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Pdp, PolicyText, Request,
+    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText, Request,
     Response, SourceError, Value,
 };
 use opcua_types::StatusCode;
@@ -46,6 +47,8 @@ pub(super) struct PolicyDecider {
     policies: Policies,
     version: RwLock<Version>,
     lifetime: Duration,
+    /// Why changed files are not in force.
+    problem: Mutex<Option<String>>,
 }
 
 #[derive(Clone)]
@@ -71,7 +74,7 @@ impl PolicyDecider {
         let builder = Pdp::builder().combining(policies.combining).source(Announced).policies(texts);
         let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
         let version = RwLock::new(Version::of(&pdp, digest));
-        Ok(PolicyDecider { pdp, policies, version, lifetime })
+        Ok(PolicyDecider { pdp, policies, version, lifetime, problem: Mutex::default() })
     }
 
     /// Reads the files again and puts them in force if they were changed. Gives the version that was replaced, whose tokens are then to be
@@ -80,6 +83,23 @@ impl PolicyDecider {
     /// # Errors
     /// Policies that cannot be read or put in force; the old ones stay.
     pub(super) fn reload(&self) -> Result<Option<Arc<str>>, Failure> {
+        let reloaded = self.read_again();
+        let problem = reloaded.as_ref().err().map(ToString::to_string);
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+        reloaded
+    }
+
+    /// Why changed files are not in force, if they are not.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The version of the policies in force.
+    pub(super) fn policies_in_force(&self) -> Arc<str> {
+        self.version().name
+    }
+
+    fn read_again(&self) -> Result<Option<Arc<str>>, Failure> {
         let texts = policies::read_all(&self.policies.paths)?;
         let digest = digest(&texts);
         if digest == self.version().digest {
@@ -135,6 +155,33 @@ impl PolicyDecider {
             }
         }
         verdicts
+    }
+}
+
+/// What the authorization service decides on one node and permission, and the policies' reasons for it.
+///
+/// # Errors
+/// Facts that no policy can be asked about.
+pub(super) fn explained(
+    pdp: &Pdp,
+    facts: &Facts<'_>,
+    node: &str,
+    permission: Permission,
+) -> Result<(Verdict, Explanation), Error> {
+    match pdp.mismatch(Asked::Subscription) {
+        None => {
+            let subscription = facts.subscription(node, permission)?;
+            let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
+            let attempt = pdp.decide_known(&known);
+            let verdict = if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) };
+            Ok((verdict, pdp.explain_known(&subscription, &known)))
+        }
+        Some(_) => {
+            let (request, live) = (facts.request(node, permission), Noted::default());
+            let response = pdp.decide_with(&request, &live);
+            let verdict = if live.take() { Verdict::Ask } else { verdict_of(&response) };
+            Ok((verdict, pdp.explain(&request)))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
 use durward_opcua::crypto::SecurityPolicy;
@@ -229,7 +230,7 @@ fn authority(
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
         keep: Arc::new(MemoryKeep::default()),
-        keys,
+        keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],
     })

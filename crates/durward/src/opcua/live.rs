@@ -20,10 +20,13 @@ use durward_pdp::sapl::Subscription;
 use durward_pdp::stream::finders::{TimeFinder, X509Finder};
 use durward_pdp::stream::{Context, Invocation, TimedFinder};
 use durward_pdp::{Asked, Pdp, Value};
+use durward_server::{PolicyWatch, Settings};
 use durward_session::identity::Moment;
 
-use super::decider::{Noted, verdict, verdict_of};
+use super::decider::{Announced, Noted, verdict, verdict_of};
 use super::question::{ENVIRONMENT, Facts, action};
+use crate::failure::Failure;
+use crate::serve;
 
 /// How long an answer is used again at most. Policies and times that change count no later than that.
 const HOLDS_MAX: Duration = Duration::from_secs(1);
@@ -40,6 +43,27 @@ const CURRENT: [&str; 3] = [
 
 /// An attribute that depends on when a stream of decisions began. Here every decision is a first one.
 const OF_STREAMS: &str = "time.toggle";
+
+/// The gate's decision point and the policies that it decides by.
+pub(super) struct GatePolicies {
+    pub(super) live: Arc<PolicyLive>,
+    pub(super) watch: Arc<PolicyWatch>,
+}
+
+/// Starts the decision point of a gate, if the settings name policies for it.
+///
+/// # Errors
+/// Policies or keys that cannot be used.
+pub(super) fn start(settings: &Settings, resource: &str) -> Result<Option<GatePolicies>, Failure> {
+    let Some(policies) = settings.opcua.gate.policies.clone() else { return Ok(None) };
+    let settings = Settings { policies, ..settings.clone() };
+    let watch =
+        PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced)).map_err(serve::failure)?;
+    let watch = Arc::new(watch);
+    let watched = Arc::clone(&watch);
+    let live = PolicyLive::new(Box::new(move || watched.pdp()), resource);
+    Ok(Some(GatePolicies { live: Arc::new(live), watch }))
+}
 
 /// Gives the decision point with the policies in force, if there are any.
 pub(super) type InForce = Box<dyn Fn() -> Option<Arc<Pdp>> + Send + Sync>;
@@ -58,7 +82,6 @@ pub(super) struct PolicyLive {
     policies: InForce,
     /// The resource id of the gate.
     resource: String,
-    time: TimeFinder,
     answers: Mutex<Answers>,
     figures: Arc<LiveFigures>,
 }
@@ -71,10 +94,10 @@ struct Answers {
 }
 
 /// What was decided, until when it holds, and why it is no Permit.
-struct Decided {
-    ruling: Ruling,
+pub(super) struct Decided {
+    pub(super) ruling: Ruling,
     until: Moment,
-    why: String,
+    pub(super) why: String,
 }
 
 impl PolicyLive {
@@ -82,7 +105,6 @@ impl PolicyLive {
         PolicyLive {
             policies,
             resource: resource.into(),
-            time: TimeFinder::default(),
             answers: Mutex::default(),
             figures: Arc::default(),
         }
@@ -106,40 +128,43 @@ impl PolicyLive {
             return refused("the token does not say what is known of the subject".to_owned());
         };
         let Some(node) = question.node() else { return refused("the node has no name".to_owned()) };
-        // In the language in which the authorization service asks.
-        match pdp.mismatch(Asked::Subscription) {
-            Some(_) => {
-                let noted = Noted::default();
-                let response = pdp.decide_with(&facts.request(&node, question.permission), &noted);
-                if noted.take() {
-                    return refused("a policy asks for an attribute of the environment that the gate lacks".to_owned());
-                }
-                decided(verdict_of(&response), until)
-            }
-            None => match facts.subscription(&node, question.permission) {
-                Ok(subscription) => self.sapl(&pdp, &subscription, question.now, until),
-                Err(error) => refused(error.reason().to_owned()),
-            },
-        }
+        decide(&pdp, &facts, &node, question.permission, question.now)
     }
+}
 
-    fn sapl(&self, pdp: &Pdp, subscription: &Subscription, now: Moment, until: Moment) -> Decided {
-        let now_ms = i64::try_from(now.ms()).unwrap_or(i64::MAX);
-        let known = AtOnce {
-            subscription,
-            time: &self.time,
-            now_ms,
-            next_ms: Cell::new(i64::MAX),
-            lacking: RefCell::default(),
-        };
-        let attempt = pdp.decide_known(&known);
-        if let Some(lacking) = known.lacking.take() {
-            let why = format!("a policy asks for `{lacking}`, for which the gate has no source");
-            return Decided { ruling: Ruling::DENIED, until, why };
+/// Decides at this moment, in the language in which the authorization service asks.
+pub(super) fn decide(
+    pdp: &Pdp,
+    facts: &Facts<'_>,
+    node: &str,
+    permission: Permission,
+    now: Moment,
+) -> Decided {
+    let until = now.plus(HOLDS_MAX);
+    let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
+    match pdp.mismatch(Asked::Subscription) {
+        Some(_) => {
+            let noted = Noted::default();
+            let response = pdp.decide_with(&facts.request(node, permission), &noted);
+            if noted.take() {
+                return refused("a policy asks for an attribute of the environment that the gate lacks".to_owned());
+            }
+            decided(verdict_of(&response), until)
         }
-        // What time has to say is asked again when it says something else.
-        let next = u64::try_from(known.next_ms.get()).map_or(until, Moment::from_ms);
-        decided(verdict(&attempt), until.min(next))
+        None => {
+            let subscription = match facts.subscription(node, permission) {
+                Ok(subscription) => subscription,
+                Err(error) => return refused(error.reason().to_owned()),
+            };
+            let known = AtOnce::new(&subscription, now);
+            let attempt = pdp.decide_known(&known);
+            if let Some(lacking) = known.lacking.take() {
+                return refused(format!("a policy asks for `{lacking}`, for which the gate has no source"));
+            }
+            // What time has to say is asked again when it says something else.
+            let next = u64::try_from(known.next_ms.get()).map_or(until, Moment::from_ms);
+            decided(verdict(&attempt), until.min(next))
+        }
     }
 }
 
@@ -196,14 +221,26 @@ impl Answers {
 }
 
 /// A subscription, and what can be known of the moment without waiting.
-struct AtOnce<'a> {
+pub(super) struct AtOnce<'a> {
     subscription: &'a Subscription,
-    time: &'a TimeFinder,
+    time: TimeFinder,
     now_ms: i64,
     /// When one of those attributes changes next, in milliseconds since 1970.
     next_ms: Cell<i64>,
     /// An attribute that was asked for, and that nobody here has.
     lacking: RefCell<Option<String>>,
+}
+
+impl<'a> AtOnce<'a> {
+    pub(super) fn new(subscription: &'a Subscription, now: Moment) -> AtOnce<'a> {
+        AtOnce {
+            subscription,
+            time: TimeFinder::default(),
+            now_ms: i64::try_from(now.ms()).unwrap_or(i64::MAX),
+            next_ms: Cell::new(i64::MAX),
+            lacking: RefCell::default(),
+        }
+    }
 }
 
 impl Attributes for AtOnce<'_> {
@@ -224,7 +261,7 @@ impl Attributes for AtOnce<'_> {
 
     fn found(&self, invocation: &Invocation) -> Option<Evaluated<Value>> {
         const NOTHING: Context = Context { secrets: None, surroundings: None };
-        let finders: [&dyn TimedFinder; 2] = [self.time, &X509Finder];
+        let finders: [&dyn TimedFinder; 2] = [&self.time, &X509Finder];
         let name = invocation.name.to_string();
         let finder = finders.into_iter().find(|finder| finder.serves(invocation) && name != OF_STREAMS);
         let Some(finder) = finder else {

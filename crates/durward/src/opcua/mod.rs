@@ -5,7 +5,10 @@
 //! | `pki` | certificates |
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
-//! | `decider` | decisions of `durward-pdp` |
+//! | `question`, `decider`, `live` | decisions of `durward-pdp`: what is asked, in the service, at the gate |
+//! | `explain` | why a right is or is not granted |
+//! | `keys` | the keys that sign tokens |
+//! | `metrics` | `/metrics` and `/health` |
 //! | `subjects`, `keep` | users, and what survives a restart |
 //! | `authority` | the authorization service, put together |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
@@ -16,8 +19,13 @@ mod authority;
 mod client;
 mod decider;
 pub(crate) mod demo;
+mod explain;
 mod keep;
+mod keys;
+mod live;
+mod metrics;
 mod pki;
+mod question;
 mod serve_authority;
 mod serve_gate;
 mod settings;
@@ -55,8 +63,10 @@ enum What {
     Browse(client::Browse),
     Watch(client::Watch),
     Token(client::Token),
+    Explain(explain::Arguments),
     Authority(serve_authority::Arguments),
     Gate(serve_gate::Arguments),
+    Keys(keys::Arguments),
     Pki(pki::Arguments),
 }
 
@@ -69,8 +79,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Browse(browse) => browse.run(),
         What::Watch(watch) => watch.run(),
         What::Token(token) => token.run(),
+        What::Explain(arguments) => arguments.run(),
         What::Authority(arguments) => arguments.run(),
         What::Gate(arguments) => arguments.run(),
+        What::Keys(arguments) => keys::run(arguments),
         What::Pki(arguments) => pki::run(arguments),
     }
 }

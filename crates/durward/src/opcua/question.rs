@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use durward_opcua::authority::decide::Question;
+use durward_opcua::authority::decide::{Client, Question, Subject};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
 use durward_opcua::token::LiveQuestion;
@@ -43,7 +43,12 @@ pub(super) struct Facts<'f> {
 impl<'f> Facts<'f> {
     /// What the authorization service knows.
     pub(super) fn of(question: &Question<'f>) -> Facts<'f> {
-        let (subject, client) = (question.subject, question.client);
+        let mode = format!("{:?}", question.security_mode);
+        Facts::about(question.subject, question.client, question.resource, mode)
+    }
+
+    /// What is known of a subject and a client, for a resource, over a channel of that mode.
+    pub(super) fn about(subject: &'f Subject, client: &'f Client, resource: &'f str, security_mode: String) -> Facts<'f> {
         Facts {
             name: &subject.name,
             kind: subject.kind.name(),
@@ -52,8 +57,8 @@ impl<'f> Facts<'f> {
             application_uri: &client.application_uri,
             certificate_subject: &client.certificate_subject,
             thumbprint: client.thumbprint.to_string(),
-            resource: question.resource,
-            security_mode: format!("{:?}", question.security_mode),
+            resource,
+            security_mode,
         }
     }
 
@@ -157,6 +162,12 @@ fn texts(value: &Json) -> Vec<String> {
         Json::Null => Vec::new(),
         other @ (Json::Bool(_) | Json::Number(_) | Json::Object(_)) => vec![other.to_string()],
     }
+}
+
+/// The permission that policies name so.
+pub(super) fn permission(action: &str) -> Result<Permission, String> {
+    let named = Permission::ALL.into_iter().find(|permission| self::action(*permission) == action);
+    named.ok_or_else(|| format!("one of {}", Permission::ALL.map(self::action).join(", ")))
 }
 
 /// A permission as policies name it: the name in Part 3, 8.55, with a small first letter.

@@ -1,10 +1,7 @@
 //! `durward opcua authority`: the authorization service on the network.
 
-use std::fs;
-use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +9,16 @@ use std::time::Duration;
 use durward_opcua::authority::RegisteredResource;
 use durward_opcua::pki::read_certificate;
 use durward_server::{OpcuaAuthoritySettings, Settings, start_log};
-use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
-use durward_session::identity::{IdentityError, Moment};
 
 use super::application::{self, Application, clock};
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
 use super::keep::FileKeep;
+use super::keys::Keys;
+use super::metrics::{self, AuthorityProbe};
 use super::settings::{self, bind, needed};
 use super::subjects::UserFile;
-use crate::failure::{Failure, Outcome, without_number};
+use crate::failure::{Failure, Outcome};
 use crate::serve::{raise_open_files, stop_signal};
 
 const EXAMPLES: &str = "\
@@ -51,6 +48,9 @@ pub(super) struct Arguments {
     /// The directory of its certificates
     #[arg(long, value_name = "DIR")]
     pki: Option<PathBuf>,
+    /// Serve /metrics and /health there
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
 }
 
 impl Arguments {
@@ -59,6 +59,7 @@ impl Arguments {
         let own = &mut settings.opcua.authority;
         own.listen = self.listen.unwrap_or(own.listen);
         own.pki = self.pki.clone().unwrap_or_else(|| own.pki.clone());
+        own.metrics_listen = self.metrics.or(own.metrics_listen);
         settings.policies.path = self.policies.clone().unwrap_or_else(|| settings.policies.path.clone());
         settings.identity.users = self.users.clone().or(settings.identity.users);
         Ok(settings)
@@ -72,7 +73,15 @@ impl Arguments {
             let stop = stop_signal()?;
             let own = &settings.opcua.authority;
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
-            let server = authority(&settings, url.clone())?.start(listener)?;
+            let keys = Keys::open(own, clock())?;
+            let authority = authority(&settings, url.clone(), &keys)?;
+            let decider = Arc::clone(&authority.decider);
+            let server = authority.start(listener)?;
+            tokio::spawn(keys.follow());
+            if let Some(listen) = own.metrics_listen {
+                let users = settings.identity.users.clone();
+                metrics::serve(listen, AuthorityProbe::new(Arc::clone(&server), decider, users)).await?;
+            }
             tracing::info!(url, "the authorization service listens");
             stop.await;
             server.shutdown();
@@ -82,26 +91,20 @@ impl Arguments {
     }
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
-}
-
-fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
+fn authority(settings: &Settings, url: String, keys: &Keys) -> Result<Authority, Failure> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
-    fs::create_dir_all(&own.data).map_err(|error| cannot_write(&own.data, &error))?;
     let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
-    let keys = keys(&own.data, lifetime)?;
     Ok(Authority {
         application,
         url,
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
         subjects: Arc::new(UserFile::open(&users, settings.identity.costs())?),
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
-        keys,
+        keys: keys.shared(),
         token_lifetime: lifetime,
         resources: resources(own)?,
     })
@@ -120,34 +123,4 @@ fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Fa
             .hint("name its gate in durward.toml: `[[opcua.authority.resources]]`, `id` and `certificate`"));
     }
     Ok(resources)
-}
-
-/// The signing key of a directory, made where there is none; its public half is written anew each time.
-fn keys(data: &Path, lifetime: Duration) -> Result<SigningKeys, Failure> {
-    let path = data.join("signing.key");
-    if !path.exists() {
-        let key = SigningKey::generate(Algorithm::Es256).map_err(failed)?;
-        let mut options = fs::OpenOptions::new();
-        let written = options.write(true).create_new(true).mode(0o600).open(&path);
-        written
-            .and_then(|mut file| file.write_all(key.expose()).and_then(|()| file.sync_all()))
-            .map_err(|error| cannot_write(&path, &error))?;
-    }
-    let bytes = fs::read(&path).map_err(|error| Failure::unreadable(&path, &error))?;
-    // A key of the operator's own is PEM.
-    let key = match std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) {
-        Some(pem) => SigningKey::read(pem),
-        None => SigningKey::from_pkcs8(&bytes),
-    };
-    let key = key.map_err(|error| failed(error).at(&path))?;
-    // From the beginning of time: a key that was there before the clock was set back signs all the same.
-    let keys = SigningKeys::new(lifetime).with(key, Moment::from_ms(0), clock()()).map_err(failed)?;
-    let public = data.join("jwks.json");
-    fs::write(&public, format!("{}\n", keys.to_jwks(clock()())))
-        .map_err(|error| cannot_write(&public, &error))?;
-    Ok(keys)
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
 }

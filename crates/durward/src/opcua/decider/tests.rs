@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
-use durward_opcua::permission::Permission;
 use durward_opcua::token::{NodeTable, TableNode};
 use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
