@@ -88,13 +88,18 @@ pub struct AuditLog;
 
 impl Audit for AuditLog {
     fn record(&self, event: &AuditEvent<'_>) {
-        tracing::info!(
-            session = event.session,
-            client = event.client,
-            subject = event.subject,
-            "{}",
-            event.what
-        );
+        let AuditEvent { session, client, subject, what, .. } = *event;
+        match what {
+            Happening::RequestRefused { service, status, .. } => {
+                tracing::info!(session, client, subject, ?service, %status, "{what}");
+            }
+            Happening::ActivationRefused { status, .. } => {
+                tracing::info!(session, client, subject, %status, "{what}");
+            }
+            Happening::Activated { .. } | Happening::Ended { .. } | Happening::Note { .. } => {
+                tracing::info!(session, client, subject, "{what}");
+            }
+        }
     }
 }
 

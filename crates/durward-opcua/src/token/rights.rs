@@ -194,7 +194,14 @@ impl Current {
 
 impl Rights for TokenRights {
     fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        self.judge(self.watch.now(), permission, node).unwrap_or(Ruling::DENIED)
+        self.judge(self.watch.now(), permission, node).unwrap_or_else(|denial| {
+            // Whoever browses is refused what they do not see all the time.
+            if permission != Permission::Browse && tracing::enabled!(tracing::Level::DEBUG) {
+                let token = self.token();
+                tracing::debug!(subject = token.subject(), token = token.id(), ?permission, %node, why = %denial, "refused");
+            }
+            Ruling::DENIED
+        })
     }
 }
 

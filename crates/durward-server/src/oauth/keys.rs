@@ -354,11 +354,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// There are too many keys, or they cannot be written.
-    pub fn replace(
-        &self,
-        key: Option<SigningKey>,
-        now: Moment,
-    ) -> Result<(String, Moment), IdentityError> {
+    pub fn replace(&self, key: Option<SigningKey>, now: Moment) -> Result<(String, Moment), IdentityError> {
         let Source::Directory(directory) = &self.0.source else {
             return Err(IdentityError::new("these keys lie in no directory"));
         };

@@ -37,6 +37,9 @@ pub struct OpcuaAuthoritySettings {
     pub token_lifetime_s: u64,
     /// The servers that tokens are for.
     pub resources: Vec<OpcuaResourceSettings>,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
     /// How long a new signing key is published before it signs. Default: a day, in which gates get it.
     pub key_overlap_s: u64,
     /// The socket of `/metrics` and `/health`. Default: none.
@@ -88,6 +91,9 @@ pub struct OpcuaGateSettings {
     pub keys: Option<PathBuf>,
     /// The longest life of a token. Default: an hour.
     pub token_lifetime_s: u64,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
     /// The policies of the gate's own decision point, set like `policies`. Default: none, and what depends on live values is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policies: Option<PolicySettings>,
@@ -105,6 +111,7 @@ impl Default for OpcuaAuthoritySettings {
             data: "opcua-authority".into(),
             token_lifetime_s: 3_600,
             resources: Vec::new(),
+            audit: None,
             key_overlap_s: 24 * 3_600,
             metrics_listen: None,
         }
@@ -125,6 +132,7 @@ impl Default for OpcuaGateSettings {
             issuer: None,
             keys: None,
             token_lifetime_s: 3_600,
+            audit: None,
             policies: None,
             metrics_listen: None,
         }
@@ -157,7 +165,12 @@ impl OpcuaSettings {
         let resources =
             self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
         let own = [&mut self.authority.pki, &mut self.authority.data, &mut self.gate.pki];
-        let gate = [&mut self.gate.upstream_password_path, &mut self.gate.keys];
+        let gate = [
+            &mut self.gate.upstream_password_path,
+            &mut self.gate.keys,
+            &mut self.gate.audit,
+            &mut self.authority.audit,
+        ];
         let policies = self.gate.policies.iter_mut().flat_map(PolicySettings::paths);
         own.into_iter().chain(resources).chain(gate.into_iter().flatten()).chain(policies)
     }

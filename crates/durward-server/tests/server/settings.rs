@@ -20,7 +20,7 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 40] = [
+const WITHOUT_DEFAULT: [&str; 42] = [
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
@@ -58,6 +58,8 @@ const WITHOUT_DEFAULT: [&str; 40] = [
     "opcua.gate.authority",
     "opcua.gate.issuer",
     "opcua.gate.keys",
+    "opcua.gate.audit",
+    "opcua.authority.audit",
     "opcua.gate.policies",
     "opcua.gate.metrics_listen",
     "opcua.authority.metrics_listen",

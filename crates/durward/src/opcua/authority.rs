@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings,
+    Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
     Subjects,
 };
 use durward_session::identity::jwt::SigningKeys;
@@ -30,6 +30,8 @@ pub(super) struct Authority {
     pub(super) subjects: Arc<dyn Subjects>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
+    /// What takes notes.
+    pub(super) audit: Arc<dyn Audit>,
     /// What signs tokens; replaced when it is rotated.
     pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
@@ -49,7 +51,7 @@ impl Authority {
             decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
-            audit: Arc::new(LogAudit),
+            audit: self.audit,
             keys: self.keys,
             clock: Arc::clone(&channel.clock),
             // Not those of the channels: decisions must not hold up connections.

@@ -21,8 +21,8 @@ use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
-    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText, Request,
-    Response, SourceError, Value,
+    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText,
+    Request, Response, SourceError, Value,
 };
 use opcua_types::StatusCode;
 

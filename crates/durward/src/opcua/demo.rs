@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
+use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
@@ -230,6 +230,7 @@ fn authority(
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
         keep: Arc::new(MemoryKeep::default()),
+        audit: Arc::new(LogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],

@@ -118,11 +118,11 @@ impl Arguments {
         };
         let users = UserFile::open(&path, settings.identity.costs())?;
         users.subject(&user, client, now).map_err(|refusal| match refusal {
-            SubjectRefusal::Rejected | SubjectRefusal::Disabled => {
-                Failure::new("the user is not there, is disabled, or needs a second step, and so gets no token")
-                    .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
-                    .at(&path)
-            }
+            SubjectRefusal::Rejected | SubjectRefusal::Disabled => Failure::new(
+                "the user is not there, is disabled, or needs a second step, and so gets no token",
+            )
+            .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
+            .at(&path),
             SubjectRefusal::Unavailable => Failure::new("the file of the users cannot be read").at(&path),
         })
     }
@@ -157,7 +157,11 @@ impl Arguments {
             explanation = explained_now(&pdp, &facts, &node, self.permission, now)?;
         }
         let told = Told { verdict, now: decided, explanation, facts: &facts };
-        to_stdout(&if self.json { told.json(&node, self.permission) } else { told.text(&node, self.permission) })?;
+        to_stdout(&if self.json {
+            told.json(&node, self.permission)
+        } else {
+            told.text(&node, self.permission)
+        })?;
         Ok(if told.is_granted() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }
@@ -207,7 +211,9 @@ impl Told<'_> {
             (Verdict::Ask, Some(now)) if now.ruling.is_granted() => {
                 "left to the gate, which grants it at this moment if it has these policies".to_owned()
             }
-            (Verdict::Ask, Some(now)) => format!("left to the gate, which refuses it at this moment: {}", now.why),
+            (Verdict::Ask, Some(now)) => {
+                format!("left to the gate, which refuses it at this moment: {}", now.why)
+            }
             (Verdict::Ask, None) => "left to the gate".to_owned(),
         };
         format!("{who}: {} on {node}: {what}\n{}", question::action(permission), self.explanation)
@@ -219,9 +225,10 @@ impl Told<'_> {
             Verdict::Refused => "refused",
             Verdict::Ask => "ask",
         };
-        let now = self.now.as_ref().map_or(Json::Null, |now| {
-            json!({"granted": now.ruling.is_granted(), "why": now.why})
-        });
+        let now = self
+            .now
+            .as_ref()
+            .map_or(Json::Null, |now| json!({"granted": now.ruling.is_granted(), "why": now.why}));
         let told = json!({
             "subject": self.facts.name,
             "kind": self.facts.kind,

@@ -12,8 +12,8 @@ use arc_swap::ArcSwap;
 use durward_opcua::channel::Clock;
 use durward_opcua::wire::datetime;
 use durward_server::{KeyStore, OpcuaAuthoritySettings};
-use durward_session::identity::{IdentityError, Moment};
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys, VerifyingKeys};
+use durward_session::identity::{IdentityError, Moment};
 use serde_json::json;
 
 use super::application::clock;
@@ -397,11 +397,16 @@ mod tests {
         let folder = folder("own");
         let (time, clock) = hand();
         let write = |key: &SigningKey| fs::write(folder.join(OWN), key.expose()).unwrap();
-        let (first, second) =
-            (SigningKey::generate(Algorithm::EdDsa).unwrap(), SigningKey::generate(Algorithm::Es256).unwrap());
+        let (first, second) = (
+            SigningKey::generate(Algorithm::EdDsa).unwrap(),
+            SigningKey::generate(Algorithm::Es256).unwrap(),
+        );
         write(&first);
         let keys = Keys::open(&settings(&folder), clock).unwrap();
-        assert_eq!((published(&folder), signing(&keys)), (vec![first.id().to_owned()], first.id().to_owned()));
+        assert_eq!(
+            (published(&folder), signing(&keys)),
+            (vec![first.id().to_owned()], first.id().to_owned())
+        );
 
         std::thread::sleep(Duration::from_millis(20));
         write(&second);

@@ -57,8 +57,7 @@ pub(super) struct GatePolicies {
 pub(super) fn start(settings: &Settings, resource: &str) -> Result<Option<GatePolicies>, Failure> {
     let Some(policies) = settings.opcua.gate.policies.clone() else { return Ok(None) };
     let settings = Settings { policies, ..settings.clone() };
-    let watch =
-        PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced)).map_err(serve::failure)?;
+    let watch = PolicyWatch::start(&settings, serve::clock(), Arc::new(Announced)).map_err(serve::failure)?;
     let watch = Arc::new(watch);
     let watched = Arc::clone(&watch);
     let live = PolicyLive::new(Box::new(move || watched.pdp()), resource);
@@ -102,12 +101,7 @@ pub(super) struct Decided {
 
 impl PolicyLive {
     pub(super) fn new(policies: InForce, resource: impl Into<String>) -> PolicyLive {
-        PolicyLive {
-            policies,
-            resource: resource.into(),
-            answers: Mutex::default(),
-            figures: Arc::default(),
-        }
+        PolicyLive { policies, resource: resource.into(), answers: Mutex::default(), figures: Arc::default() }
     }
 
     pub(super) fn figures(&self) -> &Arc<LiveFigures> {
@@ -147,7 +141,9 @@ pub(super) fn decide(
             let noted = Noted::default();
             let response = pdp.decide_with(&facts.request(node, permission), &noted);
             if noted.take() {
-                return refused("a policy asks for an attribute of the environment that the gate lacks".to_owned());
+                return refused(
+                    "a policy asks for an attribute of the environment that the gate lacks".to_owned(),
+                );
             }
             decided(verdict_of(&response), until)
         }
@@ -172,7 +168,9 @@ fn decided(verdict: Verdict, until: Moment) -> Decided {
     let (ruling, why) = match verdict {
         Verdict::Granted => (Ruling::Granted, ""),
         Verdict::Refused => (Ruling::DENIED, "the policies of the gate refuse it now"),
-        Verdict::Ask => (Ruling::DENIED, "a gate can fulfil no obligation, and put nothing in the place of a value"),
+        Verdict::Ask => {
+            (Ruling::DENIED, "a gate can fulfil no obligation, and put nothing in the place of a value")
+        }
     };
     Decided { ruling, until, why: why.to_owned() }
 }
@@ -246,9 +244,7 @@ impl<'a> AtOnce<'a> {
 impl Attributes for AtOnce<'_> {
     fn read<'a>(&'a self, name: &AttributeName, key: NameKey) -> Reading<'a> {
         let reading = self.subscription.read(name, key);
-        if matches!(reading, Reading::Absent)
-            && name.category == ENVIRONMENT
-            && !CURRENT.contains(&&*name.id)
+        if matches!(reading, Reading::Absent) && name.category == ENVIRONMENT && !CURRENT.contains(&&*name.id)
         {
             *self.lacking.borrow_mut() = Some(name.id.to_string());
         }

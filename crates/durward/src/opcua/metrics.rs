@@ -132,11 +132,20 @@ fn authority_text(figures: &AuthorityFigures, is_store_failing: bool) -> String 
     all.count("tokens", "Tokens issued", figures.issued());
     let refused = Reason::ALL.map(|reason| (reason.name().to_owned(), figures.refused(reason)));
     all.counts("refusals", "Tokens and logins refused, by reason", "reason", refused);
-    let decisions =
-        [("decided".to_owned(), figures.decisions()), ("reused".to_owned(), figures.reused())];
-    all.counts("decisions", "Questions about all nodes of a resource, by where the answer came from", "answer", decisions);
+    let decisions = [("decided".to_owned(), figures.decisions()), ("reused".to_owned(), figures.reused())];
+    all.counts(
+        "decisions",
+        "Questions about all nodes of a resource, by where the answer came from",
+        "answer",
+        decisions,
+    );
     let help = "Time that the decision point took for all its answers";
-    all.0.register_with_unit("deciding", help, Unit::Seconds, ConstCounter::new(figures.deciding().as_secs_f64()));
+    all.0.register_with_unit(
+        "deciding",
+        help,
+        Unit::Seconds,
+        ConstCounter::new(figures.deciding().as_secs_f64()),
+    );
     all.count("cutoffs", "Recalls", figures.cutoffs());
     all.count("tables", "Node tables taken from gates", figures.tables());
     all.level("gates", "Sessions of gates that are open", figures.gates());
@@ -178,7 +187,10 @@ impl Probed for GateProbe {
         }
         details.insert("sessions".to_owned(), json!(read(&figures.sessions)));
         details.insert("nodes".to_owned(), json!(read(&figures.table_nodes)));
-        details.insert("staleness_s".to_owned(), json!(staleness(figures).map(|staleness| staleness.as_secs_f64())));
+        details.insert(
+            "staleness_s".to_owned(),
+            json!(staleness(figures).map(|staleness| staleness.as_secs_f64())),
+        );
         ProbedHealth { missing, details }
     }
 }
@@ -188,11 +200,13 @@ fn missing(figures: &GateFigures, has_table: bool) -> Vec<String> {
     let mut missing = Vec::new();
     if !figures.upstream_up.load(Ordering::Relaxed) {
         missing.push(
-            "the server behind the gate does not answer: does it run, and trust the gate's certificate?".to_owned(),
+            "the server behind the gate does not answer: does it run, and trust the gate's certificate?"
+                .to_owned(),
         );
     }
     if !has_table {
-        missing.push("the nodes of the server are not known yet: they are browsed when it answers".to_owned());
+        missing
+            .push("the nodes of the server are not known yet: they are browsed when it answers".to_owned());
     }
     match staleness(figures) {
         Some(staleness) if staleness <= STALENESS_MAX => {}
@@ -231,7 +245,12 @@ fn gate_text(figures: &GateFigures, live: Option<&LiveFigures>) -> String {
     let live = live.unwrap_or(&none);
     let decisions = [("granted", &live.granted), ("refused", &live.refused), ("remembered", &live.reused)];
     let decisions = decisions.map(|(name, count)| (name.to_owned(), read(count)));
-    all.counts("decisions", "Decisions at the gate on what tokens leave open, by answer", "answer", decisions);
+    all.counts(
+        "decisions",
+        "Decisions at the gate on what tokens leave open, by answer",
+        "answer",
+        decisions,
+    );
     all.text()
 }
 

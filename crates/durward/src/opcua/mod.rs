@@ -6,6 +6,7 @@
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
 //! | `question`, `decider`, `live` | decisions of `durward-pdp`: what is asked, in the service, at the gate |
+//! | `audit` | the record of what happened |
 //! | `explain` | why a right is or is not granted |
 //! | `keys` | the keys that sign tokens |
 //! | `metrics` | `/metrics` and `/health` |
@@ -15,6 +16,7 @@
 //! | `demo` | `durward demo opcua` |
 
 mod application;
+mod audit;
 mod authority;
 mod client;
 mod decider;

@@ -48,7 +48,12 @@ impl<'f> Facts<'f> {
     }
 
     /// What is known of a subject and a client, for a resource, over a channel of that mode.
-    pub(super) fn about(subject: &'f Subject, client: &'f Client, resource: &'f str, security_mode: String) -> Facts<'f> {
+    pub(super) fn about(
+        subject: &'f Subject,
+        client: &'f Client,
+        resource: &'f str,
+        security_mode: String,
+    ) -> Facts<'f> {
         Facts {
             name: &subject.name,
             kind: subject.kind.name(),

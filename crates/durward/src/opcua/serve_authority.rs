@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::RegisteredResource;
+use durward_opcua::authority::{LogAudit, RegisteredResource};
 use durward_opcua::pki::read_certificate;
 use durward_server::{OpcuaAuthoritySettings, Settings, start_log};
 
 use super::application::{self, Application, clock};
+use super::audit::Chained;
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
 use super::keep::FileKeep;
@@ -74,7 +75,9 @@ impl Arguments {
             let own = &settings.opcua.authority;
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
             let keys = Keys::open(own, clock())?;
-            let authority = authority(&settings, url.clone(), &keys)?;
+            let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+            let audit = audit.transpose()?;
+            let authority = authority(&settings, url.clone(), &keys, audit.as_ref())?;
             let decider = Arc::clone(&authority.decider);
             let server = authority.start(listener)?;
             tokio::spawn(keys.follow());
@@ -85,13 +88,21 @@ impl Arguments {
             tracing::info!(url, "the authorization service listens");
             stop.await;
             server.shutdown();
+            if let Some(audit) = audit {
+                audit.close().await;
+            }
             tracing::info!("the authorization service has ended");
             Ok(ExitCode::SUCCESS)
         })
     }
 }
 
-fn authority(settings: &Settings, url: String, keys: &Keys) -> Result<Authority, Failure> {
+fn authority(
+    settings: &Settings,
+    url: String,
+    keys: &Keys,
+    audit: Option<&Chained>,
+) -> Result<Authority, Failure> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
@@ -104,6 +115,10 @@ fn authority(settings: &Settings, url: String, keys: &Keys) -> Result<Authority,
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
         subjects: Arc::new(UserFile::open(&users, settings.identity.costs())?),
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
+        audit: match audit {
+            Some(audit) => Arc::new(audit.clone()),
+            None => Arc::new(LogAudit),
+        },
         keys: keys.shared(),
         token_lifetime: lifetime,
         resources: resources(own)?,

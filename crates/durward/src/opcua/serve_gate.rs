@@ -11,7 +11,8 @@ use durward_opcua::session::ClientIdentity;
 use durward_opcua::token::Live;
 use durward_server::{OpcuaGateSettings, PolicySource, Settings, start_log};
 
-use super::application::{self, Application};
+use super::application::{self, Application, clock};
+use super::audit::Chained;
 use super::keys::{PublicKeys, read_public};
 use super::live;
 use super::metrics::{self, GateProbe};
@@ -94,6 +95,11 @@ impl Arguments {
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
             gate.endpoint_url.clone_from(&url);
             let upstream = gate.upstream.url.clone();
+            let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+            let audit = audit.transpose()?;
+            if let Some(audit) = &audit {
+                gate.audit = Arc::new(audit.clone());
+            }
             let gate = Arc::new(Gate::start(gate).map_err(application::failure)?);
             let serving = Arc::clone(&gate);
             tokio::spawn(async move { serving.serve(listener).await });
@@ -109,6 +115,9 @@ impl Arguments {
             tracing::info!(url, upstream, "the gate listens");
             stop.await;
             gate.shutdown();
+            if let Some(audit) = audit {
+                audit.close().await;
+            }
             tracing::info!("the gate has ended");
             Ok(ExitCode::SUCCESS)
         })

@@ -8,7 +8,8 @@ use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
 
 use super::super::question::{
-    ACTION_ID, APPLICATION_SUBJECT, APPLICATION_URI, KIND, RESOURCE_ID, ROLE, SECURITY_MODE, SERVER, SUBJECT_ID,
+    ACTION_ID, APPLICATION_SUBJECT, APPLICATION_URI, KIND, RESOURCE_ID, ROLE, SECURITY_MODE, SERVER,
+    SUBJECT_ID,
 };
 use super::*;
 

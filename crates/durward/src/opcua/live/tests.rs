@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use durward_opcua::permission::Permission;
-use durward_opcua::token::{Grants, Issue, LiveFacts, NodeTable, TableNode, Thumbprint, VerifiedToken, Verifier};
+use durward_opcua::token::{
+    Grants, Issue, LiveFacts, NodeTable, TableNode, Thumbprint, VerifiedToken, Verifier,
+};
 use durward_session::identity::SystemEntropy;
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use serde_json::json;
@@ -34,7 +36,8 @@ fn facts() -> LiveFacts {
 }
 
 fn token(facts: Option<&LiveFacts>) -> VerifiedToken {
-    let (table, client, lifetime) = (table(), Thumbprint::of(b"a certificate"), Duration::from_secs(24 * 3_600));
+    let (table, client, lifetime) =
+        (table(), Thumbprint::of(b"a certificate"), Duration::from_secs(24 * 3_600));
     let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
     let keys = SigningKeys::new(lifetime).with(key, at(0, 0, 0), at(0, 0, 0)).unwrap();
     let mut grants = Grants::none(&table);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
+use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings, Watch, WatchEvent, WatchSettings};
 use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
@@ -81,7 +81,8 @@ async fn plant(application: &Application, hand: &Hand) -> String {
     let (listener, url) = bind().await;
     let (hand, started) = (hand.clone(), hand.now());
     let host = Host::new(boiler(&application.uri, 20, started).unwrap(), move || hand.now());
-    let endpoint = |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::Anonymous]);
+    let endpoint =
+        |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::Anonymous]);
     let settings = ServerSettings {
         channel: application.channel.clone(),
         application_uri: application.uri.clone(),
@@ -117,6 +118,7 @@ fn authority(folder: &Path, gate: &Application, hand: &Hand, url: &str, keys: Si
         decider: Arc::new(PolicyDecider::new(policies, LIFETIME).unwrap()),
         subjects: Arc::new(subjects),
         keep: Arc::new(MemoryKeep::default()),
+        audit: Arc::new(LogAudit),
         keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: LIFETIME,
         resources: vec![RegisteredResource { id: gate.uri.clone(), certificate: Some(gate.certificate()) }],
@@ -149,7 +151,8 @@ async fn start(folder: &Path, hand: &Hand) -> (Arc<Gate>, TokenClient, Arc<LiveF
     tokio::spawn(async move { serving.serve(listener).await });
 
     let mut settings = TokenClientSettings::new(&url, client.client("client"));
-    settings.authority.identity = ClientIdentity::UserName { name: "anna".to_owned(), password: "secret".to_owned().into() };
+    settings.authority.identity =
+        ClientIdentity::UserName { name: "anna".to_owned(), password: "secret".to_owned().into() };
     settings.retry_max = settings.retry_min;
     let client = TokenClient::start(settings);
     client.ready(Duration::from_secs(60)).await.unwrap();
