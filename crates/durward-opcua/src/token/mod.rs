@@ -31,7 +31,7 @@ pub use claims::{
 pub use cutoff::{CUTOFFS_MAX, Cutoffs, Feed, FeedMessage, Heard, Target};
 pub use error::{TableError, TokenRefusal};
 pub use facts::{Bearer, Facts, Name};
-pub use grants::{Grants, GrantsError, Verdict};
+pub use grants::{Grants, GrantsError, GrantsSummary, Verdict};
 pub use live::{LIVE_FACTS_BYTES_MAX, Live, LiveFacts, LiveQuestion};
 pub use node::{NAMESPACE_OF_THE_STANDARD, TableNode};
 pub use rights::{Denial, TokenRights, Watch};

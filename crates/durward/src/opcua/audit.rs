@@ -41,8 +41,10 @@ impl Chained {
 
 /// Adds whose rights it is about. A name that no user can have stands in the detail.
 fn about(event: AuditEvent, subject: &str, detail: &str) -> AuditEvent {
+    if subject.is_empty() {
+        return event.detail(detail);
+    }
     match User::new(REALM, subject) {
-        _ if subject.is_empty() => event.detail(detail),
         Ok(user) => event.of(&user).detail(detail),
         Err(_) => event.detail(&format!("{subject}: {detail}")),
     }

@@ -98,7 +98,8 @@ impl Arguments {
 
     fn subject(&self, settings: &Settings, client: &Client, now: Moment) -> Result<Subject, Failure> {
         let user = match &self.user {
-            None => User::Anonymous,
+            // Of whom there is nothing in the file.
+            None => return Ok(anonymous(client)),
             Some(name) if !self.role.is_empty() => {
                 return Ok(Subject {
                     name: name.as_str().into(),
@@ -111,11 +112,7 @@ impl Arguments {
             Some(name) => User::Name(name.as_str().into()),
         };
         let flags = "--users FILE` or `--role ROLE";
-        let path = match user {
-            // Of whom there is nothing in the file.
-            User::Anonymous => return Ok(anonymous(client)),
-            _ => needed(settings.identity.users.as_ref(), "identity.users", flags)?,
-        };
+        let path = needed(settings.identity.users.as_ref(), "identity.users", flags)?;
         let users = UserFile::open(&path, settings.identity.costs())?;
         users.subject(&user, client, now).map_err(|refusal| match refusal {
             SubjectRefusal::Rejected | SubjectRefusal::Disabled => Failure::new(

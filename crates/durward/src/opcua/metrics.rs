@@ -230,7 +230,7 @@ fn gate_text(figures: &GateFigures, live: Option<&LiveFigures>) -> String {
         [("ok".to_owned(), read(&figures.activated)), ("refused".to_owned(), read(&figures.refused))];
     all.counts("activations", "Activations, renewals included, by result", "result", activations);
     all.count("requests", "Requests of activated sessions", read(&figures.requests));
-    let refusals = Service::ALL.map(|service| (format!("{service:?}"), figures.refusals_of(service)));
+    let refusals = Service::ALL.iter().map(|service| (format!("{service:?}"), figures.refusals_of(*service)));
     all.counts("refusals", "Requests refused as a whole, by service", "service", refusals);
     all.count("cutoffs", "Recalls that were heard of", read(&figures.cutoffs));
     all.count("sessions_ended", "Sessions that the gate ended because their right did", read(&figures.ended));
