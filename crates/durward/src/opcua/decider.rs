@@ -26,7 +26,7 @@ use durward_pdp::{
 };
 use opcua_types::StatusCode;
 
-use super::question::{ENVIRONMENT, Facts, action};
+use super::question::{ENVIRONMENT, Facts};
 use crate::failure::Failure;
 use crate::policies;
 
@@ -128,15 +128,12 @@ impl PolicyDecider {
 
     fn sapl(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
         let facts = Facts::of(question);
-        let (subject, environment) = (facts.subject()?, facts.environment()?);
-        let actions: Vec<Value> =
-            question.permissions.iter().map(|permission| Value::Text(action(*permission).into())).collect();
-        let mut verdicts = Vec::with_capacity(question.table.len() * actions.len());
+        let known = facts.known()?;
+        let mut verdicts = Vec::with_capacity(question.table.len() * question.permissions.len());
         for node in question.nodes() {
             let resource = facts.resource(&node)?;
-            for action in &actions {
-                let (subject, action) = (subject.clone(), action.clone());
-                let subscription = Subscription::new(subject, action, resource.clone(), environment.clone());
+            for permission in question.permissions {
+                let subscription = known.subscription(&resource, *permission);
                 let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
                 let attempt = self.pdp.decide_known(&known);
                 verdicts.push(if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) });
@@ -170,7 +167,7 @@ pub(super) fn explained(
 ) -> Result<(Verdict, Explanation), Error> {
     match pdp.mismatch(Asked::Subscription) {
         None => {
-            let subscription = facts.subscription(node, permission)?;
+            let subscription = facts.known()?.subscription(&facts.resource(node)?, permission);
             let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
             let attempt = pdp.decide_known(&known);
             let verdict = if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) };

@@ -150,7 +150,7 @@ impl Arguments {
         if verdict == Verdict::Ask {
             let clock = serve::clock();
             let pdp = build(builder().clock(move || clock()))?;
-            decided = Some(live::decide(&pdp, &facts, &node, self.permission, now));
+            decided = Some(live::decide(&pdp, &facts, None, (&node, self.permission), now));
             explanation = explained_now(&pdp, &facts, &node, self.permission, now)?;
         }
         let told = Told { verdict, now: decided, explanation, facts: &facts };
@@ -184,7 +184,9 @@ fn explained_now(
     if pdp.mismatch(Asked::Subscription).is_some() {
         return Ok(pdp.explain(&facts.request(node, permission)));
     }
-    let subscription = facts.subscription(node, permission).map_err(application::failure)?;
+    let known = facts.known().map_err(application::failure)?;
+    let resource = facts.resource(node).map_err(application::failure)?;
+    let subscription = known.subscription(&resource, permission);
     Ok(pdp.explain_known(&subscription, &AtOnce::new(&subscription, now)))
 }
 

@@ -24,14 +24,14 @@ use durward_server::{PolicyWatch, Settings};
 use durward_session::identity::Moment;
 
 use super::decider::{Announced, Noted, verdict, verdict_of};
-use super::question::{ENVIRONMENT, Facts, action};
+use super::question::{ENVIRONMENT, Facts, Known, action};
 use crate::failure::Failure;
 use crate::serve;
 
 /// How long an answer is used again at most. Policies and times that change count no later than that.
 const HOLDS_MAX: Duration = Duration::from_secs(1);
 
-/// Answers that are remembered, of all tokens together. When there are more, all are dropped: they hold for a second.
+/// Tokens and answers that are remembered, all together. When there are more, all are dropped: they hold for a second.
 const ANSWERS_MAX: usize = 65_536;
 
 /// What the decision point itself says of the time (XACML 3.0, 10.2.5).
@@ -85,11 +85,23 @@ pub(super) struct PolicyLive {
     figures: Arc<LiveFigures>,
 }
 
-/// Answers by the token's name, row and permission, each until when it holds.
+/// What is remembered, by the name of the token.
 #[derive(Default)]
 struct Answers {
-    of_tokens: HashMap<String, HashMap<(u32, Permission), (Ruling, Moment, Moment)>>,
+    of_tokens: HashMap<String, OfToken>,
     count: usize,
+}
+
+/// An answer, from when on and until when it holds.
+type Answer = (Ruling, Moment, Moment);
+
+/// What is remembered of a token.
+#[derive(Default)]
+struct OfToken {
+    /// The parts of subscriptions that all its questions share.
+    known: Option<Arc<Known>>,
+    /// By row and permission.
+    answers: HashMap<(u32, Permission), Answer>,
 }
 
 /// What was decided, until when it holds, and why it is no Permit.
@@ -122,46 +134,52 @@ impl PolicyLive {
             return refused("the token does not say what is known of the subject".to_owned());
         };
         let Some(node) = question.node() else { return refused("the node has no name".to_owned()) };
-        decide(&pdp, &facts, &node, question.permission, question.now)
+        let token = question.token.id();
+        let remembered = self.answers().of_tokens.get(token).and_then(|of_token| of_token.known.clone());
+        let known = match remembered.map_or_else(|| facts.known().map(Arc::new), Ok) {
+            Ok(known) => known,
+            Err(error) => return refused(error.reason().to_owned()),
+        };
+        self.answers().of_token(token).known = Some(Arc::clone(&known));
+        decide(&pdp, &facts, Some(&known), (&node, question.permission), question.now)
     }
 }
 
-/// Decides at this moment, in the language in which the authorization service asks.
+/// Decides at this moment, in the language in which the authorization service asks. `known` spares making it of the facts.
 pub(super) fn decide(
     pdp: &Pdp,
     facts: &Facts<'_>,
-    node: &str,
-    permission: Permission,
+    known: Option<&Known>,
+    (node, permission): (&str, Permission),
     now: Moment,
 ) -> Decided {
     let until = now.plus(HOLDS_MAX);
     let refused = |why: String| Decided { ruling: Ruling::DENIED, until, why };
-    match pdp.mismatch(Asked::Subscription) {
-        Some(_) => {
-            let noted = Noted::default();
-            let response = pdp.decide_with(&facts.request(node, permission), &noted);
-            if noted.take() {
-                return refused(
-                    "a policy asks for an attribute of the environment that the gate lacks".to_owned(),
-                );
-            }
-            decided(verdict_of(&response), until)
+    if pdp.mismatch(Asked::Subscription).is_some() {
+        let noted = Noted::default();
+        let response = pdp.decide_with(&facts.request(node, permission), &noted);
+        if noted.take() {
+            return refused(
+                "a policy asks for an attribute of the environment that the gate lacks".to_owned(),
+            );
         }
-        None => {
-            let subscription = match facts.subscription(node, permission) {
-                Ok(subscription) => subscription,
-                Err(error) => return refused(error.reason().to_owned()),
-            };
-            let known = AtOnce::new(&subscription, now);
-            let attempt = pdp.decide_known(&known);
-            if let Some(lacking) = known.lacking.take() {
-                return refused(format!("a policy asks for `{lacking}`, for which the gate has no source"));
-            }
-            // What time has to say is asked again when it says something else.
-            let next = u64::try_from(known.next_ms.get()).map_or(until, Moment::from_ms);
-            decided(verdict(&attempt), until.min(next))
-        }
+        return decided(verdict_of(&response), until);
     }
+    let subscription = known.map_or_else(|| facts.known(), |known| Ok(known.clone()));
+    let subscription =
+        subscription.and_then(|known| Ok(known.subscription(&facts.resource(node)?, permission)));
+    let subscription = match subscription {
+        Ok(subscription) => subscription,
+        Err(error) => return refused(error.reason().to_owned()),
+    };
+    let known = AtOnce::new(&subscription, now);
+    let attempt = pdp.decide_known(&known);
+    if let Some(lacking) = known.lacking.take() {
+        return refused(format!("a policy asks for `{lacking}`, for which the gate has no source"));
+    }
+    // What time has to say is asked again when it says something else.
+    let next = u64::try_from(known.next_ms.get()).map_or(until, Moment::from_ms);
+    decided(verdict(&attempt), until.min(next))
 }
 
 fn decided(verdict: Verdict, until: Moment) -> Decided {
@@ -202,18 +220,22 @@ impl Live for PolicyLive {
 impl Answers {
     /// An answer that holds. One from a moment that is still to come, by a clock that was set back, does not.
     fn find(&self, token: &str, key: (u32, Permission), now: Moment) -> Option<Ruling> {
-        let (ruling, from, until) = *self.of_tokens.get(token)?.get(&key)?;
+        let (ruling, from, until) = *self.of_tokens.get(token)?.answers.get(&key)?;
         (from <= now && now < until).then_some(ruling)
     }
 
-    fn put(&mut self, token: &str, key: (u32, Permission), answer: (Ruling, Moment, Moment)) {
+    fn of_token(&mut self, token: &str) -> &mut OfToken {
+        if !self.of_tokens.contains_key(token) {
+            self.count += 1;
+        }
+        self.of_tokens.entry(token.to_owned()).or_default()
+    }
+
+    fn put(&mut self, token: &str, key: (u32, Permission), answer: Answer) {
         if self.count >= ANSWERS_MAX {
             *self = Answers::default();
         }
-        if !self.of_tokens.contains_key(token) {
-            self.of_tokens.insert(token.to_owned(), HashMap::new());
-        }
-        let before = self.of_tokens.get_mut(token).and_then(|answers| answers.insert(key, answer));
+        let before = self.of_token(token).answers.insert(key, answer);
         self.count += usize::from(before.is_none());
     }
 }

@@ -40,6 +40,22 @@ pub(super) struct Facts<'f> {
     pub(super) security_mode: String,
 }
 
+/// The parts of a subscription that do not depend on node and permission.
+#[derive(Clone)]
+pub(super) struct Known {
+    subject: Value,
+    environment: Value,
+}
+
+impl Known {
+    /// The question in SAPL; the resource is that of [`Facts::resource`].
+    pub(super) fn subscription(&self, resource: &Value, permission: Permission) -> Subscription {
+        let Known { subject, environment } = self.clone();
+        let action = Value::Text(action(permission).into());
+        Subscription::new(subject, action, resource.clone(), environment)
+    }
+}
+
 impl<'f> Facts<'f> {
     /// What the authorization service knows.
     pub(super) fn of(question: &Question<'f>) -> Facts<'f> {
@@ -118,13 +134,12 @@ impl<'f> Facts<'f> {
         value(&json!({"server": self.resource, "node": node}))
     }
 
-    /// The question in SAPL.
+    /// What all subscriptions about this subject share.
     ///
     /// # Errors
     /// As of [`Facts::subject`].
-    pub(super) fn subscription(&self, node: &str, permission: Permission) -> Result<Subscription, Error> {
-        let action = Value::Text(action(permission).into());
-        Ok(Subscription::new(self.subject()?, action, self.resource(node)?, self.environment()?))
+    pub(super) fn known(&self) -> Result<Known, Error> {
+        Ok(Known { subject: self.subject()?, environment: self.environment()? })
     }
 
     /// The question in XACML.

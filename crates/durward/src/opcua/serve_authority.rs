@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use durward_opcua::authority::{LogAudit, RegisteredResource};
 use durward_opcua::pki::read_certificate;
-use durward_server::{OpcuaAuthoritySettings, Settings, start_log};
+use durward_server::{OpcuaAuthoritySettings, PolicySource, Settings, start_log};
 
 use super::application::{self, Application, clock};
 use super::audit::Chained;
@@ -61,7 +61,9 @@ impl Arguments {
         own.listen = self.listen.unwrap_or(own.listen);
         own.pki = self.pki.clone().unwrap_or_else(|| own.pki.clone());
         own.metrics_listen = self.metrics.or(own.metrics_listen);
-        settings.policies.path = self.policies.clone().unwrap_or_else(|| settings.policies.path.clone());
+        if let Some(path) = &self.policies {
+            (settings.policies.path, settings.policies.source) = (path.clone(), PolicySource::Directory);
+        }
         settings.identity.users = self.users.clone().or(settings.identity.users);
         Ok(settings)
     }
@@ -107,6 +109,14 @@ fn authority(
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
     let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
+    if settings.policies.source != PolicySource::Directory {
+        return Err(Failure::new(
+            "the authorization service of OPC UA reads policies from a directory or file only",
+        )
+        .hint(
+            "leave `policies.source` out, or give `--policies`; `durward bundle unpack` unpacks a bundle",
+        ));
+    }
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
     Ok(Authority {

@@ -195,3 +195,24 @@ fn xacml_is_asked_with_the_time_and_refused_without_what_it_needs() {
 }
 
 mod network;
+
+/// What a decision at the gate costs: `cargo test --release -p durward --bins -- --ignored --nocapture cost_of_a_decision`.
+#[test]
+#[ignore = "a measurement"]
+fn cost_of_a_decision() {
+    let live = sapl(
+        "permit action == \"read\"; \"operator\" in subject.roles; <time.localTimeIsBetween(\"06:00:00\", \"18:00:00\")>;",
+    );
+    let (token, table) = (token(Some(&facts())), table());
+    let rounds = 20_000_u64;
+    for (what, step_ms) in [("decided", 1_000), ("remembered", 0)] {
+        let begun = std::time::Instant::now();
+        for round in 0..rounds {
+            let now = Moment::from_ms(at(6, 0, 0).ms() + round * step_ms);
+            let question =
+                LiveQuestion { token: &token, permission: Permission::Read, table: &table, row: 0, now };
+            assert!(live.rule(&question).is_granted());
+        }
+        println!("{what}: {:.0} ns", begun.elapsed().as_nanos() as f64 / rounds as f64);
+    }
+}
