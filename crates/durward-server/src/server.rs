@@ -249,17 +249,17 @@ impl Server {
 }
 
 /// Policies that were read for the first time, and can be watched.
-enum Loaded {
+pub(crate) enum Loaded {
     One(Policies),
     Local(LocalTenants),
     Remote(RemoteTenants),
 }
 
 /// What keeps policies up to date for as long as it is held.
-type Watching = (Option<Watch>, Option<RemoteTenants>);
+pub(crate) type Watching = (Option<Watch>, Option<RemoteTenants>);
 
 impl Loaded {
-    fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
+    pub(crate) fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
         Ok(match shared.settings.policies.source {
             PolicySource::Directory => Loaded::One(Policies::load_first(shared)?),
             PolicySource::Directories | PolicySource::Bundle | PolicySource::Bundles => {
@@ -269,7 +269,7 @@ impl Loaded {
         })
     }
 
-    fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
+    pub(crate) fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
         let is_watched = shared.settings.policies.watch;
         let files = match self {
             Loaded::Remote(mut remote) => {

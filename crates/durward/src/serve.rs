@@ -75,7 +75,7 @@ fn with_authority(settings: Settings) -> Outcome {
         let sessions = server.sessions().cloned().ok_or_else(crate::opcua::no_users)?;
         let authority = crate::opcua::start_authority(&settings, sessions).await?;
         let served = server.serve(stop).await.map_err(failure);
-        authority.shutdown();
+        authority.stop().await;
         served.map(|_| ExitCode::SUCCESS)
     })
 }

@@ -219,6 +219,25 @@ impl AuthorizationService {
         &self.inner.figures
     }
 
+    /// Whether the store fails: no tokens are issued until it works again.
+    pub fn is_store_failing(&self) -> bool {
+        self.inner.ledger.is_failing()
+    }
+
+    /// The resources, ascending, each with the number of nodes that its gate has published: none where tokens wait for it. Resources without
+    /// a gate have 0.
+    pub fn resources(&self) -> Vec<(String, Option<usize>)> {
+        let registry = self.inner.registry.load();
+        let nodes = |id: &str, resource: &Resource| {
+            let table = self.inner.tables.current(id).map(|table| table.len());
+            table.or(resource.certificate.is_none().then_some(0))
+        };
+        let mut all: Vec<_> =
+            registry.resources.iter().map(|(id, resource)| (id.clone(), nodes(id, resource))).collect();
+        all.sort();
+        all
+    }
+
     /// Recalls all tokens of a target that were issued until now. To be called after the decision point, the directory or the trust list
     /// knows of the change. Gates hear of it within their publishing interval. May wait for the disk: in a task, use [`Self::revoke`].
     ///

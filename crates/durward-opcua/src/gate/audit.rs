@@ -1,7 +1,7 @@
 //! What a gate tells: to the audit, in sentences that say what to do; and as figures.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use durward_identity::Moment;
 use opcua_types::StatusCode;
@@ -94,13 +94,18 @@ pub struct AuditLog;
 
 impl Audit for AuditLog {
     fn record(&self, event: &AuditEvent<'_>) {
-        tracing::info!(
-            session = event.session,
-            client = event.client,
-            subject = event.subject,
-            "{}",
-            event.what
-        );
+        let AuditEvent { session, client, subject, what, .. } = *event;
+        match what {
+            Happening::RequestRefused { service, status, .. } => {
+                tracing::info!(session, client, subject, ?service, %status, "{what}");
+            }
+            Happening::ActivationRefused { status, .. } => {
+                tracing::info!(session, client, subject, %status, "{what}");
+            }
+            Happening::Activated { .. } | Happening::Ended { .. } | Happening::Note { .. } => {
+                tracing::info!(session, client, subject, "{what}");
+            }
+        }
     }
 }
 
@@ -123,6 +128,8 @@ pub struct Figures {
     pub ended: AtomicU64,
     /// Upstream sessions that were lost.
     pub upstream_lost: AtomicU64,
+    /// Whether the server answers the gate's own session now.
+    pub upstream_up: AtomicBool,
     /// How long ago everything was known of recalled tokens, in milliseconds; `u64::MAX` before anything was heard.
     pub staleness_ms: AtomicU64,
     /// Rows of the node table.
@@ -143,6 +150,7 @@ impl Default for Figures {
             cutoffs: zero(),
             ended: zero(),
             upstream_lost: zero(),
+            upstream_up: AtomicBool::new(false),
             staleness_ms: AtomicU64::new(u64::MAX),
             table_nodes: zero(),
             clock_jumps: zero(),

@@ -59,6 +59,7 @@ pub(super) async fn keep(core: Arc<Core>) {
         match follow(&core, &mut backoff).await {
             Ok(()) => return,
             Err(error) => {
+                core.figures.upstream_up.store(false, std::sync::atomic::Ordering::Relaxed);
                 tracing::warn!(%error, url = settings.url, "the nodes of the server behind the gate cannot be browsed: trying again");
             }
         }
@@ -80,6 +81,7 @@ async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
     loop {
         let namespaces = namespaces(&session).await?;
         core.compare_names(&namespaces);
+        core.figures.upstream_up.store(true, std::sync::atomic::Ordering::Relaxed);
         let table = browse(core, &session, &namespaces).await?;
         *backoff = core.settings.upstream.backoff_min;
         put_in_force(core, table, namespaces.clone());

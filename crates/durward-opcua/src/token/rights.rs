@@ -15,16 +15,11 @@ use super::claims::VerifiedToken;
 use super::cutoff::Feed;
 use super::facts::Bearer;
 use super::grants::Verdict;
+use super::live::{Live, LiveQuestion};
 use super::rows::Rows;
 use super::standing::{ByKind, Ended, Kind, Reach, Until, until};
 use super::table::NodeTable;
 use crate::permission::{Permission, Rights, Ruling};
-
-/// What a gate decides itself: permissions that depend on live values.
-pub trait Live: Send + Sync {
-    /// Rules on a permission that the token leaves open. Called for each question: remember answers there, not here.
-    fn rule(&self, token: &VerifiedToken, permission: Permission, node: &NodeId) -> Ruling;
-}
 
 /// What all rights of a gate look at: the moment, and what is known of cutoffs.
 pub struct Watch {
@@ -177,7 +172,8 @@ impl TokenRights {
                 Verdict::Refused => Err(Denial::NotGranted),
                 Verdict::Ask => {
                     let live = self.live.as_ref().ok_or(Denial::NobodyToAsk)?;
-                    Ok(live.rule(&current.token, permission, node))
+                    let (token, table) = (&*current.token, &**current.rows.table());
+                    Ok(live.rule(&LiveQuestion { token, permission, table, row, now }))
                 }
             }
         })
@@ -209,7 +205,14 @@ impl Current {
 
 impl Rights for TokenRights {
     fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        self.judge(self.watch.now(), permission, node).unwrap_or(Ruling::DENIED)
+        self.judge(self.watch.now(), permission, node).unwrap_or_else(|denial| {
+            // Whoever browses is refused what they do not see all the time.
+            if permission != Permission::Browse && tracing::enabled!(tracing::Level::DEBUG) {
+                let token = self.token();
+                tracing::debug!(subject = token.subject(), token = token.id(), ?permission, %node, why = %denial, "refused");
+            }
+            Ruling::DENIED
+        })
     }
 }
 

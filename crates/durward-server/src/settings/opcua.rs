@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{ConfigError, PolicySettings};
 
 /// Bounds of a token's life.
 const TOKEN_LIFETIME_S: std::ops::RangeInclusive<u64> = 10..=24 * 3_600;
@@ -41,6 +41,14 @@ pub struct OpcuaAuthoritySettings {
     pub realm: String,
     /// The servers that tokens are for.
     pub resources: Vec<OpcuaResourceSettings>,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+    /// How long a new signing key is published before it signs. Default: a day, in which gates get it.
+    pub key_overlap_s: u64,
+    /// The socket of `/metrics` and `/health`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 /// A server that tokens are for.
@@ -98,6 +106,15 @@ pub struct OpcuaGateSettings {
     pub keys: Option<PathBuf>,
     /// The longest life of a token. Default: an hour.
     pub token_lifetime_s: u64,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+    /// The policies of the gate's own decision point, set like `policies`. Default: none, and what depends on live values is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<PolicySettings>,
+    /// The socket of `/metrics` and `/health`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Default for OpcuaAuthoritySettings {
@@ -111,6 +128,9 @@ impl Default for OpcuaAuthoritySettings {
             token_lifetime_s: 3_600,
             realm: "/".to_owned(),
             resources: Vec::new(),
+            audit: None,
+            key_overlap_s: 24 * 3_600,
+            metrics_listen: None,
         }
     }
 }
@@ -133,6 +153,9 @@ impl Default for OpcuaGateSettings {
             issuer: None,
             keys: None,
             token_lifetime_s: 3_600,
+            audit: None,
+            policies: None,
+            metrics_listen: None,
         }
     }
 }
@@ -149,6 +172,9 @@ impl OpcuaSettings {
                 return Err(ConfigError::of_setting(name, message));
             }
         }
+        if let Some(policies) = &self.gate.policies {
+            policies.check()?;
+        }
         if self.authority.resources.iter().any(|resource| resource.id.is_empty()) {
             let message = "has an empty `id`: it is the ApplicationUri of the gate, as in its certificate";
             return Err(ConfigError::of_setting("opcua.authority.resources", message.into()));
@@ -160,7 +186,13 @@ impl OpcuaSettings {
         let resources =
             self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
         let own = [&mut self.authority.pki, &mut self.authority.data, &mut self.gate.pki];
-        let gate = [&mut self.gate.upstream_password_path, &mut self.gate.keys];
-        own.into_iter().chain(resources).chain(gate.into_iter().flatten())
+        let gate = [
+            &mut self.gate.upstream_password_path,
+            &mut self.gate.keys,
+            &mut self.gate.audit,
+            &mut self.authority.audit,
+        ];
+        let policies = self.gate.policies.iter_mut().flat_map(PolicySettings::paths);
+        own.into_iter().chain(resources).chain(gate.into_iter().flatten()).chain(policies)
     }
 }

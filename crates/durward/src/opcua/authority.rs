@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings,
+    Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
     Subjects,
 };
 use durward_session::identity::jwt::SigningKeys;
@@ -33,8 +33,10 @@ pub(super) struct Authority {
     pub(super) recall: Option<Recall>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
-    /// What signs tokens.
-    pub(super) keys: SigningKeys,
+    /// What takes notes.
+    pub(super) audit: Arc<dyn Audit>,
+    /// What signs tokens; replaced when it is rotated.
+    pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
     pub(super) token_lifetime: Duration,
     /// The servers that tokens are for.
@@ -52,8 +54,8 @@ impl Authority {
             decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
-            audit: Arc::new(LogAudit),
-            keys: Arc::new(ArcSwap::from_pointee(self.keys)),
+            audit: self.audit,
+            keys: self.keys,
             clock: Arc::clone(&channel.clock),
             // Not those of the channels: decisions must not hold up connections.
             workers: workers(),

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
+use arc_swap::ArcSwap;
+use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::plant::Users;
@@ -206,7 +207,8 @@ fn authority(
         subjects: Arc::new(subjects),
         recall: None,
         keep: Arc::new(MemoryKeep::default()),
-        keys,
+        audit: Arc::new(LogAudit),
+        keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],
     })

@@ -5,7 +5,11 @@
 //! | `pki` | certificates |
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
-//! | `decider` | decisions of `durward-pdp` |
+//! | `question`, `decider`, `live` | decisions of `durward-pdp`: what is asked, in the service, at the gate |
+//! | `audit` | the record of what happened |
+//! | `explain` | why a right is or is not granted |
+//! | `keys` | the keys that sign tokens |
+//! | `metrics` | `/metrics` and `/health` |
 //! | `subjects`, `keep` | users and sessions, and what survives a restart |
 //! | `authority` | the authorization service, put together |
 //! | `passwords` | users of the gate without a token |
@@ -14,14 +18,20 @@
 //! | `demo` | `durward demo opcua` |
 
 mod application;
+mod audit;
 mod authority;
 mod client;
 mod decider;
 pub(crate) mod demo;
+mod explain;
 mod keep;
+mod keys;
+mod live;
+mod metrics;
 mod passwords;
 mod pki;
 mod plant;
+mod question;
 mod serve_authority;
 mod serve_gate;
 mod settings;
@@ -60,9 +70,11 @@ enum What {
     Browse(client::Browse),
     Watch(client::Watch),
     Token(client::Token),
+    Explain(explain::Arguments),
     Authority(serve_authority::Arguments),
     Gate(serve_gate::Arguments),
     Plant(plant::Arguments),
+    Keys(keys::Arguments),
     Pki(pki::Arguments),
 }
 
@@ -75,9 +87,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Browse(browse) => browse.run(),
         What::Watch(watch) => watch.run(),
         What::Token(token) => token.run(),
+        What::Explain(arguments) => arguments.run(),
         What::Authority(arguments) => arguments.run(),
         What::Gate(arguments) => arguments.run(),
         What::Plant(arguments) => arguments.run(),
+        What::Keys(arguments) => keys::run(arguments),
         What::Pki(arguments) => pki::run(arguments),
     }
 }

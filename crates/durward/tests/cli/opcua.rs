@@ -186,6 +186,8 @@ fn what_the_demo_prints_works_as_it_is_printed() {
         "{}",
         refused.stderr
     );
+    let explained = demo.types_with("What is measured", "--explain").exits(1).stderr;
+    assert!(explained.contains("the token is of anna (operator), until "), "{explained}");
     demo.types("She starts the motor").exits(0);
 
     let part = demo.types("Bert, a guest").exits(1);
@@ -405,4 +407,79 @@ fn a_user_who_is_disabled_loses_his_rights() {
     std::thread::spawn(move || std::io::copy(&mut values, &mut std::io::sink()));
     durward(&["users", "disable", "anna", "--users", &site.folder.path("users.journal")]).exits(0);
     assert!(!watch.wait().unwrap().success());
+}
+
+const SHIFT: &str = "set \"plant\"
+first or abstain errors propagate
+
+policy \"everybody looks around\"
+permit action == \"browse\";
+
+policy \"operators write by day\"
+permit action == \"write\"; \"operator\" in subject.roles; <time.now> != \"never\";
+";
+
+#[test]
+fn a_right_is_explained_by_the_policies() {
+    let folder = Folder::new("explain");
+    let policies = folder.path("plant.sapl");
+    fs::write(&policies, SHIFT).unwrap();
+    let explain = |words: &[&str]| {
+        let fixed =
+            ["opcua", "explain", "--policies", &policies, "--resource", "urn:plant:gate", "--user", "anna"];
+        durward(&[&fixed, words].concat())
+    };
+    let node = "nsu=urn:plant;s=Mode";
+    let granted = explain(&["--role", "operator", "browse", node]).exits(0).stdout;
+    assert!(
+        granted.starts_with("anna (user; operator): browse on nsu=urn:plant;s=Mode: granted by the token"),
+        "{granted}"
+    );
+    assert!(granted.contains("`everybody looks around`"), "{granted}");
+    let left = explain(&["--role", "operator", "write", node]).exits(0).stdout;
+    assert!(left.contains("left to the gate, which grants it at this moment"), "{left}");
+    let refused = explain(&["--role", "guest", "--json", "write", node]).exits(1).stdout;
+    let told: serde_json::Value = serde_json::from_str(&refused).unwrap();
+    assert_eq!(
+        (&told["token"], &told["permission"], &told["roles"][0]),
+        (&"refused".into(), &"write".into(), &"guest".into())
+    );
+    let wrong = explain(&["--role", "guest", "fly", node]).exits(2).stderr;
+    assert!(wrong.contains("one of browse, "), "{wrong}");
+    let wrong = explain(&["--role", "guest", "read", "ns=2;s=Mode"]).exits(2).stderr;
+    assert!(wrong.contains("write `nsu=URI;`"), "{wrong}");
+    let nobody = explain(&["read", node]).exits(2).stderr;
+    assert!(nobody.contains("`identity.users` is not set"), "{nobody}");
+}
+
+#[test]
+fn a_signing_key_is_put_beside_the_one_in_use() {
+    let folder = Folder::new("keys");
+    let config = folder.path("durward.toml");
+    fs::write(&config, "opcua.authority.data = 'data'\nopcua.authority.key_overlap_s = 60").unwrap();
+    let keys = |words: &[&str]| {
+        let (verb, rest) = words.split_first().unwrap();
+        durward(&[&["opcua", "keys", verb, "--config", &config], rest].concat())
+    };
+    let public = || -> Vec<String> {
+        let text = fs::read_to_string(folder.0.join("data/jwks.json")).unwrap();
+        let jwks: serde_json::Value = serde_json::from_str(&text).unwrap();
+        jwks["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = keys(&["show"]).exits(0).stdout;
+    assert_eq!(first.lines().count(), 1, "{first}");
+    assert!(first.starts_with(&public()[0]), "{first}");
+    let made = keys(&["rotate"]).exits(0).stdout;
+    let all = public();
+    assert_eq!(all.len(), 2);
+    assert!(made.starts_with(&format!("{} signs from ", all[1])), "{made}");
+    let shown = keys(&["show", "--json"]).exits(0).stdout;
+    assert!(
+        shown.lines().all(|line| line.contains("\"algorithm\":\"ES256\"")) && shown.lines().count() == 2,
+        "{shown}"
+    );
+    fs::write(folder.0.join("bad.pem"), "no key").unwrap();
+    let bad = folder.path("bad.pem");
+    assert!(keys(&["rotate", "--key", &bad]).exits(2).stderr.contains("bad.pem"));
+    assert_eq!(public(), all);
 }

@@ -229,6 +229,7 @@ impl Running {
             session: None,
             policy: "policy-1",
             grants,
+            live: None,
         };
         issue.sign(&self.keys, self.clock.now(), &SystemEntropy).unwrap()
     }

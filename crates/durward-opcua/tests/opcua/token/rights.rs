@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use durward_opcua::permission::{Permission, Rights, Ruling};
 use durward_opcua::token::{
-    Cutoffs, Denial, Ended, Feed, FeedMessage, Kind, Live, NodeTable, Reach, Rows, Target, TokenRights,
-    VerifiedToken, Watch,
+    Cutoffs, Denial, Ended, Feed, FeedMessage, Kind, Live, LiveQuestion, NodeTable, Reach, Rows, Target,
+    TokenRights, Watch,
 };
 use opcua_types::NodeId;
 
@@ -70,8 +70,10 @@ fn what_the_token_grants_may_be_done_and_nothing_else() {
 struct Once(AtomicU32);
 
 impl Live for Once {
-    fn rule(&self, token: &VerifiedToken, permission: Permission, node: &NodeId) -> Ruling {
-        assert_eq!((token.subject(), permission, node), ("anna", Permission::Write, &self::node(1)));
+    fn rule(&self, question: &LiveQuestion<'_>) -> Ruling {
+        let node = question.node().unwrap();
+        let asked = (question.token.subject(), question.permission, node.as_str(), question.row, question.now);
+        assert_eq!(asked, ("anna", Permission::Write, "nsu=urn:plant:line1;i=1001", 1, NOW));
         if self.0.fetch_add(1, Ordering::Relaxed) == 0 { Ruling::Granted } else { Ruling::DENIED }
     }
 }

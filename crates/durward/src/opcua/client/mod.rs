@@ -1,6 +1,7 @@
 //! `durward opcua read`, `write`, `call`, `browse`, `watch`, `token`: a client that gets its token by itself.
 
 mod output;
+mod refusal;
 mod watch;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use durward_opcua::client::text::{explain, node_text, parse_node};
 use durward_opcua::client::{TokenClient, TokenClientSettings, Wanted};
 use durward_opcua::error::Error;
+use durward_opcua::permission::Permission;
 use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
@@ -60,6 +62,9 @@ pub(super) struct Connection {
     /// JSON, one object a line
     #[arg(long)]
     json: bool,
+    /// Where something is refused, say what the token grants, and what the server says of the node
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Read values
@@ -171,6 +176,21 @@ impl Connection {
         Ok(settings)
     }
 
+    /// Explains why the server refused, where it did and that is asked for.
+    async fn refused(
+        &self,
+        client: &TokenClient,
+        text: &str,
+        node: &NodeId,
+        permission: Permission,
+        error: &Error,
+    ) -> Result<(), Failure> {
+        match code_of(error.status()) {
+            DIFFERENT => refusal::explain(self, client, text, Some(node), permission).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Connects, does something, and ends the session.
     fn with<W>(&self, work: W) -> Outcome
     where
@@ -252,15 +272,17 @@ impl Read {
                     Err(error) => {
                         complain(format_args!("{text}: {}", explain(&error)));
                         code = ExitCode::from(code_of(error.status()));
+                        refusal::explain(&self.connection, client, text, None, Permission::Read).await?;
                     }
                 }
             }
             let nodes: Vec<NodeId> = found.iter().map(|(_, node)| node.clone()).collect();
             let values = client.read_values(&nodes).await.map_err(about(&self.connection.url))?;
-            for ((text, _), value) in found.iter().zip(&values) {
+            for ((text, node), value) in found.iter().zip(&values) {
                 if let Some(line) = output::refused(text, value) {
                     complain(line);
                     code = ExitCode::from(DIFFERENT);
+                    refusal::explain(&self.connection, client, text, Some(node), Permission::Read).await?;
                 }
                 let named = (self.nodes.len() > 1).then_some(text.as_str());
                 if let Some(line) = output::value_line(text, named, value, self.connection.json) {
@@ -277,7 +299,10 @@ impl Write {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let node = node(client, &self.node).await?;
-            client.write_text(&node, &self.value).await.map_err(about(&self.node))?;
+            if let Err(error) = client.write_text(&node, &self.value).await {
+                self.connection.refused(client, &self.node, &node, Permission::Write, &error).await?;
+                return Err(about(&self.node)(error));
+            }
             if self.connection.json {
                 to_stdout(&format!("{}\n", json!({"node": self.node, "status": "Good"})))?;
             }
@@ -291,8 +316,13 @@ impl Call {
         check_nodes([&self.object, &self.method])?;
         self.connection.with(async |client| {
             let (object, method) = (node(client, &self.object).await?, node(client, &self.method).await?);
-            let outputs =
-                client.call_text(&object, &method, &self.inputs).await.map_err(about(&self.method))?;
+            let outputs = match client.call_text(&object, &method, &self.inputs).await {
+                Ok(outputs) => outputs,
+                Err(error) => {
+                    self.connection.refused(client, &self.method, &method, Permission::Call, &error).await?;
+                    return Err(about(&self.method)(error));
+                }
+            };
             to_stdout(&output::outputs(&outputs, self.connection.json))?;
             Ok(ExitCode::SUCCESS)
         })
@@ -304,7 +334,13 @@ impl Browse {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let from = node(client, &self.node).await?;
-            let below = client.browse(&from, &Wanted::below()).await.map_err(about(&self.node))?;
+            let below = match client.browse(&from, &Wanted::below()).await {
+                Ok(below) => below,
+                Err(error) => {
+                    self.connection.refused(client, &self.node, &from, Permission::Browse, &error).await?;
+                    return Err(about(&self.node)(error));
+                }
+            };
             for reference in below {
                 let id = node_text(&reference.node_id.node_id);
                 let name = reference.browse_name.name.as_ref().to_owned();

@@ -7,6 +7,10 @@ use durward_opcua::token::{NodeTable, TableNode};
 use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
 
+use super::super::question::{
+    ACTION_ID, APPLICATION_SUBJECT, APPLICATION_URI, KIND, RESOURCE_ID, ROLE, SECURITY_MODE, SERVER,
+    SUBJECT_ID,
+};
 use super::*;
 
 const LEVEL: &str = "nsu=urn:plant;s=Level";
