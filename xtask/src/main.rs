@@ -15,6 +15,7 @@ mod instructions;
 mod licences;
 mod links;
 mod metadata;
+mod opcua_bench;
 mod peers;
 mod process;
 mod readme;
@@ -43,6 +44,8 @@ cargo xtask <command>
   generators             measure `durward lab run` beside wrk, hey and k6, those that are installed
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
   instructions           count the instructions of decisions  --bless       keep what is counted now
+  opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
+                         --rounds N  --connects N  --binary DURWARD
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -80,6 +83,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["peers", "check"] => Ok(peers::check_alone()),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
+        ["opcua-bench", rest @ ..] => opcua_bench::run_alone(rest),
         ["peers", rest @ ..] => peers::run(rest),
         ["sessions", rest @ ..] => sessions::run_alone(rest),
         [] | ["help" | "--help" | "-h"] => {

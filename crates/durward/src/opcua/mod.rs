@@ -10,9 +10,11 @@
 //! | `authority` | the authorization service, put together |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `demo` | `durward demo opcua` |
+//! | `bench` | `durward bench opcua` |
 
 mod application;
 mod authority;
+pub(crate) mod bench;
 mod client;
 mod decider;
 pub(crate) mod demo;
