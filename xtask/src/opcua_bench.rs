@@ -53,8 +53,7 @@ pub(crate) fn run_alone(words: &[&str]) -> Result<ExitCode, String> {
         }
     };
     let folder = Metadata::read()?.target_directory.join("clients/opcua-bench");
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("no folder `{}`: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder).map_err(|error| format!("no folder `{}`: {error}", folder.display()))?;
     let mut stacks = vec![(Stack::Durward(binary), Vec::new())];
     for (name, built) in [("Eclipse Milo", milo(&folder)), ("async-opcua", async_opcua(&folder))] {
         match built {
@@ -103,7 +102,8 @@ impl Stack {
 /// `durward bench opcua` counts its connections itself.
 fn durward(binary: &Path) -> Result<Seen, String> {
     let text = output_of(Command::new(binary).args(["bench", "opcua", "--part", "direct", "--json"]))?;
-    let json: Value = serde_json::from_str(&text).map_err(|error| format!("durward says no JSON: {error}"))?;
+    let json: Value =
+        serde_json::from_str(&text).map_err(|error| format!("durward says no JSON: {error}"))?;
     let of = |name: &str| {
         let number = json.pointer(&format!("/parts/0/numbers/anonymous/{name}")).and_then(Value::as_f64);
         number.map(|us| us / 1e3).ok_or_else(|| format!("durward does not say `{name}`"))
@@ -139,10 +139,12 @@ struct Server(Child);
 
 impl Server {
     fn start(command: &mut Command) -> Result<Server, String> {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = child.stdout.take();
         let server = Server(child);
-        let mut lines = BufReader::new(output.ok_or("the server has no output")?).lines().map_while(Result::ok);
+        let mut lines =
+            BufReader::new(output.ok_or("the server has no output")?).lines().map_while(Result::ok);
         if lines.any(|line| line.trim() == "ready") {
             // Whoever does not read would stop it, once it has said much.
             std::thread::spawn(move || lines.count());

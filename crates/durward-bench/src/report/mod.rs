@@ -116,8 +116,7 @@ impl Report {
         let put = |path: PathBuf, text: &str| {
             fs::write(&path, text).map_err(|error| report::ReportError::Write(path, error))
         };
-        fs::create_dir_all(&pictures)
-            .map_err(|error| report::ReportError::Write(pictures.clone(), error))?;
+        fs::create_dir_all(&pictures).map_err(|error| report::ReportError::Write(pictures.clone(), error))?;
         for figure in document.figures() {
             put(pictures.join(format!("{}.svg", figure.name)), &svg_file(&figure.scene))?;
         }

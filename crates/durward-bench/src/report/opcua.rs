@@ -1,8 +1,8 @@
 //! What `durward bench opcua --json` prints: its tables, its charts, and the aims before them.
 
 use durward_lab::draw::{
-    Anchor, Axis, AxisSpec, CHARACTER_WIDTH, Chart, Colour, Dash, Mark, Place, Scale, Scene, Spot, count, shortened,
-    whole,
+    Anchor, Axis, AxisSpec, CHARACTER_WIDTH, Chart, Colour, Dash, Mark, Place, Scale, Scene, Spot, count,
+    shortened, whole,
 };
 use durward_lab::report::{Block, Document};
 use serde_json::Value as Json;
@@ -89,7 +89,11 @@ fn aims(document: &mut Document, json: &Json) {
         let number = |name: &str| aim.get(name).and_then(Json::as_f64);
         let unit = text(aim, "unit");
         let with_unit = |number: f64| {
-            let number = if number.fract() == 0.0 || number >= 100.0 { whole(number.round()) } else { format!("{number:.2}") };
+            let number = if number.fract() == 0.0 || number >= 100.0 {
+                whole(number.round())
+            } else {
+                format!("{number:.2}")
+            };
             format!("{number} {unit}").trim_end().to_owned()
         };
         let bound = match (number("at_most"), number("at_least")) {
@@ -117,8 +121,12 @@ fn lines(chart: &Json) -> Vec<Line<'_>> {
         let at = |at: usize| point.get(at).and_then(Json::as_f64).filter(|number| number.is_finite());
         Some((at(0)?, at(1)?))
     };
-    let line = |series: &'_ Json| -> Vec<(f64, f64)> { list(series, "points").iter().filter_map(point).collect() };
-    list(chart, "series").iter().map(|series| Line { label: text(series, "label"), points: line(series) }).collect()
+    let line =
+        |series: &'_ Json| -> Vec<(f64, f64)> { list(series, "points").iter().filter_map(point).collect() };
+    list(chart, "series")
+        .iter()
+        .map(|series| Line { label: text(series, "label"), points: line(series) })
+        .collect()
 }
 
 fn scene(chart: &Json) -> Scene {
@@ -132,9 +140,11 @@ fn scene(chart: &Json) -> Scene {
 
 /// Lines over a logarithmic axis.
 fn curves(json: &Json, lines: &[Line<'_>]) -> Scene {
-    let axis = |name: &str, format| AxisSpec { label: text(json, name).to_owned(), scale: Scale::Log, format };
+    let axis =
+        |name: &str, format| AxisSpec { label: text(json, name).to_owned(), scale: Scale::Log, format };
     let short = |number: f64| if number >= 1.0 { whole(number) } else { format!("{number}") };
-    let mut chart = Chart::new(text(json, "title"), text(json, "caption"), axis("x", whole), axis("y", short));
+    let mut chart =
+        Chart::new(text(json, "title"), text(json, "caption"), axis("x", whole), axis("y", short));
     for (number, line) in lines.iter().enumerate() {
         let spot = |(x, y): &(f64, f64)| Spot {
             x: *x,
@@ -238,7 +248,11 @@ mod tests {
     fn what_is_missing_or_nonsense_is_left_out() {
         let mut document = Document::new("A report");
         let chart = json!({"series": [{"points": [[1.0], ["x", 2.0], [3.0, 4.0]]}, 7], "labels": ["a"]});
-        add(&mut document, &json!({"parts": [{"charts": [chart, 3], "tables": [{"rows": 1}]}, null], "aims": [{}]}), 1);
+        add(
+            &mut document,
+            &json!({"parts": [{"charts": [chart, 3], "tables": [{"rows": 1}]}, null], "aims": [{}]}),
+            1,
+        );
         assert_eq!(document.figures().count(), 2);
     }
 }

@@ -33,7 +33,8 @@ impl Quota {
         }
         let parent = Parent::shared();
         let name = format!("durward-quota-{}-{}", process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let mut quota = Quota { group: Group::make(&parent, &name, false), means: String::new(), _parent: parent };
+        let mut quota =
+            Quota { group: Group::make(&parent, &name, false), means: String::new(), _parent: parent };
         quota.means = quota.set(cpus)?;
         processes.iter().for_each(|process| quota.group.enter(*process));
         // A group that was not entered has no version any more.
@@ -84,7 +85,8 @@ mod tests {
     /// Where this machine lets nobody make groups, nothing is tried.
     #[test]
     fn a_process_that_works_gets_no_more_than_its_part() {
-        let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
+        let mut busy =
+            Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap();
         let held = Quota::of(&[busy.id()], 0.2);
         let used = |time: Duration| {
             let (begun, before) = (Instant::now(), usage(busy.id()).map(|used| used.ran));

@@ -8,8 +8,8 @@ use durward_opcua::error::Error;
 use durward_opcua::permission::{Permission, Rights};
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use durward_opcua::token::{
-    Cutoffs, Feed, FeedMessage, Grants, Issue, NodeTable, Reach, Rows, TableNode, Thumbprint, TokenRights, Verdict,
-    Verifier, Watch,
+    Cutoffs, Feed, FeedMessage, Grants, Issue, NodeTable, Reach, Rows, TableNode, Thumbprint, TokenRights,
+    Verdict, Verifier, Watch,
 };
 use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_session::identity::{Moment, SystemEntropy};
@@ -138,7 +138,12 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
     part.times("read, through the gate", &through);
     let more = through.p50() - direct.p50();
     part.number("more_us_p50", more);
-    report.aims.push(Aim::new("request through the gate, more than the server itself, p50", " us", more, Bound::AtMost(60.0)));
+    report.aims.push(Aim::new(
+        "request through the gate, more than the server itself, p50",
+        " us",
+        more,
+        Bound::AtMost(60.0),
+    ));
 
     let process = world.gate_process(GateName::Once)?;
     let time = Duration::from_secs_f64(scale.seconds(4.0, 0.3));
@@ -159,9 +164,12 @@ pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -
         ]);
         report.aims.push(Aim::new(aim, "/s", rate.per_core_s, Bound::AtLeast(20_000.0)));
     }
-    let columns = ["reads", "reads/s", "cores of the gate", "us of a core each", "reads/s a core of the gate"];
+    let columns =
+        ["reads", "reads/s", "cores of the gate", "us of a core each", "reads/s a core of the gate"];
     part.table("Reads through the gate, and what its process took", &columns, rows);
-    part.say("Client, gate and server share this machine; a core of the gate is time that its own process ran.");
+    part.say(
+        "Client, gate and server share this machine; a core of the gate is time that its own process ran.",
+    );
     report.parts.push(part);
     Ok(())
 }
@@ -206,7 +214,11 @@ async fn reads_until(session: &ClientSession, request: &ReadRequest, until: Inst
 }
 
 /// Values that a subscription brings, from the server itself and through the gate.
-pub(super) async fn subscriptions(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn subscriptions(
+    world: &World<'_>,
+    scale: Scale,
+    report: &mut Report,
+) -> Result<(), Failure> {
     const ITEMS: usize = 50;
     let every = Duration::from_millis(10);
     let plain = Arc::new(world.plant.enter(&ClientIdentity::Anonymous).await?);
@@ -235,7 +247,8 @@ pub(super) async fn subscriptions(world: &World<'_>, scale: Scale, report: &mut 
         row.extend(times.cells());
         rows.push(row);
     }
-    let caption = "From writing a value at the server until a subscription has brought it; published every 10 ms";
+    let caption =
+        "From writing a value at the server until a subscription has brought it; published every 10 ms";
     part.table(caption, &["value", "mean ms", "sd", "p50", "p99"], rows);
     drop((direct, through));
 

@@ -203,7 +203,11 @@ fn keep_numbers(part: &mut Part, load: &str, ways: &[Way], all: &[Steps]) {
 }
 
 /// Table 1 and table 5, at low and high load.
-pub(super) async fn tables_1_and_5(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+pub(super) async fn tables_1_and_5(
+    world: &World<'_>,
+    scale: Scale,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let low = rounds(world, &Way::ALL, scale.of(200, 4)).await?;
     let load = world.load(GateName::Once)?;
     let high = rounds(world, &Way::ALL, scale.of(100, 4)).await?;
@@ -244,7 +248,7 @@ fn table_5(low: &[Steps], high: &[Steps]) -> Part {
         ("high", high, &paper::TABLE_1_HIGH, &paper::TABLE_5_HIGH),
     ];
     for (load, all, table_1, table_5) in loads {
-        let (Some(none), [.., paper_total]) = (all.first(), table_1);
+        let (Some(none), [.., paper_total]) = (all.first(), table_1) else { continue };
         for (at, (way, steps)) in Way::ALL.into_iter().zip(all).skip(1).enumerate() {
             let printed = |row: usize| match at.checked_sub(1) {
                 None => table_1.get(row).map(|step| step.token.0),
@@ -301,7 +305,11 @@ pub(super) async fn table_4(ground: &Ground, scale: Scale, report: &mut Report) 
         keep_numbers(&mut part, load, &ways, &all);
         if let [none, start, both] = all.as_slice() {
             part.table(format!("{load} load"), &STEP_COLUMNS, step_rows(none, start, paper));
-            part.table(format!("{load} load, with both optimizations"), &STEP_COLUMNS, step_rows(none, both, paper));
+            part.table(
+                format!("{load} load, with both optimizations"),
+                &STEP_COLUMNS,
+                step_rows(none, both, paper),
+            );
         }
         let mut times = Times::default();
         for number in 0..scale.of(1_000, 20) {

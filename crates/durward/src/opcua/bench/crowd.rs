@@ -34,8 +34,7 @@ enum Happened {
 pub(super) async fn run(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
     let sessions = scale.of(1_000, 20);
     let time = Duration::from_secs_f64(scale.seconds(30.0, 2.0));
-    let setup =
-        Setup { token_lifetime: TOKEN_LIFETIME, gates: vec![GateName::Closing], ..Setup::default() };
+    let setup = Setup { token_lifetime: TOKEN_LIFETIME, gates: vec![GateName::Closing], ..Setup::default() };
     let world = World::start(ground, &setup).await?;
     let (gate, process) = (world.gate(GateName::Closing)?, world.gate_process(GateName::Closing)?);
     let resident = || Ok::<u64, Failure>(process.used()?.resident_bytes.unwrap_or_default());
@@ -82,7 +81,11 @@ fn mib(bytes: u64) -> f64 {
 fn part(sessions: usize, opening: Duration, resident: [u64; 3], times: &Times, cores: f64) -> Part {
     let [empty, opened, most] = resident;
     let mut part = Part::new("crowd", format!("{sessions} sessions, each renewed every 10 s"));
-    let rows = [("without sessions", empty), ("when all were open", opened), ("at most, while all were renewed", most)];
+    let rows = [
+        ("without sessions", empty),
+        ("when all were open", opened),
+        ("at most, while all were renewed", most),
+    ];
     for (name, bytes) in rows {
         part.number(format!("resident, {name}"), bytes);
     }

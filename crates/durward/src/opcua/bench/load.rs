@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::error::Error;
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::session::{Place, execute, read, reading, tag, write, writing};
 use crate::failure::Failure;
@@ -43,7 +42,6 @@ impl Load {
         let resource = Place::find(&self.resource, client()).await?;
         let other = Place::find(&self.other, client()).await?;
         let mut running = JoinSet::new();
-        let enter = async |place: &Place| place.enter(&ClientIdentity::Anonymous).await.map(Arc::new);
         running.spawn(mixed(enter(&resource).await?));
         running.spawn(reads(enter(&resource).await?, READS));
         for _ in 0..OTHERS {
@@ -53,11 +51,24 @@ impl Load {
     }
 }
 
-/// Two reads, two writes and two calls at once.
+async fn enter(place: &Place) -> Result<Arc<ClientSession>, Failure> {
+    place.enter(&ClientIdentity::Anonymous).await.map(Arc::new)
+}
+
+/// An interval of which turns that are missed are not made up for.
+fn every(ms: u64) -> Interval {
+    let mut turns = interval(Duration::from_millis(ms));
+    turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    turns
+}
+
+/// Two reads, two writes and two calls at once, until the session is over.
 async fn mixed(session: Arc<ClientSession>) {
-    every(MIXED_MS, async || {
-        let (request, change) = (reading(&[tag(FIRST_TAG)]), writing(&[tag(FIRST_TAG)], 1.0));
-        let done: (_, _, _, _, _, _) = tokio::join!(
+    let (request, change) = (reading(&[tag(FIRST_TAG)]), writing(&[tag(FIRST_TAG)], 1.0));
+    let mut turns = every(MIXED_MS);
+    loop {
+        turns.tick().await;
+        let done = tokio::try_join!(
             read(&session, &request),
             read(&session, &request),
             write(&session, &change),
@@ -65,31 +76,23 @@ async fn mixed(session: Arc<ClientSession>) {
             execute(&session),
             execute(&session)
         );
-        done.0.and(done.1).map(drop).and(done.2).and(done.3).and(done.4).and(done.5)
-    })
-    .await;
+        if done.is_err() {
+            return;
+        }
+    }
 }
 
-/// So many reads at once.
+/// So many reads at once, until the session is over.
 async fn reads(session: Arc<ClientSession>, count: usize) {
-    every(READS_MS, async || {
+    let mut turns = every(READS_MS);
+    loop {
+        turns.tick().await;
         let mut asked = JoinSet::new();
         for number in 0..count {
             let session = Arc::clone(&session);
-            asked.spawn(async move { read(&session, &reading(&[tag(FIRST_TAG + number)])).await.map(drop) });
+            asked.spawn(async move { read(&session, &reading(&[tag(FIRST_TAG + number)])).await.is_ok() });
         }
-        asked.join_all().await.into_iter().collect()
-    })
-    .await;
-}
-
-/// Does something in an interval; turns that are missed are not made up for. Ends when it fails: the session is over.
-async fn every(ms: u64, mut act: impl AsyncFnMut() -> Result<(), Error>) {
-    let mut turns = interval(Duration::from_millis(ms));
-    turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    loop {
-        turns.tick().await;
-        if act().await.is_err() {
+        if !asked.join_all().await.into_iter().all(|is_read| is_read) {
             return;
         }
     }

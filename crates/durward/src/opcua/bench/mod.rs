@@ -201,7 +201,12 @@ impl Arguments {
     }
 
     /// What is measured with one set of processes.
-    async fn measure_shared(&self, ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    async fn measure_shared(
+        &self,
+        ground: &Ground,
+        scale: Scale,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
         let users = renew::SIZES.map(renew::sized_user).into();
         let world = World::start(ground, &Setup { users, ..Setup::default() }).await?;
         if self.wants(PartName::Connect) {

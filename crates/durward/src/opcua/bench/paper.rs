@@ -48,13 +48,16 @@ pub(super) const TABLE_4_HIGH: [Step; 4] = [
 ];
 
 /// Table 2: means without and with a token. The mean of a read with a token at low load is from section 6.5.
-pub(super) const TABLE_2_LOW: [(&str, f64, f64); 3] = [("read", 3.2, 3.2), ("write", 3.2, 3.3), ("execute", 12.3, 12.7)];
+pub(super) const TABLE_2_LOW: [(&str, f64, f64); 3] =
+    [("read", 3.2, 3.2), ("write", 3.2, 3.3), ("execute", 12.3, 12.7)];
 
 /// Table 2, high load.
-pub(super) const TABLE_2_HIGH: [(&str, f64, f64); 3] = [("read", 2.2, 2.2), ("write", 2.3, 2.3), ("execute", 10.0, 10.3)];
+pub(super) const TABLE_2_HIGH: [(&str, f64, f64); 3] =
+    [("read", 2.2, 2.2), ("write", 2.3, 2.3), ("execute", 10.0, 10.3)];
 
 /// Table 3: seconds until a token ends; mean, standard deviation and longest time of a read.
-pub(super) const TABLE_3: [(u32, f64, f64, f64); 3] = [(8, 4.6, 9.7, 139.0), (28, 3.3, 3.1, 60.0), (96, 3.1, 1.8, 45.0)];
+pub(super) const TABLE_3: [(u32, f64, f64, f64); 3] =
+    [(8, 4.6, 9.7, 139.0), (28, 3.3, 3.1, 60.0), (96, 3.1, 1.8, 45.0)];
 
 /// Table 5: means of the steps with a kept session to the authorization service, with single encryption, with both.
 pub(super) const TABLE_5_LOW: [(&str, [f64; 3]); 4] = [

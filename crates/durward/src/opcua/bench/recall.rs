@@ -185,9 +185,8 @@ fn report_tries(all: &[Tried], report: &mut Report) {
     let in_time = all.iter().filter(|tried| tried.is_in_time()).count();
     let reads: Times = all.iter().map(|tried| tried.read).collect();
     let values: Times = all.iter().map(|tried| tried.value).collect();
-    let row = |name: &str, times: &Times| {
-        vec![name.to_owned(), ms(times.p50()), ms(times.p99()), ms(times.max())]
-    };
+    let row =
+        |name: &str, times: &Times| vec![name.to_owned(), ms(times.p50()), ms(times.p99()), ms(times.max())];
     let rows = vec![
         row("a read that was begun and gave a value", &reads),
         row("a value that a running monitored item brought", &values),

@@ -210,7 +210,8 @@ pub(super) async fn figure_5(world: &World<'_>, scale: Scale, report: &mut Repor
         ("encrypted, RsaEncryptedSecret", GateName::Always, SecretFormat::RsaEncryptedSecret),
         ("sent once", GateName::Once, SecretFormat::Legacy),
     ];
-    let mut lines: Vec<(String, Vec<(f64, f64)>)> = ways.iter().map(|(name, ..)| ((*name).to_owned(), Vec::new())).collect();
+    let mut lines: Vec<(String, Vec<(f64, f64)>)> =
+        ways.iter().map(|(name, ..)| ((*name).to_owned(), Vec::new())).collect();
     let mut rows = Vec::new();
     for size in SIZES {
         let (name, _) = sized_user(size);
@@ -238,7 +239,15 @@ pub(super) async fn figure_5(world: &World<'_>, scale: Scale, report: &mut Repor
         tokens.close().await;
         rows.push(row);
     }
-    let columns = ["token, bytes", "encrypted: p50 ms", "p99", "RsaEncryptedSecret: p50 ms", "p99", "once: p50 ms", "p99"];
+    let columns = [
+        "token, bytes",
+        "encrypted: p50 ms",
+        "p99",
+        "RsaEncryptedSecret: p50 ms",
+        "p99",
+        "once: p50 ms",
+        "p99",
+    ];
     part.table("Activating again with the same token", &columns, rows);
     part.chart(Chart {
         name: "activation-by-size",
@@ -272,7 +281,15 @@ mod tests {
     #[test]
     fn users_differ_in_the_roles_that_fill_their_tokens() {
         let roles = SIZES.map(|size| sized_user(size).1);
-        assert!(roles.iter().all(|roles| roles[0] == "operator" && roles.len() <= durward_opcua::token::ROLES_MAX));
-        assert!(roles.windows(2).all(|pair| pair[0].len() < pair[1].len()), "{:?}", roles.map(|roles| roles.len()));
+        assert!(
+            roles
+                .iter()
+                .all(|roles| roles[0] == "operator" && roles.len() <= durward_opcua::token::ROLES_MAX)
+        );
+        assert!(
+            roles.windows(2).all(|pair| pair[0].len() < pair[1].len()),
+            "{:?}",
+            roles.map(|roles| roles.len())
+        );
     }
 }

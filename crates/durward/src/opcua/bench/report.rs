@@ -68,7 +68,11 @@ impl Aim {
 
 /// A number for people.
 fn short(number: f64) -> String {
-    if number.abs() >= 100.0 || number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.2}") }
+    if number.abs() >= 100.0 || number.fract() == 0.0 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.2}")
+    }
 }
 
 /// One experiment, or several that belong together.
@@ -121,7 +125,12 @@ impl Part {
     }
 
     /// The first column are words, the others numbers.
-    pub(super) fn table(&mut self, caption: impl Into<String>, columns: &[&'static str], rows: Vec<Vec<String>>) {
+    pub(super) fn table(
+        &mut self,
+        caption: impl Into<String>,
+        columns: &[&'static str],
+        rows: Vec<Vec<String>>,
+    ) {
         self.tables.push(Table { caption: caption.into(), columns: columns.to_vec(), rows });
     }
 
@@ -139,11 +148,11 @@ impl Part {
     }
 
     fn json(&self) -> Json {
-        let table = |table: &Table| {
-            json!({ "caption": table.caption, "columns": table.columns, "rows": table.rows })
-        };
+        let table =
+            |table: &Table| json!({ "caption": table.caption, "columns": table.columns, "rows": table.rows });
         let chart = |chart: &Chart| {
-            let series = |(label, points): &(String, Vec<(f64, f64)>)| json!({ "label": label, "points": points });
+            let series =
+                |(label, points): &(String, Vec<(f64, f64)>)| json!({ "label": label, "points": points });
             json!({
                 "name": chart.name,
                 "title": chart.title,
@@ -187,7 +196,11 @@ impl Table {
         let line = |cells: &mut dyn Iterator<Item = &str>| {
             let mut line = " ".to_owned();
             for ((at, cell), width) in cells.enumerate().zip(&widths) {
-                line.push_str(&if at == 0 { format!(" {cell:<width$}") } else { format!("  {cell:>width$}") });
+                line.push_str(&if at == 0 {
+                    format!(" {cell:<width$}")
+                } else {
+                    format!("  {cell:>width$}")
+                });
             }
             format!("{}\n", line.trim_end())
         };
@@ -207,7 +220,8 @@ impl Report {
     /// For people.
     pub(super) fn text(&self) -> String {
         let rows = self.aims.iter().map(|aim| aim.words().into()).collect();
-        let aims = Table { caption: String::new(), columns: vec!["what", "measured", "aim", "reached"], rows };
+        let aims =
+            Table { caption: String::new(), columns: vec!["what", "measured", "aim", "reached"], rows };
         let mut text = String::new();
         if self.is_quick {
             text.push_str("A short form, to see that everything works: its figures say little.\n\n");
@@ -253,7 +267,10 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_what_is_in_them() {
-        let rows = vec![vec!["read".to_owned(), "1.25".to_owned()], vec!["a longer word".to_owned(), "3".to_owned()]];
+        let rows = vec![
+            vec!["read".to_owned(), "1.25".to_owned()],
+            vec!["a longer word".to_owned(), "3".to_owned()],
+        ];
         let table = Table { caption: String::new(), columns: vec!["step", "ms"], rows };
         assert_eq!(table.text(), "  step             ms\n  read           1.25\n  a longer word     3\n");
     }

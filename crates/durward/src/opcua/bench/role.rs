@@ -11,8 +11,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use durward_opcua::authority::decide::{Decider, Decision, Question};
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, LogAudit, MemoryKeep, Parts, RegisteredResource, ServiceSettings,
-    SubjectTable,
+    AuthorizationServer, AuthorizationService, LogAudit, MemoryKeep, Parts, RegisteredResource,
+    ServiceSettings, SubjectTable,
 };
 use durward_opcua::error::Error;
 use durward_opcua::gate::{
@@ -247,7 +247,8 @@ impl Authority {
         let decider: Arc<dyn Decider> = match self.decisions {
             Decisions::Fixed => Arc::new(Fixed(lifetime)),
             Decisions::Each | Decisions::Kept => {
-                let policies = Policies { paths: vec![self.policies.clone()], combining: Combining::DenyOverrides };
+                let policies =
+                    Policies { paths: vec![self.policies.clone()], combining: Combining::DenyOverrides };
                 Arc::new(PolicyDecider::new(policies, lifetime)?)
             }
         };

@@ -13,11 +13,12 @@ use durward_opcua::wire;
 use opcua_types::type_loader::ByteStringBody;
 use opcua_types::{
     AttributeId, BinaryDecodable, CallMethodRequest, CallRequest, CallResponse, CreateMonitoredItemsRequest,
-    CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse, DataChangeNotification,
-    DataValue, EndpointDescription, ExtensionObject, MessageSecurityMode, MonitoredItemCreateRequest,
-    MonitoringMode, MonitoringParameters, NodeId, NumericRange, ObjectId, PublishRequest, PublishResponse,
-    QualifiedName, ReadRequest, ReadResponse, ReadValueId, RequestHeader, StatusCode,
-    SubscriptionAcknowledgement, TimestampsToReturn, Variant, WriteRequest, WriteResponse, WriteValue,
+    CreateMonitoredItemsResponse, CreateSubscriptionRequest, CreateSubscriptionResponse,
+    DataChangeNotification, DataValue, EndpointDescription, ExtensionObject, MessageSecurityMode,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange, ObjectId,
+    PublishRequest, PublishResponse, QualifiedName, ReadRequest, ReadResponse, ReadValueId, RequestHeader,
+    StatusCode, SubscriptionAcknowledgement, TimestampsToReturn, Variant, WriteRequest, WriteResponse,
+    WriteValue,
 };
 use tokio::sync::mpsc;
 
@@ -105,7 +106,10 @@ impl Tokens {
         let method = id("AuthorizationService.RequestAccessToken");
         let outputs = call(&self.session, id("AuthorizationService"), method, inputs).await?;
         let Some(Variant::String(token)) = outputs.first() else {
-            return Err(Error::new(StatusCode::BadUnknownResponse, "the authorization service gave no token"));
+            return Err(Error::new(
+                StatusCode::BadUnknownResponse,
+                "the authorization service gave no token",
+            ));
         };
         Ok(ClientIdentity::Issued { token: token.as_ref().as_bytes().to_vec().into() })
     }
@@ -173,7 +177,7 @@ pub(super) fn writing(nodes: &[NodeId], value: f64) -> WriteRequest {
         node_id: node.clone(),
         attribute_id: AttributeId::Value as u32,
         index_range: NumericRange::None,
-        value: DataValue { value: Some(Variant::from(value)), ..DataValue::null() },
+        value: DataValue::value_only(Variant::from(value)),
     };
     WriteRequest {
         request_header: RequestHeader::default(),
@@ -288,7 +292,9 @@ async fn publish(session: Arc<ClientSession>, arrivals: mpsc::UnboundedSender<Ar
             sequence_number: response.notification_message.sequence_number,
         });
         for object in response.notification_message.notification_data.iter().flatten() {
-            for item in changes(object).into_iter().flat_map(|changes| changes.monitored_items.unwrap_or_default()) {
+            for item in
+                changes(object).into_iter().flat_map(|changes| changes.monitored_items.unwrap_or_default())
+            {
                 let _ = arrivals.send(Arrival { at, value: item.value });
             }
         }

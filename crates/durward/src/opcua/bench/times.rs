@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn times_are_told_by_mean_deviation_and_percentiles() {
         let times: Times = (1..=100).map(Duration::from_micros).collect();
-        assert_eq!((times.count(), times.mean(), times.p50(), times.p99(), times.max()), (100, 50.5, 50.0, 99.0, 100.0));
+        assert_eq!(
+            (times.count(), times.mean(), times.p50(), times.p99(), times.max()),
+            (100, 50.5, 50.0, 99.0, 100.0)
+        );
         assert!((times.sd() - 29.011).abs() < 0.001, "{}", times.sd());
         let none = Times::default();
         assert_eq!((none.mean(), none.sd(), none.p99()), (0.0, 0.0, 0.0));

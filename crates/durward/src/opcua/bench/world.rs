@@ -315,14 +315,14 @@ impl Process {
     fn start(role: &Path) -> Result<Process, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["bench", "opcua", "--role"]).arg(role);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
         let commands = child.stdin.take();
         let answers = child.stdout.take().ok_or_else(|| Failure::new("a process has no output"))?;
         let mut process = Process { child, commands, answers: BufReader::new(answers), url: String::new() };
         let line = process.line()?;
         let url = line.strip_prefix(READY);
-        process.url =
-            url.ok_or_else(|| Failure::new("a process of the benchmark did not start"))?.to_owned();
+        process.url = url.ok_or_else(|| Failure::new("a process of the benchmark did not start"))?.to_owned();
         Ok(process)
     }
 
@@ -339,7 +339,8 @@ impl Process {
     /// What it took so far.
     pub(super) fn used(&self) -> Result<Usage, Failure> {
         usage(self.id()).ok_or_else(|| {
-            Failure::new("the system does not tell what a process takes").hint("this is measured on Linux only")
+            Failure::new("the system does not tell what a process takes")
+                .hint("this is measured on Linux only")
         })
     }
 
