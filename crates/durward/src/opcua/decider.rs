@@ -23,7 +23,7 @@ use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
     Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Pdp, PolicyText, Request,
-    SourceError, Value,
+    Response, SourceError, Value,
 };
 use opcua_types::StatusCode;
 use serde_json::{Value as Json, json};
