@@ -16,10 +16,12 @@
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
 //! | `plant` | a small server to try a gate on |
 //! | `demo` | `durward demo opcua` |
+//! | `bench` | `durward bench opcua` |
 
 mod application;
 mod audit;
 mod authority;
+pub(crate) mod bench;
 mod client;
 mod decider;
 pub(crate) mod demo;
