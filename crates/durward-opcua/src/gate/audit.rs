@@ -102,7 +102,10 @@ impl Audit for AuditLog {
             Happening::ActivationRefused { status, .. } => {
                 tracing::info!(session, client, subject, %status, "{what}");
             }
-            Happening::Activated { .. } | Happening::Ended { .. } | Happening::Note { .. } => {
+            Happening::Activated { .. }
+            | Happening::Renewed { .. }
+            | Happening::Ended { .. }
+            | Happening::Note { .. } => {
                 tracing::info!(session, client, subject, "{what}");
             }
         }

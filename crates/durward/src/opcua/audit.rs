@@ -82,7 +82,7 @@ fn of_authority(note: &AuditNote<'_>) -> Option<AuditEvent> {
 
 fn of_gate(event: &GateEvent<'_>) -> AuditEvent {
     let kind = match event.what {
-        Happening::Activated { .. } => Kind::Login,
+        Happening::Activated { .. } | Happening::Renewed { .. } => Kind::Login,
         Happening::ActivationRefused { .. } => Kind::LoginFailed,
         Happening::RequestRefused { .. } => Kind::RequestRefused,
         Happening::Ended { .. } => Kind::Revoked,

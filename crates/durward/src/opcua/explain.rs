@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
-use durward_opcua::authority::{SubjectRefusal, Subjects, User};
 use durward_opcua::permission::Permission;
 use durward_opcua::token::{TableNode, Thumbprint, Verdict};
 use durward_pdp::{Asked, Explanation, Pdp, PdpBuilder};
@@ -18,7 +17,7 @@ use super::decider::{Announced, explained};
 use super::live::{self, AtOnce};
 use super::question::{self, Facts};
 use super::settings::{self, needed};
-use super::subjects::UserFile;
+use super::subjects;
 use crate::failure::{DIFFERENT, Failure, Outcome};
 use crate::{policies, serve, to_stdout};
 
@@ -96,31 +95,26 @@ impl Arguments {
         }
     }
 
-    fn subject(&self, settings: &Settings, client: &Client, now: Moment) -> Result<Subject, Failure> {
-        let user = match &self.user {
+    fn subject(&self, settings: &Settings, client: &Client) -> Result<Subject, Failure> {
+        let Some(name) = &self.user else { return Ok(anonymous(client)) };
+        if !self.role.is_empty() {
             // Of whom there is nothing in the file.
-            None => return Ok(anonymous(client)),
-            Some(name) if !self.role.is_empty() => {
-                return Ok(Subject {
-                    name: name.as_str().into(),
-                    kind: SubjectKind::User,
-                    roles: self.role.iter().map(|role| Arc::from(role.as_str())).collect(),
-                    attributes: std::collections::BTreeMap::new(),
-                    session: None,
-                });
-            }
-            Some(name) => User::Name(name.as_str().into()),
-        };
+            return Ok(Subject {
+                name: name.as_str().into(),
+                kind: SubjectKind::User,
+                roles: self.role.iter().map(|role| Arc::from(role.as_str())).collect(),
+                attributes: std::collections::BTreeMap::new(),
+                session: None,
+                ends: None,
+            });
+        }
         let flags = "--users FILE` or `--role ROLE";
         let path = needed(settings.identity.users.as_ref(), "identity.users", flags)?;
-        let users = UserFile::open(&path, settings.identity.costs())?;
-        users.subject(&user, client, now).map_err(|refusal| match refusal {
-            SubjectRefusal::Rejected | SubjectRefusal::Disabled => Failure::new(
-                "the user is not there, is disabled, or needs a second step, and so gets no token",
-            )
-            .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
-            .at(&path),
-            SubjectRefusal::Unavailable => Failure::new("the file of the users cannot be read").at(&path),
+        let realm = &settings.opcua.authority.realm;
+        subjects::of_file(&path, settings.identity.costs(), realm, name)?.ok_or_else(|| {
+            Failure::new("the user is not there, is disabled, or needs a second step, and so gets no token")
+                .hint("`durward users list` tells; `--role ROLE` asks as if they had that role")
+                .at(&path)
         })
     }
 
@@ -136,7 +130,7 @@ impl Arguments {
         let settings = self.settings()?;
         let now = clock()();
         let (client, resource) = (self.client(), self.resource(&settings)?);
-        let subject = self.subject(&settings, &client, now)?;
+        let subject = self.subject(&settings, &client)?;
         let facts = Facts::about(&subject, &client, &resource, "SignAndEncrypt".to_owned());
         let node = self.node.to_string();
         let texts = policies::read_all(std::slice::from_ref(&settings.policies.path))?;
@@ -170,6 +164,7 @@ fn anonymous(client: &Client) -> Subject {
         roles: Vec::new(),
         attributes: std::collections::BTreeMap::new(),
         session: None,
+        ends: None,
     }
 }
 

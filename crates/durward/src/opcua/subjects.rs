@@ -6,19 +6,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
 use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal, Subjects, User};
 use durward_opcua::token::Target;
-use durward_session::identity::Moment;
 use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
-use durward_session::identity::user::Account;
+use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
+use durward_session::identity::{IdentityError, Moment, SystemEntropy};
 use durward_session::{Failed, Login, LoginRequest, Purpose, Refused, Service, SessionNews, Wanted};
 use serde_json::{Value as Json, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+
+use crate::failure::{Failure, without_number};
 
 /// How names of subjects begin that are no users.
 const APPLICATION: &str = "application:";
@@ -194,6 +197,24 @@ impl Facts {
         let roles = self.roles.into_iter().map(Arc::from).collect();
         Subject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
     }
+}
+
+/// A user of a file, as the service would see them who came by password. Nothing where there is no such user, or the password alone does
+/// not let them in.
+///
+/// # Errors
+/// The file cannot be read, or holds what is no user.
+pub(super) fn of_file(
+    path: &Path,
+    costs: HashCosts,
+    realm: &str,
+    name: &str,
+) -> Result<Option<Subject>, Failure> {
+    let failed = |error: IdentityError| Failure::new(without_number(&error.to_string())).at(path);
+    let directory = Directory::open(path, costs, Arc::new(SystemEntropy)).map_err(failed)?;
+    let Ok(user) = Named::new(realm, name) else { return Ok(None) };
+    let account = directory.account(&user).map_err(failed)?.filter(is_let_in);
+    Ok(account.map(|account| Facts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
 }
 
 /// Whose session it is.

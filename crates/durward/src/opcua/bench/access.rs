@@ -324,6 +324,7 @@ pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
         session: None,
         policy: "1",
         grants: &grants,
+        live: None,
     };
     let token = issue.sign(&keys, now, &SystemEntropy).map_err(|error| wrong(&error))?;
     let verifying = keys.verifying(now).map_err(|error| wrong(&error))?;

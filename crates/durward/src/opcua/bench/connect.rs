@@ -382,7 +382,7 @@ pub(super) async fn token_length(world: &World<'_>, gate: GateName) -> Result<us
     let token = tokens.request(world.gate(gate)?.uri()).await.map_err(application::failure)?;
     tokens.close().await;
     Ok(match token {
-        ClientIdentity::Issued { token } => token.len(),
+        ClientIdentity::Issued { token } | ClientIdentity::Jwt { token, .. } => token.len(),
         ClientIdentity::Anonymous | ClientIdentity::UserName { .. } | ClientIdentity::Certificate(_) => 0,
     })
 }
