@@ -15,13 +15,15 @@ use crate::wire::Limits;
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
 
-/// What a peer is on a channel.
+/// What the owner of a certificate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerRole {
     /// It opened the channel.
     Client,
     /// It was connected to.
     Server,
+    /// Somebody who signs that they are there (Part 4, 7.40.5): no application, so their certificate need not encrypt.
+    User,
 }
 
 /// Says whether a peer's certificate is trusted. Asked on a worker thread, each time a channel is opened or renewed.

@@ -39,6 +39,7 @@ pub(super) struct Usage {
     /// How many authorities may stand below it in a path.
     pub(super) authorities_below: Option<u8>,
     pub(super) signs_lists: bool,
+    pub(super) signs: bool,
     pub(super) serves_application: bool,
     /// `serverAuth` is among its purposes, or it has none in particular.
     pub(super) is_for_servers: bool,
@@ -104,6 +105,7 @@ impl Inspected {
                 authorities_below: constraints.and_then(|constraints| constraints.path_len_constraint),
                 signs_certificates: is_authority && may(KeyUsage::key_cert_sign),
                 signs_lists: is_authority && may(KeyUsage::crl_sign),
+                signs: may(KeyUsage::digital_signature),
                 serves_application: may(KeyUsage::digital_signature) && encrypts,
                 is_for_servers: is_for(&[SERVER_AUTH]),
                 is_for_applications: is_for(&[SERVER_AUTH, CLIENT_AUTH]),

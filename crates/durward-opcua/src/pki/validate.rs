@@ -170,6 +170,11 @@ fn check_leaf(leaf: &Inspected, role: PeerRole, moment: Moment) -> Result<(), Er
             "the certificate has expired, or is not valid yet",
         ));
     }
+    if role == PeerRole::User {
+        let words = "the certificate's key usage is not that of a user: it must sign";
+        let unfit = || fail(StatusCode::BadCertificateUseNotAllowed, words);
+        return if leaf.usage.signs { Ok(()) } else { Err(unfit()) };
+    }
     if !leaf.usage.serves_application {
         return Err(fail(
             StatusCode::BadCertificateUseNotAllowed,
@@ -179,6 +184,7 @@ fn check_leaf(leaf: &Inspected, role: PeerRole, moment: Moment) -> Result<(), Er
     let is_for_role = match role {
         PeerRole::Server => leaf.usage.is_for_servers,
         PeerRole::Client => leaf.usage.is_for_applications,
+        PeerRole::User => true,
     };
     if !is_for_role {
         return Err(fail(

@@ -37,8 +37,11 @@ pub struct OpcuaAuthoritySettings {
     pub data: PathBuf,
     /// How long a token lives. Default: an hour.
     pub token_lifetime_s: u64,
-    /// The realm of users who come by name and password. Default: `/`.
+    /// The realm of users who come by name and password, or by certificate. Default: `/`.
     pub realm: String,
+    /// A directory laid out as `pki`: whose certificate is trusted there is the user whom its common name says. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_pki: Option<PathBuf>,
     /// The servers that tokens are for.
     pub resources: Vec<OpcuaResourceSettings>,
     /// The directory of the audit record. Default: none; events are in the log.
@@ -127,6 +130,7 @@ impl Default for OpcuaAuthoritySettings {
             data: "opcua-authority".into(),
             token_lifetime_s: 3_600,
             realm: "/".to_owned(),
+            user_pki: None,
             resources: Vec::new(),
             audit: None,
             key_overlap_s: 24 * 3_600,
@@ -191,6 +195,7 @@ impl OpcuaSettings {
             &mut self.gate.keys,
             &mut self.gate.audit,
             &mut self.authority.audit,
+            &mut self.authority.user_pki,
         ];
         let policies = self.gate.policies.iter_mut().flat_map(PolicySettings::paths);
         own.into_iter().chain(resources).chain(gate.into_iter().flatten()).chain(policies)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_opcua::authority::{AuthorizationServer, LogAudit, RegisteredResource};
-use durward_opcua::pki::read_certificate;
+use durward_opcua::pki::{self, read_certificate};
 use durward_server::{
     IdentitySettings, OpcuaAuthoritySettings, PolicySource, SessionMode, Settings, start_log, start_sessions,
 };
@@ -172,7 +172,9 @@ fn authority(
     }
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
-    let (subjects, recall) = Users::new(sessions, &own.realm, lifetime);
+    let certificates = own.user_pki.as_ref().map(pki::Directory::open).transpose();
+    let certificates = certificates.map_err(application::failure)?;
+    let (subjects, recall) = Users::new(sessions, &own.realm, certificates, lifetime);
     Ok(Authority {
         application,
         url,

@@ -12,6 +12,9 @@ use std::time::Duration;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
 use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal, Subjects, User};
+use durward_opcua::channel::{PeerRole, Trust as _};
+use durward_opcua::crypto::Certificate;
+use durward_opcua::pki::Directory as UserDirectory;
 use durward_opcua::token::Target;
 use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
 use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
@@ -37,6 +40,8 @@ pub(super) struct Users {
     service: Service,
     /// Of users who name none.
     realm: String,
+    /// Whose certificates are trusted as those of users.
+    certificates: Option<UserDirectory>,
     runtime: Handle,
     watched: Arc<Watched>,
 }
@@ -47,7 +52,12 @@ pub(super) type Recall = mpsc::UnboundedReceiver<Target<Arc<str>>>;
 impl Users {
     /// The users of a service, in this realm where they name none, and what is to be recalled because one of them has changed. Whoever
     /// gets a token is looked at for `lifetime` after that. Needs a runtime.
-    pub(super) fn new(service: Service, realm: &str, lifetime: Duration) -> (Users, Recall) {
+    pub(super) fn new(
+        service: Service,
+        realm: &str,
+        certificates: Option<UserDirectory>,
+        lifetime: Duration,
+    ) -> (Users, Recall) {
         let (sender, recall) = mpsc::unbounded_channel();
         let runtime = Handle::current();
         let watched = Watched {
@@ -57,7 +67,20 @@ impl Users {
             subjects: Mutex::default(),
             sender,
         };
-        (Users { service, realm: realm.to_owned(), runtime, watched: Arc::new(watched) }, recall)
+        let (realm, watched) = (realm.to_owned(), Arc::new(watched));
+        (Users { service, realm, certificates, runtime, watched }, recall)
+    }
+
+    /// The user whom a trusted certificate says.
+    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<User, SubjectRefusal> {
+        let directory = self.certificates.as_ref().ok_or(SubjectRefusal::Rejected)?;
+        directory.check(&[certificate.der()], PeerRole::User, now).map_err(|error| {
+            tracing::info!(subject = certificate.subject(), %error, "a user's certificate is not taken");
+            SubjectRefusal::Rejected
+        })?;
+        let name = certificate.common_name().ok_or(SubjectRefusal::Rejected)?;
+        self.runtime.block_on(self.watched.user(&self.named(name)?))?;
+        Ok(User::Certificate(Arc::from(certificate.der())))
     }
 
     fn named(&self, name: &str) -> Result<Named, SubjectRefusal> {
@@ -103,18 +126,18 @@ impl Users {
 }
 
 impl Subjects for Users {
-    fn login(&self, credential: &Credential<'_>, _: Moment) -> Result<User, SubjectRefusal> {
+    fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
         match credential {
             Credential::Password { name, password } => {
                 let from = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
                 self.runtime.block_on(self.password(name, password, from))
             }
             Credential::Session(token) => self.runtime.block_on(self.session(token)),
-            Credential::Certificate(_) => Err(SubjectRefusal::Rejected),
+            Credential::Certificate(certificate) => self.certificate(certificate, now),
         }
     }
 
-    fn subject(&self, user: &User, client: &Client, _: Moment) -> Result<Subject, SubjectRefusal> {
+    fn subject(&self, user: &User, client: &Client, now: Moment) -> Result<Subject, SubjectRefusal> {
         match user {
             // Its channel has proven it; what it may do is for the policies to say.
             User::Anonymous => Ok(Subject {
@@ -136,7 +159,16 @@ impl Subjects for Users {
                 let name = Arc::from(facts.user.as_str());
                 Ok(facts.subject(name, SubjectKind::Session, Some(Arc::clone(handle))))
             }
-            User::Certificate(_) => Err(SubjectRefusal::Rejected),
+            User::Certificate(der) => {
+                let certificate = Certificate::from_der(der).map_err(|_| SubjectRefusal::Rejected)?;
+                // Trust may have ended since.
+                self.certificate(&certificate, now)?;
+                let name: Arc<str> = Arc::from(certificate.common_name().unwrap_or_default());
+                let named = self.named(&name)?;
+                let facts = self.runtime.block_on(self.watched.user(&named))?;
+                self.watched.name(&name, named, &facts);
+                Ok(facts.subject(name, SubjectKind::Certificate, None))
+            }
         }
     }
 }

@@ -286,6 +286,12 @@ impl Site {
             let certificate = folder.path(&format!("pki-{other}/own/certs/application.der"));
             durward(&["opcua", "pki", "trust", "--dir", &pki(one), &certificate]).exits(0);
         }
+        let create = ["opcua", "pki", "create", "--application-uri", "urn:test:person", "--name"];
+        for who in ["anna", "eve"] {
+            durward(&[&create[..], &[who, "--dir", &pki(who)]].concat()).exits(0);
+        }
+        let certificate = folder.path("pki-anna/own/certs/application.der");
+        durward(&["opcua", "pki", "trust", "--dir", &pki("users"), &certificate]).exits(0);
         let password = folder.path("anna.password");
         fs::write(&password, "correct horse\n").unwrap();
         let users = folder.path("users.journal");
@@ -298,7 +304,7 @@ impl Site {
         let config = folder.path("durward.toml");
         let text = "policies.path = \"policies\"\nserver.listen = \"127.0.0.1:0\"\n\
              [identity]\nusers = \"users.journal\"\ndata = \"sessions\"\n\
-             [opcua.authority]\nin_serve = true\nlisten = \"127.0.0.1:0\"\n\
+             [opcua.authority]\nin_serve = true\nuser_pki = \"pki-users\"\nlisten = \"127.0.0.1:0\"\n\
              [[opcua.authority.resources]]\nid = \"urn:test:gate\"\n\
              certificate = \"pki-gate/own/certs/application.der\"\n";
         fs::write(&config, text).unwrap();
@@ -389,6 +395,18 @@ fn rights_end_with_the_session_that_they_were_given_for() {
     assert!(!ended.success(), "{complaint}");
     durward(&site.as_client(&["read", TEMPERATURE, session[0], session[1], "--timeout", "3"], &pki)[..])
         .exits(2);
+}
+
+/// A user's certificate counts where it is trusted as that of a user, and says whose it is.
+#[test]
+fn a_user_comes_by_certificate() {
+    let site = Site::start("certificate");
+    let pki = site.folder.path("pki-client");
+    let (anna, eve) = (site.folder.path("pki-anna"), site.folder.path("pki-eve"));
+    let read = durward(&site.as_client(&["read", TEMPERATURE, "--user-pki", &anna], &pki)).exits(0).stdout;
+    assert!(read.trim().parse::<f64>().is_ok(), "{read}");
+    let refused = durward(&site.as_client(&["read", TEMPERATURE, "--user-pki", &eve], &pki)).exits(1);
+    assert!(refused.stderr.contains("BadIdentityTokenRejected"), "{}", refused.stderr);
 }
 
 /// A user who is disabled loses what a token says he may, without anybody telling the authorization service.

@@ -44,6 +44,9 @@ pub(super) struct Connection {
     /// A file with the token of a durward session, whose user it is; rights end with the session
     #[arg(long, value_name = "FILE", conflicts_with = "user")]
     session_file: Option<PathBuf>,
+    /// A directory with a user's own certificate and its key, as of `durward opcua pki`: who signs with it is that user
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "session_file"])]
+    user_pki: Option<PathBuf>,
     /// The authorization service, where the server does not name the right one
     #[arg(long, value_name = "URL")]
     authority: Option<String>,
@@ -168,6 +171,10 @@ impl Connection {
             let password = password::read_known(self.password_file.as_deref())?;
             settings.authority.identity =
                 ClientIdentity::UserName { name: name.clone(), password: password.into() };
+        }
+        if let Some(path) = &self.user_pki {
+            let own = Application::open(path)?.channel.own;
+            settings.authority.identity = ClientIdentity::Certificate(own);
         }
         if let Some(path) = &self.session_file {
             let token = text(path)?.trim().as_bytes().to_vec().into();
