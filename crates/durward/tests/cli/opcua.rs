@@ -291,6 +291,7 @@ impl Site {
             durward(&[&create[..], &[who, "--dir", &pki(who)]].concat()).exits(0);
         }
         let certificate = folder.path("pki-anna/own/certs/application.der");
+        fs::create_dir(pki("users")).unwrap();
         durward(&["opcua", "pki", "trust", "--dir", &pki("users"), &certificate]).exits(0);
         let password = folder.path("anna.password");
         fs::write(&password, "correct horse\n").unwrap();
