@@ -85,7 +85,7 @@ pub use durward_xacml as xacml;
 
 use change::Spent;
 use check::Warnings;
-use durward_ir::program::Dead;
+use durward_ir::program::{Dead, SlotId};
 use register::Register;
 use snapshot::{Built, Recipe, Snapshot};
 
@@ -223,9 +223,10 @@ impl Pdp {
         Ok((info, spent.with(before)))
     }
 
-    /// Policies that read the time are of no use without one, and would fail only later.
+    /// Policies that read the time are of no use without one, and would fail only later; unless a source says that it has the time.
     fn check_clock(&self, snapshot: &Snapshot) -> Result<(), Vec<PolicyError>> {
-        if snapshot.time.is_used() && self.clock.is_none() {
+        let is_sourced = |slot: SlotId| snapshot.is_sourced.get(slot.0 as usize) == Some(&true);
+        if snapshot.time.is_used() && self.clock.is_none() && !snapshot.time.slots().all(is_sourced) {
             let message = "these policies read the current time, and the decision point has no clock";
             let help = "give it one: `Pdp::builder().clock(std::time::SystemTime::now)`";
             return Err(vec![PolicyError::of_all(message.into(), Some(help.into()))]);

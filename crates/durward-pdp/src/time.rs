@@ -43,6 +43,11 @@ impl TimeSlots {
         self.0.iter().any(Option::is_some)
     }
 
+    /// The slots in use.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotId> {
+        self.0.into_iter().flatten()
+    }
+
     /// The slots with the values of a moment.
     pub(crate) fn with<'m>(&self, moment: &'m Moment) -> impl Iterator<Item = (SlotId, &'m [Value])> {
         let pairs = self.0.into_iter().zip(&moment.0);
