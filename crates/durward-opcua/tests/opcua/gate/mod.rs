@@ -2,6 +2,7 @@
 
 mod activation;
 mod follow;
+mod live;
 mod requests;
 pub(crate) mod support;
 mod upstream;
