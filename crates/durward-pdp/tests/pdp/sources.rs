@@ -187,3 +187,14 @@ fn policies_that_need_the_time_need_a_clock() {
     let no_time = policy("p", "3.0 deny-overrides", "", &rule("Permit", ""));
     assert!(Pdp::builder().policy("p.xml", no_time).build().is_ok());
 }
+
+/// Whoever leaves decisions on the time to somebody else announces it, and sees which they are.
+#[test]
+fn policies_that_need_the_time_need_no_clock_where_a_source_announces_it() {
+    let late = on_the_day("2001-09-09Z");
+    let pdp = Pdp::builder().policy("p.xml", late).source(Noting::default()).build().unwrap();
+    let noting = Noting::default();
+    let result = pdp.decide_with(&Request::builder().build(), &noting).results.remove(0);
+    assert_eq!(result.decision, Decision::Indeterminate);
+    assert_eq!(noting.0.into_inner().unwrap(), [CURRENT_DATE]);
+}

@@ -4,6 +4,7 @@ mod activation;
 mod follow;
 mod names;
 mod order;
+mod live;
 mod requests;
 pub(crate) mod support;
 mod upstream;
