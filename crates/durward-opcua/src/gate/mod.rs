@@ -28,7 +28,7 @@
 //! # What holds
 //!
 //! - No request is served that [`protocol::Gate`](crate::protocol::Gate) does not admit; for each node the rights of the session are asked, before the request goes
-//!   upstream and again when the response comes.
+//!   upstream and again, for what is read, when the response comes.
 //! - A client's session has a session upstream of its own: subscriptions, continuation points and diagnostics never mix.
 //! - A session whose upstream session is lost is closed, so that its client learns of it.
 

@@ -240,12 +240,17 @@ impl PendingHistory {
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         self.sieve.merge(&mut walker, &mut out, Shape::HistoryRead, |_, walker, out| {
-            out.put_status(walker.status()?);
+            let status = walker.status()?;
             let point = walker.text()?;
-            out.put_text(point);
-            let node = nodes.next().ok_or(Garbled)?;
-            points.keep(point, (node.clone(), self.history))?;
             let history = walker.extension()?;
+            let node = nodes.next().ok_or(Garbled)?;
+            if let Err(status) = lens.rule(Permission::ReadHistory, node) {
+                Shape::HistoryRead.put_refused(out, status);
+                return Ok(());
+            }
+            out.put_status(status);
+            out.put_text(point);
+            points.keep(point, (node.clone(), self.history))?;
             match self.history {
                 History::Values => put_value_history(&history, out),
                 History::Events => put_event_history(lens, &history, out),

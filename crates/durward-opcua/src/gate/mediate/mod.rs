@@ -26,6 +26,8 @@
 //! - What may not be browsed is not there: it is refused as unknown, whether it exists or not.
 //! - Nothing that was ruled on stands behind an extension object whose length may lie: see [`walk`].
 //! - A server that answers something else than was asked gets its whole response replaced by a service fault.
+//! - Rights are asked before a request goes upstream, and again for what is read (Read, HistoryRead, Browse, notifications) before it reaches the
+//!   client. Results of what was done (Write, Call, HistoryUpdate, node management) reach the client in any case: it has happened.
 //! - What is kept is bounded by [`Limits`].
 //!
 //! # What is not here
@@ -206,9 +208,12 @@ impl Mediator {
 
     /// How many entries the next request may have.
     fn room(&self) -> usize {
-        self.limits
-            .nodes_per_request
-            .min(self.limits.outstanding_entries.saturating_sub(self.waiting.weight()))
+        self.limits.nodes_per_request.min(self.entries_left())
+    }
+
+    /// How many entries may wait for the server, beside those that do.
+    fn entries_left(&self) -> usize {
+        self.limits.outstanding_entries.saturating_sub(self.waiting.weight())
     }
 
     /// The plan; or that for the first part, where the request has to be cut.
@@ -356,7 +361,7 @@ impl Mediator {
     fn mend<'a>(&mut self, rights: &dyn Rights, pending: &Pending, body: &'a [u8]) -> Walked<Reply<'a>> {
         let pass = |body: Vec<u8>| Reply::Pass(Cow::Owned(body));
         Ok(match pending {
-            Pending::Results(results) => Reply::Pass(results.mend(body)?),
+            Pending::Results(results) => Reply::Pass(results.mend(self.lens(rights), body)?),
             Pending::Triggering(added, removed) => {
                 check_triggering(*added, *removed, body)?;
                 Reply::Pass(body.into())

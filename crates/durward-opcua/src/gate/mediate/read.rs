@@ -23,23 +23,25 @@ impl Mediator {
     /// The hot path: see `splice` for what is touched.
     pub(super) fn read<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let lens = self.lens(rights);
+        let mut reads = Vec::new();
         let mut edits = Vec::new();
         let mut walker = Walker::new(body);
         // Maximum age, timestamps to return.
         walker.take(8 + 4)?;
         let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
             let (node, attribute) = read_value_id(walker)?;
-            let verdict = to_read(attribute).and_then(|permission| lens.rule(permission, &node));
-            if verdict.is_ok()
-                && let Some(effective) = lens.effective(attribute, &node)
-            {
-                edits.push((entry, effective));
-            }
-            Ok(verdict)
+            let ruled =
+                to_read(attribute).and_then(|permission| lens.rule(permission, &node).map(|()| permission));
+            Ok(ruled.map(|permission| {
+                if let Some(effective) = lens.effective(attribute, &node) {
+                    edits.push((entry, effective));
+                }
+                reads.push((permission, lens.aliases.get(&node).cloned().unwrap_or(node)));
+            }))
         })?;
         walker.end()?;
         Ok(sifted.plan(Shape::DataValue, |sieve| {
-            Pending::Results(Results { shape: Shape::DataValue, sieve, edits })
+            Pending::Results(Results { shape: Shape::DataValue, sieve, reads, edits })
         }))
     }
 

@@ -8,6 +8,7 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod again;
 mod answers;
 mod differential;
 mod garbage;

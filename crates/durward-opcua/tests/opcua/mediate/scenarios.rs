@@ -323,6 +323,77 @@ fn a_point_of_events_is_not_taken_up_for_values() {
     assert_ne!(fault(&mut mediator, &grants, service, &history_read(of_values()), &modified), LIE);
 }
 
+fn paths(of: &[(u32, usize)]) -> Vec<u8> {
+    let element = || RelativePathElement {
+        reference_type_id: ReferenceTypeId::Organizes.into(),
+        is_inverse: false,
+        include_subtypes: true,
+        target_name: QualifiedName::new(2, "n"),
+    };
+    let path = |(start, length): &(u32, usize)| BrowsePath {
+        starting_node: node(*start),
+        relative_path: RelativePath { elements: Some((0..*length).map(|_| element()).collect()) },
+    };
+    request_body(&TranslateBrowsePathsToNodeIdsRequest {
+        request_header: RequestHeader::dummy(),
+        browse_paths: Some(of.iter().map(path).collect()),
+    })
+}
+
+/// Elements count as entries do, before they are copied; those of a path that is refused are not kept.
+#[test]
+fn elements_of_paths_are_bounded() {
+    let limits = Limits { outstanding_entries: 10, path_elements: 8, ..Limits::default() };
+    let bounded = || Mediator::new(limits, Arc::new(NoTransfers));
+    let service = Service::TranslateBrowsePathsToNodeIds;
+    let too_many = StatusCode::BadTooManyOperations;
+    assert_eq!(refused(&mut bounded(), 1, service, &paths(&[(1, 8), (1, 8)])), too_many);
+    forward(&mut bounded(), &All, 1, service, &paths(&[(1, 8)]));
+    // The hidden path and the long one are refused; one path of two elements is followed, of which one is sent.
+    let grants = Grants::of(&[(Permission::Browse, node(1)), (Permission::Read, node(1))]);
+    let mut mediator = bounded();
+    forward(&mut mediator, &grants, 1, service, &paths(&[(2, 8), (1, 9), (1, 2)]));
+    let reads = |count: usize| read(vec![read_of(&node(1), 13); count]);
+    // Kept: three paths, one element ahead, one node reached.
+    assert_eq!(refused(&mut mediator, 2, Service::Read, &reads(6)), too_many);
+    forward(&mut mediator, &grants, 2, Service::Read, &reads(5));
+}
+
+/// Nodes that were reached are bounded, also those of paths that are at their end and wait for others.
+#[test]
+fn nodes_reached_by_paths_are_bounded() {
+    let limits = Limits { nodes_per_request: 3, ..Limits::default() };
+    let mut mediator = Mediator::new(limits, Arc::new(NoTransfers));
+    let service = Service::TranslateBrowsePathsToNodeIds;
+    let result = |targets: &[u32]| BrowsePathResult {
+        status_code: StatusCode::Good,
+        targets: Some(
+            targets
+                .iter()
+                .map(|number| BrowsePathTarget {
+                    target_id: node(*number).into(),
+                    remaining_path_index: u32::MAX,
+                })
+                .collect(),
+        ),
+    };
+    forward(&mut mediator, &All, 1, service, &paths(&[(1, 1), (1, 1)]));
+    let answer = response_body(&TranslateBrowsePathsToNodeIdsResponse {
+        response_header: ResponseHeader::null(),
+        results: Some(vec![result(&[4, 5]), result(&[6, 7])]),
+        diagnostic_infos: None,
+    });
+    let heard: TranslateBrowsePathsToNodeIdsResponse =
+        response(&reply(&mut mediator, &All, 1, service, &answer));
+    let heard: Vec<_> = heard
+        .results
+        .expect("results")
+        .into_iter()
+        .map(|result| (result.status_code, result.targets.map_or(0, |targets| targets.len())))
+        .collect();
+    assert_eq!(heard, [(StatusCode::Good, 2), (StatusCode::BadTooManyMatches, 0)]);
+}
+
 #[test]
 fn what_a_session_may_keep_is_bounded() {
     let limits = Limits {
