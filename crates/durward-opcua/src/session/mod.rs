@@ -10,12 +10,14 @@
 
 mod activate;
 mod admission;
+mod budget;
 mod client;
 mod connection;
 mod create;
 mod discover;
 mod endpoint;
 mod identity;
+mod logins;
 mod server;
 mod service;
 mod store;
@@ -27,6 +29,7 @@ pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
 pub use identity::ClientIdentity;
+pub(crate) use logins::{Guess, Logins, Origin};
 pub use server::{Server, ServerLimits, ServerSettings};
 pub use service::{
     Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,
