@@ -23,7 +23,7 @@
 //! | `cache` | decisions that may be used again |
 //! | `refresh` | refresh tokens |
 //! | `tables` | node tables |
-//! | `places` | how many calls may be under way |
+//! | `lane`, `places` | the way of a call to its answer, and how many may be under way |
 //! | `ledger`, `keep` | the state machine, run; its store |
 //! | `service`, `server` | the service, and the server that it is |
 //! | `figures` | what is counted and audited |
@@ -38,6 +38,7 @@ mod follow;
 mod identify;
 mod issue;
 mod keep;
+mod lane;
 mod ledger;
 mod methods;
 mod nodes;

@@ -17,34 +17,27 @@ use super::figures::{Audit, AuditNote, Figures, Reason};
 use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
 use super::issue::{IssuedToken, Refused, Wish};
 use super::keep::Keep;
+use super::lane::Lane;
 use super::ledger::{Action, Ledger};
-use super::places::Places;
 use super::refresh::{NoRenewal, RefreshTokens, Renewal};
 use super::subjects::Subjects;
 use super::tables::Tables;
 use super::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, NodeTableUpload, RefreshRequest, Reply, Resource,
-    ServiceDescription, StartRequest, Tokens,
+    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NodeTableUpload, RefreshRequest, Reply,
+    Resource, ServiceDescription, StartRequest, Tokens, User,
 };
 use crate::channel::{Clock, Workers};
 use crate::crypto::nonce;
 use crate::error::Error;
 use crate::permission::Permission;
-use crate::protocol::{AuthorityEvent, AuthoritySettings, PENDING_MAX};
+use crate::protocol::{AuthorityEvent, AuthoritySettings};
+use crate::session::{Guess, Logins};
 use crate::token::{NodeTable, Target};
 use crate::wire::datetime;
 
 /// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
 /// ([`TOKEN_SKEW_DEFAULT`](crate::token::TOKEN_SKEW_DEFAULT)), and their clocks may be behind. Many recalls in a row date tokens ahead.
-const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
-
-/// Calls of one client under way at a time: of its users as a rule, which are many behind a gate.
-const CALLS_PER_CLIENT_MAX: usize = PENDING_MAX / 4;
-/// Calls under way with which gates follow, and of one gate.
-const GATE_CALLS_MAX: usize = 1_024;
-const GATE_CALLS_PER_CLIENT_MAX: usize = 16;
-/// Threads for those calls: they neither hash nor decide.
-const GATE_WORKERS: usize = 2;
+pub(super) const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug)]
@@ -149,16 +142,12 @@ pub(super) struct Inner {
     /// The table of resources that have none.
     pub(super) no_nodes: Arc<NodeTable>,
     refresh: Mutex<RefreshTokens>,
+    /// Passwords in calls. Those of sessions are counted by the session layer.
+    pub(super) logins: Arc<Logins>,
     requests: AtomicU64,
-    calls: Lane,
+    pub(super) calls: Lane,
     /// Calls with which gates follow: passwords and decisions of others do not hold them up.
-    gate_calls: Lane,
-}
-
-/// Who does the work of calls, and how many of them may be under way or wait.
-struct Lane {
-    workers: Workers,
-    places: Places,
+    pub(super) gate_calls: Lane,
 }
 
 impl AuthorizationService {
@@ -186,12 +175,8 @@ impl AuthorizationService {
                 }
             }
         }
-        let calls =
-            Lane { workers: parts.workers.clone(), places: Places::new(PENDING_MAX, CALLS_PER_CLIENT_MAX) };
-        let gate_calls = Lane {
-            workers: Workers::new(GATE_WORKERS),
-            places: Places::new(GATE_CALLS_MAX, GATE_CALLS_PER_CLIENT_MAX),
-        };
+        let (calls, gate_calls) = (Lane::of_clients(parts.workers.clone()), Lane::of_gates());
+        let logins = Logins::new(Arc::clone(&parts.clock));
         let inner = Inner {
             settings,
             parts,
@@ -202,6 +187,7 @@ impl AuthorizationService {
             figures: Arc::default(),
             no_nodes: Arc::new(no_nodes),
             refresh: Mutex::default(),
+            logins,
             requests: AtomicU64::new(0),
             calls,
             gate_calls,
@@ -273,65 +259,6 @@ impl AuthorizationService {
     pub async fn session_ended(&self, handle: &str) -> Result<(), Error> {
         self.revoke(Target::Session(Arc::from(handle))).await
     }
-
-    /// Does work on another thread and answers with what comes out.
-    fn reply<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
-    {
-        self.reply_on(|inner| &inner.calls, caller, resource, work)
-    }
-
-    /// As [`Self::reply`], for calls with which gates follow.
-    fn reply_to_gate<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
-    {
-        self.reply_on(|inner| &inner.gate_calls, caller, resource, work)
-    }
-
-    fn reply_on<T, W>(&self, lane: fn(&Inner) -> &Lane, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
-    {
-        let (inner, resource) = (Arc::clone(&self.inner), resource.to_owned());
-        let (application, client) = (Arc::clone(&caller.application_uri), caller.certificate.clone());
-        Box::pin(async move {
-            let worker = Arc::clone(&inner);
-            let Lane { workers, places } = lane(&inner);
-            let done = match places.take(&client) {
-                Some(_place) => workers.run(move || Ok(work(&worker))).await,
-                None => {
-                    let words = "too many calls are under way: ask again";
-                    Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
-                }
-            };
-            done.map_err(|error| error.status())?.map_err(|refused| {
-                inner.refused(&application, &resource, &refused);
-                refused.status
-            })
-        })
-    }
-
-    /// As [`Self::reply`], for what comes with a token: handed out when the token is not dated ahead any more.
-    fn reply_in_time<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<(T, Moment), Refused> + Send + 'static,
-    {
-        let (inner, reply) = (Arc::clone(&self.inner), self.reply(caller, resource, work));
-        Box::pin(async move {
-            let (value, issued) = reply.await?;
-            let ahead = issued.since(inner.now().plus(DATED_AHEAD_MAX));
-            if !ahead.is_zero() {
-                tokio::time::sleep(ahead).await;
-            }
-            Ok(value)
-        })
-    }
 }
 
 fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
@@ -382,7 +309,7 @@ impl Inner {
         if kept { Ok(()) } else { Err(Error::new(StatusCode::BadResourceUnavailable, words)) }
     }
 
-    fn refused(&self, application: &str, resource: &str, refused: &Refused) {
+    pub(super) fn refused(&self, application: &str, resource: &str, refused: &Refused) {
         let Refused { reason, words, .. } = refused;
         self.figures.count_refused(*reason);
         self.parts
@@ -410,16 +337,36 @@ impl Inner {
         Ok(ByteString::from(nonce().map_err(failed)?.to_vec()))
     }
 
+    /// As [`Self::identify`], with a password whose turn it is.
+    fn identify_in_turn(
+        &self,
+        mut guess: Option<Guess>,
+        caller: &Caller,
+        identity: &Identity,
+        proof: Option<&Proof<'_>>,
+        now: Moment,
+    ) -> Result<User, Refused> {
+        if let Some(guess) = &mut guess {
+            guess.begin();
+        }
+        let user = self.identify(caller, identity, proof, now);
+        if let Some(guess) = guess {
+            guess.end(&user.as_ref().map_err(|refused| refused.status));
+        }
+        user
+    }
+
     fn finish(
         &self,
         caller: &Caller,
         request: FinishRequest,
+        guess: Option<Guess>,
         now: Moment,
     ) -> Result<(Tokens, Moment), Refused> {
         let FinishRequest { started, service_data, requested_roles, identity, signature } = request;
         let proof =
             Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
-        let user = self.identify(caller, &identity, Some(&proof), now)?;
+        let user = self.identify_in_turn(guess, caller, &identity, Some(&proof), now)?;
         let wish =
             Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
         let generation = self.cache.generation();
@@ -560,12 +507,18 @@ impl Authority for AuthorizationService {
         request: AccessTokenRequest,
         now: Moment,
     ) -> Reply<String> {
-        let (owned, resource) = (caller.clone(), request.resource_id.clone());
-        self.reply_in_time(caller, &resource, move |inner| {
-            let user = inner.identify(&owned, &request.identity, None, now)?;
-            let (client, resource) = (client_of(&owned)?, request.resource_id);
-            let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
-            Ok((issued.token, issued.issued))
+        let (service, caller) = (self.clone(), caller.clone());
+        Box::pin(async move {
+            let AccessTokenRequest { identity, resource_id } = request;
+            let guess = service.begin_login(&caller, &identity, &resource_id).await?;
+            let (owned, resource) = (caller.clone(), resource_id.clone());
+            let issued = service.reply_in_time(&caller, &resource_id, move |inner| {
+                let user = inner.identify_in_turn(guess, &owned, &identity, None, now)?;
+                let client = client_of(&owned)?;
+                let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
+                Ok((issued.token, issued.issued))
+            });
+            issued.await
         })
     }
 
@@ -580,8 +533,15 @@ impl Authority for AuthorizationService {
     }
 
     fn finish_request_token(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Reply<Tokens> {
-        let (owned, resource) = (caller.clone(), request.started.resource_id.clone());
-        self.reply_in_time(caller, &resource, move |inner| inner.finish(&owned, request, now))
+        let (service, caller) = (self.clone(), caller.clone());
+        Box::pin(async move {
+            let resource = request.started.resource_id.clone();
+            let guess = service.begin_login(&caller, &request.identity, &resource).await?;
+            let owned = caller.clone();
+            let finished = service
+                .reply_in_time(&caller, &resource, move |inner| inner.finish(&owned, request, guess, now));
+            finished.await
+        })
     }
 
     fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {

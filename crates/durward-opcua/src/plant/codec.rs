@@ -164,7 +164,10 @@ impl TypeLoader for KnownTypes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opcua_types::{ExtensionObject, MonitoringParameters, ReadRequest, ReadValueId};
+    use opcua_types::{
+        CallMethodRequest, CallRequest, ContentFilter, ContentFilterElement, ExtensionObject,
+        MonitoringParameters, ReadRequest, ReadValueId,
+    };
 
     #[test]
     fn a_request_is_read_as_it_was_written() {
@@ -204,6 +207,40 @@ mod tests {
         bytes[place..place + 4].copy_from_slice(&i32::MAX.to_le_bytes());
         let error = MonitoringParameters::decode(&mut bytes.as_slice(), &context).unwrap_err();
         assert_eq!(error.status(), StatusCode::BadEncodingLimitsExceeded);
+    }
+
+    /// The codec sets aside what an extension object of XML claims, before it reads. Here it lies in a filter, and that in an argument.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_lies_inside_of_a_structure_sets_no_memory_aside() {
+        let codec = Codec::new();
+        let mark = [0xaa; 5];
+        let operand = ByteStringBody::new(ByteString::from(mark.to_vec()), NodeId::new(1, 4_711u32));
+        let element = ContentFilterElement {
+            filter_operands: Some(vec![ExtensionObject::new(operand)]),
+            ..ContentFilterElement::default()
+        };
+        let where_clause = ContentFilter { elements: Some(vec![element]) };
+        let filter = EventFilter { where_clause, ..EventFilter::default() };
+        let call = CallMethodRequest {
+            input_arguments: Some(vec![ExtensionObject::new(filter).into()]),
+            ..CallMethodRequest::default()
+        };
+        let request = CallRequest { methods_to_call: Some(vec![call]), ..CallRequest::default() };
+        let mut bytes = codec.encode(&request).unwrap();
+        codec.decode::<CallRequest>(&bytes).unwrap();
+        let honest = [&[1, 5, 0, 0, 0][..], &mark].concat();
+        let place = bytes.windows(honest.len()).position(|window| window == honest).unwrap();
+        bytes[place] = 2;
+        bytes[place + 1..place + 5].copy_from_slice(&i32::MAX.to_le_bytes());
+        let mapped_kib = || {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmPeak:")).unwrap();
+            line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+        };
+        let before = mapped_kib();
+        assert!(codec.decode::<CallRequest>(&bytes).is_err());
+        assert!(mapped_kib() - before < 1 << 20, "a GiB was mapped");
     }
 
     #[test]

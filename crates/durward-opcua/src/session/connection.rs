@@ -18,6 +18,7 @@ use opcua_types::{
 use tokio::time::{Instant, sleep_until};
 
 use super::admission::Place;
+use super::budget::{self, Budget};
 use super::server::Core;
 use super::service::{Call, ChannelInfo, CloseReason, Service};
 use super::store::Entry;
@@ -63,6 +64,7 @@ pub(super) struct Connection<S: Service> {
     channel: ServerChannel,
     peer: Arc<Peer>,
     under_way: UnderWay,
+    budget: Arc<Budget>,
 }
 
 impl<S: Service> Connection<S> {
@@ -73,7 +75,8 @@ impl<S: Service> Connection<S> {
             activated: AtomicBool::new(false),
             place,
         });
-        Connection { core, channel, peer, under_way: FuturesUnordered::new() }
+        let budget = Budget::of_connection(&core.settings.limits);
+        Connection { core, channel, peer, under_way: FuturesUnordered::new(), budget }
     }
 
     /// Serves the connection to its end.
@@ -188,7 +191,12 @@ impl<S: Service> Connection<S> {
             let error = Error::new(StatusCode::BadTooManyOperations, "too many requests are under way");
             return self.respond(Answer { request_id, handle, body: Err(error) });
         }
+        let taken = match budget::take(&self.budget, &self.core.budget, body.len()) {
+            Ok(taken) => taken,
+            Err(error) => return self.respond(Answer { request_id, handle, body: Err(error) }),
+        };
         let mut answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
+            let _taken = taken;
             let body = answer_request(core, peer, peek, body).await;
             Answer { request_id, handle, body }
         });

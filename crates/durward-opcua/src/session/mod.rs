@@ -10,6 +10,7 @@
 
 mod activate;
 mod admission;
+mod budget;
 mod client;
 mod connection;
 mod create;
@@ -18,6 +19,7 @@ mod discover;
 mod endpoint;
 mod expected;
 mod identity;
+mod logins;
 mod server;
 mod service;
 mod store;
@@ -30,6 +32,7 @@ pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
 pub use expected::{ExpectedServer, Pin};
 pub use identity::{ClientIdentity, JWT_TOKEN_TYPE};
+pub(crate) use logins::{Guess, Logins, Origin};
 pub use server::{Server, ServerLimits, ServerSettings};
 pub use service::{
     Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,

@@ -13,8 +13,10 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use super::admission::{Admission, Place};
+use super::budget::Budget;
 use super::connection::Connection;
 use super::endpoint::{self, Endpoint};
+use super::logins::Logins;
 use super::service::{CloseReason, Service};
 use super::store::{AuthenticationToken, Sessions};
 use crate::channel::{ChannelSettings, Offer, ServerChannel};
@@ -66,6 +68,10 @@ pub struct ServerLimits {
     pub sessions_per_channel_max: usize,
     /// Requests under way at a time on one connection; Publish requests count.
     pub requests_per_connection_max: usize,
+    /// Bytes of requests under way at a time on one connection; not less than one message may have.
+    pub request_bytes_per_connection_max: usize,
+    /// Bytes of requests under way at a time on all connections; small requests do not count.
+    pub request_bytes_max: usize,
     /// The shortest session timeout.
     pub session_timeout_min: Duration,
     /// The longest session timeout.
@@ -74,9 +80,9 @@ pub struct ServerLimits {
     pub unactivated_max: Duration,
     /// Activations of one session at a time: each costs RSA.
     pub activations_per_session_max: u32,
-    /// A session that was never activated ends after so many failed activations.
+    /// A session that was never activated ends after so many failed activations. One that is active has to wait after so many wrong proofs.
     pub activation_failures_max: u32,
-    /// The longest secret of a user token, as it is sent.
+    /// The longest secret of a user token, decrypted, in bytes.
     pub secret_bytes_max: usize,
 }
 
@@ -102,6 +108,8 @@ impl Default for ServerLimits {
             sessions_per_client_max: 2_048,
             sessions_per_channel_max: 32,
             requests_per_connection_max: 256,
+            request_bytes_per_connection_max: 32 * 1024 * 1024,
+            request_bytes_max: 256 * 1024 * 1024,
             session_timeout_min: Duration::from_secs(10),
             session_timeout_max: Duration::from_secs(3_600),
             unactivated_max: Duration::from_secs(30),
@@ -127,6 +135,8 @@ pub(super) struct Core<S: Service> {
     pub(super) application: ApplicationDescription,
     pub(super) endpoints: Vec<EndpointDescription>,
     pub(super) context: ContextOwned,
+    pub(super) logins: Arc<Logins>,
+    pub(super) budget: Arc<Budget>,
     admission: Arc<Admission>,
     /// By channel id: what closes it.
     open: Mutex<HashMap<u32, Arc<Notify>>>,
@@ -151,6 +161,8 @@ impl<S: Service> Server<S> {
             application: endpoint::application(&settings),
             endpoints: endpoint::describe(&settings),
             context: wire::context(),
+            logins: Logins::new(Arc::clone(&settings.channel.clock)),
+            budget: Budget::of_server(&settings.limits),
             admission: Admission::new(&settings.limits),
             open: Mutex::default(),
             next_channel_id: AtomicU32::new(start),

@@ -18,6 +18,10 @@ use super::service::{CloseReason, Service, SessionInfo};
 use crate::crypto::Nonce;
 use crate::error::Error;
 
+/// The first delay after too many wrong proofs, and the longest.
+const ACTIVATION_DELAY: Duration = Duration::from_secs(1);
+const ACTIVATION_DELAY_MAX: Duration = Duration::from_secs(60);
+
 /// An authentication token: random, and nobody but its client and this server knows it.
 pub(super) type AuthenticationToken = [u8; 32];
 
@@ -96,6 +100,9 @@ struct Gate {
     /// Counts the nonces.
     number: u32,
     failures: u32,
+    /// Of these, those whose proofs were wrong, and when the last of them was.
+    wrong: u32,
+    wrong_at: Instant,
 }
 
 /// Requests that are under way.
@@ -143,7 +150,7 @@ impl<S: Service> Entry<S> {
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             activating: AtomicU32::new(0),
-            gate: Mutex::new(Gate { nonce, number: 0, failures: 0 }),
+            gate: Mutex::new(Gate { nonce, number: 0, failures: 0, wrong: 0, wrong_at: Instant::now() }),
             active: OnceLock::new(),
             pending: Mutex::default(),
         }
@@ -189,9 +196,23 @@ impl<S: Service> Entry<S> {
         (self.activating.fetch_add(1, Ordering::AcqRel) < most).then_some(turn)
     }
 
-    /// Counts an activation that failed; how many did.
-    pub(super) fn failed(&self) -> u32 {
+    /// How long a session that is active has to wait until it may be activated again: not at all until so many wrong proofs, then a second,
+    /// and twice as long after each further one, up to a minute.
+    pub(super) fn activation_delay(&self, wrong_max: u32) -> Option<Duration> {
+        self.active.get()?;
+        let gate = self.gate();
+        let doublings = gate.wrong.checked_sub(wrong_max)?.min(6);
+        let delay = ACTIVATION_DELAY.saturating_mul(1 << doublings).min(ACTIVATION_DELAY_MAX);
+        delay.checked_sub(gate.wrong_at.elapsed()).filter(|delay| !delay.is_zero())
+    }
+
+    /// Counts an activation that failed, because of a wrong proof or for another reason; how many did.
+    pub(super) fn failed(&self, wrong: bool) -> u32 {
         let mut gate = self.gate();
+        if wrong {
+            gate.wrong = gate.wrong.saturating_add(1);
+            gate.wrong_at = Instant::now();
+        }
         gate.failures = gate.failures.saturating_add(1);
         gate.failures
     }
@@ -229,7 +250,7 @@ impl<S: Service> Entry<S> {
             }
         };
         (gate.nonce, gate.number) = (activated.next_nonce, gate.number.wrapping_add(1));
-        gate.failures = 0;
+        (gate.failures, gate.wrong) = (0, 0);
         self.channel.store(activated.channel, Ordering::Release);
         Ok(first)
     }

@@ -83,3 +83,40 @@ async fn logins_do_not_hold_up_gates() {
     assert!(calls.try_join_next().is_none_or(|token| token.unwrap().is_ok()));
     calls.abort_all();
 }
+
+/// Guesses in calls, and in activations of a session that is active already.
+#[tokio::test]
+async fn passwords_are_not_guessed() {
+    let world = World::start().await.with_nodes().await;
+    let third = own("urn:test:third");
+    let home = world.connect_as(&third, USUAL, &anna()).await;
+    world.request(&home, named("anna", "engine"), PLC).await.unwrap();
+
+    let client = world.client(&ClientIdentity::Anonymous).await;
+    let mut refused = Vec::new();
+    for n in 0..20 {
+        refused.push(world.request(&client, named("anna", &format!("guess {n}")), PLC).await.unwrap_err());
+    }
+    let looked_at = refused.iter().filter(|status| **status == StatusCode::BadIdentityTokenRejected).count();
+    assert_eq!(looked_at, 4, "{refused:?}");
+    assert_eq!(refused[4], StatusCode::BadResourceUnavailable);
+    let right = world.request(&client, named("anna", "engine"), PLC).await;
+    assert_eq!(right, Err(StatusCode::BadResourceUnavailable), "the right one tells nothing either");
+    let finished = world.login(&client, "anna", "engine").await;
+    assert_eq!(finished, Err(StatusCode::BadResourceUnavailable));
+    assert!(world.notes.0.lock().unwrap().iter().any(|note| note.contains("too many wrong passwords")));
+    // Where they usually log in they still do.
+    world.request(&home, named("anna", "engine"), PLC).await.unwrap();
+
+    let guess = |n: usize| ClientIdentity::UserName {
+        name: "bert".to_owned(),
+        password: format!("guess {n}").into(),
+    };
+    let mut refused = Vec::new();
+    for n in 0..10 {
+        refused.push(status(client.activate(&guess(n)).await));
+    }
+    let looked_at = refused.iter().filter(|status| **status == StatusCode::BadIdentityTokenRejected).count();
+    assert_eq!(looked_at, 4, "{refused:?}");
+    world.token(&client).await.unwrap();
+}
