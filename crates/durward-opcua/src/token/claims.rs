@@ -120,6 +120,7 @@ impl Issue<'_> {
 pub struct VerifiedToken {
     facts: Facts<Arc<str>>,
     id: String,
+    key: String,
     roles: Vec<String>,
     grants: Grants,
 }
@@ -128,6 +129,11 @@ impl VerifiedToken {
     /// Its name (`jti`), for log and audit.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The name of the key that it is signed with.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// Whom the rights are of.
@@ -228,8 +234,16 @@ impl Verifier {
             issued: Moment::from_ms(claims.iat.saturating_mul(1000)),
             expires: Moment::from_ms(claims.exp.saturating_mul(1000)),
         };
-        Ok(VerifiedToken { facts, roles: roles_of(&claims)?, id: claims.jti, grants })
+        Ok(VerifiedToken { facts, roles: roles_of(&claims)?, id: claims.jti, key: key_of(token), grants })
     }
+}
+
+/// As its header names it. The token is verified: it has a header, and that names a key.
+fn key_of(token: &str) -> String {
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
+    let header: Option<Value> = header.and_then(|header| serde_json::from_slice(&header).ok());
+    let key = header.as_ref().and_then(|header| header.get("kid")).and_then(Value::as_str);
+    key.unwrap_or_default().to_owned()
 }
 
 fn text_of<'c>(claims: &'c Claims, name: &'static str) -> Result<Option<&'c str>, TokenRefusal> {
