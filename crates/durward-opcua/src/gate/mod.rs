@@ -21,6 +21,7 @@
 //! | `renewal` | tokens that the gate fetched for users, renewed before they end |
 //! | `upstream` | sessions with the server, with security or without |
 //! | `nodes` | the node table: browsed, published, kept up to date |
+//! | `changes` | what the server tells of changes of its nodes |
 //! | `names` | what the indexes of namespaces mean in a session |
 //! | `authority` | the kept session with the authorization service |
 //! | `owners` | subscriptions that outlive a session, or move to another one |
@@ -34,6 +35,7 @@
 
 pub mod audit;
 mod authority;
+mod changes;
 mod core;
 mod exchange;
 pub mod mediate;

@@ -1,6 +1,8 @@
-//! The node table: the nodes of the server, browsed when the gate starts and when its NamespaceArray changes; what tokens speak of.
+//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server tells of changes; what
+//! tokens speak of.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use opcua_types::{
 use tokio::time::{Instant, sleep};
 
 use super::audit::Happening;
+use super::changes;
 use super::core::Core;
 use super::upstream::UpstreamSession;
 use crate::error::Error;
@@ -76,13 +79,24 @@ pub(super) async fn keep(core: Arc<Core>) {
 /// Browses over one session as long as it lasts.
 async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
     let session = core.upstream.open().await?;
+    tokio::select! {
+        error = keep_browsing(core, &session, backoff) => error.map(|never| match never {}),
+        never = changes::follow(core, &session) => match never {},
+    }
+}
+
+async fn keep_browsing(
+    core: &Arc<Core>,
+    session: &UpstreamSession,
+    backoff: &mut Duration,
+) -> Result<Infallible, Error> {
     let channel = session.channel();
     let settings = &core.settings.table;
     loop {
-        let namespaces = namespaces(&session).await?;
+        let namespaces = namespaces(session).await?;
         core.compare_names(&namespaces);
         core.figures.upstream_up.store(true, std::sync::atomic::Ordering::Relaxed);
-        let table = browse(core, &session, &namespaces).await?;
+        let table = browse(core, session, &namespaces).await?;
         *backoff = core.settings.upstream.backoff_min;
         put_in_force(core, table, namespaces.clone());
         let browsed = Instant::now();
@@ -93,7 +107,7 @@ async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
                 error = channel.closed() => return Err(error),
             };
             let is_due = settings.browse_every.is_some_and(|every| browsed.elapsed() >= every);
-            let now = self::namespaces(&session).await?;
+            let now = self::namespaces(session).await?;
             core.compare_names(&now);
             if asked || is_due || now != namespaces {
                 break;

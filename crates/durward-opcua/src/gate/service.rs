@@ -224,6 +224,7 @@ impl Core {
             flags: &user.cell.flags,
             source: &user.source,
             anonymous: names.as_ref().map(|names| &names.anonymous),
+            shows_server_state: self.settings.shows_server_state,
             is_delivery,
         })
     }
@@ -251,6 +252,15 @@ impl Core {
             subject: user.subject().unwrap_or_default(),
             what: Happening::Activated { token },
         });
+    }
+
+    /// Ends a session whose token is signed with a key that was withdrawn. Asked again when a user is taken: the token was verified before.
+    pub(super) fn end_without_key(&self, cell: &Cell) {
+        let Some(user) = cell.user() else { return };
+        let (Source::Token(rights), Some(link)) = (&user.source, cell.link.get()) else { return };
+        if !self.verifier.load().keys.has(rights.token().key()) {
+            link.end("the key that signed the token was withdrawn: fetch a new token");
+        }
     }
 
     async fn attempt(&self, attempt: Attempt<'_, User>) -> Result<User, Denied> {
@@ -366,6 +376,7 @@ impl Service for Core {
         let state = state.map_err(|denied| self.refused(self.watch.now(), session, &denied))?;
         user.cell.set_user(user);
         self.accepted(user);
+        self.end_without_key(&user.cell);
         Ok(state)
     }
 
@@ -373,6 +384,7 @@ impl Service for Core {
         let user = session.user();
         user.cell.set_user(&user);
         self.accepted(&user);
+        self.end_without_key(&user.cell);
         session.state().link.rights_changed(self);
     }
 

@@ -184,6 +184,9 @@ pub struct GateSettings {
     pub ask_interval: Duration,
     /// What sessions without a user may do; `None` lets none in.
     pub anonymous: Option<AnonymousRights>,
+    /// Whether every session, whatever its token says, may browse and read the server's state, its NamespaceArray and its limits: clients look at
+    /// them to connect, and connect again for ever where they may not.
+    pub shows_server_state: bool,
     /// The server behind the gate.
     pub upstream: UpstreamSettings,
     /// The authorization service; without, whoever runs the gate hands over what it says by [`Gate::hear`](super::Gate::hear).
@@ -239,6 +242,7 @@ impl GateSettings {
             feed_skew: TOKEN_SKEW_DEFAULT,
             ask_interval: Duration::from_secs(1),
             anonymous: None,
+            shows_server_state: true,
             upstream,
             authority: None,
             mediation: mediate::Limits::default(),

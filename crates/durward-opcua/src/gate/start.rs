@@ -95,9 +95,13 @@ impl Gate {
         self.core.question()
     }
 
-    /// Puts other public keys of the issuer in force, for activations from now on.
+    /// Puts other public keys of the issuer in force. Sessions on tokens whose key is not among them are ended: it was withdrawn, and whoever has it
+    /// could have made them.
     pub fn set_keys(&self, keys: VerifyingKeys) {
         self.core.verifier.store(Arc::new(self.core.settings.verifier(keys)));
+        for cell in self.core.all_cells() {
+            self.core.end_without_key(&cell);
+        }
     }
 
     /// Figures for metrics.

@@ -142,7 +142,7 @@ mod tests {
         // 900 ms back take 9 s.
         assert_eq!(run(|at| if at > 1_000 { -900 } else { 0 }, 11_000), (-900, vec![]));
         let (shown, _) = run(|at| if at > 1_000 { -900 } else { 0 }, 5_000);
-        assert_eq!(shown, -390, "back by a tenth of what passes");
+        assert_eq!(shown, -400, "back by a tenth of what passes");
     }
 
     #[test]

@@ -25,7 +25,7 @@
 //! # What holds then, as checked
 //!
 //! With any loss, repetition and reordering of messages, restarts of all three, clocks that differ by `D`, and a wall clock of the gate that is set
-//! ahead and back:
+//! ahead and back (by more than `D` and than an answer of the service is late: less is taken for a difference of clocks):
 //! no request is served without an activation that the gate accepted, none with a token that has ended (beyond the grace), none with a
 //! token of another client, and none with a recalled token longer than `staleness_max + D` after the recall. Where nothing that the
 //! service said after the recall reaches the gate, it is served until `hold` or the token ends.

@@ -128,6 +128,7 @@ impl Issue<'_> {
 pub struct VerifiedToken {
     facts: Facts<Arc<str>>,
     id: String,
+    key: String,
     roles: Vec<String>,
     grants: Grants,
     live: Option<LiveFacts>,
@@ -137,6 +138,11 @@ impl VerifiedToken {
     /// Its name (`jti`), for log and audit.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The name of the key that it is signed with.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// Whom the rights are of.
@@ -251,8 +257,17 @@ impl Verifier {
             None => None,
             Some(said) => Some(LiveFacts::read(said).ok_or(TokenRefusal::Claim(CLAIM_LIVE))?),
         };
-        Ok(VerifiedToken { facts, roles: roles_of(&claims)?, id: claims.jti, grants, live })
+        let roles = roles_of(&claims)?;
+        Ok(VerifiedToken { facts, roles, id: claims.jti, key: key_of(token), grants, live })
     }
+}
+
+/// As its header names it. The token is verified: it has a header, and that names a key.
+fn key_of(token: &str) -> String {
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
+    let header: Option<Value> = header.and_then(|header| serde_json::from_slice(&header).ok());
+    let key = header.as_ref().and_then(|header| header.get("kid")).and_then(Value::as_str);
+    key.unwrap_or_default().to_owned()
 }
 
 fn text_of<'c>(claims: &'c Claims, name: &'static str) -> Result<Option<&'c str>, TokenRefusal> {

@@ -120,12 +120,25 @@ async fn a_recalled_token_lets_nobody_in_again() {
 async fn keys_are_replaced_while_the_gate_runs() {
     let (_plant, mut running) = start().await;
     let session = running.session(TEMPERATURE).await;
-    let signing = SigningKey::generate(Algorithm::Es256).unwrap();
-    running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing, NOW, NOW).unwrap();
+    let other = running.session(TEMPERATURE).await;
+    let signing = || SigningKey::generate(Algorithm::Es256).unwrap();
+    let both = running.keys.with(signing(), NOW.plus(Duration::from_millis(1)), NOW).unwrap();
+    running.keys = both;
     let next = running.token("anna", TEMPERATURE);
     assert_eq!(status(session.activate(&next).await), StatusCode::BadIdentityTokenRejected);
     running.gate.set_keys(running.keys.verifying(NOW).unwrap());
     session.activate(&next).await.unwrap();
+    assert_eq!(read(&other, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good], "its key is there still");
+    // Whoever has a withdrawn key can have made what was signed with it.
+    let withdrawn = running.token("bert", TEMPERATURE);
+    running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing(), NOW, NOW).unwrap();
+    running.gate.set_keys(running.keys.verifying(NOW).unwrap());
+    assert!(read(&session, &["Boiler.Temperature"]).await.is_err());
+    assert!(read(&other, &["Boiler.Temperature"]).await.is_err());
+    assert!(running.audited("anna ended: the key that signed the token was withdrawn"));
+    let again = running.connect(&CLIENT).await;
+    assert_eq!(status(again.activate(&withdrawn).await), StatusCode::BadIdentityTokenRejected);
+    again.activate(&running.token("anna", TEMPERATURE)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

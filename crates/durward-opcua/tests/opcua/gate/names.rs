@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use durward_opcua::gate::AnonymousRights;
 use durward_opcua::permission::Permission::{Browse, Read};
-use durward_opcua::plant::{Host, NewNode, Server, SpaceBuilder};
+use durward_opcua::plant::{Event, Host, NewNode, Server, SpaceBuilder};
 use durward_opcua::session::{ClientIdentity, ClientSession};
 use durward_opcua::token::{Grants, Verdict};
 use opcua_types::*;
@@ -107,4 +107,32 @@ async fn a_session_outlives_new_namespaces_but_no_other_change() {
     .await;
     let request = ReadRequest::default();
     assert!(session.call::<_, ReadResponse>(&request).await.is_err());
+}
+
+/// A program download: the same namespaces, another node.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_nodes_are_browsed_again_when_the_server_says_that_they_have_changed() {
+    let clock = Clock::new();
+    let plant = plant(&clock, "127.0.0.1:0", &["urn:a"]).await;
+    let running = gate(&clock, &plant).await;
+    let before = running.gate.table().unwrap().version();
+    let mut builder = SpaceBuilder::new("urn:test:server", NOW);
+    let namespace = builder.namespace("urn:a");
+    for name in ["Value", "Downloaded"] {
+        let node = NewNode::data(NodeId::new(namespace, name), name, DataTypeId::String, name);
+        builder.add(node.organized_by(ObjectId::ObjectsFolder));
+    }
+    let space = builder.build().unwrap();
+    plant.host.with_mut(|server| *server.space_mut() = space);
+    eventually("the change is told and the nodes are browsed", async || {
+        plant.host.with_mut(|server| {
+            let kind = NodeId::from(ObjectTypeId::BaseModelChangeEventType);
+            let source = NodeId::from(ObjectId::Server);
+            let event = Event::new(server.space(), &kind, &source, [1; 16], "download", 1, NOW);
+            server.raise(&[event]);
+        });
+        running.gate.table().unwrap().version() != before
+    })
+    .await;
+    assert!(running.gate.table().unwrap().row("urn:a", &Identifier::from("Downloaded")).is_some());
 }

@@ -133,7 +133,7 @@ impl Bounds {
         }
     }
 
-    /// The gate's wall clock is set ahead or back, and right again.
+    /// The gate's wall clock is set ahead or back, and right again: further than an answer can be late, which would hide it.
     pub(crate) fn clock_set(clock_ahead: Vec<i64>) -> Bounds {
         let clock_ahead = [clock_ahead, vec![0]].concat();
         Bounds { clock_settings: 2, clock_ahead, drifts: vec![(0, 0)], messages: 3, ..Bounds::holding() }
@@ -208,11 +208,11 @@ fn sessions_go_on_as_anonymous_ones_with_no_right_of_before() {
 /// Whether for a moment or for good; what would stand still with a clock that is only followed ahead is found in `mutants`.
 #[test]
 fn a_clock_that_is_set_lengthens_no_token_and_stops_nothing_for_good() {
-    for ahead in [100, -3] {
+    for ahead in [100, -8] {
         let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![ahead]) };
         check("clock set", bounds, &[CLOCK_RIGHT_AGAIN, EXPIRED]);
     }
-    let bounds = Bounds { until: 4, ..Bounds::clock_set(vec![100, -3]) };
+    let bounds = Bounds { until: 4, ..Bounds::clock_set(vec![100, -8]) };
     check("clock set, recalled", bounds, &[CLOCK_RIGHT_AGAIN, RECALLED]);
 }
 

@@ -108,7 +108,7 @@ fn cutoffs_that_are_not_stored_are_found() {
 
 #[test]
 fn a_clock_that_is_followed_only_forward_is_found() {
-    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-3]) };
+    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-8]) };
     finds(Mutant::ClockOnlyForward, ENDED, bounds);
 }
 
@@ -124,6 +124,6 @@ fn a_clock_that_is_followed_ahead_at_once_is_found() {
 
 #[test]
 fn a_clock_that_is_set_back_unsaid_is_found() {
-    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-3]) };
+    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-8]) };
     finds(Mutant::ClockSetBackUnsaid, ENDED, bounds);
 }
