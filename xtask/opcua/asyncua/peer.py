@@ -9,6 +9,7 @@ import logging
 import struct
 import sys
 import threading
+import time
 from pathlib import Path
 
 from asyncua import Client, Server, ua
@@ -92,17 +93,23 @@ class Peer:
         self.client = None
         self.values = asyncio.Queue()
 
-    async def connect(self, url, mode="SignAndEncrypt"):
-        """Opens a channel and creates a session, without a user yet."""
+    async def connect(self, url, mode="SignAndEncrypt", application_uri="urn:durward:peer:asyncua", shown=None):
+        """Opens a channel and creates a session, without a user yet. `shown` is a certificate to show instead of the own one."""
         client = Client(url, timeout=10)
-        client.application_uri = "urn:durward:peer:asyncua"
+        client.application_uri = application_uri
         client.secure_channel_timeout = 60_000
         certificate, key = own(self.pki)
         await client.set_security(POLICY, certificate, key, mode=ua.MessageSecurityMode[mode])
         await client.connect_socket()
-        await client.send_hello()
-        await client.open_secure_channel()
-        await client.create_session()
+        try:
+            await client.send_hello()
+            await client.open_secure_channel()
+            if shown:
+                client.security_policy.host_certificate = shown
+            await client.create_session()
+        except BaseException:
+            client.disconnect_socket()
+            raise
         return client
 
     async def activate(self, client, kind, *secrets):
@@ -112,7 +119,7 @@ class Peer:
         elif kind == "user":
             await client.activate_session(*secrets)
         else:
-            await activate_by_token(client, secrets[0])
+            await activate_by_token(client, kind, secrets[0])
 
     async def open(self, url, *who):
         await self.close()
@@ -190,6 +197,44 @@ class Peer:
         except asyncio.TimeoutError:
             return ["silent"]
 
+    # What a client of good will does not do
+
+    async def forge(self, url, application_uri):
+        """Creates a session in the name of another application."""
+        (await self.connect(url, application_uri=application_uri)).disconnect_socket()
+
+    async def foreign(self, url, file):
+        """Creates a session with the certificate of another application, over the own channel."""
+        (await self.connect(url, shown=Path(file).read_bytes())).disconnect_socket()
+
+    async def sign_only(self, url, *who):
+        """Opens a session over a channel that is only signed."""
+        await self.close()
+        client = await self.connect(url, mode="Sign")
+        try:
+            await self.activate(client, *who)
+        except BaseException:
+            client.disconnect_socket()
+            raise
+        self.client = client
+
+    async def policies(self, url):
+        """The identifiers of all policies for user tokens."""
+        endpoints = await Client(url, timeout=10).connect_and_get_server_endpoints()
+        return [policy.PolicyId for endpoint in endpoints for policy in endpoint.UserIdentityTokens]
+
+    async def behind(self, token, node):
+        """How many milliseconds a read takes that is sent while the session's token is renewed: the shortest of ten."""
+        times = []
+        for _ in range(10):
+            renewal = asyncio.create_task(self.renew("token", token))
+            await asyncio.sleep(0)
+            start = time.monotonic()
+            await self.read(node)
+            times.append(1000 * (time.monotonic() - start))
+            await renewal
+        return [min(times)]
+
     async def smuggle(self, allowed, hidden, number):
         """Writes two entries for one node, the first with a structure that has a whole entry for another node behind it, in its length."""
         double = ua.DataValue(ua.Variant(float(number), ua.VariantType.Double))
@@ -210,8 +255,9 @@ def write_value(node, value):
     return entry
 
 
-async def activate_by_token(client, token):
-    """ActivateSession with an issued token, which asyncua has no function for."""
+async def activate_by_token(client, kind, token):
+    """ActivateSession with an issued token, which asyncua has no function for. Of the kind `token` as its policy wants it; `plain` and
+    `pkcs1` are wrong."""
     policy = next(policy for policy in client._policy_ids if policy.IssuedTokenType == JWT)
     params = ua.ActivateSessionParameters()
     security = client.security_policy
@@ -220,7 +266,12 @@ async def activate_by_token(client, token):
     params.ClientSignature.Signature = security.asymmetric_cryptography.signature(challenge)
     identity = ua.IssuedIdentityToken()
     identity.PolicyId = policy.PolicyId
-    if policy.SecurityPolicyUri == security_policies.SecurityPolicyNone.URI:
+    if kind == "pkcs1":
+        key = uacrypto.x509_from_der(security.peer_certificate).public_key()
+        text = b"".join(encrypt_rsa15_blocks(key, secret_with_nonce(client, token.encode())))
+        identity.TokenData = text
+        identity.EncryptionAlgorithm = security_policies.SecurityPolicyBasic128Rsa15.AsymmetricEncryptionURI
+    elif kind == "plain" or policy.SecurityPolicyUri == security_policies.SecurityPolicyNone.URI:
         identity.TokenData = token.encode()
         identity.EncryptionAlgorithm = None
     else:
@@ -231,13 +282,25 @@ async def activate_by_token(client, token):
     client._server_nonce = answer.ServerNonce
 
 
-def encrypted(client, secret):
-    """The secret and the server's nonce in as many blocks as they need (Part 4, 7.41.2.2); asyncua makes one."""
+def secret_with_nonce(client, secret):
+    """The secret and the server's nonce behind their length (Part 4, 7.41.2.2)."""
     text = secret + client._server_nonce
-    text = len(text).to_bytes(4, "little") + text
+    return len(text).to_bytes(4, "little") + text
+
+
+def blocks(text, size):
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def encrypted(client, secret):
+    """In as many blocks as it needs; asyncua makes one."""
     key = uacrypto.x509_from_der(client.security_policy.peer_certificate).public_key()
-    size = key.key_size // 8 - 42
-    return b"".join(uacrypto.encrypt_rsa_oaep(key, text[at : at + size]) for at in range(0, len(text), size))
+    text = secret_with_nonce(client, secret)
+    return b"".join(uacrypto.encrypt_rsa_oaep(key, block) for block in blocks(text, key.key_size // 8 - 42))
+
+
+def encrypt_rsa15_blocks(key, text):
+    return [uacrypto.encrypt_rsa15(key, block) for block in blocks(text, key.key_size // 8 - 11)]
 
 
 async def answer(peer, line):

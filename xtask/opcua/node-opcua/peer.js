@@ -141,7 +141,7 @@ class Peer {
     this.values = [];
   }
 
-  newClient() {
+  newClient(mode = "SignAndEncrypt", policy = "Basic256Sha256") {
     const { certificateFile, privateKeyFile, manager } = this.certificates;
     const client = opcua.OPCUAClient.create({
       applicationName: "durward peer",
@@ -149,8 +149,8 @@ class Peer {
       certificateFile,
       privateKeyFile,
       clientCertificateManager: manager,
-      securityMode: opcua.MessageSecurityMode.SignAndEncrypt,
-      securityPolicy: opcua.SecurityPolicy.Basic256Sha256,
+      securityMode: opcua.MessageSecurityMode[mode],
+      securityPolicy: opcua.SecurityPolicy[policy],
       endpointMustExist: false,
       connectionStrategy: { maxRetry: 0 },
       defaultSecureTokenLifetime: 60_000,
@@ -199,7 +199,7 @@ class Peer {
   }
 
   async issuer(url) {
-    const client = opcua.OPCUAClient.create({ endpointMustExist: false, connectionStrategy: { maxRetry: 0 } });
+    const client = this.newClient("None", "None");
     await client.connect(url);
     const endpoints = await client.getEndpoints();
     await client.disconnect();

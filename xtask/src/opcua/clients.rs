@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const TEMPERATURE: &str = "ns=2;s=Boiler.Temperature";
 const SET_POINT: &str = "ns=2;s=Boiler.Burner.SetPoint";
-const MODE: &str = "ns=2;s=Boiler.Mode";
+pub(super) const MODE: &str = "ns=2;s=Boiler.Mode";
 const MOTOR: &str = "ns=2;s=Boiler.Motor";
 const START: &str = "ns=2;s=Boiler.Motor.Start";
 const STOP: &str = "ns=2;s=Boiler.Motor.Stop";
@@ -23,11 +23,11 @@ const RECALL_MAX: Duration = Duration::from_secs(10);
 
 /// A client that comes again and again.
 pub(super) struct Visit {
-    durward: Durward,
-    plant: PathBuf,
-    url: String,
-    puppet: Puppet,
-    since: Instant,
+    pub(super) durward: Durward,
+    pub(super) plant: PathBuf,
+    pub(super) url: String,
+    pub(super) puppet: Puppet,
+    pub(super) since: Instant,
     /// Ended last.
     _demo: Running,
 }
@@ -59,12 +59,12 @@ impl Visit {
         Ok(text.trim_end().to_owned())
     }
 
-    fn open(&mut self, who: &[&str]) -> Answer {
+    pub(super) fn open(&mut self, who: &[&str]) -> Answer {
         let url = self.url.clone();
         self.puppet.tell(&[&["open", &url], who].concat())
     }
 
-    fn renew(&mut self, who: &[&str]) -> Answer {
+    pub(super) fn renew(&mut self, who: &[&str]) -> Answer {
         self.puppet.tell(&[&["renew"], who].concat())
     }
 
@@ -140,6 +140,15 @@ impl Visit {
         Ok(())
     }
 
+    /// Has the session's values come, for what is looked at later.
+    ///
+    /// # Errors
+    ///
+    /// None comes.
+    pub(super) fn watch_again(&mut self) -> Result<(), String> {
+        self.values_come(TEMPERATURE)
+    }
+
     /// Users with a token, which the client asks for itself.
     pub(super) fn by_token(&mut self, checks: &mut Checks, peer: &Peer) -> Result<(), String> {
         let how = match peer.tokens {
@@ -191,20 +200,25 @@ impl Visit {
         Ok(())
     }
 
-    fn still_reads(&mut self, node: &str) -> Result<(), String> {
+    pub(super) fn still_reads(&mut self, node: &str) -> Result<(), String> {
         done(self.puppet.tell(&["read", node]))
     }
 
     fn request(&mut self, name: &str, password: &str) -> Answer {
-        let url = self.url.clone();
-        let issuer = self.puppet.tell(&["issuer", &url])?.join("");
-        let issuer: Value = serde_json::from_str(&issuer).map_err(|error| format!("`{issuer}`: {error}"))?;
+        let issuer = self.issuer()?;
         let field = |name: &str| issuer.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (authority, resource) = (field("ua:authorityUrl"), field("ua:resourceId"));
         self.puppet.tell(&["token", &authority, name, password, &resource])
     }
 
-    fn token(&mut self, name: &str) -> Result<String, String> {
+    /// Where tokens come from, as the gate's policy says it.
+    pub(super) fn issuer(&mut self) -> Result<Value, String> {
+        let url = self.url.clone();
+        let issuer = self.puppet.tell(&["issuer", &url])?.join("");
+        serde_json::from_str(&issuer).map_err(|error| format!("`{issuer}`: {error}"))
+    }
+
+    pub(super) fn token(&mut self, name: &str) -> Result<String, String> {
         let password = self.password(name)?;
         self.request(name, &password)?.pop().ok_or_else(|| "no token came".to_owned())
     }
@@ -255,14 +269,15 @@ impl Visit {
 /// How a node is refused: as one that may not be used, or that is not there.
 const DENIED: &[&str] = &["BadUserAccessDenied", "BadNodeIdUnknown", "BadMethodInvalid"];
 /// How a token is refused.
-const REJECTED: &[&str] = &["BadIdentityTokenRejected", "BadIdentityTokenInvalid", "BadUserAccessDenied"];
+pub(super) const REJECTED: &[&str] =
+    &["BadIdentityTokenRejected", "BadIdentityTokenInvalid", "BadUserAccessDenied"];
 
-fn done(answer: Answer) -> Result<(), String> {
+pub(super) fn done(answer: Answer) -> Result<(), String> {
     answer.map(drop)
 }
 
 /// Whether it was refused with one of these statuses, or with any when there are none.
-fn refused(answer: Answer, statuses: &[&str]) -> Result<(), String> {
+pub(super) fn refused(answer: Answer, statuses: &[&str]) -> Result<(), String> {
     match answer {
         Ok(words) => Err(format!("it was not refused: {words:?}")),
         Err(why) if statuses.is_empty() || statuses.iter().any(|status| why.contains(status)) => Ok(()),
@@ -270,7 +285,7 @@ fn refused(answer: Answer, statuses: &[&str]) -> Result<(), String> {
     }
 }
 
-fn number(answer: Answer) -> Result<f64, String> {
+pub(super) fn number(answer: Answer) -> Result<f64, String> {
     let words = answer?;
     let number = words.first().and_then(|word| word.parse().ok());
     number.ok_or_else(|| format!("no number, but {words:?}"))

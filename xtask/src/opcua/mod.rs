@@ -9,6 +9,7 @@
 mod clients;
 mod install;
 mod parts;
+mod probes;
 mod puppet;
 mod servers;
 
@@ -177,6 +178,10 @@ fn both(
     checks.direction = "client";
     visit.by_password(checks)?;
     visit.by_token(checks, peer)?;
+    if peer.name == "asyncua" {
+        // Messages can be made by hand with it: what is tried does not depend on the stack.
+        probes::check(checks, &mut visit)?;
+    }
     checks.direction = "server";
     servers::check(checks, installed, binary, &folder.join("server"))?;
     checks.direction = "client";
