@@ -133,7 +133,7 @@ fn common_name(subject: &Name) -> Option<String> {
     let mut names = subject.iter().filter(|part| part.oid == COMMON_NAME);
     let only = names.next().filter(|_| names.next().is_none())?;
     let name = DirectoryString::try_from(&only.value).ok()?;
-    Some(AsRef::<str>::as_ref(&name).to_owned())
+    Some(name.value().into_owned())
 }
 
 impl fmt::Debug for Certificate {
