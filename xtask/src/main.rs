@@ -16,6 +16,7 @@ mod licences;
 mod links;
 mod metadata;
 mod opcua;
+mod opcua_bench;
 mod peers;
 mod process;
 mod readme;
@@ -45,6 +46,8 @@ cargo xtask <command>
                          --rounds N  --seconds N  --users N  --rate N  --binary DURWARD
   instructions           count the instructions of decisions  --bless       keep what is counted now
   opcua [PEER...]        stacks of OPC UA of others, through the gate and behind it: open62541, milo, asyncua, node-opcua
+  opcua-bench            measure connects of durward, Eclipse Milo and async-opcua, client and server of one stack
+                         --rounds N  --connects N  --binary DURWARD
   peers                  measure beside other engines         --rounds N    repetitions (default 5)
                                                               --seconds N   each measurement (default 2)
                                                               --only NAME   one engine, such as cedar
@@ -83,6 +86,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["peers", "check"] => Ok(peers::check_alone()),
         ["generators", rest @ ..] => generators::run_alone(rest),
         ["instructions", rest @ ..] => instructions::run_alone(rest),
+        ["opcua-bench", rest @ ..] => opcua_bench::run_alone(rest),
         ["peers", rest @ ..] => peers::run(rest),
         ["sessions", rest @ ..] => sessions::run_alone(rest),
         [] | ["help" | "--help" | "-h"] => {

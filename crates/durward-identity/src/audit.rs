@@ -51,13 +51,19 @@ pub enum Kind {
     KeyRotated,
     /// A token was given to a client, for itself or for a session's user.
     TokenIssued,
+    /// A client was given no token.
+    TokenRefused,
+    /// A request of somebody who is known was refused.
+    RequestRefused,
+    /// Something else that an operator should know.
+    Noted,
     /// The record begins, or goes on after a restart.
     Started,
 }
 
 impl Kind {
     /// All there are.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Login,
         Kind::LoginFailed,
         Kind::LoginDelayed,
@@ -68,6 +74,9 @@ impl Kind {
         Kind::UserChanged,
         Kind::KeyRotated,
         Kind::TokenIssued,
+        Kind::TokenRefused,
+        Kind::RequestRefused,
+        Kind::Noted,
         Kind::Started,
     ];
 }

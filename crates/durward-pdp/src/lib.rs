@@ -223,9 +223,9 @@ impl Pdp {
         Ok((info, spent.with(before)))
     }
 
-    /// Policies that read the time are of no use without one, and would fail only later.
+    /// Policies that read the time are of no use without one, or a source that says the time, and would fail only later.
     fn check_clock(&self, snapshot: &Snapshot) -> Result<(), Vec<PolicyError>> {
-        if snapshot.time.is_used() && self.clock.is_none() {
+        if self.clock.is_none() && snapshot.time.is_needed(&snapshot.is_sourced) {
             let message = "these policies read the current time, and the decision point has no clock";
             let help = "give it one: `Pdp::builder().clock(std::time::SystemTime::now)`";
             return Err(vec![PolicyError::of_all(message.into(), Some(help.into()))]);

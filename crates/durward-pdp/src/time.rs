@@ -43,6 +43,11 @@ impl TimeSlots {
         self.0.iter().any(Option::is_some)
     }
 
+    /// Whether policies read the time and no source is there to say it.
+    pub(crate) fn is_needed(&self, is_sourced: &[bool]) -> bool {
+        self.0.iter().flatten().any(|slot| is_sourced.get(slot.0 as usize) != Some(&true))
+    }
+
     /// The slots with the values of a moment.
     pub(crate) fn with<'m>(&self, moment: &'m Moment) -> impl Iterator<Item = (SlotId, &'m [Value])> {
         let pairs = self.0.into_iter().zip(&moment.0);

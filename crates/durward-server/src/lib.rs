@@ -25,6 +25,8 @@ mod oauth;
 mod openam;
 mod percent;
 mod policies;
+mod policy_watch;
+mod probe;
 pub mod rsocket;
 pub mod sapl;
 mod server;
@@ -40,8 +42,12 @@ use std::time::SystemTime;
 
 pub use auth::digest_of_secret;
 pub use http::routes::{ROUTES, Route};
+pub use identity::start_sessions;
 pub use log::start_log;
+pub use oauth::KeyStore;
 pub use openam::ROUTES as OPENAM_ROUTES;
+pub use policy_watch::PolicyWatch;
+pub use probe::{Probed, ProbedHealth, metrics_text, serve_probe};
 pub use server::{Served, Server, StartError};
 pub use settings::{
     AttributeHttpSettings, AttributeJwtSettings, AttributeLdapSettings, AttributeSettings,

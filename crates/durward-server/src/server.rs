@@ -143,7 +143,7 @@ impl Server {
         let tls = acceptor(&settings.server.tls, Purpose::Http)?;
         let rsocket_tls = acceptor(&settings.rsocket.tls, Purpose::Rsocket)?;
         let listen = settings.server.listen;
-        let identity = identity::start(&settings.identity, &clock).map_err(StartError::Identity)?;
+        let identity = identity::start_sessions(&settings.identity, &clock).map_err(StartError::Identity)?;
         let (service, identity) = identity.unzip();
         let shared = Arc::new(Shared::new(settings, clock, decision_log, metrics, service)?);
         let policies = match pdp {
@@ -249,17 +249,17 @@ impl Server {
 }
 
 /// Policies that were read for the first time, and can be watched.
-enum Loaded {
+pub(crate) enum Loaded {
     One(Policies),
     Local(LocalTenants),
     Remote(RemoteTenants),
 }
 
 /// What keeps policies up to date for as long as it is held.
-type Watching = (Option<Watch>, Option<RemoteTenants>);
+pub(crate) type Watching = (Option<Watch>, Option<RemoteTenants>);
 
 impl Loaded {
-    fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
+    pub(crate) fn first(shared: &Arc<Shared>) -> Result<Loaded, StartError> {
         Ok(match shared.settings.policies.source {
             PolicySource::Directory => Loaded::One(Policies::load_first(shared)?),
             PolicySource::Directories | PolicySource::Bundle | PolicySource::Bundles => {
@@ -269,7 +269,7 @@ impl Loaded {
         })
     }
 
-    fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
+    pub(crate) fn watch(self, shared: &Arc<Shared>) -> Result<Watching, StartError> {
         let is_watched = shared.settings.policies.watch;
         let files = match self {
             Loaded::Remote(mut remote) => {

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_pdp::check::Finding;
 use durward_pdp::record::Recording;
 use durward_pdp::xacml::request::Limits;
-use durward_pdp::{Pdp, PolicyError};
+use durward_pdp::{AttributeSource, Pdp, PolicyError};
 use durward_session::{Lanes, Service};
 use tokio::sync::watch;
 
@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) oauth: Option<Arc<oauth::Surface>>,
     /// Where attributes come from that requests of XACML lack, if they are asked for.
     pub(crate) attribute_sources: Option<Arc<AttributeSources>>,
+    /// What whoever decides brings along, where this process serves nothing.
+    pub(crate) announced: Option<Arc<dyn AttributeSource>>,
     /// Who shows tokens, where there are any.
     pub(crate) subjects: Option<Subjects>,
     /// How many request ids were given, in lanes: one number would be every core's.
@@ -183,6 +185,7 @@ impl Shared {
             openam: surface.map_or_else(OnceLock::new, OnceLock::from),
             oauth,
             attribute_sources,
+            announced: None,
             subjects,
             request_ids: Lanes::default(),
             run: base_36(milliseconds),

@@ -58,7 +58,26 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let settings = arguments.settings()?;
     start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
     raise_open_files();
+    #[cfg(feature = "opcua")]
+    if settings.opcua.authority.in_serve {
+        return with_authority(settings);
+    }
     in_runtime(|| Server::bind(settings, clock()).map_err(failure))
+}
+
+/// Serves, and beside it the authorization service for OPC UA, for the same users and sessions.
+#[cfg(feature = "opcua")]
+fn with_authority(settings: Settings) -> Outcome {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let stop = stop_signal()?;
+        let server = Server::bind(settings.clone(), clock()).map_err(failure)?;
+        let sessions = server.sessions().cloned().ok_or_else(crate::opcua::no_users)?;
+        let authority = crate::opcua::start_authority(&settings, sessions).await?;
+        let served = server.serve(stop).await.map_err(failure);
+        authority.stop().await;
+        served.map(|_| ExitCode::SUCCESS)
+    })
 }
 
 /// Lets the process open as many files as whoever runs it allows. Connections are files, and the usual 1024 are fewer than

@@ -9,18 +9,20 @@
 //! ```
 
 mod chart;
+mod opcua;
 mod other;
 mod page;
 mod row;
 mod series;
 
-use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use chart::Shown;
-use durward_lab::draw::Scene;
+use durward_lab::draw::{Scene, svg_file};
 use durward_lab::record::Record;
-use durward_lab::report;
+use durward_lab::report::{self, Document};
+use durward_lab::study::markdown;
 use other::Other;
 use row::{Measured, Row};
 use series::Group;
@@ -101,6 +103,28 @@ impl Report {
         directory: &Path,
         options: &report::Options,
     ) -> Result<Vec<String>, report::ReportError> {
+        report::write_document(&self.document(), directory, options)
+    }
+
+    /// Writes the report as a page of a manual: Markdown, with its pictures as SVG in `pictures/` beside it.
+    ///
+    /// # Errors
+    /// What the system says; files that were written stay.
+    pub fn write_page(&self, page: &Path) -> Result<(), report::ReportError> {
+        let document = self.document();
+        let pictures = page.parent().unwrap_or(Path::new("")).join("pictures");
+        let put = |path: PathBuf, text: &str| {
+            fs::write(&path, text).map_err(|error| report::ReportError::Write(path, error))
+        };
+        fs::create_dir_all(&pictures).map_err(|error| report::ReportError::Write(pictures.clone(), error))?;
+        for figure in document.figures() {
+            put(pictures.join(format!("{}.svg", figure.name)), &svg_file(&figure.scene))?;
+        }
+        let note = "<!-- Written by `durward bench report --page`. -->\n\n";
+        put(page.to_owned(), &format!("{note}{}", markdown(&document, "pictures")))
+    }
+
+    fn document(&self) -> Document {
         let mut document = page::document(&self.rows, &self.others, self.pictures());
         if !self.records.is_empty() {
             let records = report::document(&self.records);
@@ -111,7 +135,7 @@ impl Report {
                 document.blocks.extend(records.blocks);
             }
         }
-        report::write_document(&document, directory, options)
+        document
     }
 
     fn pictures(&self) -> Vec<Picture> {

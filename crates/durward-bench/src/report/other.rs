@@ -1,11 +1,13 @@
 //! What `durward bench server --json`, `durward bench sessions --json` and `durward bench streams --json` print: every rate and
-//! every time as a picture, every number in a table.
+//! every time as a picture, every number in a table; and `durward bench opcua --json`, which says itself what is drawn.
 
 use durward_lab::draw::{
     Anchor, Axis, CHARACTER_WIDTH, Colour, Dash, Mark, Place, Scene, count, shortened, time,
 };
 use durward_lab::report::Document;
 use serde_json::Value as Json;
+
+use super::opcua;
 
 const WIDTH: f64 = 760.0;
 const MARGIN: f64 = 16.0;
@@ -20,6 +22,8 @@ const LANES_MAX: usize = 60;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Other {
     title: String,
+    /// One of OPC UA, which has tables and charts of its own.
+    opcua: Option<Json>,
     /// What was measured, by the path of its name, and the number.
     numbers: Vec<(String, String)>,
     command: Option<String>,
@@ -28,6 +32,11 @@ pub(super) struct Other {
 impl Other {
     /// `None` where it is no such measurement.
     pub(super) fn of(json: &Json) -> Option<Other> {
+        let command = json.get("command").and_then(Json::as_str).map(str::to_owned);
+        if opcua::is_such(json) {
+            let (title, opcua) = (opcua::TITLE.to_owned(), Some(json.clone()));
+            return Some(Other { title, opcua, numbers: Vec::new(), command });
+        }
         let has = |name: &str| json.get(name).is_some();
         let title = match json.get("transport").and_then(Json::as_str) {
             Some(transport) if has("rate_per_s") => format!("A server over the network: {transport}"),
@@ -37,17 +46,23 @@ impl Other {
         };
         let mut numbers = Vec::new();
         flatten("", json, &mut numbers);
-        let command = json.get("command").and_then(Json::as_str).map(str::to_owned);
-        Some(Other { title, numbers, command })
+        Some(Other { title, opcua: None, numbers, command })
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.title
     }
 
     pub(super) fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// Adds the pictures and the table; `number` tells the files of several apart.
+    /// Adds what comes below its title; `number` tells the files of several apart.
     pub(super) fn add(&self, document: &mut Document, number: usize) {
-        document.heading(&self.title);
+        if let Some(json) = &self.opcua {
+            opcua::add(document, json, number);
+            return;
+        }
         for (name, suffix, format, what) in [
             ("rates", "per_s", count as fn(f64) -> String, "Rates, each second"),
             ("times", "_ns", time as fn(f64) -> String, "Times"),

@@ -13,7 +13,10 @@ const BUSY_BELOW: f64 = 0.95;
 
 /// The report.
 pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -> Document {
-    let mut document = Document::new("How fast durward decides");
+    let mut document = Document::new(match (rows, others) {
+        ([], [alone]) => alone.title(),
+        _ => "How fast durward decides",
+    });
     if !rows.is_empty() {
         document.text(&summary(rows));
         document.blocks.extend(warnings(rows).into_iter().map(Block::Warning));
@@ -26,6 +29,10 @@ pub(super) fn document(rows: &[Row], others: &[Other], pictures: Vec<Picture>) -
         document.blocks.push(Block::List(READING.map(str::to_owned).into()));
     }
     for (number, other) in (1..).zip(others) {
+        // Alone, it is what the title says.
+        if document.title != other.title() {
+            document.heading(other.title());
+        }
         other.add(&mut document, number);
     }
     let commands: Vec<&str> = distinct(rows, |row| &row.command)

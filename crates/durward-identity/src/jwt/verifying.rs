@@ -89,6 +89,11 @@ impl VerifyingKeys {
         let claims = open(token, find, VerifyingKey::algorithm, VerifyingKey::verifies)?;
         is_for(believe(now, claims, expected.issuer, skew)?, expected.audience)
     }
+
+    /// Whether there is a key of this name.
+    pub fn has(&self, id: &str) -> bool {
+        self.keys.iter().any(|key| key.id == id)
+    }
 }
 
 impl SigningKeys {

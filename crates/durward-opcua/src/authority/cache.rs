@@ -8,7 +8,7 @@ use durward_identity::Moment;
 use serde_json::json;
 
 use super::decide::{Client, Subject};
-use crate::token::{Grants, TableVersion};
+use crate::token::{Grants, LiveFacts, TableVersion};
 
 /// Decisions that are kept. When there are more, all are dropped: they are soon made again.
 const DECISIONS_MAX: usize = 4_096;
@@ -22,6 +22,8 @@ pub(super) struct Decided {
     pub(super) lifetime: std::time::Duration,
     /// Whether anything at all is granted.
     pub(super) grants_something: bool,
+    /// What the gate has to know, where something is left to it.
+    pub(super) live: Option<LiveFacts>,
 }
 
 /// Names a question: the digest of all that the answer may depend on, apart from the moment.

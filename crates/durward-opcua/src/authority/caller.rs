@@ -35,6 +35,12 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Whether both come from the same application: the certificates are the same, the users perhaps not.
+    pub fn is_same_application(&self, other: &Caller) -> bool {
+        self.certificate == other.certificate
+            && (self.certificate.is_some() || self.application_uri == other.application_uri)
+    }
+
     /// Whether subscriptions of one caller may go over to the other (Part 4, 5.14.7): the same user; where nobody said who they are, the
     /// same application.
     pub fn is_same_client(&self, other: &Caller) -> bool {

@@ -50,6 +50,8 @@ pub struct Subject {
     pub attributes: BTreeMap<String, Value>,
     /// The handle of the durward session, where there is one. When it ends, so do its tokens.
     pub session: Option<Arc<str>>,
+    /// When the durward session ends, however much it is used: no token lives longer.
+    pub ends: Option<Moment>,
 }
 
 /// The client application, proven by its channel.

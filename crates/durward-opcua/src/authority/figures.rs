@@ -7,6 +7,7 @@ use std::time::Duration;
 use durward_identity::Moment;
 
 use crate::token::Target;
+use crate::wire::datetime;
 
 /// Why no token was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -210,6 +211,30 @@ pub struct LogAudit;
 
 impl Audit for LogAudit {
     fn note(&self, _now: Moment, note: &AuditNote<'_>) {
-        tracing::info!(?note, "authorization service");
+        match note {
+            AuditNote::Issued { subject, resource, client, policy, expires } => {
+                let expires = datetime(*expires).to_rfc3339();
+                tracing::info!(subject, resource, client, policy, expires, "a token was issued");
+            }
+            AuditNote::Refused { application, resource, reason, words } => {
+                tracing::info!(application, resource, reason = reason.name(), "no token was issued: {words}");
+            }
+            AuditNote::Recalled { target, kept: true } => {
+                tracing::info!(of = %target, "tokens were recalled")
+            }
+            AuditNote::Recalled { target, kept: false } => {
+                tracing::warn!(of = %target, "tokens were recalled; a restart may forget it, for the store fails");
+            }
+            AuditNote::LoginRefused { application, credential } => {
+                tracing::info!(
+                    application,
+                    credential,
+                    "a login was refused: the name, password, certificate or session is wrong"
+                );
+            }
+            AuditNote::TablePublished { resource, nodes } => {
+                tracing::info!(resource, nodes, "a gate has published its nodes");
+            }
+        }
     }
 }

@@ -15,7 +15,9 @@ use super::ledger::{Action, Step};
 use super::service::Inner;
 use super::subjects::SubjectRefusal;
 use crate::protocol::{AuthorityEvent, Wanted, WhyNot};
-use crate::token::{Facts, Grants, Issue, NodeTable, ROLES_MAX, Verdict};
+use crate::token::{
+    Facts, Grants, Issue, LIVE_FACTS_BYTES_MAX, LiveFacts, NodeTable, ROLES_MAX, Verdict,
+};
 
 /// How often a decision is made anew because something was recalled meanwhile.
 const DECISIONS_MAX: usize = 8;
@@ -98,7 +100,7 @@ impl Inner {
             self.ledger.step(self.now(), AuthorityEvent::Withdrawn { request });
         }
         let (facts, decided) = issued?;
-        self.sign(wish, &facts, &decided)
+        self.sign(wish, &facts, known.ends, &decided)
     }
 
     /// Does what the machine says until it says what to sign.
@@ -174,7 +176,11 @@ impl Inner {
             Refused::new(error.status(), Reason::Failed, format!("no decision: {}", error.reason()))
         })?;
         let reusable = decision.reusable.min(self.settings.decision_age_max);
-        let decided = Arc::new(self.compact(decision, &table, &wish.roles));
+        let mut decided = self.compact(decision, &table, &wish.roles);
+        if decided.grants.asks_something() {
+            decided.live = live_facts(&question, &decided.roles);
+        }
+        let decided = Arc::new(decided);
         if !reusable.is_zero() {
             self.cache.put(key, generation, now.plus(reusable), &decided);
         }
@@ -221,13 +227,21 @@ impl Inner {
             roles.truncate(ROLES_MAX);
         }
         grants_something |= !roles.is_empty();
-        Decided { grants, roles, policy: decision.policy, lifetime: decision.lifetime, grants_something }
+        let Decision { policy, lifetime, .. } = decision;
+        Decided { grants, roles, policy, lifetime, grants_something, live: None }
     }
 
-    fn sign(&self, wish: &Wish, facts: &Facts<Arc<str>>, decided: &Decided) -> Result<IssuedToken, Refused> {
-        let lifetime = decided.lifetime.min(facts.expires.since(facts.issued));
+    fn sign(
+        &self,
+        wish: &Wish,
+        facts: &Facts<Arc<str>>,
+        session_ends: Option<Moment>,
+        decided: &Decided,
+    ) -> Result<IssuedToken, Refused> {
+        let ends = session_ends.map_or(facts.expires, |ends| ends.min(facts.expires));
+        let lifetime = decided.lifetime.min(ends.since(facts.issued));
         if lifetime < Duration::from_secs(1) {
-            return Err(Refused::denied("the decision holds for less than a second"));
+            return Err(Refused::denied("the decision, or the session, holds for less than a second"));
         }
         let roles: Vec<&str> = decided.roles.iter().map(|role| &**role).collect();
         let issue = Issue {
@@ -240,6 +254,7 @@ impl Inner {
             session: facts.session.as_deref(),
             policy: &facts.policy,
             grants: &decided.grants,
+            live: decided.live.as_ref(),
         };
         let token = issue.sign(&self.parts.keys.load(), facts.issued, &SystemEntropy).map_err(|error| {
             Refused::new(StatusCode::BadEncodingLimitsExceeded, Reason::Failed, error.to_string())
@@ -257,4 +272,27 @@ impl Inner {
         let (subject, session) = (Arc::clone(&facts.subject), facts.session.clone());
         Ok(IssuedToken { token, issued: facts.issued, expires, subject, session })
     }
+}
+
+/// What the gate has to know of the subject to decide as this question was decided; `None` where a token cannot say all of it.
+fn live_facts(question: &Question<'_>, roles: &[Arc<str>]) -> Option<LiveFacts> {
+    let (subject, client) = (question.subject, question.client);
+    let facts = LiveFacts {
+        kind: subject.kind.name().to_owned(),
+        attributes: subject.attributes.clone(),
+        application_uri: client.application_uri.to_string(),
+        certificate_subject: client.certificate_subject.to_string(),
+        security_mode: format!("{:?}", question.security_mode),
+    };
+    let bytes = facts.to_json().to_string().len();
+    if *roles == subject.roles && bytes <= LIVE_FACTS_BYTES_MAX {
+        return Some(facts);
+    }
+    tracing::warn!(
+        subject = &*subject.name,
+        bytes,
+        "a token cannot carry what is known of the subject, so its gate refuses what depends on live values: the user has too many \
+         attributes or roles"
+    );
+    None
 }

@@ -98,6 +98,11 @@ impl Ledger {
         Ok(Ledger { state: Mutex::new(state), keep, gates: OnceLock::new() })
     }
 
+    /// Whether the store failed when it was last tried: no tokens are issued until it works again.
+    pub(super) fn is_failing(&self) -> bool {
+        self.state().failing
+    }
+
     /// From now on cutoffs are shown there.
     ///
     /// # Errors

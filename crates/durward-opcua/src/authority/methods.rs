@@ -1,6 +1,7 @@
 //! Calls of the authorization service: what must hold before anybody decides, arguments as types, results as values.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
@@ -16,7 +17,12 @@ use super::{
     StartRequest, Tokens,
 };
 use crate::permission::{Permission, Ruling};
-use crate::plant::{Calling, Guard, Remote, Server, SpaceBuilder, SpaceError};
+use crate::plant::{Calling, Guard, Quota, Remote, Server, SpaceBuilder, SpaceError};
+
+/// What the gates with one certificate may subscribe to: some restarts at once of a gate with its two variables, and events. Nobody else may
+/// subscribe at all, so that gates never want for a place.
+const GATE_QUOTA: Quota =
+    Quota { subscriptions: 8, items: 32, queued: 4_000, lifetime: Duration::from_secs(600) };
 
 /// Makes 128 random bits.
 type Chance = Arc<dyn Fn() -> RequestId + Send + Sync>;
@@ -335,7 +341,7 @@ impl Arguments {
     }
 }
 
-/// Lets only gates, on encrypted channels, see cutoffs and their events; everything else is open.
+/// Lets only gates, on encrypted channels, see cutoffs and their events, and subscribe; everything else is open.
 pub struct FollowGuard<A> {
     authority: Arc<A>,
     hidden: [NodeId; 3],
@@ -365,5 +371,16 @@ impl<A: Authority> Guard for FollowGuard<A> {
             return Ruling::Refused(StatusCode::BadSecurityModeInsufficient);
         }
         if self.authority.may_follow(caller) { Ruling::Granted } else { Ruling::DENIED }
+    }
+
+    fn quota(&self, caller: &Caller) -> Result<Option<Quota>, StatusCode> {
+        if !caller.encrypted {
+            return Err(StatusCode::BadSecurityModeInsufficient);
+        }
+        if self.authority.may_follow(caller) {
+            Ok(Some(GATE_QUOTA))
+        } else {
+            Err(StatusCode::BadUserAccessDenied)
+        }
     }
 }

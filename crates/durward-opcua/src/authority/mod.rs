@@ -23,6 +23,7 @@
 //! | `cache` | decisions that may be used again |
 //! | `refresh` | refresh tokens |
 //! | `tables` | node tables |
+//! | `lane`, `places` | the way of a call to its answer, and how many may be under way |
 //! | `ledger`, `keep` | the state machine, run; its store |
 //! | `service`, `server` | the service, and the server that it is |
 //! | `figures` | what is counted and audited |
@@ -37,9 +38,11 @@ mod follow;
 mod identify;
 mod issue;
 mod keep;
+mod lane;
 mod ledger;
 mod methods;
 mod nodes;
+mod places;
 mod refresh;
 mod requests;
 mod server;

@@ -15,8 +15,8 @@ use crate::token::{Target, Thumbprint};
 
 /// Refresh tokens that are kept, used ones included.
 const TOKENS_MAX: usize = 50_000;
-/// Of one client; the oldest go when there are more.
-const PER_CLIENT_MAX: usize = 64;
+/// Of one user at one client; the oldest go when there are more. A gate is a client that has many users.
+const PER_USER_MAX: usize = 64;
 
 type Hash = [u8; 32];
 
@@ -54,8 +54,8 @@ pub(super) enum NoRenewal {
 #[derive(Default)]
 pub(super) struct RefreshTokens {
     tokens: HashMap<Hash, Entry>,
-    /// By client, the oldest first.
-    clients: HashMap<Thumbprint, VecDeque<Hash>>,
+    /// By client and user, the oldest first.
+    users: HashMap<(Thumbprint, Arc<str>), VecDeque<Hash>>,
     families: u64,
 }
 
@@ -82,9 +82,9 @@ impl RefreshTokens {
         });
         let token = URL_SAFE_NO_PAD.encode(random_bytes::<32>()?);
         let hash = hash_of(&token);
-        let own = self.clients.entry(renewal.client).or_default();
+        let own = self.users.entry((renewal.client, Arc::clone(&renewal.subject))).or_default();
         own.push_back(hash);
-        if own.len() > PER_CLIENT_MAX
+        if own.len() > PER_USER_MAX
             && let Some(oldest) = own.pop_front()
         {
             self.tokens.remove(&oldest);
@@ -135,7 +135,7 @@ impl RefreshTokens {
     fn retain(&mut self, keep: impl Fn(&Entry) -> bool) {
         self.tokens.retain(|_, entry| keep(entry));
         let tokens = &self.tokens;
-        self.clients.retain(|_, own| {
+        self.users.retain(|_, own| {
             own.retain(|hash| tokens.contains_key(hash));
             !own.is_empty()
         });
@@ -198,14 +198,17 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_few() {
+    fn a_user_has_few_at_a_client_and_is_in_nobodys_way() {
         let mut tokens = RefreshTokens::default();
+        let bert = Renewal { subject: "bert".into(), ..renewal(b"one") };
+        let other = tokens.give(bert, None, NOW).unwrap().unwrap();
         let mut give = || tokens.give(renewal(b"one"), None, NOW).unwrap().unwrap();
         let (first, second) = (give(), give());
-        (1..PER_CLIENT_MAX).for_each(|_| drop(give()));
+        (1..PER_USER_MAX).for_each(|_| drop(give()));
         assert_eq!(take(&mut tokens, &first, b"one"), Err(NoRenewal::Unknown));
         assert!(take(&mut tokens, &second, b"one").is_ok());
-        assert_eq!(tokens.tokens.len(), PER_CLIENT_MAX);
+        assert!(take(&mut tokens, &other, b"one").is_ok());
+        assert_eq!(tokens.tokens.len(), PER_USER_MAX + 1);
     }
 
     #[test]

@@ -23,6 +23,11 @@ const BEAT_PARTS: u32 = 4;
 /// The shortest time between two looks for heartbeats that are due.
 const BEAT_MIN: Duration = Duration::from_millis(10);
 
+/// Sessions that only registered gates may have: a gate needs one, and one more while it reconnects.
+const SESSIONS_RESERVED: usize = 256;
+/// Sessions of one application.
+const SESSIONS_PER_CLIENT_MAX: usize = 512;
+
 /// A running authorization service.
 pub struct AuthorizationServer {
     service: AuthorizationService,
@@ -74,7 +79,11 @@ impl AuthorizationServer {
             application_name: "durward authorization service".to_owned(),
             endpoint_url: endpoint_url.to_owned(),
             endpoints: SecurityPolicy::SECURE.into_iter().map(endpoint).collect(),
-            limits: ServerLimits::default(),
+            limits: ServerLimits {
+                sessions_reserved: SESSIONS_RESERVED,
+                sessions_per_client_max: SESSIONS_PER_CLIENT_MAX,
+                ..ServerLimits::default()
+            },
         }
     }
 
@@ -128,6 +137,10 @@ impl AuthorizationServer {
 struct Entrance(AuthorizationService);
 
 impl Login for Entrance {
+    fn is_preferred(&self, certificate: &[u8]) -> bool {
+        self.0.inner.is_gate(certificate)
+    }
+
     async fn login(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
         let inner = Arc::clone(&self.0.inner);
         let (application, now) = (attempt.session.client.application_uri.clone(), attempt.moment);

@@ -9,7 +9,6 @@ use arc_swap::ArcSwap;
 use durward_identity::Moment;
 use durward_identity::jwt::SigningKeys;
 use opcua_types::{ByteString, StatusCode};
-use tokio::sync::Semaphore;
 
 use super::cache::Cache;
 use super::decide::Decider;
@@ -18,25 +17,27 @@ use super::figures::{Audit, AuditNote, Figures, Reason};
 use super::identify::{self, Proof, REQUESTOR_NONCE_BYTES_MIN, certificate_policy, client_of};
 use super::issue::{IssuedToken, Refused, Wish};
 use super::keep::Keep;
+use super::lane::Lane;
 use super::ledger::{Action, Ledger};
 use super::refresh::{NoRenewal, RefreshTokens, Renewal};
 use super::subjects::Subjects;
 use super::tables::Tables;
 use super::{
-    AccessTokenRequest, Authority, Caller, FinishRequest, NodeTableUpload, RefreshRequest, Reply, Resource,
-    ServiceDescription, StartRequest, Tokens,
+    AccessTokenRequest, Authority, Caller, FinishRequest, Identity, NodeTableUpload, RefreshRequest, Reply,
+    Resource, ServiceDescription, StartRequest, Tokens, User,
 };
 use crate::channel::{Clock, Workers};
 use crate::crypto::nonce;
 use crate::error::Error;
 use crate::permission::Permission;
-use crate::protocol::{AuthorityEvent, AuthoritySettings, PENDING_MAX};
+use crate::protocol::{AuthorityEvent, AuthoritySettings};
+use crate::session::{Guess, Logins};
 use crate::token::{NodeTable, Target};
 use crate::wire::datetime;
 
 /// How far ahead of the clock a token may be dated when it is handed out. Gates refuse tokens from further ahead
 /// ([`TOKEN_SKEW_DEFAULT`](crate::token::TOKEN_SKEW_DEFAULT)), and their clocks may be behind. Many recalls in a row date tokens ahead.
-const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
+pub(super) const DATED_AHEAD_MAX: Duration = Duration::from_secs(2);
 
 /// What an authorization service is set to.
 #[derive(Clone, Debug)]
@@ -141,9 +142,12 @@ pub(super) struct Inner {
     /// The table of resources that have none.
     pub(super) no_nodes: Arc<NodeTable>,
     refresh: Mutex<RefreshTokens>,
+    /// Passwords in calls. Those of sessions are counted by the session layer.
+    pub(super) logins: Arc<Logins>,
     requests: AtomicU64,
-    /// Calls under way or waiting for a worker.
-    places: Semaphore,
+    pub(super) calls: Lane,
+    /// Calls with which gates follow: passwords and decisions of others do not hold them up.
+    pub(super) gate_calls: Lane,
 }
 
 impl AuthorizationService {
@@ -171,6 +175,8 @@ impl AuthorizationService {
                 }
             }
         }
+        let (calls, gate_calls) = (Lane::of_clients(parts.workers.clone()), Lane::of_gates());
+        let logins = Logins::new(Arc::clone(&parts.clock));
         let inner = Inner {
             settings,
             parts,
@@ -181,8 +187,10 @@ impl AuthorizationService {
             figures: Arc::default(),
             no_nodes: Arc::new(no_nodes),
             refresh: Mutex::default(),
+            logins,
             requests: AtomicU64::new(0),
-            places: Semaphore::new(PENDING_MAX),
+            calls,
+            gate_calls,
         };
         Ok(AuthorizationService { inner: Arc::new(inner) })
     }
@@ -195,6 +203,25 @@ impl AuthorizationService {
     /// What is counted.
     pub fn figures(&self) -> &Arc<Figures> {
         &self.inner.figures
+    }
+
+    /// Whether the store fails: no tokens are issued until it works again.
+    pub fn is_store_failing(&self) -> bool {
+        self.inner.ledger.is_failing()
+    }
+
+    /// The resources, ascending, each with the number of nodes that its gate has published: none where tokens wait for it. Resources without
+    /// a gate have 0.
+    pub fn resources(&self) -> Vec<(String, Option<usize>)> {
+        let registry = self.inner.registry.load();
+        let nodes = |id: &str, resource: &Resource| {
+            let table = self.inner.tables.current(id).map(|table| table.len());
+            table.or(resource.certificate.is_none().then_some(0))
+        };
+        let mut all: Vec<_> =
+            registry.resources.iter().map(|(id, resource)| (id.clone(), nodes(id, resource))).collect();
+        all.sort();
+        all
     }
 
     /// Recalls all tokens of a target that were issued until now. To be called after the decision point, the directory or the trust list
@@ -232,47 +259,6 @@ impl AuthorizationService {
     pub async fn session_ended(&self, handle: &str) -> Result<(), Error> {
         self.revoke(Target::Session(Arc::from(handle))).await
     }
-
-    /// Does work on another thread and answers with what comes out.
-    fn reply<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
-    {
-        let (inner, resource) = (Arc::clone(&self.inner), resource.to_owned());
-        let application = Arc::clone(&caller.application_uri);
-        Box::pin(async move {
-            let worker = Arc::clone(&inner);
-            let done = match inner.places.try_acquire() {
-                Ok(_place) => inner.parts.workers.run(move || Ok(work(&worker))).await,
-                Err(_) => {
-                    let words = "too many calls are under way: ask again";
-                    Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
-                }
-            };
-            done.map_err(|error| error.status())?.map_err(|refused| {
-                inner.refused(&application, &resource, &refused);
-                refused.status
-            })
-        })
-    }
-
-    /// As [`Self::reply`], for what comes with a token: handed out when the token is not dated ahead any more.
-    fn reply_in_time<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
-    where
-        T: Send + 'static,
-        W: FnOnce(&Inner) -> Result<(T, Moment), Refused> + Send + 'static,
-    {
-        let (inner, reply) = (Arc::clone(&self.inner), self.reply(caller, resource, work));
-        Box::pin(async move {
-            let (value, issued) = reply.await?;
-            let ahead = issued.since(inner.now().plus(DATED_AHEAD_MAX));
-            if !ahead.is_zero() {
-                tokio::time::sleep(ahead).await;
-            }
-            Ok(value)
-        })
-    }
 }
 
 fn check(settings: &ServiceSettings, parts: &Parts) -> Result<(), Error> {
@@ -303,6 +289,11 @@ impl Inner {
         (self.parts.clock)()
     }
 
+    /// Whether the certificate (DER) is that of a gate.
+    pub(super) fn is_gate(&self, certificate: &[u8]) -> bool {
+        self.registry.load().certificates.contains(certificate)
+    }
+
     pub(super) fn next_request(&self) -> u64 {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
@@ -318,7 +309,7 @@ impl Inner {
         if kept { Ok(()) } else { Err(Error::new(StatusCode::BadResourceUnavailable, words)) }
     }
 
-    fn refused(&self, application: &str, resource: &str, refused: &Refused) {
+    pub(super) fn refused(&self, application: &str, resource: &str, refused: &Refused) {
         let Refused { reason, words, .. } = refused;
         self.figures.count_refused(*reason);
         self.parts
@@ -346,16 +337,36 @@ impl Inner {
         Ok(ByteString::from(nonce().map_err(failed)?.to_vec()))
     }
 
+    /// As [`Self::identify`], with a password whose turn it is.
+    fn identify_in_turn(
+        &self,
+        mut guess: Option<Guess>,
+        caller: &Caller,
+        identity: &Identity,
+        proof: Option<&Proof<'_>>,
+        now: Moment,
+    ) -> Result<User, Refused> {
+        if let Some(guess) = &mut guess {
+            guess.begin();
+        }
+        let user = self.identify(caller, identity, proof, now);
+        if let Some(guess) = guess {
+            guess.end(&user.as_ref().map_err(|refused| refused.status));
+        }
+        user
+    }
+
     fn finish(
         &self,
         caller: &Caller,
         request: FinishRequest,
+        guess: Option<Guess>,
         now: Moment,
     ) -> Result<(Tokens, Moment), Refused> {
         let FinishRequest { started, service_data, requested_roles, identity, signature } = request;
         let proof =
             Proof { policy_id: &started.policy_id, service_data: &service_data, signature: &signature };
-        let user = self.identify(caller, &identity, Some(&proof), now)?;
+        let user = self.identify_in_turn(guess, caller, &identity, Some(&proof), now)?;
         let wish =
             Wish { user, client: client_of(caller)?, resource: started.resource_id, roles: requested_roles };
         let generation = self.cache.generation();
@@ -496,12 +507,18 @@ impl Authority for AuthorizationService {
         request: AccessTokenRequest,
         now: Moment,
     ) -> Reply<String> {
-        let (owned, resource) = (caller.clone(), request.resource_id.clone());
-        self.reply_in_time(caller, &resource, move |inner| {
-            let user = inner.identify(&owned, &request.identity, None, now)?;
-            let (client, resource) = (client_of(&owned)?, request.resource_id);
-            let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
-            Ok((issued.token, issued.issued))
+        let (service, caller) = (self.clone(), caller.clone());
+        Box::pin(async move {
+            let AccessTokenRequest { identity, resource_id } = request;
+            let guess = service.begin_login(&caller, &identity, &resource_id).await?;
+            let (owned, resource) = (caller.clone(), resource_id.clone());
+            let issued = service.reply_in_time(&caller, &resource_id, move |inner| {
+                let user = inner.identify_in_turn(guess, &owned, &identity, None, now)?;
+                let client = client_of(&owned)?;
+                let issued = inner.issue(&Wish { user, client, resource, roles: Vec::new() })?;
+                Ok((issued.token, issued.issued))
+            });
+            issued.await
         })
     }
 
@@ -516,8 +533,15 @@ impl Authority for AuthorizationService {
     }
 
     fn finish_request_token(&self, caller: &Caller, request: FinishRequest, now: Moment) -> Reply<Tokens> {
-        let (owned, resource) = (caller.clone(), request.started.resource_id.clone());
-        self.reply_in_time(caller, &resource, move |inner| inner.finish(&owned, request, now))
+        let (service, caller) = (self.clone(), caller.clone());
+        Box::pin(async move {
+            let resource = request.started.resource_id.clone();
+            let guess = service.begin_login(&caller, &request.identity, &resource).await?;
+            let owned = caller.clone();
+            let finished = service
+                .reply_in_time(&caller, &resource, move |inner| inner.finish(&owned, request, guess, now));
+            finished.await
+        })
     }
 
     fn refresh_token(&self, caller: &Caller, request: RefreshRequest, now: Moment) -> Reply<Tokens> {
@@ -527,15 +551,16 @@ impl Authority for AuthorizationService {
 
     fn publish_node_table(&self, caller: &Caller, table: NodeTableUpload, _now: Moment) -> Reply<()> {
         let resource = table.resource_id.clone();
-        self.reply(caller, &resource, move |inner| inner.take_table(&table.resource_id, table.table.as_ref()))
+        self.reply_to_gate(caller, &resource, move |inner| {
+            inner.take_table(&table.resource_id, table.table.as_ref())
+        })
     }
 
     fn ask_cutoffs(&self, caller: &Caller, question: u64, _now: Moment) -> Reply<ByteString> {
-        self.reply(caller, "", move |inner| inner.snapshot(question))
+        self.reply_to_gate(caller, "", move |inner| inner.snapshot(question))
     }
 
     fn may_follow(&self, caller: &Caller) -> bool {
-        let registry = self.inner.registry.load();
-        caller.certificate.as_ref().is_some_and(|certificate| registry.certificates.contains(certificate))
+        caller.certificate.as_ref().is_some_and(|certificate| self.inner.is_gate(certificate))
     }
 }

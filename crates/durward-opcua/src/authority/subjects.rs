@@ -187,6 +187,6 @@ impl Subjects for SubjectTable {
             User::Token(handle) => (Arc::clone(handle), SubjectKind::Session, None),
         };
         let roles = roles.ok_or(SubjectRefusal::Disabled)?;
-        Ok(Subject { name, kind, roles, attributes: BTreeMap::new(), session: None })
+        Ok(Subject { name, kind, roles, attributes: BTreeMap::new(), session: None, ends: None })
     }
 }

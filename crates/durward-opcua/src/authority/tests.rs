@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::{
-    AnonymousIdentityToken, AttributeId, ByteString, CallMethodResult, DateTime, EventFilter,
-    ExtensionObject, Guid, NodeClass, NodeId, ObjectId, QualifiedName, Range, ReadValueId, ReferenceTypeId,
-    SignatureData, SimpleAttributeOperand, StatusCode, UserTokenPolicy, Variant,
+    AnonymousIdentityToken, AttributeId, ByteString, CallMethodResult, CreateSubscriptionRequest,
+    CreateSubscriptionResponse, DateTime, EventFilter, ExtensionObject, Guid, NodeClass, NodeId, ObjectId,
+    QualifiedName, Range, ReadValueId, ReferenceTypeId, SignatureData, SimpleAttributeOperand, StatusCode,
+    UserTokenPolicy, Variant,
 };
 
 use super::{
@@ -357,13 +358,12 @@ fn only_gates_see_cutoffs() {
         ..Default::default()
     };
     for node in [nodes.gates.clone(), nodes.service.clone(), ObjectId::Server.into()] {
-        client.caller = caller(1, "anna");
+        client.caller = caller(1, "plc");
         let id = client.subscribe(100, 5);
         let what = ReadValueId::new(node, AttributeId::EventNotifier);
-        assert_eq!(
-            client.create(id, what.clone(), parameters()).unwrap().status_code,
-            StatusCode::BadUserAccessDenied
-        );
+        client.caller = caller(1, "anna");
+        let denied = client.create(id, what.clone(), parameters());
+        assert_eq!(denied.unwrap_err(), StatusCode::BadUserAccessDenied);
         client.caller = caller(1, "plc");
         assert_eq!(client.create(id, what, parameters()).unwrap().status_code, StatusCode::Good);
     }
@@ -448,4 +448,55 @@ fn identities_keep_their_type() {
     texts(&client.call(nodes.service.clone(), nodes.methods.request_access_token.clone(), inputs));
     let expected = format!("request Name(\"anna\") {:?}", Identity::Issued(issued));
     assert_eq!(recorder.asked.lock().unwrap()[0], expected);
+}
+
+/// Anybody could have taken all places for subscriptions, for years: a gate that restarted heard of no recall any more.
+#[test]
+fn only_gates_subscribe_and_within_a_quota() {
+    let (mut client, nodes, _) = service();
+    let create = |client: &mut Client, interval: f64, lifetime: u32| {
+        let request = CreateSubscriptionRequest {
+            requested_publishing_interval: interval,
+            requested_lifetime_count: lifetime,
+            requested_max_keep_alive_count: 10_000,
+            ..CreateSubscriptionRequest::default()
+        };
+        client.ask::<_, CreateSubscriptionResponse>(&request)
+    };
+    assert_eq!(create(&mut client, 3_600_000.0, 100_000).unwrap_err(), StatusCode::BadUserAccessDenied);
+    client.caller = caller(2, "plc");
+    client.caller.encrypted = false;
+    assert_eq!(create(&mut client, 50.0, 100).unwrap_err(), StatusCode::BadSecurityModeInsufficient);
+
+    // A gate's own subscriptions are few, and live for ten minutes at most.
+    client.caller.encrypted = true;
+    let first = create(&mut client, 3_600_000.0, 100_000).unwrap();
+    let lifetime_ms = first.revised_publishing_interval * f64::from(first.revised_lifetime_count);
+    assert!(lifetime_ms <= 600_000.0, "{first:?}");
+    assert!(first.revised_lifetime_count >= 3 * first.revised_max_keep_alive_count, "{first:?}");
+    for _ in 1..8 {
+        create(&mut client, 50.0, 100).unwrap();
+    }
+    assert_eq!(create(&mut client, 50.0, 100).unwrap_err(), StatusCode::BadTooManySubscriptions);
+    client.caller = caller(3, "plc");
+    assert_eq!(
+        create(&mut client, 50.0, 100).unwrap_err(),
+        StatusCode::BadTooManySubscriptions,
+        "another session of the same gate"
+    );
+    // What a session left behind makes room.
+    client.server.close_session(SessionId(2), false);
+    let id = create(&mut client, 50.0, 100).unwrap().subscription_id;
+    assert_eq!(first.subscription_id + 8, id);
+
+    let what = || ReadValueId::new_value(nodes.heartbeat.clone());
+    let parameters = |queue_size| opcua_types::MonitoringParameters { queue_size, ..Default::default() };
+    let status = |client: &mut Client, size| client.create(id, what(), parameters(size)).unwrap().status_code;
+    for _ in 0..3 {
+        assert_eq!(status(&mut client, 1_000), StatusCode::Good);
+    }
+    assert_eq!(status(&mut client, 990), StatusCode::Good);
+    assert_eq!(status(&mut client, 11), StatusCode::BadTooManyMonitoredItems, "4,000 places in queues");
+    let ones = (0..31).map(|_| status(&mut client, 1)).collect::<Vec<_>>();
+    assert_eq!(ones.iter().filter(|status| **status == StatusCode::Good).count(), 10, "{ones:?}");
 }

@@ -43,7 +43,7 @@ pub(super) fn seal_open(
     let header = AsymmetricHeader {
         channel_id,
         policy_uri: policy.uri().to_owned(),
-        sender_certificate: own.certificate().der().to_vec(),
+        sender_certificate: own.chain(),
         receiver_thumbprint: peer.thumbprint().to_vec(),
     };
     let modulus_bytes = peer.key().modulus_bytes();

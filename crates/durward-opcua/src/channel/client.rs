@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::asymmetric::{PeerClaim, open_open, seal_open};
 use super::outbox::Outbox;
 use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::ChannelSettings;
+use super::settings::{ChannelSettings, PeerRole};
 use crate::crypto::{self, Certificate, Nonce, SecurityPolicy};
 use crate::error::Error;
 use crate::wire::{
@@ -36,6 +36,8 @@ pub struct ChannelTarget {
     pub mode: MessageSecurityMode,
     /// The server's certificate, as discovery told it; `None` without security.
     pub server: Option<Arc<Certificate>>,
+    /// Those of its issuers, as discovery told them, DER.
+    pub server_issuers: Vec<Vec<u8>>,
 }
 
 /// An open channel, the client's end. Ends when it is dropped.
@@ -53,9 +55,12 @@ struct Shared {
     renew_now: Notify,
 }
 
+/// Takes what comes of a request.
+type Taker = Box<dyn FnOnce(Result<Bytes, Error>) + Send>;
+
 #[derive(Default)]
 struct Waiting {
-    requests: HashMap<u32, oneshot::Sender<Result<Bytes, Error>>>,
+    requests: HashMap<u32, Taker>,
     /// Why the channel ended.
     ended: Option<Error>,
 }
@@ -110,22 +115,38 @@ impl ClientChannel {
     /// `BadTimeout`; `BadSecureChannelClosed` or what the server said when the channel ends before the response comes;
     /// `BadEncodingLimitsExceeded` when the server takes no request of that size.
     pub async fn request(&self, body: Bytes, within: Duration) -> Result<Bytes, Error> {
-        let request_id = self.shared.next_request_id();
         let (sender, response) = oneshot::channel();
-        {
-            let mut waiting = self.shared.waiting();
-            if let Some(ended) = &waiting.ended {
-                return Err(ended.clone());
-            }
-            waiting.requests.insert(request_id, sender);
-        }
-        let _forget = Forget { shared: &self.shared, request_id };
-        self.shared.outbox.send(ChunkKind::Message, request_id, body)?;
+        let _under_way = self.start(body, move |response| {
+            let _ = sender.send(response);
+        });
         match tokio::time::timeout(within, response).await {
             Ok(Ok(response)) => response,
             Ok(Err(_)) => Err(closed()),
             Err(_) => Err(timeout("the server did not answer in time")),
         }
+    }
+
+    /// Sends a request at once. `take` is called with what comes of it, on the task that reads the channel: in the order in which responses
+    /// arrive, one after the other. It must not block. It is called once, or never where what is given back is dropped before.
+    pub(crate) fn start(
+        &self,
+        body: Bytes,
+        take: impl FnOnce(Result<Bytes, Error>) + Send + 'static,
+    ) -> UnderWay {
+        let request_id = self.shared.next_request_id();
+        let under_way = UnderWay { shared: Arc::downgrade(&self.shared), request_id };
+        let mut waiting = self.shared.waiting();
+        if let Some(ended) = waiting.ended.clone() {
+            drop(waiting);
+            take(Err(ended));
+            return under_way;
+        }
+        waiting.requests.insert(request_id, Box::new(take));
+        drop(waiting);
+        if let Err(error) = self.shared.outbox.send(ChunkKind::Message, request_id, body) {
+            self.shared.deliver(request_id, Err(error));
+        }
+        under_way
     }
 
     /// Renews the channel now, instead of when its time comes.
@@ -159,9 +180,12 @@ impl ClientChannel {
                     return ended.clone();
                 }
                 // Waits like a request that was never sent: it hears of the end, and of nothing else.
-                waiting.requests.insert(request_id, sender);
+                let take = move |response| {
+                    let _ = sender.send(response);
+                };
+                waiting.requests.insert(request_id, Box::new(take));
             }
-            let _forget = Forget { shared: &self.shared, request_id };
+            let _forget = UnderWay { shared: Arc::downgrade(&self.shared), request_id };
             match response.await {
                 Ok(Err(ended)) => return ended,
                 // A response to what was not asked: no end.
@@ -198,15 +222,18 @@ impl fmt::Debug for ClientChannel {
     }
 }
 
-/// Whoever does not wait any more gets no response.
-struct Forget<'a> {
-    shared: &'a Shared,
+/// A request that is under way. Whoever drops this gets no response any more.
+pub(crate) struct UnderWay {
+    shared: Weak<Shared>,
     request_id: u32,
 }
 
-impl Drop for Forget<'_> {
+impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.shared.waiting().requests.remove(&self.request_id);
+        let Some(shared) = self.shared.upgrade() else { return };
+        // Dropped after the lock is free: with what it holds, the channel itself may go.
+        let taker = shared.waiting().requests.remove(&self.request_id);
+        drop(taker);
     }
 }
 
@@ -243,8 +270,8 @@ impl Shared {
             waiting.ended.get_or_insert_with(|| error.clone());
             std::mem::take(&mut waiting.requests)
         };
-        for waiting in requests.into_values() {
-            let _ = waiting.send(Err(error.clone()));
+        for take in requests.into_values() {
+            take(Err(error.clone()));
         }
     }
 
@@ -252,7 +279,12 @@ impl Shared {
         if let Some(server) = &self.target.server {
             let (server, settings) = (Arc::clone(server), Arc::clone(&self.settings));
             let moment = (settings.clock)();
-            let check = move || settings.trust.check(&[server.der()], moment);
+            let issuers = self.target.server_issuers.clone();
+            let check = move || {
+                let issuers = issuers.iter().map(Vec::as_slice);
+                let chain: Vec<&[u8]> = std::iter::once(server.der()).chain(issuers).collect();
+                settings.trust.check(&chain, PeerRole::Server, moment)
+            };
             self.settings.workers.run(check).await?;
         } else if self.target.policy.is_secure() {
             return Err(Error::new(
@@ -432,9 +464,9 @@ impl Shared {
     }
 
     fn deliver(&self, request_id: u32, response: Result<Bytes, Error>) {
-        let waiting = self.waiting().requests.remove(&request_id);
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(response);
+        let taker = self.waiting().requests.remove(&request_id);
+        if let Some(take) = taker {
+            take(response);
         }
     }
 }

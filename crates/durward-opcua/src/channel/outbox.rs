@@ -115,6 +115,12 @@ impl Outbox {
         Ok(())
     }
 
+    /// Whether so much waits that nothing more should be read from the peer, or computed for it.
+    pub fn is_congested(&self) -> bool {
+        let state = self.state();
+        state.out.len() >= CONGESTED_BYTES && state.ending != Ending::Ended
+    }
+
     /// Waits until the peer has taken enough of what was sent. Who reads requests asks here first, so that a peer that does not read
     /// its responses gets nothing more done.
     pub async fn uncongested(&self) {
@@ -122,11 +128,8 @@ impl Outbox {
             let drained = self.drained.notified();
             tokio::pin!(drained);
             drained.as_mut().enable();
-            {
-                let state = self.state();
-                if state.out.len() < CONGESTED_BYTES || state.ending == Ending::Ended {
-                    return;
-                }
+            if !self.is_congested() {
+                return;
             }
             drained.await;
         }

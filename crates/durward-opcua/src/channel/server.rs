@@ -15,13 +15,13 @@ use tokio::time::Instant;
 use super::asymmetric::{PeerClaim, open_open, seal_open};
 use super::outbox::Outbox;
 use super::receiver::{Incoming, OpeningToken, Receiver};
-use super::settings::{ChannelSettings, Offer};
+use super::settings::{ChannelSettings, Offer, PeerRole};
 use crate::crypto::{self, Certificate, SealingKeys, SecurityPolicy};
 use crate::error::Error;
 use crate::session::ChannelInfo;
 use crate::wire::{
     self, Acknowledge, CHUNK_HEADER_BYTES, ChunkKind, ErrorMessage, HELLO_BYTES_MAX, Hello, MessageLimits,
-    RequestPeek, SequenceHeader,
+    SequenceHeader,
 };
 
 /// What a client sent.
@@ -160,8 +160,6 @@ impl ServerChannel {
         }
         let opened = self.unwrap(claim, chunk).await?;
         self.receiver.check_sequence(opened.sequence.number)?;
-        // The codec allocates as much as an extension object of XML in the header claims to be long: it is walked over first.
-        RequestPeek::read(&opened.body)?;
         let owned = wire::context();
         let request: OpenSecureChannelRequest = wire::decode_service(&owned.context(), &opened.body)?;
         self.check_request(&request, policy, kind)?;
@@ -192,7 +190,7 @@ impl ServerChannel {
             if known.as_ref().is_some_and(|known| known.der() != leaf) {
                 return Err(Error::security("a renewal comes with another certificate"));
             }
-            settings.trust.check(&chain, moment)?;
+            settings.trust.check(&chain, PeerRole::Client, moment)?;
             let client = Arc::new(Certificate::from_der(leaf)?);
             let (sequence, body) =
                 open_open(&chunk, claim.header_bytes, claim.policy, &settings.own, Some(&client))?;

@@ -15,13 +15,24 @@ use crate::wire::Limits;
 /// Says what time it is.
 pub type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
 
+/// What the owner of a certificate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerRole {
+    /// It opened the channel.
+    Client,
+    /// It was connected to.
+    Server,
+    /// Somebody who signs that they are there (Part 4, 7.40.5): no application, so their certificate need not encrypt.
+    User,
+}
+
 /// Says whether a peer's certificate is trusted. Asked on a worker thread, each time a channel is opened or renewed.
 pub trait Trust: Send + Sync {
-    /// Checks a chain, the peer's own certificate first.
+    /// Checks a chain, the peer's own certificate first. The certificate must be one for that role.
     ///
     /// # Errors
     /// The status code of the standard for what is wrong with it (`BadCertificateUntrusted`, `BadCertificateTimeInvalid`, ...).
-    fn check(&self, chain: &[&[u8]], moment: Moment) -> Result<(), Error>;
+    fn check(&self, chain: &[&[u8]], role: PeerRole, moment: Moment) -> Result<(), Error>;
 }
 
 /// A security policy and a mode that a server offers.

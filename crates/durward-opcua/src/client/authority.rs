@@ -8,6 +8,7 @@ use opcua_types::{
     QualifiedName, ReferenceTypeId, SignatureData, StatusCode, UAString, UserNameIdentityToken,
     UserTokenPolicy, UserTokenType, Variant,
 };
+use zeroize::Zeroizing;
 
 use super::calls::{self, Wanted, structure};
 use super::claims::AccessToken;
@@ -16,7 +17,9 @@ use super::text::{self, NodeText};
 use crate::channel::Offer;
 use crate::crypto::SecurityPolicy;
 use crate::error::Error;
-use crate::session::{ClientIdentity, ClientSession, ClientSettings, connect_channel, discover};
+use crate::session::{
+    ClientIdentity, ClientSession, ClientSettings, ExpectedServer, connect_channel, discover,
+};
 
 /// The folder that a server has its authorization services in.
 const SERVICES: &str = "AuthorizationServices";
@@ -30,6 +33,8 @@ const DESCRIBE: &str = "GetServiceDescription";
 #[derive(Clone, Debug)]
 pub(super) struct AuthorityTarget {
     pub(super) url: String,
+    /// Which application it is.
+    pub(super) server: ExpectedServer,
     /// Whom tokens are for.
     pub(super) resource_id: String,
     /// The object, where the resource names it.
@@ -53,8 +58,9 @@ impl AuthorityLink {
     pub(super) async fn connect(
         target: AuthorityTarget,
         settings: AuthoritySettings,
-        client: ClientSettings,
+        mut client: ClientSettings,
     ) -> Result<AuthorityLink, Error> {
+        client.server.clone_from(&target.server);
         let session = open(&target.url, &settings, client).await?;
         match find(&session, &target).await {
             Ok((service, methods)) => {
@@ -69,6 +75,24 @@ impl AuthorityLink {
 
     pub(super) fn session(&self) -> &ClientSession {
         &self.session
+    }
+
+    /// Whom tokens are asked for, where that is not the user of the session.
+    pub(super) fn set_identity(&mut self, identity: ClientIdentity) {
+        self.settings.identity = identity;
+    }
+
+    /// By what the next token is had.
+    pub(super) fn into_refresh(self) -> Option<Zeroizing<String>> {
+        let refresh = self.refresh.into_inner().unwrap_or_else(PoisonError::into_inner);
+        refresh.map(Zeroizing::new)
+    }
+
+    /// Asks for a token by a refresh token, and not in another way: who has none may be somebody else.
+    pub(super) async fn renew(&self, refresh: &str) -> Result<AccessToken, Error> {
+        let inputs = vec![Variant::from(self.target.resource_id.as_str()), Variant::from(refresh)];
+        let text = self.take(self.call(REFRESH, inputs).await?)?;
+        AccessToken::read(text, (self.session.channel().settings().clock)())
     }
 
     /// Asks for a token.
@@ -181,7 +205,9 @@ impl AuthorityLink {
                 };
                 Ok((policy_id, ExtensionObject::new(token)))
             }
-            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } => Err(none("such user")),
+            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => {
+                Err(none("such user"))
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::token::{CLAIM_GRANTS, Grants, TableVersion};
+use crate::token::{CLAIM_GRANTS, Grants, GrantsSummary, TableVersion};
 
 /// Bytes of a token; the gate takes none that is longer.
 const TOKEN_BYTES_MAX: usize = 65_536;
@@ -80,6 +80,11 @@ impl AccessToken {
     /// When it ends, by the client's clock.
     pub fn ends(&self) -> Moment {
         self.received.plus(self.lifetime)
+    }
+
+    /// How much it grants; nothing when it says nothing of single nodes. Not verified either.
+    pub fn grants_summary(&self) -> Option<GrantsSummary> {
+        Grants::summary(self.claims.get(CLAIM_GRANTS)?.as_str()?)
     }
 
     /// The version of the node table that its permissions are written for; nothing when it has none. Not verified either.

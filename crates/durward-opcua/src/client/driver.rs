@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use durward_identity::Moment;
 use opcua_types::StatusCode;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use zeroize::Zeroizing;
 
 use super::authority::{AuthorityLink, AuthorityTarget};
 use super::claims::AccessToken;
-use super::failure::{Meaning, is_of_token};
+use super::failure::{Meaning, is_of_token, passes};
 use super::resource::Resource;
 use super::shared::{Live, Shared};
 use crate::channel::ClientChannel;
@@ -22,8 +22,7 @@ use crate::error::Error;
 use crate::protocol::{Client, ClientAction, ClientEvent, ClientSettings, Failure, Nonce};
 use crate::session::{ClientIdentity, ClientSession, connect_channel};
 
-/// The longest and the shortest time for which the driver sleeps. The machine may name a moment that has passed, while it waits for an
-/// event that it needs first.
+/// The longest and the shortest time for which the driver sleeps.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 const SLEEP_MIN: Duration = Duration::from_millis(50);
 /// How long a session may take to close.
@@ -36,13 +35,19 @@ pub(super) enum Event {
     Authority { attempt: u64, result: Result<Arc<AuthorityLink>, Error> },
     AuthorityLost { attempt: u64, error: Error },
     Token { request: u32, result: Result<Token, Error> },
-    Session { attempt: u64, result: Result<ClientSession, Error> },
+    Session { attempt: u64, result: Result<Opened, Error> },
     SessionLost { generation: u64, error: Error },
     ChannelLost { generation: u64, error: Error },
     Channel { generation: u64, result: Result<ClientChannel, Error> },
     Activated { nonce: Nonce, result: Result<(), Error> },
     RightEnded { generation: u64, error: Error },
     Stop,
+}
+
+/// A session with the resource, and what the policy says of the authorization service whose tokens it takes.
+pub(super) struct Opened {
+    session: ClientSession,
+    issuer_endpoint_url: Arc<str>,
 }
 
 /// An attempt to open something.
@@ -56,7 +61,9 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     machine: Client<Token>,
     /// The resource as it was discovered; asked again after a failure.
-    resource: Arc<tokio::sync::Mutex<Option<Arc<Resource>>>>,
+    resource: Arc<Cached>,
+    /// The resource as a session with it has proved it.
+    proved: watch::Sender<Option<Arc<Resource>>>,
     numbers: u64,
     nonces: u32,
     connecting_authority: Option<Attempt>,
@@ -83,6 +90,7 @@ impl Driver {
             shared,
             machine,
             resource: Arc::default(),
+            proved: watch::Sender::new(None),
             numbers: 0,
             nonces: 0,
             connecting_authority: None,
@@ -181,8 +189,14 @@ impl Driver {
     }
 
     fn failed(&self, error: &Error, what: &'static str) {
+        self.failed_for_now(error, what, false);
+    }
+
+    fn failed_for_now(&self, error: &Error, what: &'static str, may_pass: bool) {
         tracing::info!(%error, "{what}");
-        self.shared.status.send_modify(|status| status.error = Some(error.clone()));
+        self.shared
+            .status
+            .send_modify(|status| (status.error, status.may_pass) = (Some(error.clone()), may_pass));
     }
 
     fn attempt(&mut self, last: Option<Attempt>) -> (u64, Moment) {
@@ -202,9 +216,9 @@ impl Driver {
         self.drop_authority();
         let last = self.connecting_authority.take();
         let (number, give_up_at) = self.attempt(last);
-        let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let (shared, proved) = (Arc::clone(&self.shared), self.proved.subscribe());
         let task = tokio::spawn(async move {
-            let result = open_authority(&shared, &resource).await.map(Arc::new);
+            let result = open_authority(&shared, proved).await.map(Arc::new);
             let _ = shared.events.send(Event::Authority { attempt: number, result });
         });
         self.connecting_authority = Some(Attempt { number, give_up_at, task });
@@ -278,21 +292,22 @@ impl Driver {
         let last = self.connecting.take();
         let (number, give_up_at) = self.attempt(last);
         let (shared, resource) = (Arc::clone(&self.shared), Arc::clone(&self.resource));
+        let proved = self.proved.clone();
         let task = tokio::spawn(async move {
-            let result = open_session(&shared, &resource).await;
+            let result = open_session(&shared, &resource, &proved).await;
             let _ = shared.events.send(Event::Session { attempt: number, result });
         });
         self.connecting = Some(Attempt { number, give_up_at, task });
     }
 
-    fn session_came(&mut self, number: u64, result: Result<ClientSession, Error>) {
+    fn session_came(&mut self, number: u64, result: Result<Opened, Error>) {
         if !Self::is_due(self.connecting.as_ref(), number, self.shared.now()) {
             return;
         }
         self.connecting = None;
         match result {
-            Ok(session) => {
-                let live = Arc::new(Live { session, generation: number });
+            Ok(Opened { session, issuer_endpoint_url }) => {
+                let live = Arc::new(Live { session, issuer_endpoint_url, generation: number });
                 self.watch_channel(&live);
                 self.live = Some(live);
                 self.shared.status.send_modify(|status| status.sessions += 1);
@@ -356,7 +371,10 @@ impl Driver {
 
     fn activate(&mut self, token: &Token, nonce: Nonce) {
         let Some(live) = self.live.clone() else { return };
-        let identity = ClientIdentity::Issued { token: Zeroizing::new(token.text().as_bytes().to_vec()) };
+        let identity = ClientIdentity::Jwt {
+            token: Zeroizing::new(token.text().as_bytes().to_vec()),
+            issuer_endpoint_url: Arc::clone(&live.issuer_endpoint_url),
+        };
         let (channel, events) = (self.replacement.take(), self.shared.events.clone());
         tokio::spawn(async move {
             let result = match channel {
@@ -385,7 +403,7 @@ impl Driver {
                 });
             }
             Err(error) => {
-                self.failed(&error, "the session was not activated");
+                self.failed_for_now(&error, "the session was not activated", passes(error.status()));
                 let against_token = is_of_token(error.status());
                 self.step(if against_token {
                     ClientEvent::ActivationRefused
@@ -440,25 +458,47 @@ async fn discovered(shared: &Shared, cached: &Cached) -> Result<Arc<Resource>, E
     Ok(resource)
 }
 
-async fn open_session(shared: &Shared, cached: &Cached) -> Result<ClientSession, Error> {
+async fn open_session(
+    shared: &Shared,
+    cached: &Cached,
+    proved: &watch::Sender<Option<Arc<Resource>>>,
+) -> Result<Opened, Error> {
     let resource = discovered(shared, cached).await?;
-    let session = resource.connect(&shared.settings).await;
-    if session.is_err() {
-        // A server that was set up anew has other endpoints, or another certificate.
-        *cached.lock().await = None;
+    match resource.connect(&shared.settings).await {
+        Ok(session) => {
+            let issuer_endpoint_url = resource.issuer_endpoint_url();
+            proved.send_replace(Some(resource));
+            Ok(Opened { session, issuer_endpoint_url })
+        }
+        Err(error) => {
+            // A server that was set up anew has other endpoints, or another certificate.
+            *cached.lock().await = None;
+            Err(error)
+        }
     }
-    session
 }
 
-async fn open_authority(shared: &Shared, cached: &Cached) -> Result<AuthorityLink, Error> {
+async fn open_authority(
+    shared: &Shared,
+    mut proved: watch::Receiver<Option<Arc<Resource>>>,
+) -> Result<AuthorityLink, Error> {
     let settings = &shared.settings;
     let given = &settings.authority;
     let target = match (&given.url, &given.resource_id) {
-        // Both are known: the resource need not be there.
-        (Some(url), Some(resource_id)) => {
-            AuthorityTarget { url: url.clone(), resource_id: resource_id.clone(), token_endpoint: None }
+        // All is known: the resource need not be there.
+        (Some(url), Some(resource_id)) if given.server.pin.is_some() => AuthorityTarget {
+            url: url.clone(),
+            server: given.server.clone(),
+            resource_id: resource_id.clone(),
+            token_endpoint: None,
+        },
+        // The service is told the user's password, and discovery is not proof: whoever changed the answer of the resource would name a service
+        // of their own. The attempt waits, as long as the machine lets it, for the session that proves the answer.
+        (Some(_) | None, _) => {
+            let resource = proved.wait_for(Option::is_some).await.ok().and_then(|resource| resource.clone());
+            let resource = resource.ok_or_else(|| Error::new(StatusCode::BadShutdown, "the client ends"))?;
+            resource.authority().clone()
         }
-        (Some(_) | None, _) => discovered(shared, cached).await?.authority().clone(),
     };
     AuthorityLink::connect(target, given.clone(), settings.kept_session()).await.map_err(|error| {
         let which = format!("authorization service: {}", error.reason());

@@ -61,3 +61,9 @@ pub(super) fn is_of_token(status: StatusCode) -> bool {
     ]
     .contains(&status)
 }
+
+/// Whether a refused activation may go well soon, with nothing changed: a gate that has only just begun has not heard of recalled tokens yet, or has
+/// no session with its server.
+pub(super) fn passes(status: StatusCode) -> bool {
+    [StatusCode::BadIdentityTokenRejected, StatusCode::BadServerNotConnected].contains(&status)
+}

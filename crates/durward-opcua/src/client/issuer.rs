@@ -5,9 +5,8 @@ use opcua_types::{EndpointDescription, StatusCode, UserTokenPolicy, UserTokenTyp
 use serde_json::Value;
 
 use crate::error::Error;
+pub use crate::session::JWT_TOKEN_TYPE;
 
-/// The type of tokens that are JWTs.
-pub const JWT_TOKEN_TYPE: &str = "http://opcfoundation.org/UA/UserToken#JWT";
 /// The profile of authorization services that are OPC UA servers.
 pub const PROFILE_OPCUA: &str = "http://opcfoundation.org/UA/Authorization#OPCUA";
 /// Bytes of the object. A server that is not trusted yet sends it.
@@ -20,6 +19,8 @@ pub struct Issuer {
     pub resource_id: Option<String>,
     /// The URL of the authorization service.
     pub authority_url: Option<String>,
+    /// The issuer of tokens, which is the ApplicationUri of the service. An addition of durward's gates.
+    pub issuer: Option<String>,
     /// How to speak with it; nothing when the policy leaves it out.
     pub profile: Option<String>,
     /// The node id of the service's object there, as text (`nsu=...;...`).
@@ -65,6 +66,7 @@ impl Issuer {
         Ok(Issuer {
             resource_id: text(&["resourceId", "resourceUri", "resource"]),
             authority_url: text(&["authorityUrl", "authorityUri", "authority"]),
+            issuer: text(&["issuer"]),
             profile: text(&["authorityProfileUri", "authorityProfileUrl"]),
             token_endpoint: text(&["tokenEndpoint", "token_endpoint"]),
             authorization_endpoint: text(&["authorizationEndpoint", "authorization_endpoint"]),

@@ -13,7 +13,7 @@
 //! | `issuer`, `resource` | discovery: where tokens come from |
 //! | `authority` | the session with the authorization service |
 //! | `claims` | a token as the client sees it |
-//! | `fetch` | one token, for one user |
+//! | `fetch` | tokens for one user, for a gate |
 //! | `driver` | what happens to the machine, what the machine says |
 //! | `shared`, `requester`, `failure` | requests while sessions come and go |
 //! | `calls` | services in types |
@@ -52,7 +52,7 @@ use tokio::sync::{mpsc, watch as state};
 
 pub use calls::{HISTORY_VALUES_MAX, REFERENCES_MAX, Wanted, attribute_of, value_of};
 pub use claims::AccessToken;
-pub use fetch::fetch_token;
+pub use fetch::{FetchedToken, fetch_token, renew_token};
 pub use issuer::{Issuer, JWT_TOKEN_TYPE, PROFILE_OPCUA, jwt_policies};
 pub use settings::{AuthoritySettings, Jitter, TokenClientSettings, TokenFlow};
 pub use shared::Status;
@@ -89,20 +89,19 @@ impl TokenClient {
 
     /// Starts a client and waits for its session, no longer than the settings' patience. For whoever wants to hear at once what is wrong.
     ///
+    /// A gate that has just begun refuses every token until it has heard from the authorization service and has seen its server: that is waited for.
+    ///
     /// # Errors
-    /// Why there is no session: the first thing that failed.
+    /// Why there is no session: the first thing that failed and does not pass by itself; after that time, the last thing.
     pub async fn connect(settings: TokenClientSettings) -> Result<TokenClient, Error> {
         let within = settings.patience;
         let client = TokenClient::start(settings);
         let mut status = client.status();
-        let failed = status.wait_for(|status| status.error.is_some() || status.is_active);
-        let failed = tokio::time::timeout(within, failed).await;
-        let error = failed
-            .ok()
-            .and_then(Result::ok)
-            .filter(|status| !status.is_active)
-            .and_then(|status| status.error.clone());
-        match error {
+        let has_failed = |status: &Status| status.error.is_some() && !status.may_pass;
+        let decided = status.wait_for(|status| status.is_active || has_failed(status));
+        let _ = tokio::time::timeout(within, decided).await;
+        let status = status.borrow().clone();
+        match status.error.filter(|_| !status.is_active) {
             Some(error) => Err(error),
             None => client.ready(within).await.map(|()| client),
         }

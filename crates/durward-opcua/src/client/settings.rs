@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::channel::Offer;
 use crate::crypto::random_bytes;
-use crate::session::{ClientIdentity, ClientSettings};
+use crate::session::{ClientIdentity, ClientSettings, ExpectedServer};
 
 /// At how many hundredths of a token's life it is renewed.
 pub type Jitter = Arc<dyn Fn() -> u8 + Send + Sync>;
@@ -25,8 +25,11 @@ pub enum TokenFlow {
 /// The authorization service, as far as the resource does not say it.
 #[derive(Clone, Debug)]
 pub struct AuthoritySettings {
-    /// Its URL; nothing: the one that the resource names.
+    /// Its URL; nothing: the one that the resource names, once a session with the resource has proved that it did.
     pub url: Option<String>,
+    /// Who it is. Without a pin it is the application that the resource names as issuer of its tokens: but only where `session.server` says who
+    /// the resource is.
+    pub server: ExpectedServer,
     /// Whom tokens are for; nothing: what the resource says, and if it does not, its ApplicationUri.
     pub resource_id: Option<String>,
     /// Policy and mode; nothing: the best that encrypts.
@@ -41,6 +44,7 @@ impl Default for AuthoritySettings {
     fn default() -> AuthoritySettings {
         AuthoritySettings {
             url: None,
+            server: ExpectedServer::default(),
             resource_id: None,
             wish: None,
             identity: ClientIdentity::Anonymous,
@@ -56,7 +60,7 @@ pub struct TokenClientSettings {
     pub url: String,
     /// Policy and mode; nothing: the best that takes tokens.
     pub wish: Option<Offer>,
-    /// Certificate, trust, clock, names and times of both sessions.
+    /// Certificate, trust, clock, names and times of both sessions; who the resource is.
     pub session: ClientSettings,
     /// The authorization service.
     pub authority: AuthoritySettings,

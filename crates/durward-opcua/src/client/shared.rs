@@ -28,6 +28,8 @@ pub struct Status {
     pub failure: Option<Failure>,
     /// Why something failed last, as long as nothing went well after it.
     pub error: Option<Error>,
+    /// Whether that may pass by itself: what a gate refuses that has only just begun.
+    pub may_pass: bool,
     /// Sessions that were opened with the authorization service.
     pub authority_sessions: u64,
     /// Sessions that were opened with the resource.
@@ -44,6 +46,8 @@ pub struct Status {
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) session: ClientSession,
+    /// What the policy says of the authorization service whose tokens the session takes.
+    pub(super) issuer_endpoint_url: Arc<str>,
     pub(super) generation: u64,
 }
 

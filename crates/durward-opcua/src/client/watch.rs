@@ -168,12 +168,23 @@ impl Task {
     }
 
     async fn follow(&mut self) -> Over {
+        let mut told = None;
         loop {
-            let live = match self.shared.ready(Duration::from_secs(3_600), false).await {
+            let live = match self.shared.ready(Duration::from_secs(3_600), true).await {
                 Ok(live) => live,
                 Err(error) if error.status() == StatusCode::BadShutdown => return Over,
-                Err(_) => continue,
+                Err(error) => {
+                    // Each reason once: it is tried again all the time.
+                    if told.replace(error.status()) != Some(error.status())
+                        && self.tell(WatchEvent::Waiting(error)).await.is_err()
+                    {
+                        return Over;
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
             };
+            told = None;
             match self.subscribe(&live).await {
                 Ok(deliveries) => {
                     if self.take(&live, deliveries).await.is_err() {
@@ -286,9 +297,16 @@ impl Task {
         Ok(())
     }
 
-    /// Takes messages until the subscription is lost.
+    /// Takes messages until the subscription is lost, or the right to it: nobody publishes where no session is to be had.
     async fn take(&mut self, live: &Live, mut deliveries: mpsc::Receiver<Delivery>) -> Result<(), Over> {
-        while let Some(Delivery::Message(message)) = deliveries.recv().await {
+        let shared = Arc::clone(&self.shared);
+        let mut status = shared.status.subscribe();
+        loop {
+            let delivery = tokio::select! {
+                delivery = deliveries.recv() => delivery,
+                _ = status.wait_for(|status| !status.is_active && status.failure.is_some()) => None,
+            };
+            let Some(Delivery::Message(message)) = delivery else { break };
             if !self.message(live, message).await? {
                 break;
             }

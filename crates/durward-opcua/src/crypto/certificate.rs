@@ -7,15 +7,20 @@ use aws_lc_rs::digest;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode, Reader as _, SliceReader};
 use x509_cert::ext::pkix::SubjectAltName;
-use x509_cert::ext::pkix::name::GeneralName;
+use x509_cert::ext::pkix::name::{DirectoryString, GeneralName};
+use x509_cert::name::Name;
 
 use super::key::PublicKey;
 use crate::error::Error;
 
 /// Certificates of one chain, the application's included.
 const CHAIN_LENGTH_MAX: usize = 8;
+
+/// `commonName` (RFC 4519, 2.3).
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// A certificate with an RSA key.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,6 +32,7 @@ pub struct Certificate {
     application_uris: Vec<String>,
     host_names: Vec<String>,
     subject: String,
+    common_name: Option<String>,
     valid_from: Moment,
     valid_until: Moment,
 }
@@ -52,6 +58,7 @@ impl Certificate {
             application_uris: names.iter().filter_map(uri).collect(),
             host_names: names.iter().filter_map(host_name).collect(),
             subject: content.subject().to_string(),
+            common_name: common_name(content.subject()),
             valid_from: moment(content.validity().not_before),
             valid_until: moment(content.validity().not_after),
         })
@@ -82,14 +89,18 @@ impl Certificate {
         &self.thumbprint_sha256
     }
 
-    /// The application's URI: the first URI among the subject's alternative names.
+    /// The application's URI: the URI among the subject's alternative names. There must be exactly one (Part 6, 6.2.2): with two, a certificate
+    /// would be that of two applications.
     pub fn application_uri(&self) -> Option<&str> {
-        self.application_uris.first().map(String::as_str)
+        match self.application_uris.as_slice() {
+            [uri] => Some(uri),
+            _ => None,
+        }
     }
 
     /// Whether the certificate is that of the application with this URI. Compared byte by byte, as Part 6, 6.2.2 has it.
     pub fn is_of_application(&self, uri: &str) -> bool {
-        !uri.is_empty() && self.application_uris.iter().any(|known| known == uri)
+        !uri.is_empty() && self.application_uri() == Some(uri)
     }
 
     /// DNS names and addresses among the subject's alternative names.
@@ -102,6 +113,11 @@ impl Certificate {
         &self.subject
     }
 
+    /// The common name of the subject, where there is exactly one.
+    pub fn common_name(&self) -> Option<&str> {
+        self.common_name.as_deref()
+    }
+
     /// From when on it is valid.
     pub fn valid_from(&self) -> Moment {
         self.valid_from
@@ -111,6 +127,13 @@ impl Certificate {
     pub fn valid_until(&self) -> Moment {
         self.valid_until
     }
+}
+
+fn common_name(subject: &Name) -> Option<String> {
+    let mut names = subject.iter().filter(|part| part.oid == COMMON_NAME);
+    let only = names.next().filter(|_| names.next().is_none())?;
+    let name = DirectoryString::try_from(&only.value).ok()?;
+    Some(name.value().into_owned())
 }
 
 impl fmt::Debug for Certificate {

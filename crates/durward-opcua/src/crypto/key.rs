@@ -178,10 +178,11 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// The certificate of an application and the key to it.
+/// The certificate of an application, the key to it, and the certificates of those who issued it.
 #[derive(Clone, Debug)]
 pub struct OwnCertificate {
     certificate: Arc<Certificate>,
+    issuers: Arc<[Certificate]>,
     key: Arc<PrivateKey>,
 }
 
@@ -194,7 +195,19 @@ impl OwnCertificate {
         if key.public()?.spki() != certificate.key().spki() {
             return Err(unusable("it does not belong to the certificate"));
         }
-        Ok(OwnCertificate { certificate: Arc::new(certificate), key: Arc::new(key) })
+        Ok(OwnCertificate { certificate: Arc::new(certificate), issuers: Arc::default(), key: Arc::new(key) })
+    }
+
+    /// The same with the certificates of its issuers, the nearest first, without the root: they are shown to peers, which may know the root only.
+    #[must_use]
+    pub fn with_issuers(self, issuers: Vec<Certificate>) -> OwnCertificate {
+        OwnCertificate { issuers: issuers.into(), ..self }
+    }
+
+    /// Certificate and issuers, one behind the other, as peers are shown them (Part 6, 6.2.6).
+    pub fn chain(&self) -> Vec<u8> {
+        let issuers = self.issuers.iter().map(Certificate::der);
+        std::iter::once(self.certificate.der()).chain(issuers).flatten().copied().collect()
     }
 
     /// The certificate.

@@ -1,7 +1,7 @@
 //! What a gate tells: to the audit, in sentences that say what to do; and as figures.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use durward_identity::Moment;
 use opcua_types::StatusCode;
@@ -37,6 +37,11 @@ pub enum Happening<'a> {
         /// The token's name.
         token: &'a str,
     },
+    /// The gate has renewed the token of a user who came without one.
+    Renewed {
+        /// The new token's name.
+        token: &'a str,
+    },
     /// An activation was refused.
     ActivationRefused {
         /// What the client was told.
@@ -70,6 +75,7 @@ impl fmt::Display for Happening<'_> {
         match self {
             Happening::Activated { token: "" } => f.write_str("activated without a token"),
             Happening::Activated { token } => write!(f, "activated with token `{token}`"),
+            Happening::Renewed { token } => write!(f, "renewed with token `{token}`"),
             Happening::ActivationRefused { status, reason } => {
                 write!(f, "activation refused: {reason} ({status})")
             }
@@ -88,13 +94,21 @@ pub struct AuditLog;
 
 impl Audit for AuditLog {
     fn record(&self, event: &AuditEvent<'_>) {
-        tracing::info!(
-            session = event.session,
-            client = event.client,
-            subject = event.subject,
-            "{}",
-            event.what
-        );
+        let AuditEvent { session, client, subject, what, .. } = *event;
+        match what {
+            Happening::RequestRefused { service, status, .. } => {
+                tracing::info!(session, client, subject, ?service, %status, "{what}");
+            }
+            Happening::ActivationRefused { status, .. } => {
+                tracing::info!(session, client, subject, %status, "{what}");
+            }
+            Happening::Activated { .. }
+            | Happening::Renewed { .. }
+            | Happening::Ended { .. }
+            | Happening::Note { .. } => {
+                tracing::info!(session, client, subject, "{what}");
+            }
+        }
     }
 }
 
@@ -117,10 +131,14 @@ pub struct Figures {
     pub ended: AtomicU64,
     /// Upstream sessions that were lost.
     pub upstream_lost: AtomicU64,
+    /// Whether the server answers the gate's own session now.
+    pub upstream_up: AtomicBool,
     /// How long ago everything was known of recalled tokens, in milliseconds; `u64::MAX` before anything was heard.
     pub staleness_ms: AtomicU64,
     /// Rows of the node table.
     pub table_nodes: AtomicU64,
+    /// How often the wall clock was set while the gate ran, by more than a second and for longer than one.
+    pub clock_jumps: AtomicU64,
 }
 
 impl Default for Figures {
@@ -135,8 +153,10 @@ impl Default for Figures {
             cutoffs: zero(),
             ended: zero(),
             upstream_lost: zero(),
+            upstream_up: AtomicBool::new(false),
             staleness_ms: AtomicU64::new(u64::MAX),
             table_nodes: zero(),
+            clock_jumps: zero(),
         }
     }
 }

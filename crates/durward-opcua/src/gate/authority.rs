@@ -25,7 +25,7 @@ use super::settings::AuthoritySettings;
 use crate::authority::{AUTHORITY_NAMESPACE, feed};
 use crate::error::Error;
 use crate::protocol::GateEvent;
-use crate::session::ClientSession;
+use crate::session::{ClientSession, Pin};
 use crate::token::FeedMessage;
 use crate::wire;
 
@@ -61,7 +61,10 @@ struct Following<'a> {
 }
 
 async fn follow(core: &Core, settings: &AuthoritySettings, backoff: &mut Duration) -> Result<(), Error> {
-    let session = ClientSession::connect(&settings.url, None, settings.client.clone()).await?;
+    let mut client = settings.client.clone();
+    let issuer = || Pin::ApplicationUri(core.settings.issuer.clone());
+    client.server.pin = Some(settings.server.clone().unwrap_or_else(issuer));
+    let session = ClientSession::connect(&settings.url, None, client).await?;
     session.activate(&settings.identity).await?;
     let namespaces = namespaces_of(session.call(&namespace_request()).await?)?;
     let namespace = namespaces.iter().position(|uri| uri == AUTHORITY_NAMESPACE);
@@ -241,7 +244,7 @@ impl Following<'_> {
         loop {
             self.core.ask.notified().await;
             let answer =
-                self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question)]).await;
+                self.call("Gates", "Gates.AskCutoffs", vec![Variant::from(self.core.question())]).await;
             let snapshot =
                 answer.and_then(|answer| match answer.output_arguments.unwrap_or_default().first() {
                     Some(Variant::ByteString(snapshot)) => self.hear(snapshot),

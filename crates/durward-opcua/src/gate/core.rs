@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 use tokio::sync::{Notify, watch};
 
 use super::audit::{AuditEvent, Figures, Happening};
 use super::exchange::Link;
+use super::names::Names;
 use super::nodes::Tables;
 use super::owners::Owned;
 use super::rights::{FixedRights, Flags};
@@ -20,7 +21,8 @@ use super::upstream::Upstream;
 use crate::crypto::random_bytes;
 use crate::error::Error;
 use crate::protocol::{
-    ChannelId, Gate as Machine, GateAction, GateEvent, GateNote, Identity, Nonce, Refusal, SessionId,
+    ChannelId, ClockJump, DisciplinedClock, Gate as Machine, GateAction, GateEvent, GateNote, Identity,
+    Nonce, Refusal, SessionId,
 };
 use crate::session::{ActiveSession, SessionInfo};
 use crate::token::{Bearer, Ended, Facts, FeedMessage, Kind, VerifiedToken, Verifier, Watch};
@@ -96,15 +98,19 @@ pub(super) struct Core {
     pub(super) settings: GateSettings,
     pub(super) verifier: ArcSwap<Verifier>,
     pub(super) watch: Arc<Watch>,
+    /// Lock order: the machine, then the clock. The watch is set while it is locked.
+    clock: Mutex<DisciplinedClock>,
     /// INVARIANT: while it is written, flags and the watch follow: whoever sees a flag sees the feed that set it.
     machine: RwLock<Machine<Held>>,
     cells: Mutex<HashMap<SessionId, Arc<Cell>>>,
     next_session: AtomicU32,
-    pub(super) question: u64,
     pub(super) tables: ArcSwap<Tables>,
-    pub(super) anonymous: ArcSwap<FixedRights>,
+    /// Those of the last session that was opened upstream.
+    pub(super) names: ArcSwapOption<Names>,
     pub(super) upstream: Upstream,
     pub(super) owned: Mutex<Owned>,
+    /// Held while one session takes subscriptions from another: before the mediators of both.
+    pub(super) transfers: Mutex<()>,
     pub(super) figures: Figures,
     /// Cutoffs are to be asked for.
     pub(super) ask: Notify,
@@ -123,19 +129,21 @@ impl Core {
             Error::new(StatusCode::BadConfigurationError, format!("anonymous rights: {error}"))
         };
         let none: [&str; 0] = [];
-        let anonymous = FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        FixedRights::new(settings.anonymous.as_ref(), &none).map_err(wrong)?;
+        let upstream = Upstream::new(settings.upstream.clone())?;
         Ok(Arc::new_cyclic(|this| Core {
             this: this.clone(),
             verifier: ArcSwap::from_pointee(settings.verifier(settings.keys.clone())),
             watch: Arc::new(Watch::new(settings.reach, now)),
+            clock: Mutex::new(DisciplinedClock::new(now, (settings.uptime)())),
             machine: RwLock::new(Machine::new(settings.machine(), question)),
             cells: Mutex::default(),
             next_session: AtomicU32::new(1),
-            question,
             tables: ArcSwap::from_pointee(Tables::default()),
-            anonymous: ArcSwap::from_pointee(anonymous),
-            upstream: Upstream::new(settings.upstream.clone()),
+            names: ArcSwapOption::empty(),
+            upstream,
             owned: Mutex::default(),
+            transfers: Mutex::default(),
             figures: Figures::default(),
             ask: Notify::new(),
             browse: Notify::new(),
@@ -147,8 +155,24 @@ impl Core {
 
     /// The moment, which all rights see from now on.
     pub(super) fn now(&self) -> Moment {
-        self.watch.set_now((self.settings.channel.clock)());
-        self.watch.now()
+        let clock = self.clock();
+        let now = clock.at((self.settings.uptime)());
+        self.watch.set_now(now);
+        now
+    }
+
+    fn clock(&self) -> MutexGuard<'_, DisciplinedClock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The moment, corrected by the wall clock. Only with the machine's lock: a jump back is for it to hear before anything else.
+    fn read_clock(&self) -> (Moment, Option<ClockJump>) {
+        let (wall, uptime) = ((self.settings.channel.clock)(), (self.settings.uptime)());
+        let mut clock = self.clock();
+        let jump = clock.read(wall, uptime);
+        let now = clock.at(uptime);
+        self.watch.set_now(now);
+        (now, jump)
     }
 
     fn cells(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Cell>>> {
@@ -169,6 +193,11 @@ impl Core {
         kind: Kind,
     ) -> Result<(), Refusal> {
         self.machine.read().unwrap_or_else(PoisonError::into_inner).admit(now, session, channel, kind)
+    }
+
+    /// The number of the question that the next first snapshot must answer.
+    pub(super) fn question(&self) -> u64 {
+        self.machine.read().unwrap_or_else(PoisonError::into_inner).question()
     }
 
     /// The number of the nonce that the next activation signs.
@@ -219,12 +248,15 @@ impl Core {
     /// Takes a step of the machine and carries its actions out in their order. What sets a flag or the feed is done before anybody else
     /// steps; what calls others is done after the lock is free.
     pub(super) fn step(&self, event: GateEvent<Held>) -> Result<(), Refusal> {
-        let now = self.now();
         let is_news = matches!(event, GateEvent::Heard(_));
-        let actions = {
+        let (now, jump, actions) = {
             let mut machine = self.machine.write().unwrap_or_else(PoisonError::into_inner);
-            let actions = machine.step(now, event);
-            if is_news {
+            let (now, jump) = self.read_clock();
+            let is_set_back = matches!(jump, Some(ClockJump::Back(_)));
+            let mut actions =
+                if is_set_back { machine.step(now, GateEvent::ClockSetBack) } else { Vec::new() };
+            actions.extend(machine.step(now, event));
+            if is_news || is_set_back {
                 self.watch.publish(machine.feed().clone());
             }
             let complete = machine.feed().complete_until();
@@ -234,8 +266,11 @@ impl Core {
             for action in &actions {
                 set_flags(&cells, action);
             }
-            actions
+            (now, jump, actions)
         };
+        if let Some(jump) = jump {
+            self.note_jump(now, jump);
+        }
         let mut outcome = Ok(());
         for action in actions {
             match action {
@@ -249,18 +284,28 @@ impl Core {
                     if let Some(cell) = cell {
                         let reason = format!("{ended}; the session goes on as an anonymous one");
                         self.tell(now, Some(&cell), Happening::Ended { reason: &reason });
+                        self.rights_changed(session);
                     }
                 }
                 GateAction::Note(note) => self.note(now, note),
+                GateAction::StopDelivery(session) | GateAction::ResumeDelivery(session) => {
+                    self.rights_changed(session);
+                }
+                // With another user: when the session layer has it.
                 GateAction::Created(..)
                 | GateAction::Activated(..)
                 | GateAction::Serve(_)
-                | GateAction::RecheckDelivery(_)
-                | GateAction::StopDelivery(_)
-                | GateAction::ResumeDelivery(_) => {}
+                | GateAction::RecheckDelivery(_) => {}
             }
         }
         outcome
+    }
+
+    fn rights_changed(&self, session: SessionId) {
+        let link = self.cells().get(&session).and_then(|cell| cell.link.get().cloned());
+        if let Some(link) = link {
+            link.rights_changed(self);
+        }
     }
 
     fn end(&self, now: Moment, session: SessionId, ended: Ended) {
@@ -270,6 +315,24 @@ impl Core {
             self.tell(now, Some(&cell), Happening::Ended { reason: &ended.to_string() });
             cell.close();
         }
+    }
+
+    fn note_jump(&self, now: Moment, jump: ClockJump) {
+        Figures::count(&self.figures.clock_jumps);
+        let text = match jump {
+            ClockJump::Ahead(by) => {
+                format!(
+                    "the clock was set ahead by {} s: tokens that have ended by it are ended",
+                    by.as_secs()
+                )
+            }
+            ClockJump::Back(by) => format!(
+                "the clock was set back by {} s: all tokens are ended, and recalled ones are asked for again",
+                by.as_secs()
+            ),
+        };
+        tracing::warn!("{text}");
+        self.tell(now, None, Happening::Note { text: &text });
     }
 
     fn note(&self, now: Moment, note: GateNote) {

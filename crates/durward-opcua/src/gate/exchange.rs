@@ -2,25 +2,33 @@
 //!
 //! The hot path, a Read that is granted whole, copies once: the request into the message with the server's header, and nothing of the response,
 //! whose handle is changed in place. Nothing is decoded to a tree.
+//!
+//! Requests of a session go upstream in the order in which they came, and what comes back is mediated in the order in which it arrives, by the one
+//! task that reads the upstream channel: sequence numbers of notifications, and what the mediator keeps of a session, depend on it.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
 use opcua_types::{BinaryEncodable, CancelRequest, CancelResponse, ObjectId, RequestHeader, StatusCode};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
-use super::audit::Figures;
+use super::audit::{Figures, Happening};
 use super::core::{Cell, Core};
 use super::mediate::service::Service;
 use super::mediate::walk::{Garbled, Walked, Walker};
 use super::mediate::{Mediator, Outcome, Reply, UpstreamRequest};
+use super::names::Names;
 use super::owners::Taker;
 use super::service::User;
 use super::upstream::{UpstreamSession, is_session_lost, told};
+use crate::channel::UnderWay;
+use crate::error::Error;
 use crate::protocol::{Refusal, SessionId};
 use crate::session::{ActiveSession, Call};
 use crate::token::Kind;
@@ -105,6 +113,9 @@ pub(super) struct Link {
     cell: Weak<Cell>,
     id: SessionId,
     pub(super) session: UpstreamSession,
+    names: ArcSwap<Names>,
+    /// Held from the mediator's word on a request until it is sent: they go upstream in the order in which they were mediated.
+    sending: Mutex<()>,
     mediator: Mutex<Mediator>,
     next_request: AtomicU32,
     has_subscriptions: AtomicBool,
@@ -118,6 +129,7 @@ impl Link {
         id: SessionId,
         cell: &Arc<Cell>,
         session: UpstreamSession,
+        names: Arc<Names>,
     ) -> Arc<Link> {
         let owners = Arc::new(Taker { core: Arc::downgrade(core), id, cell: Arc::downgrade(cell) });
         Arc::new(Link {
@@ -125,6 +137,8 @@ impl Link {
             cell: Arc::downgrade(cell),
             id,
             session,
+            names: ArcSwap::new(names),
+            sending: Mutex::default(),
             mediator: Mutex::new(Mediator::new(core.settings.mediation, owners)),
             next_request: AtomicU32::new(FIRST_REQUEST),
             has_subscriptions: AtomicBool::new(false),
@@ -133,13 +147,61 @@ impl Link {
         })
     }
 
+    /// What the indexes of namespaces mean in this session.
+    pub(super) fn names(&self) -> Arc<Names> {
+        self.names.load_full()
+    }
+
+    /// The server has added namespaces.
+    pub(super) fn follow_names(&self, names: Arc<Names>) {
+        self.names.store(Arc::clone(&names));
+        // Another user who comes in at this moment finds either; with the fewer names, the nodes of the new ones are unknown.
+        if let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) {
+            user.follow_names(&names);
+        }
+    }
+
     pub(super) fn mediator(&self) -> MutexGuard<'_, Mediator> {
         self.mediator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mediator, if nobody has it.
-    pub(super) fn try_mediator(&self) -> Option<MutexGuard<'_, Mediator>> {
-        self.mediator.try_lock().ok()
+    fn sending(&self) -> MutexGuard<'_, ()> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the session may receive has changed: the server does not sample any more what is not delivered, and says anew what is again. Without,
+    /// a value that changed in between would not be seen until it changes again.
+    pub(super) fn rights_changed(&self, core: &Core) {
+        let Some(user) = self.cell.upgrade().and_then(|cell| cell.user()) else { return };
+        if self.is_closed() {
+            return;
+        }
+        core.with_rights(&user, true, |rights| {
+            let _sending = self.sending();
+            let requests = self.mediator().on_rights_changed(rights);
+            for UpstreamRequest { service, body } in requests {
+                let request = self.own_request(core, service, &body);
+                // How it ends changes nothing of what is delivered.
+                drop(self.session.channel().start(request, |_| {}));
+            }
+        });
+    }
+
+    /// A request of the gate's own, with a body of the mediator's.
+    fn own_request(&self, core: &Core, service: Service, body: &[u8]) -> Bytes {
+        let token = self.session.token();
+        let mut request = BytesMut::with_capacity(token.len() + body.len() + 64);
+        put_type(&mut request, service.request_id());
+        request.extend_from_slice(token);
+        request.extend_from_slice(&wire::datetime(core.watch.now()).checked_ticks().to_le_bytes());
+        request.extend_from_slice(&self.next_request.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+        // No diagnostics, no audit entry, no timeout.
+        request.extend_from_slice(&0_u32.to_le_bytes());
+        request.extend_from_slice(&(-1_i32).to_le_bytes());
+        request.extend_from_slice(&0_u32.to_le_bytes());
+        request.extend_from_slice(&NO_HEADER);
+        request.extend_from_slice(body);
+        request.freeze()
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -159,13 +221,17 @@ impl Link {
 
     /// The server does not have the session any more: the client's ends as well, so that it learns of its subscriptions.
     pub(super) fn lost(&self, why: StatusCode) {
+        self.end(&format!("the server behind the gate has lost the session ({why}): connect again"));
+    }
+
+    /// Ends the client's session, which cannot go on as it was.
+    pub(super) fn end(&self, reason: &str) {
         let (Some(core), Some(cell)) = (self.core.upgrade(), self.cell.upgrade()) else { return };
         if self.is_closed() || cell.flags.ended.swap(true, Ordering::AcqRel) {
             return;
         }
         Figures::count(&core.figures.upstream_lost);
-        let reason = format!("the server behind the gate has lost the session ({why}): connect again");
-        core.tell(core.watch.now(), Some(&cell), super::audit::Happening::Ended { reason: &reason });
+        core.tell(core.watch.now(), Some(&cell), Happening::Ended { reason });
         cell.close();
     }
 
@@ -189,6 +255,7 @@ pub(super) struct Exchange {
     body: Bytes,
     /// The request's name upstream and in the mediator.
     id: u32,
+    under_way: Mutex<Option<UnderWay>>,
 }
 
 /// What becomes of a request at once.
@@ -207,30 +274,56 @@ impl Exchange {
     pub(super) fn new(link: Arc<Link>, service: Service, call: Call<Core>) -> Exchange {
         let id = link.next_request.fetch_add(1, Ordering::Relaxed);
         let Call { session, user, request, body } = call;
-        Exchange { link, service, session, user, request, body, id }
+        Exchange { link, service, session, user, request, body, id, under_way: Mutex::default() }
     }
 
-    /// Mediates the request to its end. Where nobody waits any more, it is cancelled upstream.
+    /// Mediates the request to its end. Where nobody waits any more, it is cancelled upstream. It is sent before anything is waited for.
     pub(super) async fn run(self, core: &Core) -> Result<Bytes, StatusCode> {
-        let request = match self.begin(core)? {
-            Sent::Answered(response) => return Ok(response),
-            Sent::Upstream(request) => request,
+        let (sender, reply) = oneshot::channel();
+        let until = Instant::now() + self.within(core);
+        let exchange = Arc::new(self);
+        let mut waits = {
+            let _sending = exchange.link.sending();
+            let request = match exchange.begin(core)? {
+                Sent::Answered(response) => return Ok(response),
+                Sent::Upstream(request) => request,
+            };
+            let waits = Waits { exchange: Arc::clone(&exchange), until, reply: Some(reply) };
+            exchange.send(request, sender);
+            waits
         };
-        let leaves_traces = leaves_traces(self.service);
-        let mut waits =
-            Waits { link: Arc::clone(&self.link), id: self.id, forgets: !leaves_traces, is_done: false };
-        let response = if leaves_traces {
-            let (sender, response) = oneshot::channel();
-            let core = core.this.upgrade().ok_or(StatusCode::BadShutdown)?;
-            tokio::spawn(async move {
-                let _ = sender.send(self.finish(&core, request).await);
-            });
-            response.await.unwrap_or(Err(StatusCode::BadInternalError))
-        } else {
-            self.finish(core, request).await
+        waits.reply().await
+    }
+
+    /// Sends a request. What comes of it is mediated when it arrives, whether anybody waits for it or not.
+    fn send(self: &Arc<Exchange>, request: Bytes, reply: oneshot::Sender<Result<Bytes, StatusCode>>) {
+        let exchange = Arc::clone(self);
+        let arrived = move |response| exchange.arrived(response, reply);
+        // Locked until it is put there: the response may arrive, and be followed up, before.
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        *under_way = Some(self.link.session.channel().start(request, arrived));
+    }
+
+    fn arrived(
+        self: Arc<Exchange>,
+        response: Result<Bytes, Error>,
+        reply: oneshot::Sender<Result<Bytes, StatusCode>>,
+    ) {
+        let core = self.link.core.upgrade().ok_or(StatusCode::BadShutdown);
+        let response = match core.and_then(|core| self.finish(&core, response)) {
+            Ok(Taken::FollowUp(next)) => return self.send(next, reply),
+            Ok(Taken::Passed(response)) => Ok(response),
+            Err(status) => Err(status),
         };
-        waits.is_done = true;
-        response
+        // Where nobody waits any more, what is kept of it was kept all the same.
+        let _ = reply.send(response);
+    }
+
+    /// Nothing is taken of a response that may come still.
+    fn give_up(&self) {
+        let under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(under_way);
+        self.link.mediator().on_fault(self.id);
     }
 
     fn begin(&self, core: &Core) -> Result<Sent, StatusCode> {
@@ -298,24 +391,13 @@ impl Exchange {
         }
     }
 
-    async fn finish(&self, core: &Core, mut request: Bytes) -> Result<Bytes, StatusCode> {
-        let within = self.within(core);
-        loop {
-            let response = match self.link.session.send(request, within).await {
-                Ok(response) => response,
-                Err(error) => return Err(self.fault(told(error.status()))),
-            };
-            let Ok(head) = Head::read(&response) else {
-                return Err(self.fault(StatusCode::BadUnknownResponse));
-            };
-            if head.type_id == FAULT || head.service_result.is_bad() {
-                return Err(self.fault(head.service_result));
-            }
-            match self.take(core, &head, response)? {
-                Taken::Passed(response) => return Ok(response),
-                Taken::FollowUp(next) => request = next,
-            }
+    fn finish(&self, core: &Core, response: Result<Bytes, Error>) -> Result<Taken, StatusCode> {
+        let response = response.map_err(|error| self.fault(told(error.status())))?;
+        let head = Head::read(&response).map_err(|Garbled| self.fault(StatusCode::BadUnknownResponse))?;
+        if head.type_id == FAULT || head.service_result.is_bad() {
+            return Err(self.fault(head.service_result));
         }
+        self.take(core, &head, response)
     }
 
     /// No response comes, or a fault.
@@ -334,9 +416,14 @@ impl Exchange {
         // What was asked before a change of user is answered by the old user's rights (Part 2, 6.20); deliveries go by the new one's.
         let user = if is_delivery { self.session.user() } else { Arc::clone(&self.user) };
         let body = response.get(head.parameters..).unwrap_or_default();
-        let mended = core.with_rights(&user, is_delivery, |rights| {
-            self.link.mediator().on_response(rights, self.id, head.type_id, body)
-        });
+        let mended = {
+            let is_transfer = self.service == Service::TransferSubscriptions;
+            let transfers = || core.transfers.lock().unwrap_or_else(PoisonError::into_inner);
+            let _transfers = is_transfer.then(transfers);
+            core.with_rights(&user, is_delivery, |rights| {
+                self.link.mediator().on_response(rights, self.id, head.type_id, body)
+            })
+        };
         let mended = match mended {
             Reply::Pass(Cow::Borrowed(_)) => None,
             Reply::Pass(Cow::Owned(body)) => Some(body),
@@ -387,33 +474,51 @@ impl Exchange {
 
 /// Somebody waits for a response. When nobody does any more, the request is cancelled upstream.
 struct Waits {
-    link: Arc<Link>,
-    id: u32,
-    /// Nobody takes the response: the mediator forgets the request at once.
-    forgets: bool,
-    is_done: bool,
+    exchange: Arc<Exchange>,
+    until: Instant,
+    /// Taken when it has come, or comes too late.
+    reply: Option<oneshot::Receiver<Result<Bytes, StatusCode>>>,
+}
+
+impl Waits {
+    async fn reply(&mut self) -> Result<Bytes, StatusCode> {
+        let Some(reply) = &mut self.reply else { return Err(StatusCode::BadInternalError) };
+        let replied = timeout_at(self.until, reply).await;
+        self.reply = None;
+        match replied {
+            Ok(Ok(response)) => response,
+            Ok(Err(_)) => Err(StatusCode::BadServerNotConnected),
+            Err(_) => {
+                self.exchange.give_up();
+                Err(StatusCode::BadTimeout)
+            }
+        }
+    }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        if self.is_done {
+        let Some(reply) = self.reply.take() else { return };
+        let (exchange, until) = (Arc::clone(&self.exchange), self.until);
+        // Nobody takes the response: where it leaves nothing behind, the mediator forgets the request at once.
+        let forgets = !leaves_traces(exchange.service);
+        if forgets {
+            exchange.give_up();
+        }
+        if exchange.link.is_closed() {
             return;
         }
-        if self.forgets {
-            self.link.mediator().on_fault(self.id);
-        }
-        if self.link.is_closed() {
-            return;
-        }
-        let (link, request_handle) = (Arc::clone(&self.link), self.id);
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                let request = CancelRequest { request_header: RequestHeader::default(), request_handle };
-                if let Err(error) = link.session.call::<_, CancelResponse>(&request).await {
-                    tracing::debug!(%error, "a request was not cancelled upstream");
-                }
-            });
-        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let request =
+                CancelRequest { request_header: RequestHeader::default(), request_handle: exchange.id };
+            if let Err(error) = exchange.link.session.call::<_, CancelResponse>(&request).await {
+                tracing::debug!(%error, "a request was not cancelled upstream");
+            }
+            if !forgets && timeout_at(until, reply).await.is_err() {
+                exchange.give_up();
+            }
+        });
     }
 }
 

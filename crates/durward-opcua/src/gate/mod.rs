@@ -18,25 +18,31 @@
 //! | `core` | the machine, its actions, the sessions |
 //! | `service` | activation: who a user is |
 //! | `exchange` | one request: header, mediator, server, mediator, header |
+//! | `renewal` | tokens that the gate fetched for users, renewed before they end |
 //! | `upstream` | sessions with the server, with security or without |
 //! | `nodes` | the node table: browsed, published, kept up to date |
+//! | `changes` | what the server tells of changes of its nodes |
+//! | `names` | what the indexes of namespaces mean in a session |
 //! | `authority` | the kept session with the authorization service |
 //! | `owners` | subscriptions that outlive a session, or move to another one |
 //!
 //! # What holds
 //!
 //! - No request is served that [`protocol::Gate`](crate::protocol::Gate) does not admit; for each node the rights of the session are asked, before the request goes
-//!   upstream and again when the response comes.
+//!   upstream and again, for what is read, when the response comes.
 //! - A client's session has a session upstream of its own: subscriptions, continuation points and diagnostics never mix.
 //! - A session whose upstream session is lost is closed, so that its client learns of it.
 
 pub mod audit;
 mod authority;
+mod changes;
 mod core;
 mod exchange;
 pub mod mediate;
+mod names;
 mod nodes;
 mod owners;
+mod renewal;
 mod rights;
 mod service;
 pub mod settings;

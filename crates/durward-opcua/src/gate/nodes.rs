@@ -1,6 +1,8 @@
-//! The node table: the nodes of the server, browsed when the gate starts and when its NamespaceArray changes; what tokens speak of.
+//! The node table: the nodes of the server, browsed when the gate starts, when its NamespaceArray changes, and when the server tells of changes; what
+//! tokens speak of.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +12,11 @@ use opcua_types::{
     ObjectId, QualifiedName, ReadRequest, ReadResponse, ReadValueId, ReferenceTypeId, RequestHeader,
     StatusCode, TimestampsToReturn, VariableId, Variant, ViewDescription,
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::audit::Happening;
+use super::changes;
 use super::core::Core;
-use super::rights::{FixedRights, Source};
 use super::upstream::UpstreamSession;
 use crate::error::Error;
 use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, Rows, TableNode};
@@ -22,7 +24,7 @@ use crate::token::{NAMESPACE_OF_THE_STANDARD, NodeTable, Rows, TableNode};
 /// Rounds of BrowseNext for one batch: a server that never ends is not followed for ever.
 const ROUNDS_MAX: usize = 10_000;
 
-/// A table, under the server's NamespaceArray.
+/// A table, under the NamespaceArray of the session that browsed it. Sessions of clients number namespaces by their own: [`Names`](super::names::Names).
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) rows: Arc<Rows>,
@@ -60,63 +62,72 @@ pub(super) async fn keep(core: Arc<Core>) {
         match follow(&core, &mut backoff).await {
             Ok(()) => return,
             Err(error) => {
+                core.figures.upstream_up.store(false, std::sync::atomic::Ordering::Relaxed);
                 tracing::warn!(%error, url = settings.url, "the nodes of the server behind the gate cannot be browsed: trying again");
             }
         }
-        tokio::time::sleep(backoff).await;
+        // A session of a client that could be opened says that the server is there.
+        sleep(settings.backoff_min).await;
+        tokio::select! {
+            () = sleep(backoff.saturating_sub(settings.backoff_min)) => {}
+            () = core.browse.notified() => {}
+        }
         backoff = backoff.saturating_mul(2).min(settings.backoff_max);
     }
 }
 
 /// Browses over one session as long as it lasts.
-async fn follow(core: &Core, backoff: &mut Duration) -> Result<(), Error> {
+async fn follow(core: &Arc<Core>, backoff: &mut Duration) -> Result<(), Error> {
     let session = core.upstream.open().await?;
+    tokio::select! {
+        error = keep_browsing(core, &session, backoff) => error.map(|never| match never {}),
+        never = changes::follow(core, &session) => match never {},
+    }
+}
+
+async fn keep_browsing(
+    core: &Arc<Core>,
+    session: &UpstreamSession,
+    backoff: &mut Duration,
+) -> Result<Infallible, Error> {
+    let channel = session.channel();
     let settings = &core.settings.table;
     loop {
-        let namespaces = namespaces(&session).await?;
-        let table = browse(core, &session, &namespaces).await?;
+        let namespaces = namespaces(session).await?;
+        core.compare_names(&namespaces);
+        core.figures.upstream_up.store(true, std::sync::atomic::Ordering::Relaxed);
+        let table = browse(core, session, &namespaces).await?;
         *backoff = core.settings.upstream.backoff_min;
-        put_in_force(core, table, namespaces.clone())?;
+        put_in_force(core, table, namespaces.clone());
         let browsed = Instant::now();
         loop {
-            let asked = timeout(settings.look_every, core.browse.notified()).await.is_ok();
+            let asked = tokio::select! {
+                () = core.browse.notified() => true,
+                () = sleep(settings.look_every) => false,
+                error = channel.closed() => return Err(error),
+            };
             let is_due = settings.browse_every.is_some_and(|every| browsed.elapsed() >= every);
-            if asked || is_due || self::namespaces(&session).await? != namespaces {
+            let now = self::namespaces(session).await?;
+            core.compare_names(&now);
+            if asked || is_due || now != namespaces {
                 break;
             }
         }
     }
 }
 
-fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) -> Result<(), Error> {
-    let wrong =
-        |error: crate::token::TableError| Error::new(StatusCode::BadConfigurationError, error.to_string());
+fn put_in_force(core: &Core, table: NodeTable, namespaces: Vec<String>) {
     let tables = core.tables.load_full();
     let is_same = tables.current.as_ref().is_some_and(|now| now.rows.table().version() == table.version());
     if is_same && tables.namespaces == namespaces {
-        return Ok(());
+        return;
     }
-    core.anonymous
-        .store(Arc::new(FixedRights::new(core.settings.anonymous.as_ref(), &namespaces).map_err(wrong)?));
     let text = format!("the node table has {} nodes, version {}", table.len(), table.version());
     core.figures.table_nodes.store(table.len() as u64, std::sync::atomic::Ordering::Relaxed);
-    let next = Arc::new(tables.next(Arc::new(table), namespaces));
-    core.tables.store(Arc::clone(&next));
-    // Indexes of namespaces may mean others now: a session keeps the table of its token, under the new array.
-    for user in core.all_cells().iter().filter_map(|cell| cell.user()) {
-        if let Source::Token(rights) = &user.source {
-            let version = rights.token().grants().version();
-            let own = next.in_force().into_iter().find(|table| table.rows.table().version() == version);
-            let rows = own.or_else(|| next.current.clone()).map(|table| Arc::clone(&table.rows));
-            if let Some(rows) = rows {
-                rights.set_rows(rows);
-            }
-        }
-    }
+    core.tables.store(Arc::new(tables.next(Arc::new(table), namespaces)));
     tracing::info!("{text}");
     core.tell(core.watch.now(), None, Happening::Note { text: &text });
     core.table_changes.send_modify(|count| *count += 1);
-    Ok(())
 }
 
 /// The server's NamespaceArray.

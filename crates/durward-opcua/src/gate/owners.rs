@@ -60,8 +60,8 @@ impl Owners for Taker {
         } else {
             let owner = self.owner(&core, &cell, subscription_id)?;
             let link = owner.link.get()?;
-            // Of two sessions that take from each other at the same moment neither waits: who comes too late is refused, and may ask again.
-            link.try_mediator()?.release(subscription_id)
+            // Two sessions that take from each other do not wait for each other: whoever takes has `Core::transfers`.
+            link.mediator().release(subscription_id)
         }?;
         core.owned().by_session.insert(subscription_id, self.id);
         Some(taken)

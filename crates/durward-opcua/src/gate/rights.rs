@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use opcua_types::NodeId;
+use opcua_types::{Identifier, NodeId};
 
 use super::settings::AnonymousRights;
 use crate::permission::{Permission, Rights, Ruling};
@@ -49,6 +49,21 @@ impl Rights for FixedRights {
     }
 }
 
+/// Whether a node is one that clients look at right after they have connected, and to learn whether the server lives (Part 5, 6.3): a client that may
+/// not read the NamespaceArray or the server's state connects again for ever. They say nothing of the plant.
+fn is_server_state(node: &NodeId) -> bool {
+    let Identifier::Numeric(number) = node.identifier else { return false };
+    node.namespace == 0
+        && matches!(
+            number,
+            // Root, Objects; Server, ServerArray, NamespaceArray, ServerStatus with all below it, ServiceLevel.
+            84 | 85 | 2253..=2267 | 2992 | 2993
+            // ServerCapabilities and what it says of limits; OperationLimits with all below it; redundancy.
+            | 2268 | 2269 | 2271 | 2272 | 2735..=2737 | 11702..=11705 | 11707 | 11709..=11714
+            | 12165..=12168 | 12911 | 24095..=24100 | 24104 | 31916 | 2296 | 3709
+        )
+}
+
 /// What the machine has said about a session's deliveries and its user.
 #[derive(Debug, Default)]
 pub(super) struct Flags {
@@ -70,7 +85,10 @@ pub(super) enum Source {
 pub(super) struct UserRightsNow<'a> {
     pub(super) flags: &'a Flags,
     pub(super) source: &'a Source,
-    pub(super) anonymous: &'a FixedRights,
+    /// `None` before there is a session upstream.
+    pub(super) anonymous: Option<&'a FixedRights>,
+    /// Whether everybody may browse and read the state of the server.
+    pub(super) shows_server_state: bool,
     /// Asked for a delivery: nothing where deliveries are stopped.
     pub(super) is_delivery: bool,
 }
@@ -80,11 +98,17 @@ impl Rights for UserRightsNow<'_> {
         if self.is_delivery && self.flags.stopped.load(Ordering::Acquire) {
             return Ruling::DENIED;
         }
+        let looks = matches!(permission, Permission::Browse | Permission::Read);
+        if looks && self.shows_server_state && is_server_state(node) {
+            return Ruling::Granted;
+        }
         match self.source {
             Source::Token(rights) if !self.flags.demoted.load(Ordering::Acquire) => {
                 rights.rule(permission, node)
             }
-            Source::Token(_) | Source::Anonymous => self.anonymous.rule(permission, node),
+            Source::Token(_) | Source::Anonymous => {
+                self.anonymous.map_or(Ruling::DENIED, |anonymous| anonymous.rule(permission, node))
+            }
         }
     }
 }

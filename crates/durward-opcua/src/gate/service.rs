@@ -12,16 +12,20 @@ use super::audit::{AuditEvent, Figures, Happening};
 use super::core::{Cell, Core, Held};
 use super::exchange::{Exchange, Link, kind_of};
 use super::mediate::service::Service as Wanted;
+use super::names::Names;
 use super::nodes::Table;
+use super::renewal::Renewal;
 use super::rights::{Source, UserRightsNow};
 use super::settings::JWT;
 use super::upstream::told;
 use super::users::UserClaim;
 use crate::error::Error;
-use crate::protocol::{self, ChannelId};
-use crate::session::{Activation, ActiveSession, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
+use crate::protocol::{self, ChannelId, Nonce};
+use crate::session::{
+    Activation, ActiveSession, Attempt, Call, ClientInfo, CloseReason, Identity, Service, SessionInfo,
+};
 use crate::token::{
-    Bearer, Ended, GrantsError, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier,
+    Bearer, Ended, GrantsError, Rows, Thumbprint, TokenRefusal, TokenRights, VerifiedToken, Verifier,
 };
 
 /// The user of a session. Another one at each activation.
@@ -30,12 +34,36 @@ pub(super) struct User {
     pub(super) channel: ChannelId,
     pub(super) source: Source,
     pub(super) held: Option<Held>,
+    pub(super) info: Arc<ClientInfo>,
+    /// The session's nonce since this user was taken.
+    pub(super) activation: Nonce,
+    pub(super) renewal: Renewal,
 }
 
 impl User {
     /// Whose rights; `None` for nobody in particular.
     pub(super) fn subject(&self) -> Option<&str> {
         self.held.as_ref().map(|held| &*held.facts.subject)
+    }
+
+    /// Has the token's table read by the indexes of the user's own session.
+    pub(super) fn follow_names(&self, names: &Names) {
+        if let Source::Token(rights) = &self.source {
+            rights.set_rows(names.rows(&rights.table()));
+        }
+    }
+
+    /// When the token ends that is in force.
+    pub(super) fn expires(&self) -> Option<Moment> {
+        match &self.source {
+            Source::Token(rights) => Some(rights.token().facts().expires),
+            Source::Anonymous => None,
+        }
+    }
+
+    /// A token of this user's, as the machine sees it.
+    pub(super) fn holding(&self, token: &Arc<VerifiedToken>) -> Held {
+        held(token, &self.cell)
     }
 
     fn identity(&self) -> protocol::Identity<Held> {
@@ -65,12 +93,12 @@ impl Drop for State {
 
 /// Why an activation is refused.
 pub(super) struct Denied {
-    status: StatusCode,
-    reason: String,
+    pub(super) status: StatusCode,
+    pub(super) reason: String,
 }
 
 impl Denied {
-    fn new(status: StatusCode, reason: impl Into<String>) -> Denied {
+    pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Denied {
         Denied { status, reason: reason.into() }
     }
 }
@@ -88,9 +116,17 @@ impl From<protocol::Refusal> for Denied {
 }
 
 /// A token that was verified, and over which table it was made.
-struct Believed {
-    token: Arc<VerifiedToken>,
-    table: Arc<Table>,
+pub(super) struct Believed {
+    pub(super) token: Arc<VerifiedToken>,
+    pub(super) table: Arc<Table>,
+    /// By what it is renewed, where the gate does.
+    refresh: Option<Zeroizing<String>>,
+}
+
+fn held(token: &Arc<VerifiedToken>, cell: &Cell) -> Held {
+    let mut facts = token.facts().clone();
+    facts.client = Arc::clone(&cell.client);
+    Held { token: Arc::clone(token), facts }
 }
 
 impl Core {
@@ -106,20 +142,15 @@ impl Core {
                 Err(Denied::new(StatusCode::BadIdentityTokenInvalid, "only JSON Web Tokens are accepted"))
             }
             Identity::UserName { name, password } => {
-                self.fetch(UserClaim::Name { name, password }, info, client).await.map(Some)
+                self.fetch(UserClaim::Name { name, password }, info).await.map(Some)
             }
             Identity::Certificate(certificate) => {
-                self.fetch(UserClaim::Certificate(certificate), info, client).await.map(Some)
+                self.fetch(UserClaim::Certificate(certificate), info).await.map(Some)
             }
         }
     }
 
-    async fn fetch(
-        &self,
-        claim: UserClaim,
-        info: &SessionInfo,
-        client: Thumbprint,
-    ) -> Result<Believed, Denied> {
+    async fn fetch(&self, claim: UserClaim, info: &SessionInfo) -> Result<Believed, Denied> {
         let users = self.settings.users.as_ref().ok_or_else(|| {
             Denied::new(
                 StatusCode::BadIdentityTokenRejected,
@@ -128,9 +159,19 @@ impl Core {
         })?;
         let fetched = users.fetch(claim, Arc::clone(&info.client)).await;
         let fetched = fetched.map_err(|refusal| Denied::new(refusal.status, refusal.reason))?;
+        let believed = self.verify_on_behalf(&fetched.token, &info.client).await?;
+        Ok(Believed { refresh: fetched.refresh, ..believed })
+    }
+
+    /// Verifies a token that the gate has fetched for a user of this client.
+    pub(super) async fn verify_on_behalf(
+        &self,
+        token: &str,
+        client: &ClientInfo,
+    ) -> Result<Believed, Denied> {
+        let client = Thumbprint::of(client.certificate.der());
         let own = Thumbprint::of(self.settings.channel.own.certificate().der());
-        let token = Zeroizing::new(fetched.token.as_bytes().to_vec());
-        self.verify(token, vec![client, own]).await
+        self.verify(Zeroizing::new(token.as_bytes().to_vec()), vec![client, own]).await
     }
 
     async fn verify(&self, token: Zeroizing<Vec<u8>>, clients: Vec<Thumbprint>) -> Result<Believed, Denied> {
@@ -145,15 +186,29 @@ impl Core {
         verified.map_err(broken)?.map_err(Denied::from)
     }
 
-    fn user(&self, cell: Arc<Cell>, channel: ChannelId, believed: Option<Believed>) -> User {
-        let Some(Believed { token, table }) = believed else {
-            return User { cell, channel, source: Source::Anonymous, held: None };
+    fn user(
+        &self,
+        cell: Arc<Cell>,
+        channel: ChannelId,
+        info: &SessionInfo,
+        activation: Nonce,
+        believed: Option<Believed>,
+    ) -> User {
+        let info = Arc::clone(&info.client);
+        let Some(Believed { token, table, refresh }) = believed else {
+            let (source, renewal) = (Source::Anonymous, Renewal::default());
+            return User { cell, channel, source, held: None, info, activation, renewal };
         };
-        let mut facts = token.facts().clone();
-        facts.client = Arc::clone(&cell.client);
+        let held = held(&token, &cell);
         let (watch, live) = (Arc::clone(&self.watch), self.settings.live.clone());
-        let rights = TokenRights::new(Arc::clone(&token), Arc::clone(&table.rows), watch, live);
-        User { cell, channel, source: Source::Token(rights), held: Some(Held { token, facts }) }
+        let table = table.rows.table();
+        // Before there is a session upstream, indexes mean nothing.
+        let none: [&str; 0] = [];
+        let rows = cell.link.get().map(|link| link.names().rows(table));
+        let rows = rows.unwrap_or_else(|| Arc::new(Rows::new(Arc::clone(table), &none)));
+        let renewal = Renewal::of(refresh, self.now(), held.facts.expires, cell.number);
+        let rights = TokenRights::new(token, rows, watch, live);
+        User { cell, channel, source: Source::Token(rights), held: Some(held), info, activation, renewal }
     }
 
     /// Rights of a user, at this moment.
@@ -164,11 +219,12 @@ impl Core {
         ask: impl FnOnce(&UserRightsNow<'_>) -> T,
     ) -> T {
         self.now();
-        let anonymous = self.anonymous.load();
+        let names = user.cell.link.get().map(|link| link.names());
         ask(&UserRightsNow {
             flags: &user.cell.flags,
             source: &user.source,
-            anonymous: &anonymous,
+            anonymous: names.as_ref().map(|names| &names.anonymous),
+            shows_server_state: self.settings.shows_server_state,
             is_delivery,
         })
     }
@@ -198,23 +254,32 @@ impl Core {
         });
     }
 
+    /// Ends a session whose token is signed with a key that was withdrawn. Asked again when a user is taken: the token was verified before.
+    pub(super) fn end_without_key(&self, cell: &Cell) {
+        let Some(user) = cell.user() else { return };
+        let (Source::Token(rights), Some(link)) = (&user.source, cell.link.get()) else { return };
+        if !self.verifier.load().keys.has(rights.token().key()) {
+            link.end("the key that signed the token was withdrawn: fetch a new token");
+        }
+    }
+
     async fn attempt(&self, attempt: Attempt<'_, User>) -> Result<User, Denied> {
         let (cell, again) = match attempt.activation {
             Activation::First => {
                 let client = Thumbprint::of(attempt.session.client.certificate.der()).to_string();
                 (Arc::new(Cell::new(attempt.session, client.into())), None)
             }
-            // Read before anything is waited for: of two activations over the same nonce, the machine takes one.
+            // The session layer's number of the nonce: both count the activations that succeed, and of two over the same nonce take the same.
             Activation::Again { current } => {
                 let cell = Arc::clone(&current.cell);
                 let id = *cell.id.get().ok_or(protocol::Refusal::NoSession)?;
-                let nonce = self.nonce(id).ok_or(protocol::Refusal::NoSession)?;
-                (cell, Some((id, nonce)))
+                (cell, Some((id, Nonce(attempt.nonce_number))))
             }
         };
         let channel = ChannelId(attempt.channel.id);
         let believed = self.believe(attempt.identity, attempt.session).await?;
-        let user = self.user(cell, channel, believed);
+        let activation = Nonce(attempt.nonce_number.wrapping_add(1));
+        let user = self.user(cell, channel, attempt.session, activation, believed);
         if let Some((id, nonce)) = again {
             self.activate(&user.cell, id, channel, nonce, user.identity())?;
         }
@@ -230,10 +295,19 @@ impl Core {
         let known = Known { core: &core, id };
         let nonce = self.nonce(id).ok_or(protocol::Refusal::NoSession)?;
         self.activate(&cell, id, user.channel, nonce, user.identity())?;
-        let session = self.upstream.open().await.map_err(|error| {
+        let unreachable = |error: Error| {
             Denied::new(told(error.status()), format!("no session with the server behind the gate: {error}"))
-        })?;
-        let link = Link::new(&core, id, &cell, session);
+        };
+        let session = self.upstream.open().await.map_err(unreachable)?;
+        let names = match self.read_names(&session).await {
+            Ok(names) => names,
+            Err(error) => {
+                session.close(true).await;
+                return Err(unreachable(error));
+            }
+        };
+        user.follow_names(&names);
+        let link = Link::new(&core, id, &cell, session, names);
         if cell.id.set(id).is_err() || cell.link.set(Arc::clone(&link)).is_err() {
             link.close(true);
             return Err(protocol::Refusal::Nonce.into());
@@ -268,7 +342,10 @@ fn verify_over(
     for table in tables {
         for client in clients {
             refusal = match verifier.verify(now, token, *client, table.rows.table()) {
-                Ok(token) => return Ok(Believed { token: Arc::new(token), table: Arc::clone(table) }),
+                Ok(token) => {
+                    let (token, table) = (Arc::new(token), Arc::clone(table));
+                    return Ok(Believed { token, table, refresh: None });
+                }
                 // Another certificate, another table: these may still fit.
                 Err(
                     refusal @ (TokenRefusal::OtherClient | TokenRefusal::Grants(GrantsError::OtherTable)),
@@ -290,7 +367,8 @@ impl Service for Core {
     }
 
     fn same_user(&self, current: &User, next: &User) -> bool {
-        current.subject() == next.subject()
+        // The machine has ruled on it already, and takes one whose token has ended for nobody in particular.
+        next.subject().is_none() || current.subject() == next.subject()
     }
 
     async fn opened(&self, session: &SessionInfo, user: &Arc<User>) -> Result<State, StatusCode> {
@@ -298,6 +376,7 @@ impl Service for Core {
         let state = state.map_err(|denied| self.refused(self.watch.now(), session, &denied))?;
         user.cell.set_user(user);
         self.accepted(user);
+        self.end_without_key(&user.cell);
         Ok(state)
     }
 
@@ -305,6 +384,8 @@ impl Service for Core {
         let user = session.user();
         user.cell.set_user(&user);
         self.accepted(&user);
+        self.end_without_key(&user.cell);
+        session.state().link.rights_changed(self);
     }
 
     async fn answer(&self, call: Call<Core>) -> Result<Bytes, StatusCode> {

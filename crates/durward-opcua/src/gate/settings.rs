@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use durward_identity::jwt::{JWT_LENGTH_MAX, VerifyingKeys};
 use opcua_types::{MessageSecurityMode, NodeId, ObjectId};
@@ -17,7 +17,7 @@ use crate::crypto::{SecurityPolicy, TokenSecurity};
 use crate::permission::Permission;
 use crate::protocol;
 use crate::session::{
-    ClientIdentity, ClientSettings, Endpoint, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
+    ClientIdentity, ClientSettings, Endpoint, Pin, ServerLimits, ServerSettings, TokenKind, TokenPolicy,
 };
 use crate::token::{Live, Reach, TOKEN_SKEW_DEFAULT, TableNode, Verifier};
 
@@ -51,14 +51,13 @@ pub struct AnonymousRights {
 pub struct UpstreamSettings {
     /// Its URL.
     pub url: String,
-    /// What the gate is for it: a client with this certificate.
+    /// What the gate is for it: a client with this certificate, and whom it expects there.
     pub client: ClientSettings,
     /// Security policy and mode; the best where nothing is said.
     pub wish: Option<Offer>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
-    /// Talks to a server that has no security at all, where it offers nothing better. Who can reach that server or the wire to it goes around
-    /// the gate.
+    /// Talks to the server without any security, whatever it offers. Who can reach that server or the wire to it goes around the gate.
     pub danger_upstream_without_security: bool,
     /// How long to wait after the first failed attempt to connect; twice as long after each further one.
     pub backoff_min: Duration,
@@ -91,6 +90,9 @@ pub struct AuthoritySettings {
     pub url: String,
     /// What the gate is for it: a client with the certificate that the service knows for this resource.
     pub client: ClientSettings,
+    /// Which application it is; nothing: the one with the issuer's URI ([`GateSettings::issuer`]). Whoever else answers there could keep back that
+    /// tokens were recalled.
+    pub server: Option<Pin>,
     /// As whom the gate comes.
     pub identity: ClientIdentity,
     /// How often cutoffs and heartbeats are published to the gate: recalled rights are served no longer than that.
@@ -107,6 +109,7 @@ impl AuthoritySettings {
         AuthoritySettings {
             url: url.into(),
             client,
+            server: None,
             identity: ClientIdentity::Anonymous,
             publishing_interval: Duration::from_millis(250),
             backoff_min: Duration::from_millis(250),
@@ -181,6 +184,9 @@ pub struct GateSettings {
     pub ask_interval: Duration,
     /// What sessions without a user may do; `None` lets none in.
     pub anonymous: Option<AnonymousRights>,
+    /// Whether every session, whatever its token says, may browse and read the server's state, its NamespaceArray and its limits: clients look at
+    /// them to connect, and connect again for ever where they may not.
+    pub shows_server_state: bool,
     /// The server behind the gate.
     pub upstream: UpstreamSettings,
     /// The authorization service; without, whoever runs the gate hands over what it says by [`Gate::hear`](super::Gate::hear).
@@ -199,6 +205,8 @@ pub struct GateSettings {
     pub users: Option<Arc<dyn UserRights>>,
     /// Where events go.
     pub audit: Arc<dyn Audit>,
+    /// What the machine counts since any moment, whatever its wall clock is set to.
+    pub uptime: Arc<dyn Fn() -> Duration + Send + Sync>,
 }
 
 impl GateSettings {
@@ -213,7 +221,9 @@ impl GateSettings {
         let modes = [MessageSecurityMode::Sign, MessageSecurityMode::SignAndEncrypt];
         let offers = SecurityPolicy::SECURE.into_iter();
         let offers = offers.flat_map(|policy| modes.map(|mode| Offer { policy, mode })).collect();
+        let began = Instant::now();
         GateSettings {
+            uptime: Arc::new(move || began.elapsed()),
             channel,
             application_uri: application_uri.into(),
             product_uri: "urn:durward:opcua:gate".to_owned(),
@@ -232,6 +242,7 @@ impl GateSettings {
             feed_skew: TOKEN_SKEW_DEFAULT,
             ask_interval: Duration::from_secs(1),
             anonymous: None,
+            shows_server_state: true,
             upstream,
             authority: None,
             mediation: mediate::Limits::default(),

@@ -13,7 +13,7 @@ use super::audit::Figures;
 use super::core::{Cell, Core};
 use super::exchange::Link;
 use super::settings::GateSettings;
-use super::upstream::{UpstreamSession, is_session_lost};
+use super::upstream::is_session_lost;
 use super::{authority, nodes};
 use crate::error::Error;
 use crate::protocol::GateEvent;
@@ -90,14 +90,18 @@ impl Gate {
         self.core.hear(message);
     }
 
-    /// The number of the question that a first snapshot must answer.
+    /// The number of the question that a first snapshot must answer. Another one when the clock was set back.
     pub fn question(&self) -> u64 {
-        self.core.question
+        self.core.question()
     }
 
-    /// Puts other public keys of the issuer in force, for activations from now on.
+    /// Puts other public keys of the issuer in force. Sessions on tokens whose key is not among them are ended: it was withdrawn, and whoever has it
+    /// could have made them.
     pub fn set_keys(&self, keys: VerifyingKeys) {
         self.core.verifier.store(Arc::new(self.core.settings.verifier(keys)));
+        for cell in self.core.all_cells() {
+            self.core.end_without_key(&cell);
+        }
     }
 
     /// Figures for metrics.
@@ -136,27 +140,25 @@ impl fmt::Debug for Gate {
 async fn tick(core: Arc<Core>) {
     let mut interval = tokio::time::interval(TICK);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let keep_alive = core.settings.upstream.client.session_timeout / 3;
-    let mut next_ping = Instant::now() + keep_alive;
     loop {
         interval.tick().await;
         let _ = core.step(GateEvent::Tick);
-        let pings = next_ping <= Instant::now();
-        if pings {
-            next_ping = Instant::now() + keep_alive;
-        }
+        let now = core.watch.now();
         for cell in core.all_cells() {
-            look_after(&core, &cell, pings);
+            look_after(&core, &cell);
+            if let Some(user) = cell.user() {
+                core.renew_due(&user, now);
+            }
         }
     }
 }
 
-fn look_after(core: &Arc<Core>, cell: &Cell, pings: bool) {
+fn look_after(core: &Arc<Core>, cell: &Cell) {
     let Some(link) = cell.link.get() else { return };
     let is_broken = link.session.channel().ended().is_some();
     if is_broken && !link.is_closed() && !link.is_rejoining.swap(true, std::sync::atomic::Ordering::AcqRel) {
         tokio::spawn(rejoin(Arc::clone(core), Arc::clone(link)));
-    } else if pings && matches!(link.session, UpstreamSession::Plain(_)) {
+    } else if link.session.is_ping_due() {
         let link = Arc::clone(link);
         tokio::spawn(async move {
             if let Err(error) = nodes::namespaces(&link.session).await

@@ -27,6 +27,8 @@ pub enum UserClaim {
 pub struct OnBehalf {
     /// The token: bound to the client's certificate, or to the gate's own.
     pub token: Zeroizing<String>,
+    /// By what the next one is fetched before this one ends ([`UserRights::renew`]): a refresh token. Without, the session ends with the token.
+    pub refresh: Option<Zeroizing<String>>,
 }
 
 /// Why a user gets no rights.
@@ -57,4 +59,12 @@ pub trait UserRights: Send + Sync {
 
     /// Fetches a token for a user of a client application, whose certificate is proven.
     fn fetch(&self, claim: UserClaim, client: Arc<ClientInfo>) -> UserReply;
+
+    /// Fetches the next token of a user who is in, by what came with the one before. Asked again while it fails, as long as that one lasts; not where
+    /// the status says that there will be none: `BadUserAccessDenied`, `BadIdentityTokenRejected`, `BadIdentityTokenInvalid`, `BadNotFound`.
+    fn renew(&self, refresh: Zeroizing<String>, client: Arc<ClientInfo>) -> UserReply {
+        let _ = (refresh, client);
+        let reason = "rights that were fetched are not renewed here".to_owned();
+        Box::pin(async { Err(UserRefusal { status: StatusCode::BadIdentityTokenRejected, reason }) })
+    }
 }

@@ -56,14 +56,24 @@ pub struct CertificateDraft {
 struct Role {
     usage: [u8; 2],
     is_authority: bool,
+    /// How many authorities may stand below it; nothing: as many as there are.
+    authorities_below: Option<u8>,
+    /// RFC 5280, 4.2.1.12.
+    purposes: &'static [[u8; 8]],
 }
 
 /// digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment.
-const APPLICATION: Role = Role { usage: [4, 0b1111_0000], is_authority: false };
+const APPLICATION: Role = Role {
+    usage: [4, 0b1111_0000],
+    is_authority: false,
+    authorities_below: None,
+    purposes: &[SERVER_AUTH, CLIENT_AUTH],
+};
 /// The same with keyCertSign: the certificate signs itself (Part 6, 6.2.2).
-const SELF_SIGNED: Role = Role { usage: [2, 0b1111_0100], is_authority: false };
+const SELF_SIGNED: Role = Role { usage: [2, 0b1111_0100], ..APPLICATION };
 /// keyCertSign, cRLSign.
-const AUTHORITY: Role = Role { usage: [1, 0b0000_0110], is_authority: true };
+const AUTHORITY: Role =
+    Role { usage: [1, 0b0000_0110], is_authority: true, authorities_below: None, purposes: &[] };
 
 fn invalid(reason: impl std::fmt::Display) -> Error {
     Error::new(StatusCode::BadConfigurationError, format!("no certificate can be made: {reason}"))
@@ -224,7 +234,8 @@ fn extensions(
     issuer_key: &PublicKey,
     role: &Role,
 ) -> Result<Vec<u8>, Error> {
-    let constraints = if role.is_authority { tlv(0x01, &[0xff]) } else { Vec::new() };
+    let mut constraints = if role.is_authority { tlv(0x01, &[0xff]) } else { Vec::new() };
+    constraints.extend(role.authorities_below.into_iter().flat_map(|count| tlv(0x02, &[count])));
     let mut all = vec![
         extension(&BASIC_CONSTRAINTS, true, &tlv(0x30, &constraints)),
         extension(&KEY_USAGE, true, &tlv(0x03, &role.usage)),
@@ -232,8 +243,8 @@ fn extensions(
         extension(&AUTHORITY_KEY_IDENTIFIER, false, &sequence(&[&tlv(0x80, &key_identifier(issuer_key))])),
     ];
     if !role.is_authority {
-        let purposes = sequence(&[&oid(&SERVER_AUTH), &oid(&CLIENT_AUTH)]);
-        all.push(extension(&EXTENDED_KEY_USAGE, false, &purposes));
+        let purposes: Vec<u8> = role.purposes.iter().flat_map(|purpose| oid(purpose)).collect();
+        all.push(extension(&EXTENDED_KEY_USAGE, false, &tlv(0x30, &purposes)));
         all.push(extension(&ALTERNATIVE_NAMES, false, &draft.alternative_names()?));
     }
     Ok(tlv(0xa3, &tlv(0x30, &all.concat())))
@@ -271,4 +282,78 @@ fn certificate(
 fn signed(content: &[u8], signer: &PrivateKey) -> Result<Vec<u8>, Error> {
     let signature = crypto::sign(SecurityPolicy::Basic256Sha256, signer, content)?;
     Ok(sequence(&[content, &algorithm(), &bit_string(&signature)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::PeerRole;
+    use crate::pki::{TrustLists, validate};
+
+    /// A certificate of a client does not make a server.
+    #[test]
+    fn servers_need_a_certificate_for_servers() {
+        let now = Moment::from_s(1_780_000_000);
+        let draft = CertificateDraft {
+            application_uri: "urn:test:client".to_owned(),
+            common_name: "client".to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: now,
+            valid_for: Duration::from_secs(86_400),
+        };
+        let key = PrivateKey::generate(KeyLength::Rsa2048).unwrap();
+        let (subject, public) = (draft.subject().unwrap(), key.public().unwrap());
+        let check = |purposes: &'static [[u8; 8]], peer: PeerRole| {
+            let role = Role { purposes, ..SELF_SIGNED };
+            let der = certificate(&draft, &subject, &public, &subject, &public, &key, &role).unwrap();
+            let lists = TrustLists { trusted: vec![der.clone()], ..TrustLists::default() };
+            validate(&[&der], &lists, peer, now).map_err(|error| error.status())
+        };
+        let refused = Err(StatusCode::BadCertificateUseNotAllowed);
+        let code_signing: &'static [[u8; 8]] = &[[0x2b, 6, 1, 5, 5, 7, 3, 3]];
+        assert_eq!(check(&[CLIENT_AUTH], PeerRole::Server), refused);
+        assert_eq!(check(&[CLIENT_AUTH], PeerRole::Client), Ok(()));
+        assert_eq!(check(&[SERVER_AUTH], PeerRole::Server), Ok(()));
+        assert_eq!(check(&[SERVER_AUTH], PeerRole::Client), Ok(()));
+        assert_eq!(check(code_signing, PeerRole::Server), refused);
+        assert_eq!(check(code_signing, PeerRole::Client), refused);
+    }
+
+    #[test]
+    fn an_authority_may_bound_how_many_stand_below_it() {
+        let now = Moment::from_s(1_780_000_000);
+        let draft = |name: &str| CertificateDraft {
+            application_uri: format!("urn:test:{name}"),
+            common_name: name.to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: now,
+            valid_for: Duration::from_secs(86_400),
+        };
+        let check = |authorities_below: Option<u8>| {
+            let (key, of_root) = (PrivateKey::generate(KeyLength::Rsa2048).unwrap(), draft("root"));
+            let (subject, public) = (of_root.subject().unwrap(), key.public().unwrap());
+            let role = Role { authorities_below, ..AUTHORITY };
+            let der = certificate(&of_root, &subject, &public, &subject, &public, &key, &role).unwrap();
+            let own = OwnCertificate::new(Certificate::from_der(&der).unwrap(), key).unwrap();
+            let root = Authority { own, subject };
+            let between = root.issue_authority(&draft("between"), KeyLength::Rsa2048).unwrap();
+            let device = between.issue(&draft("device"), KeyLength::Rsa2048).unwrap();
+            let until = now.plus(Duration::from_secs(3_600));
+            let lists = TrustLists {
+                trusted: vec![der],
+                issuers: vec![between.certificate().der().to_vec()],
+                revocation_lists: vec![
+                    root.revoke(&[], now, until).unwrap(),
+                    between.revoke(&[], now, until).unwrap(),
+                ],
+            };
+            validate(&[device.certificate().der()], &lists, PeerRole::Server, now)
+                .map_err(|error| error.status())
+        };
+        assert_eq!(check(None), Ok(()));
+        assert_eq!(check(Some(1)), Ok(()));
+        assert_eq!(check(Some(0)), Err(StatusCode::BadCertificateIssuerUseNotAllowed));
+    }
 }

@@ -1,16 +1,19 @@
 //! The directories that hold certificates, laid out as the OPC Foundation's.
 
+use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
 
-use super::validate::{TrustLists, validate};
-use crate::channel::Trust;
+use super::validate::{Known, TrustLists};
+use crate::channel::{PeerRole, Trust};
 use crate::crypto::{Certificate, OwnCertificate, PrivateKey};
 use crate::error::Error;
 
@@ -33,10 +36,35 @@ const LAYOUT: [&str; 7] = [
     "rejected/certs",
 ];
 
-/// A directory with the certificates of one application. Read anew for each check: files can be moved while it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Those that say who is trusted.
+const LISTS: [&str; 4] = ["trusted/certs", "trusted/crl", "issuers/certs", "issuers/crl"];
+
+/// A directory with the certificates of one application. Looked at for each check, and read where a file has changed: files can be moved while it
+/// runs.
+#[derive(Clone)]
 pub struct Directory {
     root: PathBuf,
+    last: Arc<Mutex<Option<Last>>>,
+}
+
+/// What was read last, and of which files. Peers that are not trusted yet have the lists looked at: they are not to have them read.
+struct Last {
+    files: Vec<FileState>,
+    known: Arc<Known>,
+}
+
+/// A file, and what changes when it is written.
+#[derive(PartialEq, Eq)]
+struct FileState {
+    path: PathBuf,
+    modified: Option<SystemTime>,
+    bytes: u64,
+}
+
+impl fmt::Debug for Directory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Directory").field("root", &self.root).finish_non_exhaustive()
+    }
 }
 
 impl Directory {
@@ -50,7 +78,7 @@ impl Directory {
             let path = root.join(part);
             fs::create_dir_all(&path).map_err(|error| unusable(&path, error))?;
         }
-        Ok(Directory { root })
+        Ok(Directory { root, last: Arc::default() })
     }
 
     /// Where it is.
@@ -58,7 +86,8 @@ impl Directory {
         &self.root
     }
 
-    /// The application's certificate and key: the only files of `own/certs` and `own/private`.
+    /// The application's certificate and key: the only files of `own/certs` and `own/private`. Certificates of its issuers are taken from
+    /// `issuers/certs` and `trusted/certs`.
     ///
     /// # Errors
     /// `BadConfigurationError` when there are several, one is missing, or they do not belong together.
@@ -74,7 +103,8 @@ impl Directory {
         };
         let certificate = Certificate::from_der(&read_der(certificate, "CERTIFICATE")?)?;
         let key = zeroize::Zeroizing::new(read(key)?);
-        OwnCertificate::new(certificate, PrivateKey::read(&key)?).map(Some)
+        let issuers = self.known()?.issuers_of(&certificate);
+        Ok(Some(OwnCertificate::new(certificate, PrivateKey::read(&key)?)?.with_issuers(issuers)))
     }
 
     /// Stores the application's certificate and key; only the owner can read the key.
@@ -136,6 +166,31 @@ impl Directory {
         })
     }
 
+    /// What is trusted now, taken apart.
+    fn known(&self) -> Result<Arc<Known>, Error> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        // Before the files are read: one that changes meanwhile is another one the next time.
+        let files = self.states()?;
+        if let Some(last) = last.as_ref().filter(|last| last.files == files) {
+            return Ok(Arc::clone(&last.known));
+        }
+        let known = Arc::new(Known::of(&self.lists()?));
+        *last = Some(Last { files, known: Arc::clone(&known) });
+        Ok(known)
+    }
+
+    fn states(&self) -> Result<Vec<FileState>, Error> {
+        let mut states = Vec::new();
+        for part in LISTS {
+            for path in self.files(part)? {
+                let Ok(metadata) = fs::metadata(&path) else { continue };
+                let (modified, bytes) = (metadata.modified().ok(), metadata.len());
+                states.push(FileState { path, modified, bytes });
+            }
+        }
+        Ok(states)
+    }
+
     fn load(&self, parts: &[&str], label: &str) -> Result<Vec<Vec<u8>>, Error> {
         let mut loaded = Vec::new();
         for part in parts {
@@ -184,8 +239,8 @@ impl Directory {
 }
 
 impl Trust for Directory {
-    fn check(&self, chain: &[&[u8]], moment: Moment) -> Result<(), Error> {
-        let checked = validate(chain, &self.lists()?, moment);
+    fn check(&self, chain: &[&[u8]], role: PeerRole, moment: Moment) -> Result<(), Error> {
+        let checked = self.known()?.validate(chain, role, moment);
         if let Err(error) = &checked {
             let unknown = [StatusCode::BadCertificateUntrusted, StatusCode::BadCertificateChainIncomplete];
             let leaf = chain.first().and_then(|leaf| Certificate::from_der(leaf).ok());
@@ -224,7 +279,6 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|error| unusable(path, error))
 }
 
-/// A file in DER, or in PEM with that label.
 /// Reads a certificate from a file, DER or PEM.
 ///
 /// # Errors
@@ -233,6 +287,7 @@ pub fn read_certificate(path: &Path) -> Result<Certificate, Error> {
     Certificate::from_der(&read_der(path, "CERTIFICATE")?)
 }
 
+/// A file in DER, or in PEM with that label.
 fn read_der(path: &Path, label: &str) -> Result<Vec<u8>, Error> {
     let bytes = read(path)?;
     let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) else {
@@ -253,4 +308,52 @@ fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(|error| unusable(path, error))?;
     file.write_all(bytes).map_err(|error| unusable(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::crypto::KeyLength;
+    use crate::pki::{CertificateDraft, self_signed};
+
+    fn certificate(name: &str) -> Certificate {
+        let draft = CertificateDraft {
+            application_uri: format!("urn:test:{name}"),
+            common_name: name.to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: Moment::from_s(1_780_000_000),
+            valid_for: Duration::from_secs(86_400),
+        };
+        self_signed(&draft, KeyLength::Rsa2048).unwrap().certificate().as_ref().clone()
+    }
+
+    /// Whoever connects shows a certificate, before anybody knows who that is: the lists are not read for each of them.
+    #[test]
+    fn lists_are_read_when_they_change() {
+        let root = std::env::temp_dir().join(format!("durward-opcua-lists-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let directory = Directory::open(&root).unwrap();
+        let (one, other) = (certificate("one"), certificate("other"));
+        let now = Moment::from_s(1_780_000_000);
+        let check = |of: &Certificate| {
+            directory.check(&[of.der()], PeerRole::Client, now).map_err(|error| error.status())
+        };
+        directory.trust(&one).unwrap();
+        let before = directory.known().unwrap();
+        assert_eq!(check(&one), Ok(()));
+        assert_eq!(check(&other), Err(StatusCode::BadCertificateUntrusted));
+        assert!(Arc::ptr_eq(&before, &directory.known().unwrap()), "read again, though nothing has changed");
+        // Written over in place, which the directory's own time does not show.
+        let path = root.join("trusted/certs").join(file_name(&one));
+        fs::write(&path, other.der()).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(check(&one), Err(StatusCode::BadCertificateUntrusted));
+        assert_eq!(check(&other), Ok(()));
+        fs::remove_file(&path).unwrap();
+        assert_eq!(check(&other), Err(StatusCode::BadCertificateUntrusted));
+        fs::remove_dir_all(&root).unwrap();
+    }
 }

@@ -2,6 +2,7 @@
 
 use opcua_types::StatusCode;
 use x509_cert::certificate::{CertificateInner, Raw};
+use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode, Reader as _, SliceReader};
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
 
@@ -12,6 +13,15 @@ use aws_lc_rs::signature::{
 
 use crate::crypto::Certificate;
 use crate::error::Error;
+
+/// Extensions that are looked at, or say nothing that would have to be: key identifiers, usage, alternative names, basic constraints, policies,
+/// purposes. A certificate whose critical extension is not known must be refused (RFC 5280, 4.2); one with name constraints is such.
+const KNOWN_EXTENSIONS: [&str; 7] =
+    ["2.5.29.14", "2.5.29.15", "2.5.29.17", "2.5.29.19", "2.5.29.32", "2.5.29.35", "2.5.29.37"];
+
+/// Purposes of a key (RFC 5280, 4.2.1.12).
+const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
+const CLIENT_AUTH: &str = "1.3.6.1.5.5.7.3.2";
 
 /// A certificate, taken apart for its chain.
 pub(super) struct Inspected {
@@ -26,8 +36,15 @@ pub(super) struct Inspected {
 /// What a key may be used for. What a certificate does not say is allowed (RFC 5280, 4.2.1.3), but for signing certificates.
 pub(super) struct Usage {
     pub(super) signs_certificates: bool,
+    /// How many authorities may stand below it in a path.
+    pub(super) authorities_below: Option<u8>,
     pub(super) signs_lists: bool,
+    pub(super) signs: bool,
     pub(super) serves_application: bool,
+    /// `serverAuth` is among its purposes, or it has none in particular.
+    pub(super) is_for_servers: bool,
+    /// `clientAuth` or `serverAuth`: certificates of servers that are also clients often name but the one (Part 6, 6.2.2).
+    pub(super) is_for_applications: bool,
 }
 
 /// Signed bytes, of a certificate or a revocation list.
@@ -53,14 +70,26 @@ impl Inspected {
         let constraints = content.get_extension::<BasicConstraints>().map_err(invalid)?;
         let key_usage = content.get_extension::<KeyUsage>().map_err(invalid)?;
         let purposes = content.get_extension::<ExtendedKeyUsage>().map_err(invalid)?;
-        let is_authority = constraints.is_some_and(|(_, constraints)| constraints.ca);
+        let unknown = content.extensions().into_iter().flatten().find(|extension| {
+            extension.critical && !KNOWN_EXTENSIONS.contains(&extension.extn_id.to_string().as_str())
+        });
+        if let Some(unknown) = unknown {
+            return Err(invalid(format!(
+                "its extension {} is critical, and not known here",
+                unknown.extn_id
+            )));
+        }
+        let constraints = constraints.map(|(_, constraints)| constraints);
+        let is_authority = constraints.as_ref().is_some_and(|constraints| constraints.ca);
         let key_usage = key_usage.map(|(_, usage)| usage);
         let may = |ask: fn(&KeyUsage) -> bool| key_usage.as_ref().is_none_or(ask);
-        let for_applications = purposes.is_none_or(|(_, purposes)| {
-            purposes.0.iter().any(|purpose| {
-                ["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"].contains(&purpose.to_string().as_str())
-            })
-        });
+        let purposes = purposes.map(|(_, purposes)| purposes.0);
+        let is_for = |wanted: &[&str]| {
+            let any = |purposes: &Vec<ObjectIdentifier>| {
+                purposes.iter().any(|purpose| wanted.contains(&purpose.to_string().as_str()))
+            };
+            purposes.as_ref().is_none_or(any)
+        };
         let encrypts = may(KeyUsage::key_encipherment) || may(KeyUsage::data_encipherment);
         Ok(Inspected {
             certificate,
@@ -73,9 +102,13 @@ impl Inspected {
                 inner.signature().raw_bytes(),
             )?,
             usage: Usage {
+                authorities_below: constraints.and_then(|constraints| constraints.path_len_constraint),
                 signs_certificates: is_authority && may(KeyUsage::key_cert_sign),
                 signs_lists: is_authority && may(KeyUsage::crl_sign),
-                serves_application: may(KeyUsage::digital_signature) && encrypts && for_applications,
+                signs: may(KeyUsage::digital_signature),
+                serves_application: may(KeyUsage::digital_signature) && encrypts,
+                is_for_servers: is_for(&[SERVER_AUTH]),
+                is_for_applications: is_for(&[SERVER_AUTH, CLIENT_AUTH]),
             },
         })
     }

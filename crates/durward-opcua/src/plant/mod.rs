@@ -38,4 +38,4 @@ pub use node::{Class, Method, NewNode, Node, Reference, SUBSCRIBE_TO_EVENTS, Sou
 pub use server::{Answer, Calling, Delivery, Device, Guard, Open, PendingCalls, Remote, Server, Still};
 pub use service::{HostService, Login, Seat, Users};
 pub use space::{Space, SpaceBuilder, SpaceError, argument, array_argument};
-pub use subscription::{Event, Ticket};
+pub use subscription::{Event, Quota, Ticket};

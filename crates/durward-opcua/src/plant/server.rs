@@ -14,7 +14,7 @@ use opcua_types::{
 use super::codec::{Codec, header};
 use super::services::{BrowsePoint, HistoryPoint};
 use super::space::Space;
-use super::subscription::{Event, Subscriptions, Ticket};
+use super::subscription::{Event, Quota, Subscriptions, Ticket};
 use crate::authority::{Caller, SessionId};
 use crate::permission::{Permission, Ruling};
 
@@ -79,6 +79,16 @@ pub trait Remote: Send + Sync {
 pub trait Guard: Send + Sync {
     /// Rules on one permission of one caller on one node.
     fn rule(&self, caller: &Caller, permission: Permission, node: &NodeId) -> Ruling;
+
+    /// What the caller's application may have of subscriptions; nothing where only the limits of the server hold. Asked for each request
+    /// that creates, changes or takes over something.
+    ///
+    /// # Errors
+    /// The caller may have no subscription; the status code of the request.
+    fn quota(&self, caller: &Caller) -> Result<Option<Quota>, StatusCode> {
+        let _ = caller;
+        Ok(None)
+    }
 }
 
 /// Everybody may do everything: protection is the task of a gate in front.

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::host::Host;
 use crate::authority::{Caller, SessionId, User};
 use crate::crypto;
-use crate::session::{ActiveSession, Attempt, Call, CloseReason, Identity, Service, SessionInfo};
+use crate::session::{ActiveSession, Attempt, Call, ClientInfo, CloseReason, Identity, Service, SessionInfo};
 
 /// Says who a user is.
 pub trait Login: Send + Sync + 'static {
@@ -20,6 +20,12 @@ pub trait Login: Send + Sync + 'static {
     /// # Errors
     /// The status code that the client gets.
     fn login(&self, attempt: Attempt<'_, User>) -> impl Future<Output = Result<User, StatusCode>> + Send;
+
+    /// Whether room is kept for the sessions of the application with this certificate (DER).
+    fn is_preferred(&self, certificate: &[u8]) -> bool {
+        let _ = certificate;
+        false
+    }
 
     /// A session was activated for the first time.
     fn opened(&self, caller: &Caller) {
@@ -95,6 +101,10 @@ fn caller(info: &SessionInfo, seat: &Seat, user: &User) -> Caller {
 impl<L: Login> Service for HostService<L> {
     type User = User;
     type State = Seat;
+
+    fn is_preferred(&self, client: &ClientInfo) -> bool {
+        self.login.is_preferred(client.certificate.der())
+    }
 
     async fn authenticate(&self, attempt: Attempt<'_, User>) -> Result<User, StatusCode> {
         self.login.login(attempt).await

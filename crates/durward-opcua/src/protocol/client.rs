@@ -207,6 +207,8 @@ impl<T: Clone> Client<T> {
         let token = self.token.as_ref().map(|held| held.ends_at);
         let asking = match (&self.asked, &self.token) {
             (Some((_, give_up_at)), _) => Some(*give_up_at),
+            // Nobody can be asked yet: that is when the link is up.
+            (None, _) if self.authority != Link::Up => None,
             (None, Some(held)) => Some(held.renew_at.max(self.ask_from)),
             (None, None) => Some(self.ask_from),
         };

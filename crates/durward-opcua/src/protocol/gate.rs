@@ -71,6 +71,15 @@ pub enum GateEvent<T: Bearer> {
         /// Who it is to be.
         identity: Identity<T>,
     },
+    /// Whoever runs the gate has fetched the next token of the session's user, who cannot, and has verified it.
+    Renew {
+        /// The session.
+        session: SessionId,
+        /// The session's nonce since the user was taken: after another activation, nothing is renewed any more.
+        nonce: Nonce,
+        /// The token: of the same subject and client.
+        token: T,
+    },
     /// A request.
     Request {
         /// The session.
@@ -97,6 +106,9 @@ pub enum GateEvent<T: Bearer> {
     Heard(FeedMessage<T::Name>),
     /// Time has passed. Comes at least once in each [`GateSettings::ask_interval`].
     Tick,
+    /// The clock was set back to this moment. What stood on a token ends: it might live longer than it was given. All cutoffs are asked for anew:
+    /// some may have been forgotten too early, and an answer says whether the clocks agree now.
+    ClockSetBack,
 }
 
 /// What a gate does.
@@ -106,7 +118,7 @@ pub enum GateAction {
     Created(SessionId, Nonce),
     /// Answer ActivateSession with a new nonce. What is asked from now on is asked in the name of the new identity.
     Activated(SessionId, Nonce),
-    /// Refuse ActivateSession. What was in force stays in force, and the nonce stays.
+    /// Refuse ActivateSession, or the renewal. What was in force stays in force, and the nonce stays.
     RefuseActivation(SessionId, Refusal),
     /// Hand the request on.
     Serve(SessionId),
@@ -268,6 +280,11 @@ impl<T: Bearer> Gate<T> {
         self.sessions.get(&session).map(|session| &session.standing)
     }
 
+    /// The number of the question that a first snapshot must answer.
+    pub fn question(&self) -> u64 {
+        self.question
+    }
+
     /// The nonce that the next activation of a session must be signed over.
     pub fn nonce(&self, session: SessionId) -> Option<Nonce> {
         self.sessions.get(&session).map(|session| session.nonce)
@@ -301,7 +318,8 @@ impl<T: Bearer> Gate<T> {
 
     /// Takes an event at a moment.
     pub fn step(&mut self, now: Moment, event: GateEvent<T>) -> Vec<GateAction> {
-        self.now = now.max(self.now);
+        let is_set_back = matches!(event, GateEvent::ClockSetBack);
+        self.now = if is_set_back { now } else { now.max(self.now) };
         let mut actions = Vec::new();
         let touched = event.touches();
         match event {
@@ -312,6 +330,11 @@ impl<T: Bearer> Gate<T> {
                 match self.activate(session, channel, &client, nonce, identity) {
                     Ok(done) => actions.extend(done),
                     Err(refusal) => actions.push(GateAction::RefuseActivation(session, refusal)),
+                }
+            }
+            GateEvent::Renew { session, nonce, token } => {
+                if let Err(refusal) = self.renew(session, nonce, token, &mut actions) {
+                    actions.push(GateAction::RefuseActivation(session, refusal));
                 }
             }
             GateEvent::Request { session, channel, kind } => {
@@ -326,6 +349,12 @@ impl<T: Bearer> Gate<T> {
                 self.sessions.remove(&session);
             }
             GateEvent::AuthorityConnected => self.ask(&mut actions),
+            GateEvent::ClockSetBack => {
+                // Only what the service says from now on can tell whether the clocks agree: an answer to the question before may be an old one.
+                self.question = self.question.wrapping_add(1);
+                self.feed.doubt();
+                self.ask_from = Moment::default();
+            }
             GateEvent::Heard(message) => self.hear(message, &mut actions),
             GateEvent::Tick => {
                 let lifetime_max =
@@ -383,6 +412,30 @@ impl<T: Bearer> Gate<T> {
             recheck(id, &mut session.delivery, &mut actions);
         }
         Ok(actions)
+    }
+
+    /// The session stays what it is but for its token.
+    fn renew(
+        &mut self,
+        id: SessionId,
+        nonce: Nonce,
+        token: T,
+        actions: &mut Vec<GateAction>,
+    ) -> Result<(), Refusal> {
+        let session = self.sessions.get(&id).ok_or(Refusal::NoSession)?;
+        if session.nonce != nonce {
+            return Err(Refusal::Nonce);
+        }
+        let Standing::Token(before) = &session.standing else { return Err(Refusal::OtherUser) };
+        if before.facts().subject != token.facts().subject {
+            return Err(Refusal::OtherUser);
+        }
+        let standing = self.accept(&session.client, Identity::Token(token))?;
+        if let Some(session) = self.sessions.get_mut(&id) {
+            (session.standing, session.is_in_grace) = (standing, false);
+            recheck(id, &mut session.delivery, actions);
+        }
+        Ok(())
     }
 
     fn accept(&self, client: &T::Name, identity: Identity<T>) -> Result<Standing<T>, Refusal> {
@@ -450,6 +503,9 @@ impl<T: Bearer> Gate<T> {
     fn review(&mut self, touched: Touched, actions: &mut Vec<GateAction>) {
         let (now, settings, feed) = (self.now, &self.settings, &self.feed);
         match touched {
+            Touched::AllForGood => {
+                self.sessions.retain(|id, session| session.end(*id, Ended::ClockSetBack, settings, actions));
+            }
             Touched::All => {
                 self.sessions.retain(|id, session| session.review(*id, now, settings, feed, actions));
             }
@@ -467,6 +523,8 @@ impl<T: Bearer> Gate<T> {
 /// Which sessions an event may bring to their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Touched {
+    /// And each of them comes to it.
+    AllForGood,
     All,
     One(SessionId),
     None,
@@ -476,10 +534,12 @@ impl<T: Bearer> GateEvent<T> {
     fn touches(&self) -> Touched {
         match self {
             GateEvent::Activate { session, .. }
+            | GateEvent::Renew { session, .. }
             | GateEvent::Request { session, .. }
             | GateEvent::Subscribed { session, .. } => Touched::One(*session),
             GateEvent::Create { .. } | GateEvent::ChannelClosed(_) | GateEvent::Close(_) => Touched::None,
             GateEvent::AuthorityConnected | GateEvent::Heard(_) | GateEvent::Tick => Touched::All,
+            GateEvent::ClockSetBack => Touched::AllForGood,
         }
     }
 }
@@ -503,7 +563,24 @@ impl<T: Bearer> Session<T> {
             actions.push(GateAction::Note(GateNote::GraceBegan(id)));
         }
         self.delivery = deliver(id, self.delivery, until.reading.at(now), actions);
-        let Some(ended) = for_good(counts, is_expired) else { return true };
+        match for_good(counts, is_expired) {
+            Some(ended) => self.end(id, ended, settings, actions),
+            None => true,
+        }
+    }
+
+    /// Its token has ended for good. Whether the session goes on without one.
+    fn end(
+        &mut self,
+        id: SessionId,
+        ended: Ended,
+        settings: &GateSettings,
+        actions: &mut Vec<GateAction>,
+    ) -> bool {
+        match self.standing {
+            Standing::Token(_) => {}
+            Standing::Created | Standing::Anonymous => return true,
+        }
         if settings.has_anonymous {
             self.standing = Standing::Anonymous;
             actions.push(GateAction::BecomeAnonymous(id, ended));

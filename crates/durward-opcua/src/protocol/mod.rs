@@ -17,19 +17,22 @@
 //! - Actions are carried out in their order. [`AuthorityAction::Store`] is durable before the next one is begun.
 //! - [`GateEvent::Activate`] is given only after the signature of the client over the certificate and the nonce of that number was
 //!   verified, and the token by [`Verifier`](crate::token::Verifier) against the certificate of the channel.
-//! - The moment is that of one clock for each machine. A machine does not follow it back.
+//! - The moment is that of one clock for each machine. A machine does not follow it back. A gate's is a [`DisciplinedClock`], and
+//!   [`GateEvent::ClockSetBack`] is given where that has jumped back, before anything else.
 //! - Requests are admitted by [`Gate::admit`]; for each node, [`TokenRights`](crate::token::TokenRights) is asked, which ends rights by the
 //!   same function ([`until`](crate::token::until)).
 //!
 //! # What holds then, as checked
 //!
-//! With any loss, repetition and reordering of messages, restarts of all three, and clocks that differ by `D`:
+//! With any loss, repetition and reordering of messages, restarts of all three, clocks that differ by `D`, and a wall clock of the gate that is set
+//! ahead and back (by more than `D` and than an answer of the service is late: less is taken for a difference of clocks):
 //! no request is served without an activation that the gate accepted, none with a token that has ended (beyond the grace), none with a
 //! token of another client, and none with a recalled token longer than `staleness_max + D` after the recall. Where nothing that the
 //! service said after the recall reaches the gate, it is served until `hold` or the token ends.
 
 mod authority;
 mod client;
+mod clock;
 mod gate;
 
 pub use authority::{
@@ -37,6 +40,7 @@ pub use authority::{
     Wanted, WhyNot,
 };
 pub use client::{Client, ClientAction, ClientEvent, ClientSettings, Failure};
+pub use clock::{CLOCK_DOUBT_MAX, CLOCK_STEP_MAX, ClockJump, DisciplinedClock};
 pub use gate::{
     ChannelId, Gate, GateAction, GateEvent, GateNote, GateSettings, Identity, Nonce, Refusal, SessionId,
     Standing,

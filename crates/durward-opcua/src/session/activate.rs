@@ -11,8 +11,9 @@ use opcua_types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
 
 use super::connection::{Peer, find_session};
 use super::endpoint::Endpoint;
+use super::logins::{Guess, Origin, is_wrong};
 use super::server::Core;
-use super::service::{Activation, Attempt, CloseReason, Service};
+use super::service::{Activation, Attempt, CloseReason, Identity, Service};
 use super::store::{Activated, Entry};
 use super::token::{SentToken, verify_proof};
 use crate::channel::Offer;
@@ -36,9 +37,15 @@ pub(super) async fn activate<S: Service>(
         entry.begin_activation(core.settings.limits.activations_per_session_max).ok_or_else(|| {
             Error::new(StatusCode::BadTooManyOperations, "the session has too many activations under way")
         })?;
+    if let Some(wait) = entry.activation_delay(core.settings.limits.activation_failures_max) {
+        let words =
+            format!("too many activations failed: the next one is looked at in {} s", wait.as_secs() + 1);
+        return Err(Error::new(StatusCode::BadTooManyOperations, words));
+    }
     let activated = attempt(core, peer, &entry, body).await;
     let nonce = activated.inspect_err(|error| refused(core, &entry, error))?;
     peer.activated.store(true, Ordering::Relaxed);
+    peer.place.set_in_use(true);
     let response = ActivateSessionResponse {
         response_header: wire::response_header(peek.handle, StatusCode::Good, (core.channel.clock)()),
         server_nonce: nonce.to_vec().into(),
@@ -48,9 +55,9 @@ pub(super) async fn activate<S: Service>(
     wire::encode_service(&core.context.context(), &response)
 }
 
-/// A session that nobody activated is not left open to be tried on and on.
+/// A session that nobody activated is not left open to be tried on and on. One that is active stays, and waits for its next try.
 fn refused<S: Service>(core: &Core<S>, entry: &Entry<S>, error: &Error) {
-    let failures = entry.failed();
+    let failures = entry.failed(is_wrong(error.status()));
     tracing::info!(session = entry.info.number, failures, %error, "a session was not activated");
     if entry.active().is_none() && failures >= core.settings.limits.activation_failures_max {
         core.close_session(&entry.token, CloseReason::Timeout);
@@ -65,7 +72,7 @@ async fn attempt<S: Service>(
 ) -> Result<crypto::Nonce, Error> {
     let request: ActivateSessionRequest = wire::decode_service(&core.context.context(), body)?;
     let endpoint = check_channel(core, peer, entry)?;
-    let nonce = entry.nonce();
+    let (nonce, nonce_number) = entry.nonce();
     let sent = SentToken::read(&core.context.context(), &request, endpoint)?;
     let policy_id = sent.policy.id.clone();
 
@@ -84,6 +91,7 @@ async fn attempt<S: Service>(
     };
     let identity = core.channel.workers.run(verify).await?;
 
+    let guess = begin_login(core, entry, &identity).await?;
     let current = entry.active().map(|active| active.user());
     let attempt = Attempt {
         session: &entry.info,
@@ -91,11 +99,16 @@ async fn attempt<S: Service>(
         policy_id: &policy_id,
         identity,
         activation: current.as_ref().map_or(Activation::First, |current| Activation::Again { current }),
+        nonce_number,
         locales: locales(&request),
         moment: (core.channel.clock)(),
     };
     let refused = |status| Error::new(status, "the user was refused");
-    let user = Arc::new(core.service.authenticate(attempt).await.map_err(refused)?);
+    let authenticated = core.service.authenticate(attempt).await;
+    if let Some(guess) = guess {
+        guess.end(&authenticated);
+    }
+    let user = Arc::new(authenticated.map_err(refused)?);
     let moves = entry.channel() != peer.channel.id;
     if moves && !current.as_ref().is_some_and(|current| core.service.same_user(current, &user)) {
         return Err(Error::new(
@@ -114,6 +127,19 @@ async fn attempt<S: Service>(
         core.service.user_changed(active);
     }
     Ok(next_nonce)
+}
+
+/// Waits until a password may be looked at; nothing for other identities, which cannot be guessed.
+async fn begin_login<S: Service>(
+    core: &Core<S>,
+    entry: &Entry<S>,
+    identity: &Identity,
+) -> Result<Option<Guess>, Error> {
+    let Identity::UserName { name, .. } = identity else { return Ok(None) };
+    let origin = Origin::Application(entry.info.client.certificate.der());
+    let mut guess = core.logins.attempt(name, origin).await?;
+    guess.begin();
+    Ok(Some(guess))
 }
 
 /// The first activation comes on the channel that the session was created on; a later one may come on another, of the same application and

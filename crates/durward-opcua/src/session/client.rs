@@ -15,12 +15,17 @@ use opcua_types::{
     UAString, VariableId,
 };
 
+use super::created::check_created;
 use super::discover::{choose, connect_channel, discover, offer_of};
+use super::expected::ExpectedServer;
 use super::identity::{ClientIdentity, prove};
 use crate::channel::{ChannelSettings, ClientChannel, Offer};
-use crate::crypto::{self, Certificate, NONCE_BYTES, SecretFormat};
+use crate::crypto::{self, Certificate, SecretFormat};
 use crate::error::Error;
 use crate::wire::{self, RequestPeek, ResponsePeek};
+
+/// Sessions are not kept alive more often than this, whatever timeout a server wants.
+pub(crate) const KEEP_ALIVE_MIN: Duration = Duration::from_millis(100);
 
 /// What a client is.
 #[derive(Clone, Debug)]
@@ -29,6 +34,8 @@ pub struct ClientSettings {
     pub channel: Arc<ChannelSettings>,
     /// The application's URI, as in its certificate.
     pub application_uri: String,
+    /// Who the server is. Of the application that is expected, and of no other one that is trusted, are endpoints taken.
+    pub server: ExpectedServer,
     /// The product's URI.
     pub product_uri: String,
     /// The application's name.
@@ -39,9 +46,11 @@ pub struct ClientSettings {
     pub session_timeout: Duration,
     /// How long a response may take.
     pub request_max: Duration,
+    /// The languages of texts that the server sends, the one that is wanted most first (`de-DE`, `en`); none: the server's own.
+    pub locale_ids: Vec<String>,
     /// How secrets are encrypted where the token policy says so.
     pub secret_format: SecretFormat,
-    /// A session that nobody uses reads the server's state this often, so that it does not time out.
+    /// A session that nobody uses reads the server's state this often, or thrice in the timeout that the server revises, so that it does not end.
     pub keep_alive: Option<Duration>,
 }
 
@@ -287,7 +296,7 @@ impl Inner {
             request_header: RequestHeader::default(),
             client_signature,
             client_software_certificates: None,
-            locale_ids: None,
+            locale_ids: Some(self.settings.locale_ids.iter().map(UAString::from).collect()),
             user_identity_token: sealed.token,
             user_token_signature: sealed.signature,
         };
@@ -353,9 +362,10 @@ impl Inner {
         self.call::<_, ReadResponse>(&request).await.map(drop)
     }
 
-    /// Pings as often as the settings say, as long as somebody has the session.
+    /// Pings as often as the settings say, or as the server wants it by the timeout that it revised, as long as somebody has the session.
     fn keep_alive(self: &Arc<Inner>) {
         let Some(every) = self.settings.keep_alive else { return };
+        let every = every.min(self.timeout / 3).max(KEEP_ALIVE_MIN);
         let session = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
@@ -395,49 +405,4 @@ fn create_request(
         requested_session_timeout: settings.session_timeout.as_secs_f64() * 1_000.0,
         max_response_message_size: settings.channel.limits.receive.message_bytes_max,
     }
-}
-
-/// What the server says on the secured channel must be what discovery said without security (Part 4, 5.7.2).
-fn check_created(
-    response: &CreateSessionResponse,
-    server: &Certificate,
-    endpoint: &EndpointDescription,
-    discovered: &[EndpointDescription],
-) -> Result<(), Error> {
-    let sent = crypto::split_chain(response.server_certificate.value.as_deref().unwrap_or_default())?;
-    if sent.first() != Some(&server.der()) {
-        return Err(Error::security("the session's certificate is not that of the channel"));
-    }
-    let nonce_bytes = response.server_nonce.value.as_ref().map_or(0, Vec::len);
-    if nonce_bytes < NONCE_BYTES {
-        return Err(Error::new(StatusCode::BadNonceInvalid, "the server's nonce is too short"));
-    }
-    let endpoints = response.server_endpoints.as_deref().unwrap_or_default();
-    if !endpoints.iter().any(|other| same_endpoint(other, endpoint)) {
-        return Err(Error::security("the endpoint is not among those that the server now says it has"));
-    }
-    let of_transport = |endpoints: &[EndpointDescription]| {
-        let transport = &endpoint.transport_profile_uri;
-        endpoints.iter().filter(|other| other.transport_profile_uri == *transport).count()
-    };
-    let told = discovered.is_empty() || of_transport(endpoints) == of_transport(discovered);
-    let known = |other: &EndpointDescription| {
-        other.transport_profile_uri != endpoint.transport_profile_uri
-            || endpoints.iter().any(|now| same_endpoint(now, other))
-    };
-    if !told || !discovered.iter().all(known) {
-        return Err(Error::security("the server's endpoints are not those that were discovered"));
-    }
-    Ok(())
-}
-
-/// Servers may tell URLs by the name under which they are asked: those are not compared.
-fn same_endpoint(left: &EndpointDescription, right: &EndpointDescription) -> bool {
-    left.security_mode == right.security_mode
-        && left.security_policy_uri == right.security_policy_uri
-        && left.server_certificate == right.server_certificate
-        && left.server.application_uri == right.server.application_uri
-        && left.transport_profile_uri == right.transport_profile_uri
-        && left.security_level == right.security_level
-        && left.user_identity_tokens == right.user_identity_tokens
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::FuturesUnordered;
@@ -17,11 +17,13 @@ use opcua_types::{
 };
 use tokio::time::{Instant, sleep_until};
 
+use super::admission::Place;
+use super::budget::{self, Budget};
 use super::server::Core;
 use super::service::{Call, ChannelInfo, CloseReason, Service};
 use super::store::Entry;
 use super::{activate, create};
-use crate::channel::{Request, ServerChannel, TRANSPORT_PROFILE_URI};
+use crate::channel::{Outbox, Request, ServerChannel, TRANSPORT_PROFILE_URI};
 use crate::crypto::Certificate;
 use crate::error::Error;
 use crate::wire::{self, ChunkKind, RequestPeek, response_header};
@@ -43,6 +45,8 @@ pub(super) struct Peer {
     pub(super) client: Option<Arc<Certificate>>,
     /// A session was activated: larger requests are taken.
     pub(super) activated: AtomicBool,
+    /// Among the server's connections.
+    pub(super) place: Place,
 }
 
 /// A response on its way.
@@ -60,16 +64,19 @@ pub(super) struct Connection<S: Service> {
     channel: ServerChannel,
     peer: Arc<Peer>,
     under_way: UnderWay,
+    budget: Arc<Budget>,
 }
 
 impl<S: Service> Connection<S> {
-    pub(super) fn new(core: Arc<Core<S>>, channel: ServerChannel) -> Connection<S> {
+    pub(super) fn new(core: Arc<Core<S>>, channel: ServerChannel, place: Place) -> Connection<S> {
         let peer = Arc::new(Peer {
             channel: *channel.info(),
             client: channel.client().cloned(),
             activated: AtomicBool::new(false),
+            place,
         });
-        Connection { core, channel, peer, under_way: FuturesUnordered::new() }
+        let budget = Budget::of_connection(&core.settings.limits);
+        Connection { core, channel, peer, under_way: FuturesUnordered::new(), budget }
     }
 
     /// Serves the connection to its end.
@@ -93,6 +100,10 @@ impl<S: Service> Connection<S> {
         let mut closed = pin!(closed);
         let mut expires = self.expires();
         let mut expired = pin!(sleep_until(expires));
+        let peer = Arc::clone(&self.peer);
+        let mut must_leave = pin!(peer.place.must_leave());
+        let idle_max = self.core.settings.limits.unactivated_max;
+        let mut idle = pin!(sleep_until(Instant::now() + idle_max));
         loop {
             if self.expires() != expires {
                 expires = self.expires();
@@ -102,6 +113,19 @@ impl<S: Service> Connection<S> {
                 biased;
                 () = closed.as_mut() => {
                     return Err(Error::new(StatusCode::BadSecureChannelClosed, "the server closed the channel"));
+                }
+                () = must_leave.as_mut() => {
+                    return Err(Error::new(
+                        StatusCode::BadTcpNotEnoughResources,
+                        "the channel had no session and made room for another one",
+                    ));
+                }
+                () = idle.as_mut() => {
+                    if !self.is_needed() {
+                        return Err(Error::new(StatusCode::BadTimeout, "no session is on the channel"));
+                    }
+                    idle.as_mut().reset(Instant::now() + idle_max);
+                    None
                 }
                 Some(answer) = self.under_way.next(), if !self.under_way.is_empty() => {
                     self.respond(answer);
@@ -118,7 +142,7 @@ impl<S: Service> Connection<S> {
             match request {
                 None => {}
                 Some(Request::Service { request_id, body }) => self.begin(request_id, body),
-                Some(Request::Renewal(chunk)) => Box::pin(self.channel.renew(chunk)).await?,
+                Some(Request::Renewal(chunk)) => self.renew(chunk).await?,
             }
             if !self.channel.has_more() {
                 self.channel.outbox().flush();
@@ -126,6 +150,28 @@ impl<S: Service> Connection<S> {
             tokio::time::timeout(STALLED_MAX, self.channel.outbox().uncongested())
                 .await
                 .map_err(|_| Error::new(StatusCode::BadTimeout, "the client does not take its responses"))?;
+        }
+    }
+
+    /// Whether there is a session on the channel. Only activated ones keep it from making room for others.
+    fn is_needed(&self) -> bool {
+        let (any, activated) = self.core.sessions.on_channel(self.peer.channel.id);
+        self.peer.place.set_in_use(activated);
+        any
+    }
+
+    /// Renews the channel, which may have to wait for a worker. Responses go out meanwhile, for as long as the client takes them.
+    async fn renew(&mut self, chunk: BytesMut) -> Result<(), Error> {
+        let outbox = Arc::clone(self.channel.outbox());
+        let mut renewed = Box::pin(self.channel.renew(chunk));
+        loop {
+            let answer = tokio::select! {
+                biased;
+                renewed = renewed.as_mut() => return renewed,
+                Some(answer) = self.under_way.next(), if !self.under_way.is_empty() && !outbox.is_congested() => answer,
+            };
+            send(&self.core, &self.peer, &outbox, answer);
+            outbox.flush();
         }
     }
 
@@ -145,7 +191,12 @@ impl<S: Service> Connection<S> {
             let error = Error::new(StatusCode::BadTooManyOperations, "too many requests are under way");
             return self.respond(Answer { request_id, handle, body: Err(error) });
         }
+        let taken = match budget::take(&self.budget, &self.core.budget, body.len()) {
+            Ok(taken) => taken,
+            Err(error) => return self.respond(Answer { request_id, handle, body: Err(error) }),
+        };
         let mut answer: Pin<Box<dyn Future<Output = Answer> + Send>> = Box::pin(async move {
+            let _taken = taken;
             let body = answer_request(core, peer, peek, body).await;
             Answer { request_id, handle, body }
         });
@@ -157,23 +208,27 @@ impl<S: Service> Connection<S> {
     }
 
     fn respond(&mut self, answer: Answer) {
-        let Answer { request_id, handle, body } = answer;
-        let moment = (self.core.channel.clock)();
-        let body = body.unwrap_or_else(|error| {
-            tracing::debug!(channel = self.peer.channel.id, %error, "a request was refused");
-            wire::fault(handle, error.status(), moment)
-        });
-        let outbox = self.channel.outbox();
-        if let Err(error) = outbox.push(ChunkKind::Message, request_id, body)
-            && error.status() == StatusCode::BadEncodingLimitsExceeded
-        {
-            let fault = wire::fault(handle, StatusCode::BadResponseTooLarge, moment);
-            // A fault that does not fit either leaves the client to its timeout.
-            let _ = outbox.push(ChunkKind::Message, request_id, fault);
-        }
+        send(&self.core, &self.peer, self.channel.outbox(), answer);
         if self.peer.activated.load(Ordering::Relaxed) {
             self.channel.set_limits(self.core.channel.limits.receive);
         }
+    }
+}
+
+/// Adds a response, or a fault in its place, to what is sent.
+fn send<S: Service>(core: &Core<S>, peer: &Peer, outbox: &Outbox, answer: Answer) {
+    let Answer { request_id, handle, body } = answer;
+    let moment = (core.channel.clock)();
+    let body = body.unwrap_or_else(|error| {
+        tracing::debug!(channel = peer.channel.id, %error, "a request was refused");
+        wire::fault(handle, error.status(), moment)
+    });
+    if let Err(error) = outbox.push(ChunkKind::Message, request_id, body)
+        && error.status() == StatusCode::BadEncodingLimitsExceeded
+    {
+        let fault = wire::fault(handle, StatusCode::BadResponseTooLarge, moment);
+        // A fault that does not fit either leaves the client to its timeout.
+        let _ = outbox.push(ChunkKind::Message, request_id, fault);
     }
 }
 
@@ -308,7 +363,7 @@ fn get_endpoints<S: Service>(core: &Core<S>, body: &[u8]) -> Result<Bytes, Error
             StatusCode::Good,
             (core.channel.clock)(),
         ),
-        endpoints: Some(if wanted { core.endpoints.clone() } else { Vec::new() }),
+        endpoints: Some(if wanted { core.endpoints_as_asked(request.endpoint_url.as_ref()) } else { Vec::new() }),
     };
     wire::encode_service(&context, &response)
 }
@@ -340,6 +395,7 @@ fn close_session<S: Service>(
     let request: CloseSessionRequest = wire::decode_service(&context, body)?;
     let reason = CloseReason::Client { delete_subscriptions: request.delete_subscriptions };
     core.close_session(&entry.token, reason);
+    peer.place.set_in_use(core.sessions.on_channel(peer.channel.id).1);
     let response_header = response_header(peek.handle, StatusCode::Good, (core.channel.clock)());
     wire::encode_service(&context, &CloseSessionResponse { response_header })
 }

@@ -39,13 +39,15 @@ pub(super) async fn create<S: Service>(
     }
     // Signed before there is a session, off every lock and off the connection's task.
     let policy = peer.channel.security_policy;
-    let signed = [sent_certificate, nonce].concat();
+    // Of a chain only the client's own certificate is signed (Part 4, 5.7.2.2).
+    let signed = [client.certificate.der(), nonce].concat();
     let own = core.channel.own.clone();
     let signature = core.channel.workers.run(move || crypto::sign(policy, own.key(), &signed)).await?;
 
     let timeout = revised_timeout(core, request.requested_session_timeout);
     let server_nonce = crypto::nonce()?;
     let token = crypto::random_bytes()?;
+    let preferred = core.service.is_preferred(&client);
     let info = SessionInfo {
         number: core.sessions.next_number(),
         id: NodeId::new(1, Guid::from_bytes(crypto::random_bytes()?)),
@@ -59,7 +61,7 @@ pub(super) async fn create<S: Service>(
     };
     tracing::debug!(session = info.number, application = %info.client.application_uri, "a session was created");
     let session_id = info.id.clone();
-    let entry = Arc::new(Entry::new(info, token, peer.channel.id, server_nonce));
+    let entry = Arc::new(Entry::new(info, token, peer.channel.id, server_nonce, preferred));
     core.sessions.insert(entry, &core.settings.limits)?;
 
     let response = CreateSessionResponse {
@@ -72,8 +74,8 @@ pub(super) async fn create<S: Service>(
         authentication_token: NodeId::new(0, ByteString::from(token.to_vec())),
         revised_session_timeout: timeout.as_secs_f64() * 1_000.0,
         server_nonce: server_nonce.to_vec().into(),
-        server_certificate: core.channel.own.certificate().der().to_vec().into(),
-        server_endpoints: Some(core.endpoints.clone()),
+        server_certificate: core.channel.own.chain().into(),
+        server_endpoints: Some(core.endpoints_as_asked(request.endpoint_url.as_ref())),
         server_software_certificates: None,
         server_signature: SignatureData {
             algorithm: UAString::from(policy.signature_uri()),

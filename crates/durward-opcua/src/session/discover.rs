@@ -21,7 +21,7 @@ const DEFAULT_PORT: u16 = 4840;
 ///
 /// # Errors
 /// `BadTcpEndpointUrlInvalid`.
-fn address(url: &str) -> Result<(&str, u16), Error> {
+pub(super) fn address(url: &str) -> Result<(&str, u16), Error> {
     let invalid = || {
         Error::new(
             StatusCode::BadTcpEndpointUrlInvalid,
@@ -74,6 +74,7 @@ pub(crate) async fn connect_without_security(
         policy: SecurityPolicy::None,
         mode: MessageSecurityMode::None,
         server: None,
+        server_issuers: Vec::new(),
     };
     let stream = connect(url, settings).await?;
     ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await
@@ -126,7 +127,8 @@ pub(super) fn offer_of(endpoint: &EndpointDescription) -> Result<Offer, Error> {
 /// Opens a channel to an endpoint, by the URL that worked for discovery: servers often tell names that only they know.
 ///
 /// # Errors
-/// The server's certificate cannot be read or is not trusted; see [`ClientChannel::open`].
+/// The server's certificate cannot be read, is not trusted or is not that of the server which the settings expect at this URL; see
+/// [`ClientChannel::open`].
 pub async fn connect_channel(
     url: &str,
     endpoint: &EndpointDescription,
@@ -142,11 +144,13 @@ pub async fn connect_channel(
             "the server's certificate is not that of its ApplicationUri",
         ));
     }
+    settings.server.check(&server, address(url)?.0)?;
     let target = ChannelTarget {
         endpoint_url: url.to_owned(),
         policy: offer.policy,
         mode: offer.mode,
         server: Some(Arc::new(server)),
+        server_issuers: chain.iter().skip(1).map(|issuer| issuer.to_vec()).collect(),
     };
     let stream = connect(url, settings).await?;
     ClientChannel::open(stream, target, Arc::clone(&settings.channel)).await

@@ -7,9 +7,11 @@ use opcua_types::{
     StatusCode, UAString, UserTokenPolicy, UserTokenType,
 };
 
+use super::discover::address;
+use super::expected::is_same_host;
 use super::server::ServerSettings;
 use crate::channel::{Offer, TRANSPORT_PROFILE_URI};
-use crate::crypto::{SecurityPolicy, TokenSecurity};
+use crate::crypto::{Certificate, SecurityPolicy, TokenSecurity};
 use crate::error::Error;
 
 /// A security policy and mode, and the user tokens that are accepted there.
@@ -190,7 +192,7 @@ pub(super) fn describe(settings: &ServerSettings) -> Vec<EndpointDescription> {
     let describe = |endpoint: &Endpoint| EndpointDescription {
         endpoint_url: UAString::from(settings.endpoint_url.as_str()),
         server: application(settings),
-        server_certificate: settings.channel.own.certificate().der().to_vec().into(),
+        server_certificate: settings.channel.own.chain().into(),
         security_mode: endpoint.offer.mode,
         security_policy_uri: UAString::from(endpoint.offer.policy.uri()),
         user_identity_tokens: Some(endpoint.tokens.iter().map(TokenPolicy::describe).collect()),
@@ -198,6 +200,29 @@ pub(super) fn describe(settings: &ServerSettings) -> Vec<EndpointDescription> {
         security_level: level(endpoint.offer),
     };
     settings.endpoints.iter().map(describe).collect()
+}
+
+/// The endpoints under the host and port that a client asked by, where the certificate is for that host: behind a translation of addresses, or on
+/// a second network, the configured URL leads nowhere (Part 4, 5.4.4.2).
+pub(super) fn as_asked(
+    endpoints: &[EndpointDescription],
+    own: &Certificate,
+    asked: &str,
+) -> Vec<EndpointDescription> {
+    let mut told = endpoints.to_vec();
+    let Ok((host, port)) = address(asked) else { return told };
+    if !own.host_names().iter().any(|name| is_same_host(name, host)) {
+        return told;
+    }
+    let authority = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+    for endpoint in &mut told {
+        let configured = endpoint.endpoint_url.as_ref().strip_prefix("opc.tcp://").unwrap_or_default();
+        let path = configured.split_once('/').map(|(_, path)| format!("/{path}")).unwrap_or_default();
+        let url = UAString::from(format!("opc.tcp://{authority}{path}"));
+        endpoint.server.discovery_urls = Some(vec![url.clone()]);
+        endpoint.endpoint_url = url;
+    }
+    told
 }
 
 fn level(offer: Offer) -> u8 {

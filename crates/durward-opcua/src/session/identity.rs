@@ -1,6 +1,7 @@
 //! How a client says who its user is.
 
 use std::fmt;
+use std::sync::Arc;
 
 use durward_identity::Moment;
 use opcua_types::{
@@ -26,12 +27,22 @@ pub enum ClientIdentity {
     },
     /// A certificate of the user, and its key.
     Certificate(OwnCertificate),
-    /// An issued token.
+    /// An issued token, of whatever type the endpoint's first policy for such tokens wants.
     Issued {
         /// The token: for a JWT its compact form.
         token: Zeroizing<Vec<u8>>,
     },
+    /// A JWT of the authorization service that one policy of the endpoint names.
+    Jwt {
+        /// The token, in compact form.
+        token: Zeroizing<Vec<u8>>,
+        /// What that policy says of the service, as it stands there.
+        issuer_endpoint_url: Arc<str>,
+    },
 }
+
+/// The type of tokens that are JWTs (Part 6, 6.5.2).
+pub const JWT_TOKEN_TYPE: &str = "http://opcfoundation.org/UA/UserToken#JWT";
 
 /// Secrets do not show.
 impl fmt::Debug for ClientIdentity {
@@ -41,6 +52,7 @@ impl fmt::Debug for ClientIdentity {
             ClientIdentity::UserName { .. } => "UserName",
             ClientIdentity::Certificate(_) => "Certificate",
             ClientIdentity::Issued { .. } => "Issued",
+            ClientIdentity::Jwt { .. } => "Jwt",
         })
     }
 }
@@ -57,7 +69,7 @@ impl ClientIdentity {
             ClientIdentity::Anonymous => UserTokenType::Anonymous,
             ClientIdentity::UserName { .. } => UserTokenType::UserName,
             ClientIdentity::Certificate(_) => UserTokenType::Certificate,
-            ClientIdentity::Issued { .. } => UserTokenType::IssuedToken,
+            ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => UserTokenType::IssuedToken,
         }
     }
 
@@ -70,7 +82,7 @@ impl ClientIdentity {
         endpoint: &'a EndpointDescription,
     ) -> Result<(&'a UserTokenPolicy, TokenSecurity), Error> {
         let policies = endpoint.user_identity_tokens.iter().flatten();
-        let of_kind = policies.filter(|policy| policy.token_type == self.token_type());
+        let of_kind = policies.filter(|policy| policy.token_type == self.token_type() && self.fits(policy));
         let mut supported = of_kind.filter_map(|policy| Some((policy, security(policy, endpoint).ok()?)));
         supported.next().ok_or_else(|| {
             Error::new(
@@ -78,6 +90,19 @@ impl ClientIdentity {
                 format!("the endpoint accepts no token like {self:?}"),
             )
         })
+    }
+
+    fn fits(&self, policy: &UserTokenPolicy) -> bool {
+        match self {
+            ClientIdentity::Anonymous
+            | ClientIdentity::UserName { .. }
+            | ClientIdentity::Certificate(_)
+            | ClientIdentity::Issued { .. } => true,
+            ClientIdentity::Jwt { issuer_endpoint_url, .. } => {
+                policy.issued_token_type.as_ref() == JWT_TOKEN_TYPE
+                    && policy.issuer_endpoint_url.as_ref() == &**issuer_endpoint_url
+            }
+        }
     }
 
     /// The token as the endpoint's policy wants it; computes RSA.
@@ -120,7 +145,7 @@ impl ClientIdentity {
                 };
                 SealedIdentity { token: ExtensionObject::new(token), signature: unsigned }
             }
-            ClientIdentity::Issued { token } => {
+            ClientIdentity::Issued { token } | ClientIdentity::Jwt { token, .. } => {
                 let sealed = seal(token)?;
                 let token = IssuedIdentityToken {
                     policy_id,

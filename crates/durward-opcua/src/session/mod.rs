@@ -9,23 +9,30 @@
 //! encrypted as its policy demands; requests go on under the old user while a new one is verified.
 
 mod activate;
+mod admission;
+mod budget;
 mod client;
 mod connection;
 mod create;
+mod created;
 mod discover;
 mod endpoint;
+mod expected;
 mod identity;
+mod logins;
 mod server;
 mod service;
 mod store;
 mod token;
 
-pub(crate) use client::decode_response;
+pub(crate) use client::{KEEP_ALIVE_MIN, decode_response};
 pub use client::{ClientSession, ClientSettings};
 pub(crate) use discover::connect_without_security;
 pub use discover::{choose, connect_channel, discover};
 pub use endpoint::{Endpoint, TokenKind, TokenPolicy};
-pub use identity::ClientIdentity;
+pub use expected::{ExpectedServer, Pin};
+pub use identity::{ClientIdentity, JWT_TOKEN_TYPE};
+pub(crate) use logins::{Guess, Logins, Origin};
 pub use server::{Server, ServerLimits, ServerSettings};
 pub use service::{
     Activation, Attempt, Call, ChannelInfo, ClientInfo, CloseReason, Identity, Service, SessionInfo,

@@ -10,10 +10,13 @@ use std::time::Duration;
 use opcua_types::{ApplicationDescription, ContextOwned, EndpointDescription};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
+use super::admission::{Admission, Place};
+use super::budget::Budget;
 use super::connection::Connection;
 use super::endpoint::{self, Endpoint};
+use super::logins::Logins;
 use super::service::{CloseReason, Service};
 use super::store::{AuthenticationToken, Sessions};
 use crate::channel::{ChannelSettings, Offer, ServerChannel};
@@ -49,28 +52,49 @@ pub struct ServerSettings {
 /// Bounds of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// Connections at a time.
+    /// Connections at a time. When there are as many, one without a session makes room.
     pub connections_max: usize,
     /// Connections at a time whose channel is being opened; others wait, as long as opening may take.
     pub half_open_max: usize,
+    /// Of these, from one address (of IPv6: from one half of an address).
+    pub half_open_per_address_max: usize,
     /// Sessions at a time.
     pub sessions_max: usize,
+    /// Of these, sessions that only preferred clients may have ([`Service::is_preferred`]). One such client has a quarter of them at most.
+    pub sessions_reserved: usize,
+    /// Sessions at a time of one client, by its certificate.
+    pub sessions_per_client_max: usize,
     /// Sessions at a time that were created on one channel or moved to it.
     pub sessions_per_channel_max: usize,
     /// Requests under way at a time on one connection; Publish requests count.
     pub requests_per_connection_max: usize,
+    /// Bytes of requests under way at a time on one connection; not less than one message may have.
+    pub request_bytes_per_connection_max: usize,
+    /// Bytes of requests under way at a time on all connections; small requests do not count.
+    pub request_bytes_max: usize,
     /// The shortest session timeout.
     pub session_timeout_min: Duration,
     /// The longest session timeout.
     pub session_timeout_max: Duration,
-    /// A session that is not activated ends after this time.
+    /// A session that is not activated ends after this time, and so does a channel without a session.
     pub unactivated_max: Duration,
     /// Activations of one session at a time: each costs RSA.
     pub activations_per_session_max: u32,
-    /// A session that was never activated ends after so many failed activations.
+    /// A session that was never activated ends after so many failed activations. One that is active has to wait after so many wrong proofs.
     pub activation_failures_max: u32,
-    /// The longest secret of a user token, as it is sent.
+    /// The longest secret of a user token, decrypted, in bytes.
     pub secret_bytes_max: usize,
+}
+
+impl ServerLimits {
+    /// How many sessions there may be for such a client to get one more, and how many of its own.
+    pub(super) fn sessions_of(&self, preferred: bool) -> (usize, usize) {
+        if preferred && self.sessions_reserved > 0 {
+            (self.sessions_max, self.sessions_per_client_max.min(self.sessions_reserved.div_ceil(4)))
+        } else {
+            (self.sessions_max.saturating_sub(self.sessions_reserved), self.sessions_per_client_max)
+        }
+    }
 }
 
 impl Default for ServerLimits {
@@ -78,9 +102,14 @@ impl Default for ServerLimits {
         ServerLimits {
             connections_max: 4_096,
             half_open_max: 256,
+            half_open_per_address_max: 64,
             sessions_max: 2_048,
+            sessions_reserved: 0,
+            sessions_per_client_max: 2_048,
             sessions_per_channel_max: 32,
             requests_per_connection_max: 256,
+            request_bytes_per_connection_max: 32 * 1024 * 1024,
+            request_bytes_max: 256 * 1024 * 1024,
             session_timeout_min: Duration::from_secs(10),
             session_timeout_max: Duration::from_secs(3_600),
             unactivated_max: Duration::from_secs(30),
@@ -106,8 +135,9 @@ pub(super) struct Core<S: Service> {
     pub(super) application: ApplicationDescription,
     pub(super) endpoints: Vec<EndpointDescription>,
     pub(super) context: ContextOwned,
-    connections: Semaphore,
-    half_open: Semaphore,
+    pub(super) logins: Arc<Logins>,
+    pub(super) budget: Arc<Budget>,
+    admission: Arc<Admission>,
     /// By channel id: what closes it.
     open: Mutex<HashMap<u32, Arc<Notify>>>,
     next_channel_id: AtomicU32,
@@ -131,8 +161,9 @@ impl<S: Service> Server<S> {
             application: endpoint::application(&settings),
             endpoints: endpoint::describe(&settings),
             context: wire::context(),
-            connections: Semaphore::new(settings.limits.connections_max),
-            half_open: Semaphore::new(settings.limits.half_open_max),
+            logins: Logins::new(Arc::clone(&settings.channel.clock)),
+            budget: Budget::of_server(&settings.limits),
+            admission: Admission::new(&settings.limits),
             open: Mutex::default(),
             next_channel_id: AtomicU32::new(start),
             shutdown: Notify::new(),
@@ -166,30 +197,43 @@ impl<S: Service> Server<S> {
         }
     }
 
-    /// Serves one client over any stream, to its end. Turned away at once when there are too many connections.
+    /// Serves one client over any stream, to its end. Turned away at once when there are too many connections, all with sessions.
     pub async fn accept<T>(&self, stream: T, peer: Option<SocketAddr>)
     where
         T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let Ok(_connection) = self.core.connections.try_acquire() else {
+        let Some(place) = self.core.admission.enter(peer) else {
             tracing::warn!(?peer, "a client was turned away: there are as many connections as there may be");
             return;
         };
+        let opened = tokio::select! {
+            biased;
+            () = place.must_leave() => {
+                tracing::debug!(?peer, "a connection whose channel was not open made room for another one");
+                return;
+            }
+            opened = self.open(stream, peer, &place) => opened,
+        };
+        if let Some(channel) = opened {
+            Connection::new(Arc::clone(&self.core), channel, place).serve().await;
+        }
+    }
+
+    async fn open<T>(&self, stream: T, peer: Option<SocketAddr>, place: &Place) -> Option<ServerChannel>
+    where
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
         // A burst of clients waits for its turn; who waits is a socket and nothing else.
-        let turn = tokio::time::timeout(self.core.channel.handshake_max, self.core.half_open.acquire());
-        let Ok(Ok(half_open)) = turn.await else {
+        let turn = tokio::time::timeout(self.core.channel.handshake_max, place.turn());
+        let Ok(Some(_turn)) = turn.await else {
             tracing::warn!(?peer, "a client was turned away: too many connections are half open");
-            return;
+            return None;
         };
         let channel_id = self.core.next_channel_id();
         let (settings, offers) = (Arc::clone(&self.core.channel), Arc::clone(&self.core.offers));
         // Boxed: what opening needs is not kept for as long as the connection lives.
         let opened = Box::pin(ServerChannel::accept(stream, peer, settings, offers, channel_id)).await;
-        drop(half_open);
-        match opened {
-            Ok(channel) => Connection::new(Arc::clone(&self.core), channel).serve().await,
-            Err(error) => tracing::info!(?peer, %error, "a channel was not opened"),
-        }
+        opened.inspect_err(|error| tracing::info!(?peer, %error, "a channel was not opened")).ok()
     }
 
     /// Ends sessions whose time is over. [`Server::serve`] does so by itself.
@@ -227,6 +271,11 @@ impl<S: Service> Server<S> {
 }
 
 impl<S: Service> Core<S> {
+    /// See [`endpoint::as_asked`].
+    pub(super) fn endpoints_as_asked(&self, asked: &str) -> Vec<EndpointDescription> {
+        endpoint::as_asked(&self.endpoints, self.channel.own.certificate(), asked)
+    }
+
     fn next_channel_id(&self) -> u32 {
         loop {
             let id = self.next_channel_id.fetch_add(1, Ordering::Relaxed);

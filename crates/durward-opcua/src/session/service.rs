@@ -27,6 +27,12 @@ pub trait Service: Send + Sync + Sized + 'static {
     /// dropped after [`Service::closed`].
     type State: Send + Sync + 'static;
 
+    /// Whether room is kept for the sessions of this client ([`ServerLimits::sessions_reserved`](super::ServerLimits)): others cannot take it.
+    fn is_preferred(&self, client: &ClientInfo) -> bool {
+        let _ = client;
+        false
+    }
+
     /// Says who the user is, or refuses. Signatures are verified and secrets decrypted already; whether the password, the token
     /// or the user's certificate is any good is for the service to say. Requests of the session go on under the old user
     /// meanwhile.
@@ -99,6 +105,9 @@ pub struct Attempt<'a, U> {
     pub identity: Identity,
     /// Whether this is the first activation.
     pub activation: Activation<'a, U>,
+    /// How many activations of the session had succeeded when its nonce was taken that this one is signed over. Another one that succeeds
+    /// meanwhile lets this one fail.
+    pub nonce_number: u32,
     /// Languages that the client prefers, best first.
     pub locales: Vec<String>,
     /// When the request came.

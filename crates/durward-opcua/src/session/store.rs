@@ -18,6 +18,10 @@ use super::service::{CloseReason, Service, SessionInfo};
 use crate::crypto::Nonce;
 use crate::error::Error;
 
+/// The first delay after too many wrong proofs, and the longest.
+const ACTIVATION_DELAY: Duration = Duration::from_secs(1);
+const ACTIVATION_DELAY_MAX: Duration = Duration::from_secs(60);
+
 /// An authentication token: random, and nobody but its client and this server knows it.
 pub(super) type AuthenticationToken = [u8; 32];
 
@@ -75,6 +79,8 @@ impl<S: Service> fmt::Debug for ActiveSession<S> {
 pub(super) struct Entry<S: Service> {
     pub(super) info: SessionInfo,
     pub(super) token: AuthenticationToken,
+    /// Room is kept for the client's sessions.
+    preferred: bool,
     created: Instant,
     /// The channel that requests must come on.
     channel: AtomicU32,
@@ -91,7 +97,12 @@ pub(super) struct Entry<S: Service> {
 /// What an activation is checked against, and changes.
 struct Gate {
     nonce: Nonce,
+    /// Counts the nonces.
+    number: u32,
     failures: u32,
+    /// Of these, those whose proofs were wrong, and when the last of them was.
+    wrong: u32,
+    wrong_at: Instant,
 }
 
 /// Requests that are under way.
@@ -123,16 +134,23 @@ impl Drop for Activating<'_> {
 }
 
 impl<S: Service> Entry<S> {
-    pub(super) fn new(info: SessionInfo, token: AuthenticationToken, channel: u32, nonce: Nonce) -> Entry<S> {
+    pub(super) fn new(
+        info: SessionInfo,
+        token: AuthenticationToken,
+        channel: u32,
+        nonce: Nonce,
+        preferred: bool,
+    ) -> Entry<S> {
         Entry {
             info,
             token,
+            preferred,
             created: Instant::now(),
             channel: AtomicU32::new(channel),
             last_seen_ms: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             activating: AtomicU32::new(0),
-            gate: Mutex::new(Gate { nonce, failures: 0 }),
+            gate: Mutex::new(Gate { nonce, number: 0, failures: 0, wrong: 0, wrong_at: Instant::now() }),
             active: OnceLock::new(),
             pending: Mutex::default(),
         }
@@ -146,9 +164,14 @@ impl<S: Service> Entry<S> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The nonce that the next activation must sign.
-    pub(super) fn nonce(&self) -> Nonce {
-        self.gate().nonce
+    fn is_of_same_client(&self, other: &Entry<S>) -> bool {
+        self.info.client.certificate.der() == other.info.client.certificate.der()
+    }
+
+    /// The nonce that the next activation must sign, and its number.
+    pub(super) fn nonce(&self) -> (Nonce, u32) {
+        let gate = self.gate();
+        (gate.nonce, gate.number)
     }
 
     /// The channel that the session is on.
@@ -173,9 +196,23 @@ impl<S: Service> Entry<S> {
         (self.activating.fetch_add(1, Ordering::AcqRel) < most).then_some(turn)
     }
 
-    /// Counts an activation that failed; how many did.
-    pub(super) fn failed(&self) -> u32 {
+    /// How long a session that is active has to wait until it may be activated again: not at all until so many wrong proofs, then a second,
+    /// and twice as long after each further one, up to a minute.
+    pub(super) fn activation_delay(&self, wrong_max: u32) -> Option<Duration> {
+        self.active.get()?;
+        let gate = self.gate();
+        let doublings = gate.wrong.checked_sub(wrong_max)?.min(6);
+        let delay = ACTIVATION_DELAY.saturating_mul(1 << doublings).min(ACTIVATION_DELAY_MAX);
+        delay.checked_sub(gate.wrong_at.elapsed()).filter(|delay| !delay.is_zero())
+    }
+
+    /// Counts an activation that failed, because of a wrong proof or for another reason; how many did.
+    pub(super) fn failed(&self, wrong: bool) -> u32 {
         let mut gate = self.gate();
+        if wrong {
+            gate.wrong = gate.wrong.saturating_add(1);
+            gate.wrong_at = Instant::now();
+        }
         gate.failures = gate.failures.saturating_add(1);
         gate.failures
     }
@@ -212,8 +249,8 @@ impl<S: Service> Entry<S> {
                 return Err(Error::new(StatusCode::BadInternalError, "a first activation made no state"));
             }
         };
-        gate.nonce = activated.next_nonce;
-        gate.failures = 0;
+        (gate.nonce, gate.number) = (activated.next_nonce, gate.number.wrapping_add(1));
+        (gate.failures, gate.wrong) = (0, 0);
         self.channel.store(activated.channel, Ordering::Release);
         Ok(first)
     }
@@ -273,6 +310,21 @@ impl<S: Service> Entry<S> {
     }
 }
 
+fn too_many(reason: &'static str) -> Error {
+    Error::new(StatusCode::BadTooManySessions, reason)
+}
+
+/// Ends the oldest of these sessions that was never activated; nothing where there is none.
+fn evict<S: Service>(
+    by_token: &mut HashMap<AuthenticationToken, Arc<Entry<S>>>,
+    may_go: impl Fn(&Entry<S>) -> bool,
+) -> Option<()> {
+    let unactivated = by_token.values().filter(|entry| entry.active().is_none() && may_go(entry));
+    let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token)?;
+    by_token.remove(&oldest)?.end();
+    Some(())
+}
+
 /// All sessions.
 pub(super) struct Sessions<S: Service> {
     by_token: RwLock<HashMap<AuthenticationToken, Arc<Entry<S>>>>,
@@ -297,7 +349,8 @@ impl<S: Service> Sessions<S> {
         self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Adds one, within the limits. When there are too many, the oldest that was never activated goes (Part 4, 5.7.2).
+    /// Adds one, within the limits. When there are too many, the oldest that was never activated goes (Part 4, 5.7.2), but those of preferred
+    /// clients not for others.
     ///
     /// # Errors
     /// `BadTooManySessions`.
@@ -310,14 +363,15 @@ impl<S: Service> Sessions<S> {
                 "the channel has as many sessions as one may have",
             ));
         }
-        if by_token.len() >= limits.sessions_max {
-            let unactivated = by_token.values().filter(|entry| entry.active().is_none());
-            let oldest = unactivated.min_by_key(|entry| entry.created).map(|entry| entry.token);
-            let removed = oldest.and_then(|token| by_token.remove(&token));
-            let removed = removed.ok_or_else(|| {
-                Error::new(StatusCode::BadTooManySessions, "the server has as many sessions as it may have")
-            })?;
-            removed.end();
+        let (all_max, client_max) = limits.sessions_of(entry.preferred);
+        let own = by_token.values().filter(|other| other.is_of_same_client(&entry)).count();
+        if own >= client_max {
+            evict(&mut by_token, |other| other.is_of_same_client(&entry))
+                .ok_or_else(|| too_many("the client has as many sessions as one may have"))?;
+        }
+        if by_token.len() >= all_max {
+            evict(&mut by_token, |other| entry.preferred || !other.preferred)
+                .ok_or_else(|| too_many("the server has as many sessions as it may have"))?;
         }
         by_token.insert(entry.token, entry);
         Ok(())
@@ -341,6 +395,13 @@ impl<S: Service> Sessions<S> {
     /// Tokens of sessions whose time is over.
     pub(super) fn overdue(&self, limits: &ServerLimits) -> Vec<AuthenticationToken> {
         self.read().values().filter(|entry| entry.is_overdue(limits)).map(|entry| entry.token).collect()
+    }
+
+    /// Whether there are sessions on a channel, and whether one of them is activated.
+    pub(super) fn on_channel(&self, channel: u32) -> (bool, bool) {
+        let entries = self.read();
+        let mut on_channel = entries.values().filter(|entry| entry.channel() == channel).peekable();
+        (on_channel.peek().is_some(), on_channel.any(|entry| entry.active().is_some()))
     }
 
     /// Tokens of sessions on a channel that were never activated: nobody can activate them any more when it ends.

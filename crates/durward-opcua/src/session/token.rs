@@ -160,15 +160,21 @@ pub(super) fn verify_proof(
     if signature.algorithm.as_ref() != policy.signature_uri() {
         return Err(Error::security("a signature is made with another algorithm than the policy's"));
     }
-    let data = [own.certificate().der(), nonce.as_slice()].concat();
     let signature = signature.signature.value.as_deref().unwrap_or_default();
-    crypto::verify(policy, certificate.key(), &data, signature)
+    let is_over =
+        |own: &[u8]| crypto::verify(policy, certificate.key(), &[own, nonce.as_slice()].concat(), signature);
+    // Clients before 1.04 sign the whole chain that they were shown.
+    is_over(own.certificate().der()).or_else(|error| {
+        let chain = own.chain();
+        if chain.len() == own.certificate().der().len() { Err(error) } else { is_over(&chain) }
+    })
 }
 
 fn sealed(data: opcua_types::ByteString, algorithm: &str) -> SealedSecret {
     SealedSecret { data: data.value.unwrap_or_default(), algorithm: algorithm.to_owned() }
 }
 
+/// Decodes a token that the context's loader has walked over.
 fn decode<T: BinaryDecodable>(context: &Context<'_>, raw: &[u8]) -> Result<T, Error> {
     let mut stream = raw;
     let decoded =

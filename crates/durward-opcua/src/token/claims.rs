@@ -14,12 +14,15 @@ use serde_json::{Map, Value, json};
 use super::error::TokenRefusal;
 use super::facts::{Bearer, Facts};
 use super::grants::Grants;
+use super::live::LiveFacts;
 use super::table::NodeTable;
 
 /// The claim with the permissions, as [`Grants::encode`] writes them.
 pub const CLAIM_GRANTS: &str = "dwg";
 /// The claim with the version of the policy that decided.
 pub const CLAIM_POLICY: &str = "dwp";
+/// The claim with what the gate has to know of the subject where it decides itself, as [`LiveFacts::to_json`] writes it.
+pub const CLAIM_LIVE: &str = "dwl";
 /// Most roles that a token is read with, and the longest of their names.
 pub const ROLES_MAX: usize = 64;
 const ROLE_BYTES_MAX: usize = 256;
@@ -77,6 +80,8 @@ pub struct Issue<'i> {
     pub policy: &'i str,
     /// What it grants.
     pub grants: &'i Grants,
+    /// What the gate has to know where it decides itself.
+    pub live: Option<&'i LiveFacts>,
 }
 
 impl Issue<'_> {
@@ -100,6 +105,9 @@ impl Issue<'_> {
             more.insert(CLAIM_POLICY.to_owned(), json!(self.policy));
         }
         more.insert(CLAIM_GRANTS.to_owned(), Value::String(self.grants.encode()));
+        if let Some(live) = self.live {
+            more.insert(CLAIM_LIVE.to_owned(), live.to_json());
+        }
         let request = Request {
             issuer: self.issuer,
             subject: self.subject,
@@ -120,14 +128,21 @@ impl Issue<'_> {
 pub struct VerifiedToken {
     facts: Facts<Arc<str>>,
     id: String,
+    key: String,
     roles: Vec<String>,
     grants: Grants,
+    live: Option<LiveFacts>,
 }
 
 impl VerifiedToken {
     /// Its name (`jti`), for log and audit.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The name of the key that it is signed with.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// Whom the rights are of.
@@ -143,6 +158,16 @@ impl VerifiedToken {
     /// What it grants.
     pub fn grants(&self) -> &Grants {
         &self.grants
+    }
+
+    /// The thumbprint of the certificate that it is bound to, as text.
+    pub fn client(&self) -> &str {
+        &self.facts.client
+    }
+
+    /// What it says of the subject for decisions at the gate; `None` where it says nothing, and then nothing is to be granted by them.
+    pub fn live_facts(&self) -> Option<&LiveFacts> {
+        self.live.as_ref()
     }
 }
 
@@ -228,8 +253,21 @@ impl Verifier {
             issued: Moment::from_ms(claims.iat.saturating_mul(1000)),
             expires: Moment::from_ms(claims.exp.saturating_mul(1000)),
         };
-        Ok(VerifiedToken { facts, roles: roles_of(&claims)?, id: claims.jti, grants })
+        let live = match claims.more.get(CLAIM_LIVE) {
+            None => None,
+            Some(said) => Some(LiveFacts::read(said).ok_or(TokenRefusal::Claim(CLAIM_LIVE))?),
+        };
+        let roles = roles_of(&claims)?;
+        Ok(VerifiedToken { facts, roles, id: claims.jti, key: key_of(token), grants, live })
     }
+}
+
+/// As its header names it. The token is verified: it has a header, and that names a key.
+fn key_of(token: &str) -> String {
+    let header = token.split('.').next().and_then(|header| URL_SAFE_NO_PAD.decode(header).ok());
+    let header: Option<Value> = header.and_then(|header| serde_json::from_slice(&header).ok());
+    let key = header.as_ref().and_then(|header| header.get("kid")).and_then(Value::as_str);
+    key.unwrap_or_default().to_owned()
 }
 
 fn text_of<'c>(claims: &'c Claims, name: &'static str) -> Result<Option<&'c str>, TokenRefusal> {

@@ -271,6 +271,11 @@ impl<N: Name> Feed<N> {
         }
     }
 
+    /// Nothing is known any more of whether these are all: as after a restart, but that those that are known stay.
+    pub fn doubt(&mut self) {
+        self.complete_until = None;
+    }
+
     /// Whether a message is of the epoch that counts. A later one begins everything anew: what was known is no longer all there is.
     fn is_of_epoch(&mut self, epoch: u64) -> bool {
         if epoch > self.epoch {

@@ -136,6 +136,11 @@ impl Grants {
         }
     }
 
+    /// Whether anything is left to the gate.
+    pub fn asks_something(&self) -> bool {
+        self.asked.0.iter().any(Option::is_some)
+    }
+
     /// The version of the table that they are for.
     pub fn version(&self) -> TableVersion {
         self.version
@@ -198,6 +203,21 @@ impl Grants {
         reader.take(16).and_then(TableVersion::read)
     }
 
+    /// How much of what a token carries is granted, without the table that it is written for: what its owner can see of it. Nothing where it is
+    /// damaged.
+    pub fn summary(text: &str) -> Option<GrantsSummary> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let mut reader = Reader::new(&bytes);
+        let first = reader.byte().filter(|first| first & 0x0f == FORMAT)?;
+        let version = reader.take(16).and_then(TableVersion::read)?;
+        let rows = reader.size().filter(|rows| *rows <= TABLE_NODES_MAX)?;
+        let mut mask = || reader.number().filter(|mask| *mask < 1 << PERMISSIONS);
+        let (granted, asked) = mask().zip(mask())?;
+        let [granted, asked] = read_columns(first >> 4, reader.rest(), rows, [granted, asked])?;
+        let counts = [granted, asked].map(|columns| columns.0.map(|column| count(column.as_deref())));
+        Some(GrantsSummary { version, rows, counts })
+    }
+
     /// Reads what a token carries, for a table.
     ///
     /// # Errors
@@ -229,6 +249,29 @@ impl Grants {
         let is_empty = |column: &Column| column.iter().all(|word| *word == 0);
         !self.granted.0.iter().zip(&self.asked.0).any(|(one, other)| overlap(one, other))
             && !self.granted.0.iter().chain(&self.asked.0).flatten().any(is_empty)
+    }
+}
+
+fn count(column: Option<&[u64]>) -> usize {
+    column.unwrap_or_default().iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// How much a token grants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantsSummary {
+    /// The version of the table that it is written for.
+    pub version: TableVersion,
+    /// How many nodes that table has.
+    pub rows: usize,
+    /// Granted and asked, by permission.
+    counts: [[usize; PERMISSIONS]; 2],
+}
+
+impl GrantsSummary {
+    /// On how many nodes a permission is granted, and on how many it is left to the gate.
+    pub fn of(&self, permission: Permission) -> (usize, usize) {
+        let [granted, asked] = self.counts.map(|counts| counts.get(permission as usize).copied().unwrap_or(0));
+        (granted, asked)
     }
 }
 

@@ -18,6 +18,7 @@ mod cutoff;
 mod error;
 mod facts;
 mod grants;
+mod live;
 mod node;
 mod rights;
 mod rows;
@@ -25,14 +26,15 @@ mod standing;
 mod table;
 
 pub use claims::{
-    CLAIM_GRANTS, CLAIM_POLICY, Issue, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint, VerifiedToken, Verifier,
+    CLAIM_GRANTS, CLAIM_LIVE, CLAIM_POLICY, Issue, ROLES_MAX, TOKEN_SKEW_DEFAULT, Thumbprint, VerifiedToken, Verifier,
 };
 pub use cutoff::{CUTOFFS_MAX, Cutoffs, Feed, FeedMessage, Heard, Target};
 pub use error::{TableError, TokenRefusal};
 pub use facts::{Bearer, Facts, Name};
-pub use grants::{Grants, GrantsError, Verdict};
+pub use grants::{Grants, GrantsError, GrantsSummary, Verdict};
+pub use live::{LIVE_FACTS_BYTES_MAX, Live, LiveFacts, LiveQuestion};
 pub use node::{NAMESPACE_OF_THE_STANDARD, TableNode};
-pub use rights::{Denial, Live, TokenRights, Watch};
+pub use rights::{Denial, TokenRights, Watch};
 pub use rows::Rows;
 pub use standing::{ByKind, Ended, Kind, Reach, Until, until};
 pub use table::{

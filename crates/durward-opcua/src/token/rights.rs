@@ -15,19 +15,15 @@ use super::claims::VerifiedToken;
 use super::cutoff::Feed;
 use super::facts::Bearer;
 use super::grants::Verdict;
+use super::live::{Live, LiveQuestion};
 use super::rows::Rows;
 use super::standing::{ByKind, Ended, Kind, Reach, Until, until};
+use super::table::NodeTable;
 use crate::permission::{Permission, Rights, Ruling};
-
-/// What a gate decides itself: permissions that depend on live values.
-pub trait Live: Send + Sync {
-    /// Rules on a permission that the token leaves open. Called for each question: remember answers there, not here.
-    fn rule(&self, token: &VerifiedToken, permission: Permission, node: &NodeId) -> Ruling;
-}
 
 /// What all rights of a gate look at: the moment, and what is known of cutoffs.
 pub struct Watch {
-    /// Milliseconds; only ever grows.
+    /// Milliseconds.
     now: AtomicU64,
     /// Counts the feeds. INVARIANT: stored after `feed`, so that who sees the number sees that feed or a later one.
     generation: AtomicU64,
@@ -42,10 +38,10 @@ impl Watch {
         Watch { now, generation, feed: ArcSwap::default(), reach }
     }
 
-    /// Sets the moment. An earlier one than before is not followed: what has ended stays ended. Whoever runs a gate sets it every few
-    /// milliseconds; tokens end by it.
+    /// Sets the moment, by which tokens end. Whoever runs a gate sets it every few milliseconds, by one
+    /// [`DisciplinedClock`](crate::protocol::DisciplinedClock): where that goes back, all tokens are ended.
     pub fn set_now(&self, now: Moment) {
-        self.now.fetch_max(now.ms(), Ordering::Release);
+        self.now.store(now.ms(), Ordering::Release);
     }
 
     /// The moment.
@@ -130,11 +126,21 @@ impl TokenRights {
         Arc::clone(&self.current.load().token)
     }
 
+    /// The table in force.
+    pub fn table(&self) -> Arc<NodeTable> {
+        Arc::clone(self.current.load().rows.table())
+    }
+
     /// Puts another token in force: what is asked from now on is answered from it.
     pub fn swap(&self, token: Arc<VerifiedToken>) {
         let next =
             |current: &Arc<Current>| Current::new(Arc::clone(&token), Arc::clone(&current.rows), &self.watch);
         self.current.rcu(next);
+    }
+
+    /// Puts another token in force, with the table that it is over.
+    pub fn renew(&self, token: Arc<VerifiedToken>, rows: Arc<Rows>) {
+        self.current.store(Arc::new(Current::new(token, rows, &self.watch)));
     }
 
     /// Puts another table in force, or the same under another NamespaceArray.
@@ -166,7 +172,8 @@ impl TokenRights {
                 Verdict::Refused => Err(Denial::NotGranted),
                 Verdict::Ask => {
                     let live = self.live.as_ref().ok_or(Denial::NobodyToAsk)?;
-                    Ok(live.rule(&current.token, permission, node))
+                    let (token, table) = (&*current.token, &**current.rows.table());
+                    Ok(live.rule(&LiveQuestion { token, permission, table, row, now }))
                 }
             }
         })
@@ -198,7 +205,14 @@ impl Current {
 
 impl Rights for TokenRights {
     fn rule(&self, permission: Permission, node: &NodeId) -> Ruling {
-        self.judge(self.watch.now(), permission, node).unwrap_or(Ruling::DENIED)
+        self.judge(self.watch.now(), permission, node).unwrap_or_else(|denial| {
+            // Whoever browses is refused what they do not see all the time.
+            if permission != Permission::Browse && tracing::enabled!(tracing::Level::DEBUG) {
+                let token = self.token();
+                tracing::debug!(subject = token.subject(), token = token.id(), ?permission, %node, why = %denial, "refused");
+            }
+            Ruling::DENIED
+        })
     }
 }
 

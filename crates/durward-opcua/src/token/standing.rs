@@ -118,19 +118,22 @@ pub enum Ended {
     CutoffsMissing,
     /// The authorization service is out of reach for longer than rights of this kind hold.
     OutOfReach,
+    /// The gate's clock was set back.
+    ClockSetBack,
 }
 
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Ended::CutoffsUnknown => {
-                "the gate was started and has not heard from the authorization service yet: is it running?"
+                "the gate was started, or its clock was set, and it has not heard from the authorization service yet: is it running?"
             }
             Ended::Recalled => "the right was recalled",
             Ended::Expired => "the token has ended: renew it",
             Ended::CutoffsMissing => {
                 "messages of the authorization service were lost, and asking again brought nothing"
             }
+            Ended::ClockSetBack => "the clock of the gate was set back: activate a new session",
             Ended::OutOfReach => "the authorization service is out of reach for longer than this right holds",
         })
     }

@@ -12,6 +12,7 @@ use opcua_types::{
 
 use super::limits::Limits;
 use super::service::type_id;
+use super::shape::{check_service, check_structure};
 use crate::error::Error;
 
 /// Elements of one array. Capacity is set aside for so many before they are read.
@@ -57,6 +58,10 @@ impl TypeLoader for RawLoader {
         let mut raw = Vec::new();
         Some(match stream.take(length as u64).read_to_end(&mut raw) {
             Ok(read) if read == length => {
+                // Whoever looks into it later decodes what was walked over here.
+                if let Err(error) = check_structure(node_id, &raw) {
+                    return Some(Err(opcua_types::Error::decoding(error.reason().to_owned())));
+                }
                 Ok(Box::new(ByteStringBody::new(ByteString::from(raw), node_id.clone())))
             }
             Ok(_) => Err(opcua_types::Error::decoding("an extension object is truncated")),
@@ -69,7 +74,7 @@ impl TypeLoader for RawLoader {
     }
 }
 
-/// Decodes a service body, its type id first, as the type that is expected.
+/// Decodes a service body, its type id first, as the type that is expected. It is walked over to its end before.
 ///
 /// # Errors
 /// Another type, bytes that do not decode within the context's limits, or bytes left over.
@@ -78,15 +83,23 @@ pub fn decode_service<T: BinaryDecodable + MessageInfo>(
     body: &[u8],
 ) -> Result<T, Error> {
     let (found, length) = type_id(body)?;
-    let mut stream = body.get(length..).unwrap_or_default();
-    let decoded = T::decode(&mut stream, context)?;
-    if found != decoded.type_id() as u32 {
+    if encoding_of::<T>(context) != Some(found) {
         return Err(Error::decoding(format!("a message of type {found} where another was expected")));
     }
+    let mut stream = body.get(length..).unwrap_or_default();
+    check_service(found, stream)?;
+    let decoded = T::decode(&mut stream, context)?;
     if !stream.is_empty() {
         return Err(Error::decoding("bytes are left over behind a message"));
     }
     Ok(decoded)
+}
+
+/// The number that a message type begins with. The codec tells it of messages only: here of the one whose bytes are all zero, which every
+/// message type has (empty strings and arrays, the first of every enumeration).
+pub(crate) fn encoding_of<T: BinaryDecodable + MessageInfo>(context: &Context<'_>) -> Option<u32> {
+    let zeros = T::decode(&mut std::io::repeat(0), context).ok()?;
+    Some(zeros.type_id() as u32)
 }
 
 /// Encodes a service body, its type id first.

@@ -11,11 +11,13 @@ mod reader;
 mod reassembly;
 mod sequence;
 mod service;
+mod shape;
 
 pub use chunk::{
     AsymmetricHeader, CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Finality, SEQUENCE_HEADER_BYTES,
     SYMMETRIC_HEADER_BYTES, SequenceHeader, next_chunk,
 };
+pub(crate) use context::encoding_of;
 pub use context::{context, decode_service, encode_service};
 pub use hello::{Acknowledge, ENDPOINT_URL_BYTES_MAX, ErrorMessage, HELLO_BYTES_MAX, Hello};
 pub use limits::{BUFFER_BYTES_MIN, Limits, MessageLimits};
@@ -26,3 +28,4 @@ pub use service::{
     RequestPeek, ResponsePeek, datetime, encode_node_id, fault, patch_handle, replace_token, response_header,
     type_id,
 };
+pub(crate) use shape::{check_service, check_structure};

@@ -270,6 +270,37 @@ fn secrets_for_another_server_or_policy_are_refused() {
     }
 }
 
+/// The longest tokens that are issued can be sent in every way: 16 KiB are 87 blocks of 256 bytes in the legacy format.
+#[test]
+fn the_longest_secret_comes_through_and_none_longer() {
+    let keys = [Arc::new(SERVER.clone()), Arc::new(long_key())];
+    for (policy, own) in
+        SecurityPolicy::SECURE.into_iter().flat_map(|policy| keys.iter().map(move |own| (policy, own)))
+    {
+        let security = TokenSecurity::Encrypted(policy);
+        for format in [SecretFormat::Legacy, SecretFormat::RsaEncryptedSecret] {
+            let open = |length: usize| {
+                let secret = vec![7; length];
+                let sealed =
+                    encode_secret(security, format, &secret, own.certificate(), &NONCE, NOW).unwrap();
+                decode_secret(security, &sealed, own, &NONCE, SECRET_BYTES_MAX)
+                    .map(|opened| assert_eq!(*opened, secret))
+                    .map_err(|error| error.status())
+            };
+            assert_eq!(open(SECRET_BYTES_MAX), Ok(()), "{policy} {format:?}");
+            assert_eq!(open(SECRET_BYTES_MAX + 1), Err(StatusCode::BadIdentityTokenInvalid));
+        }
+    }
+    let plain = |length| SealedSecret { data: vec![1; length], algorithm: String::new() };
+    let open =
+        |length| decode_secret(TokenSecurity::Plain, &plain(length), &SERVER, &NONCE, SECRET_BYTES_MAX);
+    assert!(open(SECRET_BYTES_MAX).is_ok() && open(SECRET_BYTES_MAX + 1).is_err());
+}
+
+fn long_key() -> OwnCertificate {
+    durward_opcua::pki::self_signed(&crate::fixture::draft("urn:test:long"), KeyLength::Rsa3072).unwrap()
+}
+
 /// A long secret is turned away before anything is decrypted: 64 kB would cost 256 private operations.
 #[test]
 fn the_length_is_checked_before_anything_is_decrypted() {
@@ -285,9 +316,7 @@ fn the_length_is_checked_before_anything_is_decrypted() {
 
 #[test]
 fn long_keys_work_and_do_not_mix_with_short_ones() {
-    let long = Arc::new(
-        durward_opcua::pki::self_signed(&crate::fixture::draft("urn:test:long"), KeyLength::Rsa3072).unwrap(),
-    );
+    let long = Arc::new(long_key());
     for policy in SecurityPolicy::SECURE {
         let sealed = encode_secret(
             TokenSecurity::Encrypted(policy),

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use durward_identity::Moment;
-use durward_opcua::channel::{ChannelSettings, Offer, Trust, Workers};
+use durward_opcua::channel::{ChannelSettings, Offer, PeerRole, Trust, Workers};
 use durward_opcua::crypto::{KeyLength, OwnCertificate, SecretFormat, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, self_signed};
 use durward_opcua::session::{
     Activation, ActiveSession, Attempt, Call, ClientIdentity, ClientSession, ClientSettings, CloseReason,
-    Endpoint, Identity, Server, ServerLimits, ServerSettings, Service, SessionInfo, TokenKind,
+    Endpoint, ExpectedServer, Identity, Server, ServerLimits, ServerSettings, Service, SessionInfo,
+    TokenKind,
 };
 use durward_opcua::wire;
 use opcua_types::{
@@ -49,7 +50,7 @@ pub(crate) fn own(uri: &str) -> OwnCertificate {
 pub(crate) struct Anybody;
 
 impl Trust for Anybody {
-    fn check(&self, _chain: &[&[u8]], _moment: Moment) -> Result<(), Error> {
+    fn check(&self, _chain: &[&[u8]], _role: PeerRole, _moment: Moment) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -66,6 +67,7 @@ pub(crate) struct Seen {
     pub(crate) thumbprint: String,
     pub(crate) policy_id: String,
     pub(crate) identity: String,
+    pub(crate) locales: Vec<String>,
     pub(crate) again: Option<String>,
 }
 
@@ -106,6 +108,7 @@ impl Service for Plant {
             thumbprint: attempt.session.client.certificate.thumbprint_hex(),
             policy_id: attempt.policy_id.to_owned(),
             identity,
+            locales: attempt.locales.clone(),
             again: match attempt.activation {
                 Activation::First => None,
                 Activation::Again { current } => Some(current.to_string()),
@@ -232,11 +235,13 @@ pub(crate) fn client_settings_of(own: &OwnCertificate) -> ClientSettings {
     ClientSettings {
         channel: Arc::new(channel_settings(own)),
         application_uri: own.certificate().application_uri().unwrap().to_owned(),
+        server: ExpectedServer::default(),
         product_uri: "urn:test".to_owned(),
         application_name: "client".to_owned(),
         session_name: "session".to_owned(),
         session_timeout: Duration::from_secs(60),
         request_max: Duration::from_secs(10),
+        locale_ids: Vec::new(),
         secret_format: SecretFormat::Legacy,
         keep_alive: None,
     }

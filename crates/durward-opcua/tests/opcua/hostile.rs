@@ -288,7 +288,85 @@ async fn half_open_connections_end_and_are_bounded() {
     assert!(began.elapsed() > Duration::from_millis(150) && began.elapsed() < Duration::from_secs(2));
 }
 
-/// Whoever only connects is turned away when there are too many, and costs nothing but a socket.
+/// A channel without security that says nothing more. No certificate is needed for it.
+async fn idle_channel(running: &Running) -> TcpStream {
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    stream.write_all(&[hello(), open_none(0, 1)].concat()).await.unwrap();
+    let mut answer = [0; 28 + 8];
+    stream.read_exact(&mut answer).await.unwrap();
+    stream
+}
+
+/// They took all places for 75 minutes, or for ever.
+#[tokio::test]
+async fn channels_without_sessions_make_room() {
+    let mut settings = server_settings();
+    settings.limits.connections_max = 8;
+    let running = Running::with(settings).await;
+    let session = running.anonymous().await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        idle.push(idle_channel(&running).await);
+    }
+    assert_eq!(whoami(&running.anonymous().await).await.unwrap(), "anonymous");
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous", "sessions stay");
+    assert!(running.server.channel_count() <= 8);
+    let mut oldest = idle.remove(0);
+    assert_eq!(last_error(&read_to_end(&mut oldest).await), Some(StatusCode::BadTcpNotEnoughResources));
+}
+
+#[tokio::test]
+async fn a_channel_without_a_session_ends() {
+    let mut settings = server_settings();
+    settings.limits.unactivated_max = Duration::from_millis(300);
+    let running = Running::with(settings).await;
+    let session = running.anonymous().await;
+    let closed = running.anonymous().await;
+    closed.close(true).await.unwrap();
+    let kept = closed.channel();
+    let mut idle = idle_channel(&running).await;
+    assert_eq!(last_error(&read_to_end(&mut idle).await), Some(StatusCode::BadTimeout));
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(running.server.channel_count(), 1, "the one whose session was closed as well");
+    drop(kept);
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous", "a session keeps its channel");
+}
+
+/// How many files this process may have open.
+#[cfg(target_os = "linux")]
+fn files_max() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX)
+}
+
+/// 10,000 clients connect from one address and say nothing, or half of a Hello: as many as this machine lets, beside the server's own ends
+/// of 4,096 connections and the other tests. Others are served meanwhile.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_half_open_connections_do_not_keep_others_out() {
+    let running = Running::start().await;
+    let session = running.anonymous().await;
+    let count = files_max().saturating_sub(6_500).min(10_000);
+    assert!(count > 500, "raise the limit of open files: ulimit -n");
+    let mut open = Vec::new();
+    for number in 0..count {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.9:0".parse().unwrap()).unwrap();
+        let mut stream = socket.connect(running.address).await.unwrap();
+        if number % 2 == 0 {
+            let _ = stream.write_all(b"HELF\x20").await;
+        }
+        open.push(stream);
+    }
+    println!("{count} half-open connections");
+    let began = std::time::Instant::now();
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous");
+    assert_eq!(whoami(&running.anonymous().await).await.unwrap(), "anonymous");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Whoever comes when all connections have sessions is turned away, and costs nothing but a socket.
 #[tokio::test]
 async fn connections_are_bounded() {
     let mut settings = server_settings();

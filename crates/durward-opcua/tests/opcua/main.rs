@@ -10,6 +10,7 @@
 )]
 
 mod authority;
+mod claims;
 mod client;
 mod crypto;
 mod fixture;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durward_identity::Moment;
-use durward_opcua::channel::Trust as _;
+use durward_opcua::channel::{PeerRole, Trust as _};
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::pki::{Authority, CertificateDraft, Directory, TrustLists, self_signed, validate};
 use durward_opcua::session::{ClientIdentity, ClientSession};
@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 fn check(chain: &[&Certificate], lists: &TrustLists, moment: Moment) -> Result<(), StatusCode> {
     let chain: Vec<&[u8]> = chain.iter().map(|certificate| certificate.der()).collect();
-    validate(&chain, lists, moment).map_err(|error| error.status())
+    validate(&chain, lists, PeerRole::Server, moment).map_err(|error| error.status())
 }
 
 fn trusting(certificates: &[&Certificate]) -> TrustLists {
@@ -92,8 +92,14 @@ fn a_self_signed_certificate_is_trusted_when_it_is_listed_and_valid() {
     assert_eq!(check(&[client], &lists, client.valid_until().plus(Duration::from_secs(1))), time);
     // An untrusted certificate beside a trusted one gains nothing.
     assert_eq!(check(&[other, client], &lists, NOW), Err(StatusCode::BadCertificateUntrusted));
-    assert_eq!(validate(&[b"junk"], &lists, NOW).unwrap_err().status(), StatusCode::BadCertificateInvalid);
-    assert_eq!(validate(&[], &lists, NOW).unwrap_err().status(), StatusCode::BadCertificateInvalid);
+    assert_eq!(
+        validate(&[b"junk"], &lists, PeerRole::Client, NOW).unwrap_err().status(),
+        StatusCode::BadCertificateInvalid
+    );
+    assert_eq!(
+        validate(&[], &lists, PeerRole::Client, NOW).unwrap_err().status(),
+        StatusCode::BadCertificateInvalid
+    );
 }
 
 #[test]
@@ -223,21 +229,27 @@ fn directories_keep_own_trusted_and_rejected_certificates() {
     }
 
     let client = CLIENT.certificate();
-    assert_eq!(status(directory.check(&[client.der()], NOW)), StatusCode::BadCertificateUntrusted);
+    assert_eq!(
+        status(directory.check(&[client.der()], PeerRole::Client, NOW)),
+        StatusCode::BadCertificateUntrusted
+    );
     assert_eq!(directory.rejected().unwrap(), [client.as_ref().clone()]);
-    assert_eq!(status(directory.check(&[client.der()], NOW)), StatusCode::BadCertificateUntrusted);
+    assert_eq!(
+        status(directory.check(&[client.der()], PeerRole::Client, NOW)),
+        StatusCode::BadCertificateUntrusted
+    );
     assert_eq!(directory.rejected().unwrap().len(), 1);
     // Moved by hand, under another name, as an operator does.
     let rejected = std::fs::read_dir(path.0.join("rejected/certs")).unwrap().next().unwrap().unwrap().path();
     std::fs::rename(&rejected, path.0.join("trusted/certs/client.crt")).unwrap();
-    directory.check(&[client.der()], NOW).unwrap();
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap_err();
+    directory.check(&[client.der()], PeerRole::Client, NOW).unwrap();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap_err();
     directory.trust(OTHER.certificate()).unwrap();
     assert!(directory.rejected().unwrap().is_empty());
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap();
     // A file that is none is left out.
     std::fs::write(path.0.join("trusted/certs/readme.txt"), "-----BEGIN nothing").unwrap();
-    directory.check(&[client.der()], NOW).unwrap();
+    directory.check(&[client.der()], PeerRole::Client, NOW).unwrap();
 }
 
 /// Whoever can connect can have certificates written: so many and no more.
@@ -249,7 +261,7 @@ fn rejected_certificates_are_bounded() {
         std::fs::write(path.0.join(format!("rejected/certs/{number}.der")), CLIENT.certificate().der())
             .unwrap();
     }
-    directory.check(&[OTHER.certificate().der()], NOW).unwrap_err();
+    directory.check(&[OTHER.certificate().der()], PeerRole::Client, NOW).unwrap_err();
     assert_eq!(std::fs::read_dir(path.0.join("rejected/certs")).unwrap().count(), 64);
     assert!(directory.rejected().unwrap().contains(OTHER.certificate()));
 }
@@ -278,4 +290,78 @@ async fn a_server_takes_clients_whose_certificates_are_trusted_and_a_client_such
     let session = connect().await.unwrap();
     session.activate(&ClientIdentity::Anonymous).await.unwrap();
     assert_eq!(whoami(&session).await.unwrap(), "anonymous");
+}
+
+/// Client and server know the root only: each shows the authority between that issued its certificate.
+#[tokio::test]
+async fn chains_are_shown_both_ways() {
+    let root = Authority::new(&draft("urn:test:root"), KeyLength::Rsa2048).unwrap();
+    let (server_path, client_path) = (Temporary::new("chain-server"), Temporary::new("chain-client"));
+    let mut directories = Vec::new();
+    let mut lists = vec![root.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap()];
+    for (path, uri) in [(&server_path, "urn:test:server"), (&client_path, "urn:test:client")] {
+        let between = root.issue_authority(&draft(&format!("{uri}:authority")), KeyLength::Rsa2048).unwrap();
+        lists.push(between.revoke(&[], NOW, NOW.plus(30 * DAY)).unwrap());
+        let directory = Directory::open(&path.0).unwrap();
+        directory.store_own(&between.issue(&draft(uri), KeyLength::Rsa2048).unwrap()).unwrap();
+        directory.trust(root.certificate()).unwrap();
+        directory.add_issuer(between.certificate()).unwrap();
+        directories.push(directory);
+    }
+    for (path, list) in
+        [&server_path, &client_path].into_iter().flat_map(|path| lists.iter().map(move |list| (path, list)))
+    {
+        let name = format!(
+            "trusted/crl/{:x}.crl",
+            list.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)))
+        );
+        std::fs::write(path.0.join(name), list).unwrap();
+    }
+    let channel = |directory: &Directory| {
+        let mut channel = channel_settings(&directory.own().unwrap().unwrap());
+        channel.trust = Arc::new(directory.clone());
+        channel
+    };
+    let mut server = server_settings();
+    server.channel = channel(&directories[0]);
+    let running = Running::with(server).await;
+    let mut client = client_settings();
+    client.channel = Arc::new(channel(&directories[1]));
+    let session = ClientSession::connect(&running.url(), Some(USUAL), client).await.unwrap();
+    session.activate(&ClientIdentity::Anonymous).await.unwrap();
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous");
+    // Whoever shows only its own certificate is a stranger.
+    let alone = directories[1].own().unwrap().unwrap().with_issuers(Vec::new());
+    let mut client = client_settings();
+    client.channel = Arc::new(channel_settings(&alone));
+    let refused = ClientSession::connect(&running.url(), Some(USUAL), client).await;
+    assert_eq!(status(refused), StatusCode::BadSecurityChecksFailed);
+}
+
+fn replaced(der: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = der.windows(from.len()).position(|window| window == from).unwrap();
+    [&der[..at], to, &der[at + from.len()..]].concat()
+}
+
+/// With two URIs it would be the certificate of two applications.
+#[test]
+fn a_certificate_is_of_one_application() {
+    let hosts = vec!["urn:test:two".to_owned()];
+    let own = self_signed(&CertificateDraft { hosts, ..draft("urn:test:one") }, KeyLength::Rsa2048).unwrap();
+    assert!(own.certificate().is_of_application("urn:test:one"));
+    // The host becomes a URI.
+    let two = replaced(own.certificate().der(), b"\x82\x0curn:test:two", b"\x86\x0curn:test:two");
+    let two = Certificate::from_der(&two).unwrap();
+    assert_eq!(two.application_uri(), None);
+    assert!(!two.is_of_application("urn:test:one") && !two.is_of_application("urn:test:two"));
+}
+
+#[test]
+fn critical_extensions_that_are_not_known_are_refused() {
+    // Basic constraints, which are critical, become name constraints.
+    let der = replaced(CLIENT.certificate().der(), &[0x55, 0x1d, 19], &[0x55, 0x1d, 30]);
+    let lists = TrustLists { trusted: vec![der.clone()], ..TrustLists::default() };
+    let refused = validate(&[&der], &lists, PeerRole::Client, NOW).unwrap_err();
+    assert_eq!(refused.status(), StatusCode::BadCertificateInvalid);
+    assert!(refused.reason().contains("2.5.29.30"), "{refused}");
 }

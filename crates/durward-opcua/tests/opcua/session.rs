@@ -3,15 +3,19 @@
 use std::time::{Duration, Instant};
 
 use durward_opcua::channel::Offer;
-use durward_opcua::crypto::{SecretFormat, SecurityPolicy};
-use durward_opcua::session::{ClientIdentity, ClientSession, CloseReason, discover};
+use durward_opcua::crypto::{Certificate, KeyLength, SecretFormat, SecurityPolicy};
+use durward_opcua::pki::{CertificateDraft, self_signed};
+use durward_opcua::session::{
+    ClientIdentity, ClientSession, ClientSettings, CloseReason, ExpectedServer, Pin, discover,
+};
 use opcua_types::{
     CancelRequest, CancelResponse, MessageSecurityMode, PublishRequest, PublishResponse, ReadResponse,
     RequestHeader, StatusCode, Variant,
 };
 
 use crate::fixture::{
-    OTHER, Running, USUAL, client_settings, issued, read_request, server_settings, status, user, whoami,
+    OTHER, Running, SERVER, USUAL, channel_settings, client_settings, draft, issued, read_request,
+    server_settings, status, user, whoami,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -129,7 +133,7 @@ async fn a_refused_user_leaves_the_session_as_it_was() {
     let running = Running::start().await;
     let session = running.anonymous().await;
     let wrong = ClientIdentity::UserName { name: "ada".to_owned(), password: "guess".to_owned().into() };
-    for _ in 0..8 {
+    for _ in 0..3 {
         assert_eq!(status(session.activate(&wrong).await), StatusCode::BadUserAccessDenied);
     }
     assert_eq!(whoami(&session).await.unwrap(), "anonymous");
@@ -322,4 +326,69 @@ async fn a_session_is_kept_alive_and_ends_when_nobody_does() {
     assert_eq!(status(whoami(&forgotten).await), StatusCode::BadSessionIdInvalid);
     let closed = running.plant.closed.lock().unwrap();
     assert!(matches!(closed.as_slice(), [(_, CloseReason::Timeout)]), "{closed:?}");
+}
+
+/// A certificate that is trusted is not yet that of the host of the URL.
+#[tokio::test]
+async fn the_server_is_the_one_that_is_expected() {
+    let far = self_signed(
+        &CertificateDraft { hosts: vec!["plc.example.org".to_owned()], ..draft("urn:test:server") },
+        KeyLength::Rsa2048,
+    );
+    let far = far.unwrap();
+    let mut settings = server_settings();
+    settings.channel = channel_settings(&far);
+    let running = Running::with(settings).await;
+    let connect = async |server: ExpectedServer| {
+        ClientSession::connect(&running.url(), None, ClientSettings { server, ..client_settings() })
+            .await
+            .map(drop)
+    };
+    let any = ExpectedServer { danger_any_host_name: true, ..ExpectedServer::default() };
+    assert_eq!(status(connect(ExpectedServer::default()).await), StatusCode::BadCertificateHostNameInvalid);
+    connect(any.clone()).await.unwrap();
+    let uri = |uri: &str| Some(Pin::ApplicationUri(uri.to_owned()));
+    connect(ExpectedServer { pin: uri("urn:test:server"), ..any.clone() }).await.unwrap();
+    let other = ExpectedServer { pin: uri("urn:test:other"), ..any.clone() };
+    assert_eq!(status(connect(other).await), StatusCode::BadCertificateUriInvalid);
+    let thumbprint = |of: &Certificate| Some(Pin::thumbprint(&of.thumbprint_hex()).unwrap());
+    connect(ExpectedServer { pin: thumbprint(far.certificate()), ..ExpectedServer::default() })
+        .await
+        .unwrap();
+    let other = ExpectedServer { pin: thumbprint(SERVER.certificate()), ..any };
+    assert_eq!(status(connect(other).await), StatusCode::BadCertificateInvalid);
+}
+
+/// Behind a translation of addresses a client can come back only to where it asked.
+#[tokio::test]
+async fn endpoints_are_told_under_the_name_that_was_asked_where_the_certificate_has_it() {
+    let mut settings = server_settings();
+    settings.endpoint_url = "opc.tcp://plc:4840/path".to_owned();
+    let running = Running::with(settings).await;
+    let port = running.address.port();
+    let told = async |host: &str| {
+        let endpoints = discover(&format!("opc.tcp://{host}:{port}"), &client_settings()).await.unwrap();
+        let first = endpoints[0].endpoint_url.clone();
+        assert!(endpoints.iter().all(|endpoint| endpoint.endpoint_url == first));
+        assert_eq!(endpoints[0].server.discovery_urls, Some(vec![first.clone()]));
+        first.as_ref().to_owned()
+    };
+    assert_eq!(told("127.0.0.1").await, format!("opc.tcp://127.0.0.1:{port}/path"));
+    assert_eq!(told("localhost").await, format!("opc.tcp://localhost:{port}/path"));
+    // The certificate does not name it.
+    assert_eq!(told("127.1").await, "opc.tcp://plc:4840/path");
+    running.anonymous().await;
+}
+
+#[tokio::test]
+async fn the_languages_of_the_client_come_with_each_activation() {
+    let running = Running::start().await;
+    let mut settings = client_settings();
+    settings.locale_ids = vec!["de-DE".to_owned(), "en".to_owned()];
+    let session = ClientSession::connect(&running.url(), Some(USUAL), settings).await.unwrap();
+    for name in ["ada", "grace"] {
+        session.activate(&user(name)).await.unwrap();
+    }
+    let seen = running.plant.seen.lock().unwrap();
+    assert!(seen.len() == 2 && seen.iter().all(|seen| seen.locales == ["de-DE", "en"]), "{seen:?}");
 }

@@ -32,6 +32,7 @@ async fn channel(running: &Running, own: &OwnCertificate, offer: Offer) -> Clien
         policy: offer.policy,
         mode: offer.mode,
         server: offer.policy.is_secure().then(|| Arc::clone(SERVER.certificate())),
+        server_issuers: Vec::new(),
     };
     let stream = TcpStream::connect(running.address).await.unwrap();
     ClientChannel::open(stream, target, Arc::new(channel_settings(own))).await.unwrap()
@@ -44,7 +45,7 @@ where
 {
     let owned = wire::context();
     let body = wire::encode_service(&owned.context(), request)?;
-    let response = channel.request(body, Duration::from_secs(5)).await?;
+    let response = channel.request(body, Duration::from_secs(60)).await?;
     let peek = wire::ResponsePeek::read(&response)?;
     if peek.service_result.is_bad() {
         return Err(Error::new(peek.service_result, "refused"));
@@ -182,6 +183,38 @@ async fn secrets_are_encrypted_as_the_token_policy_says() {
     raw.activate(password(id, sealed.data, good)).await.unwrap();
 }
 
+/// The longest token that is issued, and one that is a byte longer; 500 kB before and after a session is activated. None of them costs the
+/// server more than reading it, but the first.
+#[tokio::test]
+async fn tokens_are_as_long_as_may_be_and_no_longer() {
+    let running = Running::start().await;
+    let token = |length: usize| {
+        let mut token = b"token of ".to_vec();
+        token.resize(length, b'x');
+        ClientIdentity::Issued { token: token.into() }
+    };
+    let session = running.connect(USUAL).await;
+    session.activate(&token(16 * 1024)).await.unwrap();
+    assert_eq!(whoami(&session).await.unwrap().len(), 16 * 1024 - 9);
+    assert_eq!(status(session.activate(&token(16 * 1024 + 1)).await), StatusCode::BadIdentityTokenInvalid);
+    let began = std::time::Instant::now();
+    assert_eq!(status(session.activate(&token(500_000)).await), StatusCode::BadIdentityTokenInvalid);
+    // 2,340 private operations would take seconds.
+    println!("a token of 500 kB was refused after {:?}", began.elapsed());
+    assert_eq!(whoami(&session).await.unwrap().len(), 16 * 1024 - 9, "what was in force stays");
+
+    // Who has not activated anything may send 96 KiB: the channel ends before the token is there.
+    let raw = Raw::new(&running).await;
+    let token = IssuedIdentityToken {
+        policy_id: UAString::from("issued_Basic256Sha256_e"),
+        token_data: vec![b'x'; 500_000].into(),
+        encryption_algorithm: UAString::from(POLICY.encryption_uri()),
+    };
+    let refused = raw.activate(ExtensionObject::new(token)).await;
+    assert_eq!(status(refused), StatusCode::BadTcpMessageTooLarge);
+    assert_eq!(running.plant.seen.lock().unwrap().len(), 1, "the service saw the first one only");
+}
+
 /// A nonce counts once: what was sent before proves nothing again, neither signature nor secret.
 #[tokio::test]
 async fn nonces_are_used_once() {
@@ -304,6 +337,25 @@ async fn a_session_that_nobody_can_activate_is_closed() {
     }
     assert_eq!(running.server.session_count(), 0);
     assert_eq!(status(raw.activate(ExtensionObject::null()).await), StatusCode::BadSessionIdInvalid);
+}
+
+/// One that is active was never closed for its failures, and could be tried without end.
+#[tokio::test]
+async fn an_active_session_waits_after_wrong_proofs() {
+    let running = Running::start().await;
+    let mut raw = Raw::new(&running).await;
+    raw.nonce = raw.activate(ExtensionObject::null()).await.unwrap().server_nonce.value.unwrap();
+    let wrong = || activation(&raw.token, &[9; 32], ExtensionObject::null());
+    for _ in 0..5 {
+        let refused = ask::<_, ActivateSessionResponse>(&raw.channel, &wrong()).await;
+        assert_eq!(status(refused), StatusCode::BadApplicationSignatureInvalid);
+    }
+    assert_eq!(status(raw.activate(ExtensionObject::null()).await), StatusCode::BadTooManyOperations);
+    let mut request = read_request(0.0);
+    request.request_header = header(&raw.token);
+    ask::<_, ReadResponse>(&raw.channel, &request).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    raw.activate(ExtensionObject::null()).await.unwrap();
 }
 
 #[tokio::test]
@@ -527,6 +579,28 @@ async fn an_identity_without_a_policy_is_not_sent() {
     session.activate(&ClientIdentity::Anonymous).await.unwrap();
 }
 
+/// One client could have 256 requests of 16 MiB wait for a slow server.
+#[tokio::test]
+async fn bytes_of_requests_under_way_are_bounded() {
+    let mut settings = server_settings();
+    settings.limits.request_bytes_per_connection_max = 8 * 1024 * 1024;
+    let running = Running::with(settings).await;
+    let session = running.anonymous().await;
+    // Answered after a second.
+    let mut request = read_request(-1_000.0);
+    let node = opcua_types::ReadValueId::new_value(NodeId::new(1, "x".repeat(1024 * 1024)));
+    request.nodes_to_read = Some(vec![node]);
+    let calls = (0..16).map(|_| session.call::<_, ReadResponse>(&request));
+    let results = futures_util::future::join_all(calls).await;
+    let (served, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    assert_eq!(served.len(), 7, "each has a little more than a MiB");
+    for refused in refused {
+        assert_eq!(status(refused), StatusCode::BadTooManyOperations);
+    }
+    assert_eq!(whoami(&session).await.unwrap(), "anonymous");
+    session.call::<_, ReadResponse>(&request).await.unwrap();
+}
+
 /// Gap 9: many sessions activate at once, and a connection that reads is not held up by them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_activations_at_once_all_succeed() {
@@ -549,4 +623,49 @@ async fn many_activations_at_once_all_succeed() {
         }
     }
     assert!(reads > 20, "{reads} reads meanwhile");
+}
+
+/// 1,000 sessions, on 40 channels, all activated with an encrypted token in the same moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_activations_at_once_all_succeed() {
+    let running = Running::start().await;
+    let reading = running.anonymous().await;
+    let mut sessions = Vec::new();
+    for _ in 0..40 {
+        let channel = Arc::new(channel(&running, &CLIENT, USUAL).await);
+        for _ in 0..25 {
+            let created = create(&channel).await;
+            let nonce = created.server_nonce.value.unwrap();
+            let sealed = crypto::encode_secret(
+                TokenSecurity::Encrypted(POLICY),
+                crypto::SecretFormat::Legacy,
+                b"token of grace",
+                SERVER.certificate(),
+                &nonce,
+                crate::fixture::NOW,
+            )
+            .unwrap();
+            let token = IssuedIdentityToken {
+                policy_id: UAString::from("issued_Basic256Sha256_e"),
+                token_data: sealed.data.into(),
+                encryption_algorithm: UAString::from(sealed.algorithm),
+            };
+            let request = activation(&created.authentication_token, &nonce, ExtensionObject::new(token));
+            sessions.push((Arc::clone(&channel), request));
+        }
+    }
+    let began = std::time::Instant::now();
+    let mut tasks = tokio::task::JoinSet::new();
+    for (channel, request) in sessions {
+        tasks.spawn(async move { ask::<_, ActivateSessionResponse>(&channel, &request).await.map(drop) });
+    }
+    let (mut reads, mut done) = (0, 0);
+    while done < 1_000 {
+        tokio::select! {
+            activated = tasks.join_next() => { activated.unwrap().unwrap().unwrap(); done += 1; }
+            read = whoami(&reading) => { assert_eq!(read.unwrap(), "anonymous"); reads += 1; }
+        }
+    }
+    println!("1,000 activations took {:?}, {reads} reads meanwhile", began.elapsed());
+    assert_eq!(running.plant.seen.lock().unwrap().len(), 1_001);
 }

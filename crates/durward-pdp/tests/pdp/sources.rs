@@ -158,10 +158,43 @@ fn the_time_comes_from_the_clock_unless_the_request_brings_its_own() {
     assert_eq!(decide(&pdp, &request).decision, Decision::NotApplicable);
 }
 
+/// A source that knows the day and nothing else.
+struct Day(&'static str);
+
+impl AttributeSource for Day {
+    fn provides(&self, name: &AttributeName) -> bool {
+        name.id == CURRENT_DATE
+    }
+
+    fn values(&self, _: &AttributeName, _: &Request) -> Result<Vec<Value>, SourceError> {
+        Ok(vec![Value::parse(durward_pdp::DataType::Date, self.0).unwrap()])
+    }
+}
+
+#[test]
+fn without_a_clock_a_source_may_say_the_time() {
+    for (day, expected) in [("2001-09-09Z", Decision::Permit), ("2001-09-10Z", Decision::NotApplicable)] {
+        let pdp =
+            Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).source(Day(day)).build().unwrap();
+        assert_eq!(decide(&pdp, &Request::builder().build()).decision, expected, "{day}");
+    }
+}
+
 #[test]
 fn policies_that_need_the_time_need_a_clock() {
     let errors = Pdp::builder().policy("p.xml", on_the_day("2001-09-09Z")).build().unwrap_err();
     assert!(errors[0].to_string().contains("clock"), "{}", errors[0]);
     let no_time = policy("p", "3.0 deny-overrides", "", &rule("Permit", ""));
     assert!(Pdp::builder().policy("p.xml", no_time).build().is_ok());
+}
+
+/// Whoever leaves decisions on the time to somebody else announces it, and sees which they are.
+#[test]
+fn policies_that_need_the_time_need_no_clock_where_a_source_announces_it() {
+    let late = on_the_day("2001-09-09Z");
+    let pdp = Pdp::builder().policy("p.xml", late).source(Noting::default()).build().unwrap();
+    let noting = Noting::default();
+    let result = pdp.decide_with(&Request::builder().build(), &noting).results.remove(0);
+    assert_eq!(result.decision, Decision::Indeterminate);
+    assert_eq!(noting.0.into_inner().unwrap(), [CURRENT_DATE]);
 }

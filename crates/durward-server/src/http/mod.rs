@@ -157,16 +157,20 @@ fn allow(headers: &mut HeaderMap, methods: &[&str]) {
 }
 
 fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
-    const OPEN_METRICS: Offer =
-        Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
-    const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
     let snapshot = shared.pdp.load().as_ref().map(|pdp| pdp.snapshot());
     shared.metrics.tenants(shared.standings());
     shared.metrics.policy_warnings(shared.policy_warning_count());
     if let Some(service) = &shared.service {
         shared.metrics.sessions(service);
     }
-    let text = shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale());
+    metrics_answer(headers, shared.metrics.text(snapshot.as_ref(), health::age(shared), shared.is_stale()))
+}
+
+/// Metrics in the form that whoever asks prefers.
+pub(crate) fn metrics_answer(headers: &HeaderMap, text: String) -> Answer {
+    const OPEN_METRICS: Offer =
+        Offer { main: "application", sub: "openmetrics-text", version: Some("1.0.0") };
+    const PLAIN: Offer = Offer { main: "text", sub: "plain", version: Some("0.0.4") };
     // Older scrapers ask for `text/plain`; they read the same lines.
     match choose(text_of(headers, &header::ACCEPT), &[OPEN_METRICS, PLAIN]) {
         Some(PLAIN) => text_answer("text/plain; version=0.0.4; charset=utf-8", text),
@@ -174,7 +178,7 @@ fn metrics(shared: &Shared, headers: &HeaderMap) -> Answer {
     }
 }
 
-fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> Answer {
+pub(crate) fn text_answer(media_type: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(text.into()));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));

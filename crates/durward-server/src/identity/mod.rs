@@ -21,11 +21,12 @@ const SESSIONS: &str = "sessions.journal";
 /// The secret of the cluster in `identity.data`, where no other place is named.
 const CLUSTER_KEY: &str = "cluster.key";
 
-/// Starts the service that the settings ask for; nothing where they name no users.
+/// Starts the session service that the settings ask for; nothing where they name no users. [`Server::bind`](crate::Server::bind) does
+/// this for a server; whoever has another surface for the same users and sessions does it alone. Needs a tokio runtime.
 ///
 /// # Errors
 /// A file that cannot be used, or costs of hashes that cannot be.
-pub(crate) fn start(
+pub fn start_sessions(
     settings: &IdentitySettings,
     clock: &Clock,
 ) -> Result<Option<(Service, Running)>, IdentityError> {

@@ -58,6 +58,8 @@ pub(super) struct Keys {
     lifetime: Duration,
     /// What keys are made for.
     made: Vec<Algorithm>,
+    /// Whether keys of other algorithms, which somebody brought, stand in the ring of the first.
+    takes_all: bool,
     first: Algorithm,
     source: Source,
     rings: ArcSwap<Rings>,
@@ -100,6 +102,7 @@ impl Keys {
             period: Duration::from_secs(settings.key_period_s),
             overlap: Duration::from_secs(settings.key_overlap_s),
             lifetime,
+            takes_all: false,
             made: all.filter(|algorithm| *algorithm != Algorithm::Rs256).collect(),
             first,
             source,
@@ -200,7 +203,7 @@ impl Keys {
             for kept in &found {
                 let (key, from) = (kept.key()?, Moment::from_ms(kept.signs_from));
                 let is_known = ring.iter().any(|(_, other)| other.id() == key.id());
-                if key.algorithm() == *algorithm && !is_known {
+                if (key.algorithm() == *algorithm || self.takes_all) && !is_known {
                     *ring = ring.with(key, from, now)?;
                 }
             }
@@ -276,6 +279,96 @@ impl Keys {
         let rings = self.current(now);
         let keys = rings.iter().filter_map(|(_, ring)| ring.to_jwks(now).get("keys")?.as_array().cloned());
         json!({ "keys": keys.flatten().collect::<Vec<_>>() })
+    }
+}
+
+/// Keys in a directory that are replaced when somebody says so, and not by themselves: of services whose public keys are carried from
+/// machine to machine as files. The file is that of `oauth.data`, and other processes may put keys there as well.
+pub struct KeyStore(Keys);
+
+impl KeyStore {
+    /// Opens the keys of a directory. Where there are none yet, the first is `brought`, or made. New keys are published for `overlap`
+    /// before they sign; tokens live for `lifetime` at most.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or that others than its owner may read.
+    pub fn open(
+        directory: &Path,
+        algorithm: Algorithm,
+        brought: Option<SigningKey>,
+        lifetime: Duration,
+        overlap: Duration,
+        now: Moment,
+    ) -> Result<KeyStore, IdentityError> {
+        let store = KeyStore(Keys {
+            // They do not end by themselves.
+            period: Duration::MAX,
+            overlap,
+            lifetime,
+            takes_all: true,
+            made: vec![algorithm],
+            first: algorithm,
+            source: Source::Directory(directory.to_owned()),
+            rings: ArcSwap::default(),
+            looking: Mutex::new(()),
+            look_at: AtomicU64::new(0),
+        });
+        let path = directory.join(NAME);
+        {
+            let _lock = store.lock()?;
+            if let Some(key) = brought
+                && read(&path)?.is_empty()
+            {
+                // From the beginning of time: it signs even where the clock was set back since.
+                store.put(&path, SigningKeys::new(lifetime).with(key, Moment::default(), now)?)?;
+            }
+            store.0.look(now)?;
+        }
+        Ok(store)
+    }
+
+    fn lock(&self) -> Result<Option<File>, IdentityError> {
+        let lock = self.0.lock_file()?;
+        if let Some(lock) = &lock {
+            lock.lock().map_err(|error| IdentityError::new(format!("the keys cannot be locked: {error}")))?;
+        }
+        Ok(lock)
+    }
+
+    fn put(&self, path: &Path, keys: SigningKeys) -> Result<(), IdentityError> {
+        let rings = vec![(self.0.first, keys)];
+        write(path, &rings)
+            .map_err(|error| IdentityError::new(format!("cannot write `{}`: {error}", path.display())))?;
+        self.0.rings.store(Arc::new(rings));
+        Ok(())
+    }
+
+    /// The keys as they are now. Looks into the file every few seconds.
+    pub fn current(&self, now: Moment) -> SigningKeys {
+        let rings = self.0.current(now);
+        rings.first().map_or(SigningKeys::new(self.0.lifetime), |(_, keys)| keys.clone())
+    }
+
+    /// Puts a key beside those there are: it is published at once and signs after the overlap, when the one before it only verifies any
+    /// more. Without a key, one is made. Gives its name and from when on it signs; of a key that is there already, what was settled before.
+    ///
+    /// # Errors
+    /// There are too many keys, or they cannot be written.
+    pub fn replace(&self, key: Option<SigningKey>, now: Moment) -> Result<(String, Moment), IdentityError> {
+        let Source::Directory(directory) = &self.0.source else {
+            return Err(IdentityError::new("these keys lie in no directory"));
+        };
+        let key = key.map_or_else(|| SigningKey::generate(self.0.first), Ok)?;
+        let name = key.id().to_owned();
+        let _lock = self.lock()?;
+        self.0.look(now)?;
+        let keys = self.current(now);
+        if let Some((from, _)) = keys.iter().find(|(_, known)| known.id() == name) {
+            return Ok((name, from));
+        }
+        let from = now.plus(self.0.overlap);
+        self.put(&directory.join(NAME), keys.with(key, from, now)?)?;
+        Ok((name, from))
     }
 }
 

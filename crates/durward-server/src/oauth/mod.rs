@@ -38,6 +38,7 @@ use crate::state::Shared;
 use clients::Clients;
 pub(crate) use decision::Good;
 use form::Form;
+pub use keys::KeyStore;
 use keys::{Keys, Source};
 use refusal::Refusal;
 use revoked::Revoked;

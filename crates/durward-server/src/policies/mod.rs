@@ -23,6 +23,7 @@ use durward_bundle::BundleError;
 use durward_pdp::{Pdp, PdpBuilder, PolicyError, ReadError};
 
 use crate::attributes::Constants;
+use crate::policy_watch::Announcement;
 use crate::server::StartError;
 use crate::settings::{ConfigError, Settings};
 use crate::sources::xacml::Announced;
@@ -315,6 +316,9 @@ fn builder(settings: &Settings, shared: &Shared) -> Result<PdpBuilder, ConfigErr
     let constants = Constants::new(&settings.attributes)?;
     if let Some(sources) = &shared.attribute_sources {
         builder = builder.source(Announced(Arc::clone(sources)));
+    }
+    if let Some(announced) = &shared.announced {
+        builder = builder.source(Announcement(Arc::clone(announced)));
     }
     Ok(if constants.is_empty() { builder } else { builder.source(constants) })
 }

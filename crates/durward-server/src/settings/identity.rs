@@ -1,13 +1,13 @@
 //! `[identity]`: users, logins and sessions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durward_session::identity::login::{PoolSettings, ThrottleSettings};
 use durward_session::identity::protocol::{Mode, NodeSettings, OnLost};
 use durward_session::identity::session::{LimitPolicy, SessionSettings};
 use durward_session::identity::user::HashCosts;
-use durward_session::{AuditSync, SecondStepPolicy, ServiceSettings};
+use durward_session::{AuditSettings, AuditSync, SecondStepPolicy, ServiceSettings};
 use serde::{Deserialize, Serialize};
 
 use super::{ConfigError, LdapUserSettings, NatsStoreSettings, OauthSettings};
@@ -349,6 +349,16 @@ impl IdentitySettings {
                 SecondStepAt::StepUp => SecondStepPolicy::OnStepUp,
             },
             ..ServiceSettings::default()
+        }
+    }
+
+    /// A record at another place, kept as `identity.audit` is.
+    pub fn audit_at(&self, path: &Path) -> AuditSettings {
+        AuditSettings {
+            path: path.to_owned(),
+            file_bytes_max: self.audit_file_bytes_max,
+            files_max: self.audit_files_max,
+            sync: self.sync(),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Access control for OPC UA: what `durward opcua authority` and `durward opcua gate` are set to. `durward serve` has no use for it.
+//! Access control for OPC UA: what `durward opcua authority` and `durward opcua gate` are set to.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ConfigError;
+use super::{ConfigError, PolicySettings};
 
 /// Bounds of a token's life.
 const TOKEN_LIFETIME_S: std::ops::RangeInclusive<u64> = 10..=24 * 3_600;
@@ -24,6 +24,8 @@ pub struct OpcuaSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpcuaAuthoritySettings {
+    /// Whether `durward serve` runs it as well, with the sessions that it has; else only `durward opcua authority` does. Default: no.
+    pub in_serve: bool,
     /// The socket. Default: `127.0.0.1:4841`.
     pub listen: SocketAddr,
     /// The URL by which clients and gates reach it. Default: `opc.tcp://` and `listen`.
@@ -35,8 +37,21 @@ pub struct OpcuaAuthoritySettings {
     pub data: PathBuf,
     /// How long a token lives. Default: an hour.
     pub token_lifetime_s: u64,
+    /// The realm of users who come by name and password, or by certificate. Default: `/`.
+    pub realm: String,
+    /// A directory laid out as `pki`: whose certificate is trusted there is the user whom its common name says. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_pki: Option<PathBuf>,
     /// The servers that tokens are for.
     pub resources: Vec<OpcuaResourceSettings>,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+    /// How long a new signing key is published before it signs. Default: a day, in which gates get it.
+    pub key_overlap_s: u64,
+    /// The socket of `/metrics` and `/health`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 /// A server that tokens are for.
@@ -64,17 +79,28 @@ pub struct OpcuaGateSettings {
     /// The server behind the gate: `opc.tcp://plc:4840`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
+    /// Which application that server is: its ApplicationUri, or the thumbprint of its certificate. Default: any that is trusted and has a
+    /// certificate for the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub upstream_pin: Option<String>,
+    /// Does not compare the host of `upstream` with those of the certificate. Default: no.
+    pub danger_upstream_any_host_name: bool,
     /// As whom the gate comes to that server. Default: nobody in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_user: Option<String>,
     /// A file with that user's password, its first line. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream_password_path: Option<PathBuf>,
-    /// Talks to a server that has no security at all. Default: no.
+    /// Talks to the server without any security, whatever it offers. Default: no.
     pub danger_upstream_without_security: bool,
     /// The URL of the authorization service. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<String>,
+    /// Which application the authorization service is: its ApplicationUri, or the thumbprint of its certificate. Default: `issuer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority_pin: Option<String>,
+    /// Does not compare the host of `authority` with those of the certificate. Default: no.
+    pub danger_authority_any_host_name: bool,
     /// The issuer of tokens: the ApplicationUri of the authorization service. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
@@ -83,17 +109,32 @@ pub struct OpcuaGateSettings {
     pub keys: Option<PathBuf>,
     /// The longest life of a token. Default: an hour.
     pub token_lifetime_s: u64,
+    /// The directory of the audit record. Default: none; events are in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<PathBuf>,
+    /// The policies of the gate's own decision point, set like `policies`. Default: none, and what depends on live values is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<PolicySettings>,
+    /// The socket of `/metrics` and `/health`. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl Default for OpcuaAuthoritySettings {
     fn default() -> OpcuaAuthoritySettings {
         OpcuaAuthoritySettings {
+            in_serve: false,
             listen: SocketAddr::from(([127, 0, 0, 1], 4841)),
             url: None,
             pki: "pki-authority".into(),
             data: "opcua-authority".into(),
             token_lifetime_s: 3_600,
+            realm: "/".to_owned(),
+            user_pki: None,
             resources: Vec::new(),
+            audit: None,
+            key_overlap_s: 24 * 3_600,
+            metrics_listen: None,
         }
     }
 }
@@ -105,13 +146,20 @@ impl Default for OpcuaGateSettings {
             url: None,
             pki: "pki-gate".into(),
             upstream: None,
+            upstream_pin: None,
+            danger_upstream_any_host_name: false,
             upstream_user: None,
             upstream_password_path: None,
             danger_upstream_without_security: false,
             authority: None,
+            authority_pin: None,
+            danger_authority_any_host_name: false,
             issuer: None,
             keys: None,
             token_lifetime_s: 3_600,
+            audit: None,
+            policies: None,
+            metrics_listen: None,
         }
     }
 }
@@ -128,6 +176,9 @@ impl OpcuaSettings {
                 return Err(ConfigError::of_setting(name, message));
             }
         }
+        if let Some(policies) = &self.gate.policies {
+            policies.check()?;
+        }
         if self.authority.resources.iter().any(|resource| resource.id.is_empty()) {
             let message = "has an empty `id`: it is the ApplicationUri of the gate, as in its certificate";
             return Err(ConfigError::of_setting("opcua.authority.resources", message.into()));
@@ -139,7 +190,14 @@ impl OpcuaSettings {
         let resources =
             self.authority.resources.iter_mut().filter_map(|resource| resource.certificate.as_mut());
         let own = [&mut self.authority.pki, &mut self.authority.data, &mut self.gate.pki];
-        let gate = [&mut self.gate.upstream_password_path, &mut self.gate.keys];
-        own.into_iter().chain(resources).chain(gate.into_iter().flatten())
+        let gate = [
+            &mut self.gate.upstream_password_path,
+            &mut self.gate.keys,
+            &mut self.gate.audit,
+            &mut self.authority.audit,
+            &mut self.authority.user_pki,
+        ];
+        let policies = self.gate.policies.iter_mut().flat_map(PolicySettings::paths);
+        own.into_iter().chain(resources).chain(gate.into_iter().flatten()).chain(policies)
     }
 }

@@ -160,6 +160,11 @@ impl Default for LimitSettings {
 }
 
 impl PolicySettings {
+    pub(super) fn paths(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let schemas = self.schemas.paths().into_iter().flatten();
+        [&mut self.path].into_iter().chain(&mut self.secret_keys).chain(schemas)
+    }
+
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.poll_ms == 0 {
             let message = "is 0; the least is 1, and `watch = false` turns watching off".into();

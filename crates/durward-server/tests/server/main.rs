@@ -31,6 +31,7 @@ mod metrics;
 mod oauth;
 mod openam;
 mod operations;
+mod policy_watch;
 mod proxies;
 mod recorded;
 mod remote_bundles;

@@ -80,6 +80,8 @@ fn every_metric_is_documented_and_every_documented_one_exists() {
     let docs = fs::read_to_string(workspace("docs/configuration.md")).unwrap();
     let documented: BTreeSet<&str> =
         docs.lines().filter_map(|line| line.strip_prefix("| `durward_")?.split('`').next()).collect();
+    // Those of the commands for OPC UA, which serve metrics of their own, are compared where they are.
+    let documented = documented.into_iter().filter(|name| !name.starts_with("opcua_"));
     let documented: BTreeSet<String> = documented
         .into_iter()
         .map(|name| format!("durward_{}", name.split('{').next().unwrap().trim_end_matches("_total")))

@@ -20,7 +20,7 @@ fn flatten(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String
 }
 
 /// Settings without a default, or with one that is not a value.
-const WITHOUT_DEFAULT: [&str; 37] = [
+const WITHOUT_DEFAULT: [&str; 42] = [
     "identity.users",
     "identity.data",
     "identity.cluster_key_path",
@@ -58,6 +58,11 @@ const WITHOUT_DEFAULT: [&str; 37] = [
     "opcua.gate.authority",
     "opcua.gate.issuer",
     "opcua.gate.keys",
+    "opcua.gate.audit",
+    "opcua.authority.audit",
+    "opcua.gate.policies",
+    "opcua.gate.metrics_listen",
+    "opcua.authority.metrics_listen",
 ];
 
 /// Tables of what has no default list several in a row.

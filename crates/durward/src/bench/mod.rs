@@ -10,6 +10,9 @@ mod sessions;
 mod streams;
 mod table;
 
+#[cfg(feature = "opcua")]
+pub(crate) use row::{command, machine};
+
 use crate::failure::Outcome;
 
 /// Measure how fast this machine decides
@@ -26,6 +29,8 @@ enum What {
     Server(server::Arguments),
     Sessions(Box<sessions::Arguments>),
     Streams(streams::Arguments),
+    #[cfg(feature = "opcua")]
+    Opcua(crate::opcua::bench::Arguments),
     Generate(generate::Arguments),
     Report(report::Arguments),
 }
@@ -46,6 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Server(arguments) => server::run(arguments),
         What::Sessions(arguments) => sessions::run(arguments),
         What::Streams(arguments) => streams::run(arguments),
+        #[cfg(feature = "opcua")]
+        What::Opcua(arguments) => crate::opcua::bench::run(arguments),
         What::Generate(arguments) => generate::run(arguments),
         What::Report(arguments) => report::run(arguments),
     }

@@ -19,8 +19,8 @@ Examples:
 Draws decisions per second and percentiles of latency, by scenario and, of scenarios that differ in their size, by the
 number of policies. Each picture is written as SVG and as PNG; index.html shows all, the numbers, the machine and the
 commands, and says how to read them; --pdf writes the same as report.pdf. Of servers, sessions and streams (`durward bench
-server|sessions|streams --json`) every rate and every time is drawn, and records of `durward lab run` are reported as
-`durward lab report` does. Of two measurements of the same thing the later counts in pictures.";
+server|sessions|streams --json`) every rate and every time is drawn, of OPC UA (`durward bench opcua --json`) the paper's tables,
+and records of `durward lab run` are reported as `durward lab report` does. Of two measurements of the same thing the later counts in pictures.";
 
 /// Draw measurements: a page, and pictures as SVG and PNG
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,9 @@ pub(super) struct Arguments {
     /// Also write report.pdf
     #[arg(long)]
     pdf: bool,
+    /// Also write it as Markdown, with its pictures in `pictures/` beside that
+    #[arg(long, value_name = "FILE.md")]
+    page: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -48,6 +51,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let names = report
         .write_to(&arguments.out, &Options { has_pdf: arguments.pdf })
         .map_err(|error| crate::lab::report_failure(&error))?;
+    if let Some(page) = &arguments.page {
+        report.write_page(page).map_err(|error| crate::lab::report_failure(&error))?;
+    }
     to_stdout(&format!("{}: {}\n", arguments.out.display(), names.join(", ")))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -58,7 +64,7 @@ fn measurements(files: &[(String, String)]) -> Result<Report, Failure> {
         let failure = Failure::new(error.to_string());
         match error {
             ReportError::File(..) => failure.hint(
-                "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams; or records of \
+                "give files that `durward bench` wrote with `--json`: embedded, server, sessions, streams, opcua; or records of \
                  `durward lab run`",
             ),
             ReportError::Empty => failure.hint("`durward bench embedded --json` prints measurements"),

@@ -54,7 +54,7 @@ fn row(kind: IndexKind, measured: &Measurement, session: &Session) -> Json {
 }
 
 /// This machine.
-pub(super) fn machine() -> Json {
+pub(crate) fn machine() -> Json {
     let machine = Machine::this();
     json!({
         "processor": machine.processor,
@@ -70,7 +70,7 @@ pub(super) fn rounded(number: f64) -> f64 {
 }
 
 /// How this was called, as it could be typed again.
-pub(super) fn command() -> String {
+pub(crate) fn command() -> String {
     let word = |word: String| {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=,+".contains(it);
         if !word.is_empty() && word.chars().all(is_plain) {

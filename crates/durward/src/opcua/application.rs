@@ -9,7 +9,7 @@ use durward_opcua::channel::{ChannelSettings, Clock, Workers};
 use durward_opcua::crypto::{KeyLength, SecretFormat};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, Directory, self_signed};
-use durward_opcua::session::ClientSettings;
+use durward_opcua::session::{ClientSettings, ExpectedServer};
 use durward_session::identity::Moment;
 use tokio::runtime;
 
@@ -92,11 +92,13 @@ impl Application {
         ClientSettings {
             channel: Arc::new(self.channel.clone()),
             application_uri: self.uri.clone(),
+            server: ExpectedServer::default(),
             product_uri: "urn:durward:opcua".to_owned(),
             application_name: name.to_owned(),
             session_name: name.to_owned(),
             session_timeout: SESSION_TIMEOUT,
             request_max: REQUEST_MAX,
+            locale_ids: Vec::new(),
             secret_format: SecretFormat::Legacy,
             keep_alive: None,
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use durward_opcua::authority::{
-    AuthorizationServer, AuthorizationService, Keep, LogAudit, Parts, RegisteredResource, ServiceSettings,
+    Audit, AuthorizationServer, AuthorizationService, Keep, Parts, RegisteredResource, ServiceSettings,
     Subjects,
 };
 use durward_session::identity::jwt::SigningKeys;
@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 
 use super::application::{Application, failure, workers};
 use super::decider::PolicyDecider;
+use super::subjects::{self, Recall};
 use crate::failure::Failure;
 
 /// How often files of policies are looked at.
@@ -28,10 +29,14 @@ pub(super) struct Authority {
     pub(super) decider: Arc<PolicyDecider>,
     /// Who users are.
     pub(super) subjects: Arc<dyn Subjects>,
+    /// Whose tokens are to end because they have changed; where somebody looks at that.
+    pub(super) recall: Option<Recall>,
     /// What survives a restart.
     pub(super) keep: Arc<dyn Keep>,
-    /// What signs tokens.
-    pub(super) keys: SigningKeys,
+    /// What takes notes.
+    pub(super) audit: Arc<dyn Audit>,
+    /// What signs tokens; replaced when it is rotated.
+    pub(super) keys: Arc<ArcSwap<SigningKeys>>,
     /// How long tokens live at most.
     pub(super) token_lifetime: Duration,
     /// The servers that tokens are for.
@@ -49,8 +54,8 @@ impl Authority {
             decider: self.decider.clone(),
             subjects: self.subjects,
             keep: self.keep,
-            audit: Arc::new(LogAudit),
-            keys: Arc::new(ArcSwap::from_pointee(self.keys)),
+            audit: self.audit,
+            keys: self.keys,
             clock: Arc::clone(&channel.clock),
             // Not those of the channels: decisions must not hold up connections.
             workers: workers(),
@@ -63,6 +68,9 @@ impl Authority {
         let server = Arc::new(AuthorizationServer::new(server, service.clone()).map_err(failure)?);
         let serving = Arc::clone(&server);
         tokio::spawn(async move { serving.serve(listener).await });
+        if let Some(recall) = self.recall {
+            tokio::spawn(subjects::recall(recall, service.clone()));
+        }
         tokio::spawn(follow(self.decider, service));
         Ok(server)
     }

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use durward_opcua::authority::decide::{Decider, Decision, Question};
@@ -17,32 +17,18 @@ use durward_opcua::permission::Permission;
 use durward_opcua::token::{Thumbprint, Verdict};
 use durward_pdp::ir::attribute::{AttributeName, NameKey};
 use durward_pdp::ir::fault::Evaluated;
-use durward_pdp::ir::json;
 use durward_pdp::ir::path::Path;
 use durward_pdp::ir::question::{Attributes, Invocation, Reading};
 use durward_pdp::sapl::{Outcome, Subscription};
 use durward_pdp::{
-    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Pdp, PolicyText, Request,
-    Response, SourceError, Value,
+    Algorithm, Asked, Attempt, AttributeSource, Decision as XacmlDecision, Explanation, Pdp, PolicyText,
+    Request, Response, SourceError, Value,
 };
 use opcua_types::StatusCode;
-use serde_json::{Value as Json, json};
 
+use super::question::{ENVIRONMENT, Facts};
 use crate::failure::Failure;
 use crate::policies;
-
-const ENVIRONMENT: &str = "urn:oasis:names:tc:xacml:3.0:attribute-category:environment";
-const SUBJECT_ID: &str = "urn:oasis:names:tc:xacml:1.0:subject:subject-id";
-const ROLE: &str = "urn:oasis:names:tc:xacml:2.0:subject:role";
-const RESOURCE_ID: &str = "urn:oasis:names:tc:xacml:1.0:resource:resource-id";
-const ACTION_ID: &str = "urn:oasis:names:tc:xacml:1.0:action:action-id";
-const KIND: &str = "urn:durward:opcua:subject:kind";
-const ATTRIBUTE: &str = "urn:durward:opcua:subject:attribute:";
-const APPLICATION_URI: &str = "urn:durward:opcua:application:uri";
-const APPLICATION_SUBJECT: &str = "urn:durward:opcua:application:certificate-subject";
-const APPLICATION_THUMBPRINT: &str = "urn:durward:opcua:application:thumbprint";
-const SERVER: &str = "urn:durward:opcua:resource:server";
-const SECURITY_MODE: &str = "urn:durward:opcua:environment:security-mode";
 
 /// How often a question is asked again because other policies came into force meanwhile.
 const ATTEMPTS_MAX: usize = 4;
@@ -61,6 +47,8 @@ pub(super) struct PolicyDecider {
     policies: Policies,
     version: RwLock<Version>,
     lifetime: Duration,
+    /// Why changed files are not in force.
+    problem: Mutex<Option<String>>,
 }
 
 #[derive(Clone)]
@@ -86,7 +74,7 @@ impl PolicyDecider {
         let builder = Pdp::builder().combining(policies.combining).source(Announced).policies(texts);
         let pdp = builder.build().map_err(|errors| Failure::policies(&errors))?;
         let version = RwLock::new(Version::of(&pdp, digest));
-        Ok(PolicyDecider { pdp, policies, version, lifetime })
+        Ok(PolicyDecider { pdp, policies, version, lifetime, problem: Mutex::default() })
     }
 
     /// Reads the files again and puts them in force if they were changed. Gives the version that was replaced, whose tokens are then to be
@@ -95,6 +83,23 @@ impl PolicyDecider {
     /// # Errors
     /// Policies that cannot be read or put in force; the old ones stay.
     pub(super) fn reload(&self) -> Result<Option<Arc<str>>, Failure> {
+        let reloaded = self.read_again();
+        let problem = reloaded.as_ref().err().map(ToString::to_string);
+        *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = problem;
+        reloaded
+    }
+
+    /// Why changed files are not in force, if they are not.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The version of the policies in force.
+    pub(super) fn policies_in_force(&self) -> Arc<str> {
+        self.version().name
+    }
+
+    fn read_again(&self) -> Result<Option<Arc<str>>, Failure> {
         let texts = policies::read_all(&self.policies.paths)?;
         let digest = digest(&texts);
         if digest == self.version().digest {
@@ -122,16 +127,13 @@ impl PolicyDecider {
     }
 
     fn sapl(&self, question: &Question<'_>) -> Result<Vec<Verdict>, Error> {
-        let subject = value(&subject(question))?;
-        let environment = value(&json!({"securityMode": mode(question)}))?;
-        let actions: Vec<Value> =
-            question.permissions.iter().map(|permission| Value::Text(action(*permission).into())).collect();
-        let mut verdicts = Vec::with_capacity(question.table.len() * actions.len());
+        let facts = Facts::of(question);
+        let known = facts.known()?;
+        let mut verdicts = Vec::with_capacity(question.table.len() * question.permissions.len());
         for node in question.nodes() {
-            let resource = value(&json!({"server": question.resource, "node": node}))?;
-            for action in &actions {
-                let (subject, action) = (subject.clone(), action.clone());
-                let subscription = Subscription::new(subject, action, resource.clone(), environment.clone());
+            let resource = facts.resource(&node)?;
+            for permission in question.permissions {
+                let subscription = known.subscription(&resource, *permission);
                 let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
                 let attempt = self.pdp.decide_known(&known);
                 verdicts.push(if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) });
@@ -141,16 +143,42 @@ impl PolicyDecider {
     }
 
     fn xacml(&self, question: &Question<'_>) -> Vec<Verdict> {
-        let (mut verdicts, live) = (Vec::new(), Noted::default());
+        let (mut verdicts, live, facts) = (Vec::new(), Noted::default(), Facts::of(question));
         for node in question.nodes() {
             for permission in question.permissions {
-                let response = self.pdp.decide_with(&request(question, &node, *permission), &live);
-                let is_live = live.0.swap(false, Ordering::Relaxed);
+                let response = self.pdp.decide_with(&facts.request(&node, *permission), &live);
                 // Not only where it is a Permit: what is Deny without the attribute may be a Permit with it.
-                verdicts.push(if is_live { Verdict::Ask } else { verdict_of(&response) });
+                verdicts.push(if live.take() { Verdict::Ask } else { verdict_of(&response) });
             }
         }
         verdicts
+    }
+}
+
+/// What the authorization service decides on one node and permission, and the policies' reasons for it.
+///
+/// # Errors
+/// Facts that no policy can be asked about.
+pub(super) fn explained(
+    pdp: &Pdp,
+    facts: &Facts<'_>,
+    node: &str,
+    permission: Permission,
+) -> Result<(Verdict, Explanation), Error> {
+    match pdp.mismatch(Asked::Subscription) {
+        None => {
+            let subscription = facts.known()?.subscription(&facts.resource(node)?, permission);
+            let known = Alone { subscription: &subscription, lacks_environment: Cell::new(false) };
+            let attempt = pdp.decide_known(&known);
+            let verdict = if known.lacks_environment.get() { Verdict::Ask } else { verdict(&attempt) };
+            Ok((verdict, pdp.explain_known(&subscription, &known)))
+        }
+        Some(_) => {
+            let (request, live) = (facts.request(node, permission), Noted::default());
+            let response = pdp.decide_with(&request, &live);
+            let verdict = if live.take() { Verdict::Ask } else { verdict_of(&response) };
+            Ok((verdict, pdp.explain(&request)))
+        }
     }
 }
 
@@ -196,7 +224,7 @@ fn digest(texts: &[PolicyText]) -> String {
     Thumbprint::of(&all).to_string()
 }
 
-fn verdict(attempt: &Attempt) -> Verdict {
+pub(super) fn verdict(attempt: &Attempt) -> Verdict {
     if !attempt.needs.is_empty() {
         return Verdict::Ask;
     }
@@ -210,97 +238,12 @@ fn verdict(attempt: &Attempt) -> Verdict {
     }
 }
 
-fn verdict_of(response: &Response) -> Verdict {
+pub(super) fn verdict_of(response: &Response) -> Verdict {
     match response.results.first() {
         Some(result) if result.decision != XacmlDecision::Permit => Verdict::Refused,
         Some(result) if result.obligations.is_empty() => Verdict::Granted,
         Some(_) => Verdict::Ask,
         None => Verdict::Refused,
-    }
-}
-
-/// The subject of subscriptions.
-fn subject(question: &Question<'_>) -> Json {
-    let (subject, client) = (question.subject, question.client);
-    json!({
-        "name": &*subject.name,
-        "kind": subject.kind.name(),
-        "roles": subject.roles.iter().map(|role| &**role).collect::<Vec<&str>>(),
-        "attributes": &subject.attributes,
-        "application": {
-            "uri": &*client.application_uri,
-            "certificateSubject": &*client.certificate_subject,
-            "thumbprint": client.thumbprint.to_string(),
-        },
-    })
-}
-
-fn value(json: &Json) -> Result<Value, Error> {
-    json::read(json.to_string()).map_err(|error| {
-        Error::new(
-            StatusCode::BadInternalError,
-            format!("no policy can be asked about this subject: {error}"),
-        )
-    })
-}
-
-fn request(question: &Question<'_>, node: &str, permission: Permission) -> Request {
-    let (subject, client) = (question.subject, question.client);
-    let mut request =
-        Request::builder().subject(SUBJECT_ID, &*subject.name).subject(KIND, subject.kind.name());
-    for role in &subject.roles {
-        request = request.subject(ROLE, &**role);
-    }
-    for (name, value) in &subject.attributes {
-        for text in texts(value) {
-            request = request.subject(&format!("{ATTRIBUTE}{name}"), text.as_str());
-        }
-    }
-    request
-        .subject(APPLICATION_URI, &*client.application_uri)
-        .subject(APPLICATION_SUBJECT, &*client.certificate_subject)
-        .subject(APPLICATION_THUMBPRINT, client.thumbprint.to_string().as_str())
-        .resource(RESOURCE_ID, node)
-        .resource(SERVER, question.resource)
-        .action(ACTION_ID, action(permission))
-        .environment(SECURITY_MODE, mode(question).as_str())
-        .build()
-}
-
-/// The values of an attribute, as texts.
-fn texts(value: &Json) -> Vec<String> {
-    match value {
-        Json::Array(values) => values.iter().flat_map(texts).collect(),
-        Json::String(text) => vec![text.clone()],
-        Json::Null => Vec::new(),
-        other @ (Json::Bool(_) | Json::Number(_) | Json::Object(_)) => vec![other.to_string()],
-    }
-}
-
-fn mode(question: &Question<'_>) -> String {
-    format!("{:?}", question.security_mode)
-}
-
-/// A permission as policies name it: the name in Part 3, 8.55, with a small first letter.
-fn action(permission: Permission) -> &'static str {
-    match permission {
-        Permission::Browse => "browse",
-        Permission::ReadRolePermissions => "readRolePermissions",
-        Permission::WriteAttribute => "writeAttribute",
-        Permission::WriteRolePermissions => "writeRolePermissions",
-        Permission::WriteHistorizing => "writeHistorizing",
-        Permission::Read => "read",
-        Permission::Write => "write",
-        Permission::ReadHistory => "readHistory",
-        Permission::InsertHistory => "insertHistory",
-        Permission::ModifyHistory => "modifyHistory",
-        Permission::DeleteHistory => "deleteHistory",
-        Permission::ReceiveEvents => "receiveEvents",
-        Permission::Call => "call",
-        Permission::AddReference => "addReference",
-        Permission::RemoveReference => "removeReference",
-        Permission::DeleteNode => "deleteNode",
-        Permission::AddNode => "addNode",
     }
 }
 
@@ -330,7 +273,7 @@ impl Attributes for Alone<'_> {
 }
 
 /// Says that attributes of the environment come from somewhere, so that [`Noted`] is asked for them.
-struct Announced;
+pub(super) struct Announced;
 
 impl AttributeSource for Announced {
     fn provides(&self, name: &AttributeName) -> bool {
@@ -348,7 +291,14 @@ impl AttributeSource for Announced {
 
 /// Notes that a decision asked for an attribute of the environment that the request lacks.
 #[derive(Default)]
-struct Noted(AtomicBool);
+pub(super) struct Noted(AtomicBool);
+
+impl Noted {
+    /// Whether something was asked for since this was asked last.
+    pub(super) fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
 
 impl AttributeSource for Noted {
     fn provides(&self, name: &AttributeName) -> bool {

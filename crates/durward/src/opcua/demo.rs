@@ -8,24 +8,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::{MemoryKeep, RegisteredResource, SubjectTable};
+use arc_swap::ArcSwap;
+use durward_opcua::authority::{LogAudit, MemoryKeep, RegisteredResource, SubjectTable};
 use durward_opcua::client::{TokenClient, TokenClientSettings};
-use durward_opcua::crypto::SecurityPolicy;
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::plant::{Host, HostService, Users, boiler};
-use durward_opcua::session::{ClientIdentity, Endpoint, Server, ServerLimits, ServerSettings, TokenKind};
+use durward_opcua::plant::Users;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
 use durward_pdp::Algorithm;
 use durward_server::{LogLevel, LogSettings, start_log};
 use durward_session::identity::jwt::{Algorithm as Signature, SigningKey, SigningKeys};
 use durward_session::identity::user::HashCosts;
 use durward_session::identity::{Entropy, IdentityError, SystemEntropy, hex};
-use opcua_types::MessageSecurityMode;
 use tokio::net::TcpListener;
 
 use super::application::{self, Application, clock};
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
 use super::passwords::ByPassword;
+use super::plant;
 use crate::demo::folder::Folder;
 use crate::failure::{Failure, Outcome, without_number};
 use crate::serve::stop_signal;
@@ -126,7 +126,9 @@ impl Demo {
         let applications = Applications::new(folder)?;
         let plant_password = random()?;
         let (listener, plant_url) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-        start_plant(&applications.plant, listener, &plant_url, &plant_password)?;
+        let mut users = Users::default();
+        users.passwords.insert(PLANT_USER.to_owned(), plant_password.as_bytes().to_vec().into());
+        plant::start(&applications.plant, listener, &plant_url, users)?;
 
         let keys = SigningKeys::new(2 * TOKEN_LIFETIME);
         let signing = SigningKey::generate(Signature::Es256).map_err(failed)?;
@@ -146,7 +148,9 @@ impl Demo {
         let mut settings = GateSettings::new(gate.channel.clone(), &gate.uri, upstream, issuer, verifying);
         settings.endpoint_url.clone_from(&url);
         settings.authority_url.clone_from(&authority_url);
-        settings.users = Some(ByPassword::new(&authority_url, &gate.uri, gate.client("durward gate")));
+        let mut client = gate.client("durward gate");
+        client.server = ExpectedServer::pinned(Pin::ApplicationUri(settings.issuer.clone()));
+        settings.users = Some(ByPassword::new(&authority_url, &gate.uri, client));
         settings.authority = Some(AuthoritySettings::new(authority_url, gate.client("durward gate")));
         let gate = Arc::new(Gate::start(settings).map_err(application::failure)?);
         let serving = Arc::clone(&gate);
@@ -169,35 +173,6 @@ async fn wait(client: &Application, folder: &Path, url: &str) -> Result<(), Fail
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     client.stop().await;
-    Ok(())
-}
-
-fn start_plant(
-    application: &Application,
-    listener: TcpListener,
-    url: &str,
-    password: &str,
-) -> Result<(), Failure> {
-    let clock = clock();
-    let space = boiler(&application.uri, 0, clock()).map_err(|error| Failure::new(error.to_string()))?;
-    let host = Host::new(space, move || clock());
-    let mut users = Users::default();
-    users.passwords.insert(PLANT_USER.to_owned(), password.as_bytes().to_vec().into());
-    let endpoint =
-        |policy| Endpoint::new(policy, MessageSecurityMode::SignAndEncrypt, &[TokenKind::UserName]);
-    let settings = ServerSettings {
-        channel: application.channel.clone(),
-        application_uri: application.uri.clone(),
-        product_uri: "urn:durward:opcua:plant".to_owned(),
-        application_name: "durward demo plant".to_owned(),
-        endpoint_url: url.to_owned(),
-        endpoints: SecurityPolicy::SECURE.into_iter().map(endpoint).collect(),
-        limits: ServerLimits::default(),
-    };
-    let service = HostService::new(Arc::clone(&host), users);
-    let server = Server::new(settings, Arc::new(service)).map_err(application::failure)?;
-    tokio::spawn(async move { server.serve(listener).await });
-    tokio::spawn(async move { host.run().await });
     Ok(())
 }
 
@@ -230,8 +205,10 @@ fn authority(
         url: url.to_owned(),
         decider: Arc::new(decider),
         subjects: Arc::new(subjects),
+        recall: None,
         keep: Arc::new(MemoryKeep::default()),
-        keys,
+        audit: Arc::new(LogAudit),
+        keys: Arc::new(ArcSwap::from_pointee(keys)),
         token_lifetime: TOKEN_LIFETIME,
         resources: vec![gate],
     })

@@ -5,27 +5,42 @@
 //! | `pki` | certificates |
 //! | `client` | the commands of a client |
 //! | `application` | a certificate with a clock and a runtime: what all of them are |
-//! | `decider` | decisions of `durward-pdp` |
-//! | `subjects`, `keep` | users, and what survives a restart |
+//! | `question`, `decider`, `live` | decisions of `durward-pdp`: what is asked, in the service, at the gate |
+//! | `audit` | the record of what happened |
+//! | `explain` | why a right is or is not granted |
+//! | `keys` | the keys that sign tokens |
+//! | `metrics` | `/metrics` and `/health` |
+//! | `subjects`, `keep` | users and sessions, and what survives a restart |
 //! | `authority` | the authorization service, put together |
 //! | `passwords` | users of the gate without a token |
 //! | `settings`, `serve_authority`, `serve_gate` | `durward opcua authority`, `durward opcua gate` |
+//! | `plant` | a small server to try a gate on |
 //! | `demo` | `durward demo opcua` |
+//! | `bench` | `durward bench opcua` |
 
 mod application;
+mod audit;
 mod authority;
+pub(crate) mod bench;
 mod client;
 mod decider;
 pub(crate) mod demo;
+mod explain;
 mod keep;
+mod keys;
+mod live;
+mod metrics;
 mod passwords;
 mod pki;
+mod plant;
+mod question;
 mod serve_authority;
 mod serve_gate;
 mod settings;
 mod subjects;
 
 use crate::failure::Outcome;
+pub(crate) use serve_authority::{no_users, start as start_authority};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,8 +72,11 @@ enum What {
     Browse(client::Browse),
     Watch(client::Watch),
     Token(client::Token),
+    Explain(explain::Arguments),
     Authority(serve_authority::Arguments),
     Gate(serve_gate::Arguments),
+    Plant(plant::Arguments),
+    Keys(keys::Arguments),
     Pki(pki::Arguments),
 }
 
@@ -71,8 +89,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         What::Browse(browse) => browse.run(),
         What::Watch(watch) => watch.run(),
         What::Token(token) => token.run(),
+        What::Explain(arguments) => arguments.run(),
         What::Authority(arguments) => arguments.run(),
         What::Gate(arguments) => arguments.run(),
+        What::Plant(arguments) => arguments.run(),
+        What::Keys(arguments) => keys::run(arguments),
         What::Pki(arguments) => pki::run(arguments),
     }
 }

@@ -1,13 +1,15 @@
 //! Users who come to the gate with a name and a password: it gets their token from the authorization service, as they could themselves.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::client::fetch_token;
+use durward_opcua::client::{FetchedToken, fetch_token, renew_token};
 use durward_opcua::error::Error;
 use durward_opcua::gate::{OnBehalf, UserClaim, UserKinds, UserRefusal, UserReply, UserRights};
 use durward_opcua::session::{ClientIdentity, ClientInfo, ClientSettings};
 use opcua_types::StatusCode;
+use zeroize::Zeroizing;
 
 /// How long a client waits at most until it is known whether it may come in.
 const FETCH_MAX: Duration = Duration::from_secs(10);
@@ -45,13 +47,24 @@ impl UserRights for ByPassword {
                 return Err(refusal(StatusCode::BadIdentityTokenInvalid, "the password is no UTF-8"));
             };
             let identity = ClientIdentity::UserName { name, password: password.to_owned().into() };
-            let token = fetch_token(&authority, &resource, identity, client);
-            match tokio::time::timeout(FETCH_MAX, token).await {
-                Ok(Ok(token)) => Ok(OnBehalf { token: token.text().to_owned().into() }),
-                Ok(Err(error)) => Err(refused(&error)),
-                Err(_) => Err(refusal(StatusCode::BadTimeout, "the authorization service does not answer")),
-            }
+            within(fetch_token(&authority, &resource, identity, client)).await
         })
+    }
+
+    fn renew(&self, refresh: Zeroizing<String>, _client: Arc<ClientInfo>) -> UserReply {
+        let (authority, resource) = (self.authority.clone(), self.resource.clone());
+        let client = self.client.clone();
+        Box::pin(async move { within(renew_token(&authority, &resource, &refresh, client)).await })
+    }
+}
+
+async fn within(token: impl Future<Output = Result<FetchedToken, Error>>) -> Result<OnBehalf, UserRefusal> {
+    match tokio::time::timeout(FETCH_MAX, token).await {
+        Ok(Ok(FetchedToken { token, refresh })) => {
+            Ok(OnBehalf { token: token.text().to_owned().into(), refresh })
+        }
+        Ok(Err(error)) => Err(refused(&error)),
+        Err(_) => Err(refusal(StatusCode::BadTimeout, "the authorization service does not answer")),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use durward_opcua::channel::PeerRole;
 use durward_opcua::crypto::{Certificate, KeyLength};
 use durward_opcua::error::Error;
 use durward_opcua::pki::{CertificateDraft, Directory, read_certificate, self_signed, validate};
@@ -66,8 +67,8 @@ struct Create {
     /// The organization
     #[arg(long, value_name = "NAME", default_value = "")]
     organization: String,
-    /// A DNS name or address under which the machine is reached
-    #[arg(long, value_name = "HOST")]
+    /// A DNS name or address under which the machine is reached: clients compare it with the URL
+    #[arg(long, value_name = "HOST", default_values = ["localhost", "127.0.0.1"])]
     host: Vec<String>,
     /// The length of the RSA key
     #[arg(long, value_name = "N", default_value = "2048", value_parser = ["2048", "3072", "4096"])]
@@ -159,7 +160,7 @@ fn show(arguments: &Place) -> Outcome {
         let _ = writeln!(text, "issuer    {}", dated(&issuer, now));
     }
     for rejected in directory.rejected().map_err(failure)? {
-        let why = match validate(&[rejected.der()], &lists, now) {
+        let why = match validate(&[rejected.der()], &lists, PeerRole::Client, now) {
             Ok(()) => "would be accepted now".to_owned(),
             Err(error) => error.reason().to_owned(),
         };

@@ -1,28 +1,29 @@
 //! `durward opcua authority`: the authorization service on the network.
 
-use std::fs;
-use std::io::Write as _;
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::authority::RegisteredResource;
-use durward_opcua::pki::read_certificate;
-use durward_server::{OpcuaAuthoritySettings, Settings, start_log};
-use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
-use durward_session::identity::{IdentityError, Moment};
+use durward_opcua::authority::{AuthorizationServer, LogAudit, RegisteredResource};
+use durward_opcua::pki::{self, read_certificate};
+use durward_server::{
+    IdentitySettings, OpcuaAuthoritySettings, PolicySource, SessionMode, Settings, start_log, start_sessions,
+};
+use durward_session::Service;
 
 use super::application::{self, Application, clock};
+use super::audit::Chained;
 use super::authority::Authority;
 use super::decider::{Policies, PolicyDecider};
 use super::keep::FileKeep;
-use super::settings::{self, bind, needed};
-use super::subjects::UserFile;
+use super::keys::Keys;
+use super::metrics::{self, AuthorityProbe};
+use super::settings::{self, bind};
+use super::subjects::Users;
 use crate::failure::{Failure, Outcome, without_number};
-use crate::serve::{raise_open_files, stop_signal};
+use crate::serve::{self, raise_open_files, stop_signal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,6 +52,9 @@ pub(super) struct Arguments {
     /// The directory of its certificates
     #[arg(long, value_name = "DIR")]
     pki: Option<PathBuf>,
+    /// Serve /metrics and /health there
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
 }
 
 impl Arguments {
@@ -59,7 +63,10 @@ impl Arguments {
         let own = &mut settings.opcua.authority;
         own.listen = self.listen.unwrap_or(own.listen);
         own.pki = self.pki.clone().unwrap_or_else(|| own.pki.clone());
-        settings.policies.path = self.policies.clone().unwrap_or_else(|| settings.policies.path.clone());
+        own.metrics_listen = self.metrics.or(own.metrics_listen);
+        if let Some(path) = &self.policies {
+            (settings.policies.path, settings.policies.source) = (path.clone(), PolicySource::Directory);
+        }
         settings.identity.users = self.users.clone().or(settings.identity.users);
         Ok(settings)
     }
@@ -71,37 +78,115 @@ impl Arguments {
         application::run(async {
             let stop = stop_signal()?;
             let own = &settings.opcua.authority;
-            let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
-            let server = authority(&settings, url.clone())?.start(listener)?;
-            tracing::info!(url, "the authorization service listens");
+            std::fs::create_dir_all(&own.data).map_err(|error| {
+                let why = without_number(&error.to_string());
+                Failure::new(format!("cannot make {}: {why}", own.data.display()))
+            })?;
+            let sessions = start_sessions(&alone(&settings.identity, &own.data), &serve::clock())
+                .map_err(|error| Failure::new(without_number(&error.to_string())))?;
+            let (sessions, running) = sessions.ok_or_else(no_users)?;
+            let started = start(&settings, sessions).await?;
             stop.await;
-            server.shutdown();
+            started.stop().await;
+            running.stop().await;
             tracing::info!("the authorization service has ended");
             Ok(ExitCode::SUCCESS)
         })
     }
 }
 
-fn failed(error: IdentityError) -> Failure {
-    Failure::new(without_number(&error.to_string()))
+/// An authorization service that serves.
+pub(crate) struct Started {
+    server: Arc<AuthorizationServer>,
+    audit: Option<Chained>,
 }
 
-fn authority(settings: &Settings, url: String) -> Result<Authority, Failure> {
+impl Started {
+    /// Ends it.
+    pub(crate) async fn stop(self) {
+        self.server.shutdown();
+        if let Some(audit) = self.audit {
+            audit.close().await;
+        }
+    }
+}
+
+/// Starts the service for the users and sessions of a node, as the settings say. Needs a runtime.
+///
+/// # Errors
+/// Settings, policies, keys or certificates that cannot be used; a socket that is taken.
+pub(crate) async fn start(settings: &Settings, sessions: Service) -> Result<Started, Failure> {
+    let own = &settings.opcua.authority;
+    let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
+    let keys = Keys::open(own, clock())?;
+    let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+    let audit = audit.transpose()?;
+    let authority = authority(settings, url.clone(), sessions, &keys, audit.as_ref())?;
+    let decider = Arc::clone(&authority.decider);
+    let server = authority.start(listener)?;
+    tokio::spawn(keys.follow());
+    if let Some(listen) = own.metrics_listen {
+        let users = settings.identity.users.clone();
+        metrics::serve(listen, AuthorityProbe::new(Arc::clone(&server), decider, users)).await?;
+    }
+    tracing::info!(url, "the authorization service listens");
+    Ok(Started { server, audit })
+}
+
+/// Users and sessions for a process that serves nothing but OPC UA. Sessions are those of a cluster, where there is one; else there are
+/// none, and what `durward serve` keeps beside it stays its own.
+fn alone(settings: &IdentitySettings, data: &Path) -> IdentitySettings {
+    let mut settings = settings.clone();
+    if settings.nats.is_none() {
+        settings.mode = SessionMode::None;
+        settings.data = None;
+    }
+    settings.audit = settings.audit.map(|_| data.join("logins.audit"));
+    settings
+}
+
+/// What to do where there is nobody whom a token could be for.
+pub(crate) fn no_users() -> Failure {
+    Failure::new("there are no users").hint(
+        "name the file of `durward users`, `--users FILE`, or in durward.toml `identity.users` or `[[identity.ldap]]`",
+    )
+}
+
+fn authority(
+    settings: &Settings,
+    url: String,
+    sessions: Service,
+    keys: &Keys,
+    audit: Option<&Chained>,
+) -> Result<Authority, Failure> {
     let own = &settings.opcua.authority;
     let lifetime = Duration::from_secs(own.token_lifetime_s);
     let application = Application::open(&own.pki)?;
-    fs::create_dir_all(&own.data).map_err(|error| cannot_write(&own.data, &error))?;
-    let users = needed(settings.identity.users.as_ref(), "identity.users", "--users FILE")?;
+    if settings.policies.source != PolicySource::Directory {
+        return Err(Failure::new(
+            "the authorization service of OPC UA reads policies from a directory or file only",
+        )
+        .hint(
+            "leave `policies.source` out, or give `--policies`; `durward bundle unpack` unpacks a bundle",
+        ));
+    }
     let policies =
         Policies { paths: vec![settings.policies.path.clone()], combining: settings.policies.combining };
-    let keys = keys(&own.data, lifetime)?;
+    let certificates = own.user_pki.as_ref().map(pki::Directory::open).transpose();
+    let certificates = certificates.map_err(application::failure)?;
+    let (subjects, recall) = Users::new(sessions, &own.realm, certificates, lifetime);
     Ok(Authority {
         application,
         url,
         decider: Arc::new(PolicyDecider::new(policies, lifetime)?),
-        subjects: Arc::new(UserFile::open(&users, settings.identity.costs())?),
+        subjects: Arc::new(subjects),
+        recall: Some(recall),
         keep: Arc::new(FileKeep::open(&own.data.join("recalled.journal"))?),
-        keys,
+        audit: match audit {
+            Some(audit) => Arc::new(audit.clone()),
+            None => Arc::new(LogAudit),
+        },
+        keys: keys.shared(),
         token_lifetime: lifetime,
         resources: resources(own)?,
     })
@@ -120,34 +205,4 @@ fn resources(own: &OpcuaAuthoritySettings) -> Result<Vec<RegisteredResource>, Fa
             .hint("name its gate in durward.toml: `[[opcua.authority.resources]]`, `id` and `certificate`"));
     }
     Ok(resources)
-}
-
-/// The signing key of a directory, made where there is none; its public half is written anew each time.
-fn keys(data: &Path, lifetime: Duration) -> Result<SigningKeys, Failure> {
-    let path = data.join("signing.key");
-    if !path.exists() {
-        let key = SigningKey::generate(Algorithm::Es256).map_err(failed)?;
-        let mut options = fs::OpenOptions::new();
-        let written = options.write(true).create_new(true).mode(0o600).open(&path);
-        written
-            .and_then(|mut file| file.write_all(key.expose()).and_then(|()| file.sync_all()))
-            .map_err(|error| cannot_write(&path, &error))?;
-    }
-    let bytes = fs::read(&path).map_err(|error| Failure::unreadable(&path, &error))?;
-    // A key of the operator's own is PEM.
-    let key = match std::str::from_utf8(&bytes).ok().filter(|text| text.contains("-----BEGIN ")) {
-        Some(pem) => SigningKey::read(pem),
-        None => SigningKey::from_pkcs8(&bytes),
-    };
-    let key = key.map_err(|error| failed(error).at(&path))?;
-    // From the beginning of time: a key that was there before the clock was set back signs all the same.
-    let keys = SigningKeys::new(lifetime).with(key, Moment::from_ms(0), clock()()).map_err(failed)?;
-    let public = data.join("jwks.json");
-    fs::write(&public, format!("{}\n", keys.to_jwks(clock()())))
-        .map_err(|error| cannot_write(&public, &error))?;
-    Ok(keys)
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot write {}: {}", path.display(), without_number(&error.to_string())))
 }

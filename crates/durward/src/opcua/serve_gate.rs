@@ -1,17 +1,21 @@
 //! `durward opcua gate`: a gate in front of a server.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
-use durward_opcua::session::ClientIdentity;
-use durward_server::{OpcuaGateSettings, Settings, start_log};
-use durward_session::identity::jwt::VerifyingKeys;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
+use durward_opcua::token::Live;
+use durward_server::{OpcuaGateSettings, PolicySource, Settings, start_log};
 
-use super::application::{self, Application};
+use super::application::{self, Application, clock};
+use super::audit::Chained;
+use super::keys::{PublicKeys, read_public};
+use super::live;
+use super::metrics::{self, GateProbe};
 use super::passwords::ByPassword;
 use super::settings::{self, bind, needed, text};
 use crate::failure::{Failure, Outcome};
@@ -50,6 +54,12 @@ pub(super) struct Arguments {
     /// The directory of its certificates
     #[arg(long, value_name = "DIR")]
     pki: Option<PathBuf>,
+    /// A policy file, or a directory, of the gate's own decision point, for what tokens leave open
+    #[arg(long, value_name = "DIR|FILE")]
+    policies: Option<PathBuf>,
+    /// Serve /metrics and /health there
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
 }
 
 impl Arguments {
@@ -62,6 +72,11 @@ impl Arguments {
         own.authority = self.authority.clone().or(own.authority.take());
         own.issuer = self.issuer.clone().or(own.issuer.take());
         own.keys = self.keys.clone().or(own.keys.take());
+        own.metrics_listen = self.metrics.or(own.metrics_listen);
+        if let Some(path) = &self.policies {
+            let from = own.policies.get_or_insert_default();
+            (from.path, from.source) = (path.clone(), PolicySource::Directory);
+        }
         Ok(settings)
     }
 
@@ -70,18 +85,40 @@ impl Arguments {
         start_log(&settings.log).map_err(|error| Failure::new(error.to_string()))?;
         raise_open_files();
         let own = &settings.opcua.gate;
+        let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
+        // Looked at before the keys are read: what changes in between is seen later.
+        let keys = PublicKeys::new(keys);
         let mut gate = gate(own)?;
+        let policies = live::start(&settings, &gate.application_uri)?;
+        gate.live = policies.as_ref().map(|policies| Arc::clone(&policies.live) as Arc<dyn Live>);
         application::run(async {
             let stop = stop_signal()?;
             let (listener, url) = bind(own.listen, own.url.as_deref()).await?;
             gate.endpoint_url.clone_from(&url);
             let upstream = gate.upstream.url.clone();
+            let audit = own.audit.as_deref().map(|path| Chained::open(path, &settings.identity, clock()()));
+            let audit = audit.transpose()?;
+            if let Some(audit) = &audit {
+                gate.audit = Arc::new(audit.clone());
+            }
             let gate = Arc::new(Gate::start(gate).map_err(application::failure)?);
             let serving = Arc::clone(&gate);
             tokio::spawn(async move { serving.serve(listener).await });
+            let keyed = Arc::downgrade(&gate);
+            tokio::spawn(keys.follow(move |keys| {
+                if let Some(gate) = keyed.upgrade() {
+                    gate.set_keys(keys);
+                }
+            }));
+            if let Some(listen) = own.metrics_listen {
+                metrics::serve(listen, GateProbe::new(Arc::clone(&gate), policies)).await?;
+            }
             tracing::info!(url, upstream, "the gate listens");
             stop.await;
             gate.shutdown();
+            if let Some(audit) = audit {
+                audit.close().await;
+            }
             tracing::info!("the gate has ended");
             Ok(ExitCode::SUCCESS)
         })
@@ -95,6 +132,10 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let keys = needed(own.keys.as_ref(), "opcua.gate.keys", "--keys FILE")?;
     let application = Application::open(&own.pki)?;
     let mut upstream = UpstreamSettings::new(upstream_url, application.client("durward gate"));
+    upstream.client.server = ExpectedServer {
+        pin: own.upstream_pin.as_deref().map(Pin::parse),
+        danger_any_host_name: own.danger_upstream_any_host_name,
+    };
     upstream.danger_upstream_without_security = own.danger_upstream_without_security;
     if let Some(name) = &own.upstream_user {
         let flag = "[opcua.gate] upstream_password_path";
@@ -103,18 +144,16 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
         upstream.identity = ClientIdentity::UserName { name: name.clone(), password: password.into() };
     }
     let uri = application.uri.clone();
-    let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_keys(&keys)?);
+    let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_public(&keys)?);
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
-    gate.authority = Some(AuthoritySettings::new(&*authority_url, application.client("durward gate")));
-    let users = ByPassword::new(&authority_url, &application.uri, application.client("durward gate"));
-    gate.users = Some(users);
+    let mut client = application.client("durward gate");
+    client.server.danger_any_host_name = own.danger_authority_any_host_name;
+    let pin = own.authority_pin.as_deref().map(Pin::parse);
+    let mut authority = AuthoritySettings::new(&*authority_url, client.clone());
+    authority.server.clone_from(&pin);
+    client.server.pin = pin.or_else(|| Some(Pin::ApplicationUri(gate.issuer.clone())));
+    gate.users = Some(ByPassword::new(&authority_url, &application.uri, client));
+    gate.authority = Some(authority);
     gate.authority_url = authority_url;
     Ok(gate)
-}
-
-fn read_keys(path: &Path) -> Result<VerifyingKeys, Failure> {
-    let hint = "take the `jwks.json` that `durward opcua authority` writes into its directory of data";
-    let jwks = serde_json::from_str(&text(path)?)
-        .map_err(|error| Failure::new(format!("it is no JSON: {error}")).hint(hint).at(path))?;
-    VerifyingKeys::read(&jwks).map_err(|error| Failure::new(error.to_string()).hint(hint).at(path))
 }

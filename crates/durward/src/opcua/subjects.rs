@@ -1,89 +1,143 @@
-//! durward's users as the authorization service knows them: the file of `durward users`, groups as roles, attributes as they are.
+//! durward's users and sessions as the authorization service knows them: realms from files and LDAP, the throttle of all logins, groups as
+//! roles, attributes as they are.
+//!
+//! Whoever got a token is looked at again for as long as it may live: when a session ends, a user is disabled or changes groups, the
+//! tokens of before are recalled ([`Recall`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use durward_opcua::authority::decide::{Client, Subject, SubjectKind};
-use durward_opcua::authority::{Credential, SubjectRefusal, Subjects, User};
-use durward_session::identity::session::User as Named;
-use durward_session::identity::user::{Account, Checked, Directory, HashCosts, Password, UserStore};
+use durward_opcua::authority::{AuthorizationService, Credential, SubjectRefusal, Subjects, User};
+use durward_opcua::channel::{PeerRole, Trust as _};
+use durward_opcua::crypto::Certificate;
+use durward_opcua::pki::Directory as UserDirectory;
+use durward_opcua::token::Target;
+use durward_session::identity::session::{Refusal, Session, SessionId, User as Named};
+use durward_session::identity::user::{Account, Directory, HashCosts, UserStore};
 use durward_session::identity::{IdentityError, Moment, SystemEntropy};
-use serde_json::Value as Json;
+use durward_session::{Failed, Login, LoginRequest, Purpose, Refused, Service, SessionNews, Wanted};
+use serde_json::{Value as Json, json};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 
 use crate::failure::{Failure, without_number};
-
-/// The realm of users who name none.
-const REALM: &str = "/";
 
 /// How names of subjects begin that are no users.
 const APPLICATION: &str = "application:";
 
-/// The users of a file. What others change in it is taken in before the next question.
-pub(super) struct UserFile {
-    directory: Directory,
+/// How often a session is looked at that may end without being told.
+const SESSION_EVERY: Duration = Duration::from_secs(2);
+
+/// How often a user is looked at. A directory may be a network away.
+const USER_EVERY: Duration = Duration::from_secs(10);
+
+/// The users of a session service. Called on threads that may wait.
+pub(super) struct Users {
+    service: Service,
+    /// Of users who name none.
+    realm: String,
+    /// Whose certificates are trusted as those of users.
+    certificates: Option<UserDirectory>,
+    runtime: Handle,
+    watched: Arc<Watched>,
 }
 
-impl UserFile {
-    /// Opens the file, which is begun where there is none.
-    ///
-    /// # Errors
-    /// It cannot be opened, or holds what is no user.
-    pub(super) fn open(path: &Path, costs: HashCosts) -> Result<UserFile, Failure> {
-        let opened = Directory::open(path, costs, Arc::new(SystemEntropy));
-        let directory = opened.map_err(|error| Failure::new(without_number(&error.to_string())))?;
-        Ok(UserFile { directory })
-    }
+/// Whose tokens are to end.
+pub(super) type Recall = mpsc::UnboundedReceiver<Target<Arc<str>>>;
 
-    fn catch_up(&self) -> Result<(), SubjectRefusal> {
-        if self.directory.is_behind() {
-            self.directory.catch_up().map_err(unavailable)?;
-        }
-        Ok(())
-    }
-
-    fn account(&self, name: &str) -> Result<Account, SubjectRefusal> {
-        self.catch_up()?;
-        let user = named(name)?;
-        let account = self.directory.account(&user).map_err(unavailable)?;
-        account.filter(is_let_in).ok_or(SubjectRefusal::Disabled)
-    }
-}
-
-/// Nobody who needs a second step comes in by the password alone: OPC UA has no place for a code.
-fn is_let_in(account: &Account) -> bool {
-    !account.disabled && account.second_step.is_none()
-}
-
-fn named(name: &str) -> Result<Named, SubjectRefusal> {
-    if name.starts_with(APPLICATION) {
-        return Err(SubjectRefusal::Rejected);
-    }
-    Named::new(REALM, name).map_err(|_| SubjectRefusal::Rejected)
-}
-
-fn unavailable(error: IdentityError) -> SubjectRefusal {
-    tracing::error!(%error, "the file of users cannot be read");
-    SubjectRefusal::Unavailable
-}
-
-impl Subjects for UserFile {
-    fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
-        let Credential::Password { name, password } = credential else {
-            return Err(SubjectRefusal::Rejected);
+impl Users {
+    /// The users of a service, in this realm where they name none, and what is to be recalled because one of them has changed. Whoever
+    /// gets a token is looked at for `lifetime` after that. Needs a runtime.
+    pub(super) fn new(
+        service: Service,
+        realm: &str,
+        certificates: Option<UserDirectory>,
+        lifetime: Duration,
+    ) -> (Users, Recall) {
+        let (sender, recall) = mpsc::unbounded_channel();
+        let runtime = Handle::current();
+        let watched = Watched {
+            service: service.clone(),
+            runtime: runtime.clone(),
+            lifetime,
+            subjects: Mutex::default(),
+            sender,
         };
-        self.catch_up()?;
-        let user = named(name)?;
+        let (realm, watched) = (realm.to_owned(), Arc::new(watched));
+        (Users { service, realm, certificates, runtime, watched }, recall)
+    }
+
+    /// The user whom a trusted certificate says.
+    fn certificate(&self, certificate: &Certificate, now: Moment) -> Result<User, SubjectRefusal> {
+        let directory = self.certificates.as_ref().ok_or(SubjectRefusal::Rejected)?;
+        directory.check(&[certificate.der()], PeerRole::User, now).map_err(|error| {
+            tracing::info!(subject = certificate.subject(), %error, "a user's certificate is not taken");
+            SubjectRefusal::Rejected
+        })?;
+        let name = certificate.common_name().ok_or(SubjectRefusal::Rejected)?;
+        self.runtime.block_on(self.watched.user(&self.named(name)?))?;
+        Ok(User::Certificate(Arc::from(certificate.der())))
+    }
+
+    fn named(&self, name: &str) -> Result<Named, SubjectRefusal> {
+        if name.starts_with(APPLICATION) {
+            return Err(SubjectRefusal::Rejected);
+        }
+        Named::new(&self.realm, name).map_err(|_| SubjectRefusal::Rejected)
+    }
+
+    async fn password(&self, name: &str, password: &[u8], from: IpAddr) -> Result<User, SubjectRefusal> {
+        self.named(name)?;
         let password = std::str::from_utf8(password).map_err(|_| SubjectRefusal::Rejected)?;
-        let password = Password::new(password).map_err(|_| SubjectRefusal::Rejected)?;
-        match self.directory.check(now, &user, &password).map_err(unavailable)? {
-            Checked::Right(account) if is_let_in(&account) => Ok(User::Name(Arc::from(*name))),
-            Checked::Right(_) => Err(SubjectRefusal::Disabled),
-            Checked::Wrong(_) => Err(SubjectRefusal::Rejected),
+        let mut request = LoginRequest::new(&self.realm, name, password, from);
+        request.wanted = Wanted::Recognition;
+        match self.service.login(request).await {
+            Ok(Login::Recognized(account)) if is_let_in(&account) => {
+                Ok(User::Name(Arc::from(account.subject)))
+            }
+            // OPC UA has no place for a code: nobody who needs a second step comes in by the password alone.
+            Ok(Login::Recognized(_) | Login::Granted(..) | Login::CodeNeeded(_)) => {
+                Err(SubjectRefusal::Disabled)
+            }
+            Err(Refused::Wrong | Refused::UnknownRealm) => Err(SubjectRefusal::Rejected),
+            Err(refused) => {
+                tracing::warn!(user = name, %refused, "a login came to nothing");
+                Err(SubjectRefusal::Unavailable)
+            }
         }
     }
 
-    fn subject(&self, user: &User, client: &Client, _now: Moment) -> Result<Subject, SubjectRefusal> {
+    async fn session(&self, token: &[u8]) -> Result<User, SubjectRefusal> {
+        let token = std::str::from_utf8(token).map_err(|_| SubjectRefusal::Rejected)?;
+        let (who, _) = self.service.session(token, Purpose::Use).await.map_err(refusal)?;
+        let handle: Arc<str> = Arc::from(who.id.to_string());
+        let news = self.service.news_of(&who);
+        // What came before somebody listened shows at a second look.
+        if self.service.has_ended(&who) {
+            return Err(SubjectRefusal::Rejected);
+        }
+        self.watched.session(&handle, Holder { user: who.user, id: who.id }, news);
+        Ok(User::Token(handle))
+    }
+}
+
+impl Subjects for Users {
+    fn login(&self, credential: &Credential<'_>, now: Moment) -> Result<User, SubjectRefusal> {
+        match credential {
+            Credential::Password { name, password } => {
+                let from = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+                self.runtime.block_on(self.password(name, password, from))
+            }
+            Credential::Session(token) => self.runtime.block_on(self.session(token)),
+            Credential::Certificate(certificate) => self.certificate(certificate, now),
+        }
+    }
+
+    fn subject(&self, user: &User, client: &Client, now: Moment) -> Result<Subject, SubjectRefusal> {
         match user {
             // Its channel has proven it; what it may do is for the policies to say.
             User::Anonymous => Ok(Subject {
@@ -92,19 +146,264 @@ impl Subjects for UserFile {
                 roles: Vec::new(),
                 attributes: BTreeMap::new(),
                 session: None,
+                ends: None,
             }),
             User::Name(name) => {
-                let account = self.account(name)?;
-                let attributes = account.attributes.into_iter();
-                Ok(Subject {
-                    name: Arc::clone(name),
-                    kind: SubjectKind::User,
-                    roles: account.groups.into_iter().map(Arc::from).collect(),
-                    attributes: attributes.map(|(name, values)| (name, Json::from(values))).collect(),
-                    session: None,
-                })
+                let named = self.named(name)?;
+                let facts = self.runtime.block_on(self.watched.user(&named))?;
+                self.watched.name(name, named, &facts);
+                Ok(facts.subject(Arc::clone(name), SubjectKind::User, None))
             }
-            User::Certificate(_) | User::Token(_) => Err(SubjectRefusal::Rejected),
+            User::Token(handle) => {
+                let facts = self.runtime.block_on(self.watched.holder(handle))?;
+                let name = Arc::from(facts.user.as_str());
+                Ok(facts.subject(name, SubjectKind::Session, Some(Arc::clone(handle))))
+            }
+            User::Certificate(der) => {
+                let certificate = Certificate::from_der(der).map_err(|_| SubjectRefusal::Rejected)?;
+                // Trust may have ended since.
+                self.certificate(&certificate, now)?;
+                let name: Arc<str> = Arc::from(certificate.common_name().unwrap_or_default());
+                let named = self.named(&name)?;
+                let facts = self.runtime.block_on(self.watched.user(&named))?;
+                self.watched.name(&name, named, &facts);
+                Ok(facts.subject(name, SubjectKind::Certificate, None))
+            }
+        }
+    }
+}
+
+/// Nobody who needs a second step comes in by the password alone.
+fn is_let_in(account: &Account) -> bool {
+    !account.disabled && account.second_step.is_none()
+}
+
+fn refusal(failed: Failed) -> SubjectRefusal {
+    match failed {
+        Failed::Token(Refusal::Unavailable)
+        | Failed::Directory(_)
+        | Failed::Unavailable(_)
+        | Failed::Unknown
+        | Failed::Delayed { .. } => {
+            tracing::warn!(%failed, "it cannot be said who a user is");
+            SubjectRefusal::Unavailable
+        }
+        Failed::Token(_) => SubjectRefusal::Rejected,
+        Failed::Forbidden
+        | Failed::NoSession
+        | Failed::UnknownRealm
+        | Failed::Code
+        | Failed::Properties(_) => SubjectRefusal::Disabled,
+    }
+}
+
+/// What tokens are issued on.
+#[derive(Clone, Debug, PartialEq)]
+struct Facts {
+    user: String,
+    roles: Vec<String>,
+    attributes: BTreeMap<String, Json>,
+    ends: Option<Moment>,
+}
+
+impl Facts {
+    fn of(account: Account) -> Facts {
+        let attributes = account.attributes.into_iter();
+        Facts {
+            user: account.subject,
+            roles: account.groups,
+            attributes: attributes.map(|(name, values)| (name, Json::from(values))).collect(),
+            ends: None,
+        }
+    }
+
+    fn with_session(mut self, session: &Session) -> Facts {
+        let properties: BTreeMap<&str, &str> = session.properties.iter().collect();
+        let told = json!({"level": session.level.0, "properties": properties});
+        self.attributes.insert("session".to_owned(), told);
+        self.ends = Some(session.ends);
+        self
+    }
+
+    fn subject(self, name: Arc<str>, kind: SubjectKind, session: Option<Arc<str>>) -> Subject {
+        let roles = self.roles.into_iter().map(Arc::from).collect();
+        Subject { name, kind, roles, attributes: self.attributes, session, ends: self.ends }
+    }
+}
+
+/// A user of a file, as the service would see them who came by password. Nothing where there is no such user, or the password alone does
+/// not let them in.
+///
+/// # Errors
+/// The file cannot be read, or holds what is no user.
+pub(super) fn of_file(
+    path: &Path,
+    costs: HashCosts,
+    realm: &str,
+    name: &str,
+) -> Result<Option<Subject>, Failure> {
+    let failed = |error: IdentityError| Failure::new(without_number(&error.to_string())).at(path);
+    let directory = Directory::open(path, costs, Arc::new(SystemEntropy)).map_err(failed)?;
+    let Ok(user) = Named::new(realm, name) else { return Ok(None) };
+    let account = directory.account(&user).map_err(failed)?.filter(is_let_in);
+    Ok(account.map(|account| Facts::of(account).subject(Arc::from(name), SubjectKind::User, None)))
+}
+
+/// Whose session it is.
+#[derive(Clone)]
+struct Holder {
+    user: Named,
+    id: SessionId,
+}
+
+/// Somebody who got a token, or is about to.
+struct Entry {
+    holder: Holder,
+    /// What the next token is issued on, and the last one was.
+    facts: Option<Facts>,
+    /// How long a token of this may live.
+    until: Moment,
+}
+
+/// All who may have tokens, by the handle of the session or the name of the user.
+struct Watched {
+    service: Service,
+    runtime: Handle,
+    lifetime: Duration,
+    subjects: Mutex<HashMap<Key, Entry>>,
+    sender: mpsc::UnboundedSender<Target<Arc<str>>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Session(Arc<str>),
+    Name(Arc<str>),
+}
+
+impl Watched {
+    fn subjects(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        self.subjects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn user(&self, named: &Named) -> Result<Facts, SubjectRefusal> {
+        let account = self.service.account(named).await.map_err(refusal)?;
+        account.filter(is_let_in).map(Facts::of).ok_or(SubjectRefusal::Disabled)
+    }
+
+    /// The facts about whom a session is of. They are those that the next token is issued on.
+    async fn holder(&self, handle: &Arc<str>) -> Result<Facts, SubjectRefusal> {
+        let key = Key::Session(Arc::clone(handle));
+        let holder = self.subjects().get(&key).map(|entry| entry.holder.clone());
+        let holder = holder.ok_or(SubjectRefusal::Disabled)?;
+        let facts = self.of_session(&holder).await?;
+        self.take(&key, &facts);
+        Ok(facts)
+    }
+
+    async fn of_session(&self, holder: &Holder) -> Result<Facts, SubjectRefusal> {
+        let Holder { user, id } = holder;
+        let session = self.service.standing(user, *id).await.map_err(|refused| refusal(refused.into()))?;
+        let session = session.ok_or(SubjectRefusal::Disabled)?;
+        let account = self.service.account(user).await.map_err(refusal)?;
+        // A second step, where there is one, was taken as far as the session's level says.
+        let account = account.filter(|account| !account.disabled).ok_or(SubjectRefusal::Disabled)?;
+        Ok(Facts::of(account).with_session(&session))
+    }
+
+    /// Looks at a session until it ends.
+    fn session(self: &Arc<Watched>, handle: &Arc<str>, holder: Holder, news: SessionNews) {
+        let key = Key::Session(Arc::clone(handle));
+        let entry = Entry { holder, facts: None, until: Moment::from_ms(u64::MAX) };
+        if self.subjects().insert(key.clone(), entry).is_none() {
+            self.runtime.spawn(Arc::clone(self).look(key, Some(news)));
+        }
+    }
+
+    /// Looks at a user for as long as a token that is issued now may live.
+    fn name(self: &Arc<Watched>, name: &Arc<str>, named: Named, facts: &Facts) {
+        let key = Key::Name(Arc::clone(name));
+        let until = self.service.now().plus(self.lifetime);
+        let id = SessionId([0; 16]);
+        let holder = Holder { user: named, id };
+        let mut subjects = self.subjects();
+        let is_new = !subjects.contains_key(&key);
+        let entry = subjects.entry(key.clone()).or_insert(Entry { holder, facts: None, until });
+        entry.until = until;
+        drop(subjects);
+        self.take(&key, facts);
+        if is_new {
+            self.runtime.spawn(Arc::clone(self).look(key, None));
+        }
+    }
+
+    /// Takes what the next token is issued on. Where the last one was issued on something else, it is recalled.
+    fn take(&self, key: &Key, facts: &Facts) {
+        let mut subjects = self.subjects();
+        let Some(entry) = subjects.get_mut(key) else { return };
+        let before = entry.facts.replace(facts.clone());
+        if before.is_some_and(|before| before != *facts) {
+            self.recall(key);
+        }
+    }
+
+    async fn look(self: Arc<Watched>, key: Key, mut news: Option<SessionNews>) {
+        loop {
+            match &mut news {
+                Some(news) => tokio::select! {
+                    is_there = news.next() => if !is_there { return },
+                    () = tokio::time::sleep(SESSION_EVERY) => {}
+                },
+                None => tokio::time::sleep(USER_EVERY).await,
+            }
+            if !self.still(&key).await {
+                return;
+            }
+        }
+    }
+
+    /// Whether there is more to look at. What has changed is recalled.
+    async fn still(&self, key: &Key) -> bool {
+        let known = self.subjects().get(key).map(|entry| (entry.holder.clone(), entry.until));
+        let Some((holder, until)) = known else { return false };
+        if until < self.service.now() {
+            self.subjects().remove(key);
+            return false;
+        }
+        let facts = match key {
+            Key::Session(_) => self.of_session(&holder).await,
+            Key::Name(_) => self.user(&holder.user).await,
+        };
+        match facts {
+            Ok(facts) => {
+                self.take(key, &facts);
+                true
+            }
+            // Nobody knows: what was issued holds until it ends.
+            Err(SubjectRefusal::Unavailable) => true,
+            Err(SubjectRefusal::Disabled | SubjectRefusal::Rejected) => {
+                self.subjects().remove(key);
+                self.recall(key);
+                false
+            }
+        }
+    }
+
+    fn recall(&self, key: &Key) {
+        let target = match key {
+            Key::Session(handle) => Target::Session(Arc::clone(handle)),
+            Key::Name(name) => Target::Subject(Arc::clone(name)),
+        };
+        // Nobody takes it only when the service is ending.
+        let _ = self.sender.send(target);
+    }
+}
+
+/// Recalls what is to be recalled, until there is nobody any more who says so.
+pub(super) async fn recall(mut recall: Recall, service: AuthorizationService) {
+    while let Some(target) = recall.recv().await {
+        tracing::info!(of = %target, "a user or session has changed or ended: tokens are recalled");
+        if let Err(error) = service.revoke(target).await {
+            tracing::error!(%error, "tokens are recalled, and a restart may forget it");
         }
     }
 }

@@ -358,3 +358,67 @@ fn sessions_that_cannot_be_measured_are_said_so() {
     durward(&[&SESSIONS[..], &["--at", "http://127.0.0.1:1"]].concat()).exits(2);
     durward(&[&SESSIONS[..], &["--measure", "nothing"]].concat()).exits(2);
 }
+
+/// Everything runs, at small numbers: none is judged but that no right that was recalled is served in the end.
+#[test]
+#[cfg(feature = "opcua")]
+fn the_papers_experiments_on_opcua_run_in_their_short_form() {
+    let folder = std::env::temp_dir().join(format!("durward-bench-opcua-{}", std::process::id()));
+    let ran = durward(&["bench", "opcua", "--quick", "--json"]).exits(0);
+    let measured: Json = serde_json::from_str(&ran.stdout).unwrap();
+    let parts = measured["parts"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
+    let all = [
+        "table-1",
+        "table-5",
+        "table-2",
+        "table-3",
+        "figure-5",
+        "gate",
+        "subscriptions",
+        "renewal",
+        "table-4",
+        "algorithms",
+        "decisions",
+        "direct",
+        "rights",
+        "crowd",
+        "recall",
+    ];
+    // Table 4 needs control groups that can be written; without, it says so.
+    let left_out = measured["left_out"].as_array().unwrap();
+    let expected = all.iter().copied().filter(|name| left_out.is_empty() || *name != "table-4");
+    assert_eq!(names, expected.collect::<Vec<_>>(), "{left_out:?}");
+    let of = |name: &str| &parts.iter().find(|part| part["name"] == name).unwrap()["numbers"];
+    assert_eq!(of("recall")["tries"], 20);
+    assert_eq!(of("recall")["refused"], 20, "{:?}", of("recall"));
+    let sizes = of("figure-5").as_object().unwrap();
+    assert_eq!(sizes.len(), 18, "six sizes in three ways: {sizes:?}");
+    for part in parts {
+        for table in part["tables"].as_array().unwrap() {
+            let columns = table["columns"].as_array().unwrap().len();
+            let is_whole = |row: &Json| row.as_array().unwrap().len() == columns;
+            assert!(table["rows"].as_array().unwrap().iter().all(is_whole), "{table:#}");
+        }
+    }
+
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, out, page) = (folder.join("opcua.json"), folder.join("report"), folder.join("page.md"));
+    std::fs::write(&file, &ran.stdout).unwrap();
+    let [file, out, page] = [&file, &out, &page].map(|path| path.to_str().unwrap());
+    durward(&["bench", "report", "--in", file, "--out", out, "--page", page]).exits(0);
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("# Access control for OPC UA\n"), "{text}");
+    assert!(text.contains("Table 5") && text.contains("pictures/opcua-figure-5-1-1.svg"), "{text}");
+    assert!(folder.join("pictures/opcua-table-5-1-1.svg").exists() && folder.join("report/index.html").exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+#[cfg(feature = "opcua")]
+fn parts_of_the_opcua_benchmark_can_be_chosen_and_a_file_that_is_no_role_is_refused() {
+    let ran = durward(&["bench", "opcua", "--quick", "--part", "rights"]).exits(0);
+    assert!(ran.stdout.contains("Asking for a right") && !ran.stdout.contains("Table 1"), "{}", ran.stdout);
+    let ran = durward(&["bench", "opcua", "--part", "nothing"]).exits(2);
+    assert!(ran.stderr.contains("nothing"), "{}", ran.stderr);
+}

@@ -1,10 +1,12 @@
 //! `durward opcua`.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use crate::serve::Running;
 use crate::{Ran, command, durward, ran};
 
 /// A directory that is gone when dropped.
@@ -184,6 +186,8 @@ fn what_the_demo_prints_works_as_it_is_printed() {
         "{}",
         refused.stderr
     );
+    let explained = demo.types_with("What is measured", "--explain").exits(1).stderr;
+    assert!(explained.contains("the token is of anna (operator), until "), "{explained}");
     demo.types("She starts the motor").exits(0);
 
     let part = demo.types("Bert, a guest").exits(1);
@@ -251,4 +255,250 @@ fn what_a_client_cannot_be_asked_is_bad_input() {
     assert!(scheme.contains("opc.tcp://host:port"), "{scheme}");
     let password = ask(&["read", "opc.tcp://127.0.0.1:1", "i=2258", "--user", "anna"]);
     assert!(password.contains("the password is empty"), "{password}");
+}
+
+/// A plant, a gate and `durward serve` with the authorization service in it, each a process.
+struct Site {
+    folder: Folder,
+    serve: Running,
+    gate: String,
+    _others: [Running; 2],
+}
+
+impl Site {
+    fn start(name: &str) -> Site {
+        let folder = Folder::new(name);
+        let pki = |of: &str| folder.path(&format!("pki-{of}"));
+        for of in ["plant", "gate", "authority", "client"] {
+            let (dir, uri) = (pki(of), format!("urn:test:{of}"));
+            durward(&["opcua", "pki", "create", "--dir", &dir, "--application-uri", &uri]).exits(0);
+        }
+        for (one, other) in [
+            ("plant", "gate"),
+            ("gate", "plant"),
+            ("gate", "authority"),
+            ("gate", "client"),
+            ("authority", "gate"),
+            ("authority", "client"),
+            ("client", "gate"),
+            ("client", "authority"),
+        ] {
+            let certificate = folder.path(&format!("pki-{other}/own/certs/application.der"));
+            durward(&["opcua", "pki", "trust", "--dir", &pki(one), &certificate]).exits(0);
+        }
+        let create = ["opcua", "pki", "create", "--application-uri", "urn:test:person", "--name"];
+        for who in ["anna", "eve"] {
+            durward(&[&create[..], &[who, "--dir", &pki(who)]].concat()).exits(0);
+        }
+        let certificate = folder.path("pki-anna/own/certs/application.der");
+        fs::create_dir(pki("users")).unwrap();
+        durward(&["opcua", "pki", "trust", "--dir", &pki("users"), &certificate]).exits(0);
+        let password = folder.path("anna.password");
+        fs::write(&password, "correct horse\n").unwrap();
+        let users = folder.path("users.journal");
+        let add = ["users", "add", "anna", "--users", &users, "--group", "operator"];
+        durward(&[&add[..], &["--password-file", &password]].concat()).exits(0);
+        fs::create_dir(folder.0.join("policies")).unwrap();
+        let policy =
+            "policy \"operators\" permit action in [\"browse\", \"read\"]; \"operator\" in subject.roles;";
+        fs::write(folder.0.join("policies/plant.sapl"), policy).unwrap();
+        let config = folder.path("durward.toml");
+        let text = "policies.path = \"policies\"\nserver.listen = \"127.0.0.1:0\"\n\
+             [identity]\nusers = \"users.journal\"\ndata = \"sessions\"\n\
+             [opcua.authority]\nin_serve = true\nuser_pki = \"pki-users\"\nlisten = \"127.0.0.1:0\"\n\
+             [[opcua.authority.resources]]\nid = \"urn:test:gate\"\n\
+             certificate = \"pki-gate/own/certs/application.der\"\n";
+        fs::write(&config, text).unwrap();
+
+        let plant = Running::start(
+            &["opcua", "plant", "--pki", &pki("plant"), "--listen", "127.0.0.1:0"],
+            "opc.tcp://",
+        );
+        let serve = Running::start(&["serve", "--config", &config], "address=");
+        let authority = serve.text().split("opc.tcp://").nth(1).unwrap();
+        let authority =
+            authority.split(|it: char| !it.is_ascii_digit() && !".:".contains(it)).next().unwrap();
+        let gate = Running::start(
+            &[
+                "opcua",
+                "gate",
+                "--pki",
+                &pki("gate"),
+                "--listen",
+                "127.0.0.1:0",
+                "--upstream",
+                &format!("opc.tcp://{}", plant.address()),
+                "--authority",
+                &format!("opc.tcp://{authority}"),
+                "--issuer",
+                "urn:test:authority",
+                "--keys",
+                &folder.path("opcua-authority/jwks.json"),
+            ],
+            "opc.tcp://",
+        );
+        let url = format!("opc.tcp://{}", gate.address());
+        Site { folder, serve, gate: url, _others: [plant, gate] }
+    }
+
+    /// Answers of the server's to a POST: the body.
+    fn post(&self, path: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.serve.address()).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: durward.test\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 2"), "{answer}");
+        body.to_owned()
+    }
+
+    fn as_client<'w>(&'w self, words: &[&'w str], pki: &'w str) -> Vec<&'w str> {
+        let (verb, rest) = words.split_first().unwrap();
+        [&["opcua", verb, &self.gate], rest, &["--pki", pki, "--timeout", "40"]].concat()
+    }
+}
+
+const TEMPERATURE: &str = "ns=2;s=Boiler.Temperature";
+
+/// Who is logged in over HTTP needs no password for OPC UA, and has rights for as long as the session lives.
+#[test]
+fn rights_end_with_the_session_that_they_were_given_for() {
+    let site = Site::start("session");
+    let json = "Content-Type: application/json\r\n";
+    let login = site.post("/v1/login", json, r#"{"user": "anna", "password": "correct horse"}"#);
+    let login: serde_json::Value = serde_json::from_str(&login).unwrap();
+    let token = login["token"].as_str().unwrap();
+    let (file, pki) = (site.folder.path("session"), site.folder.path("pki-client"));
+    fs::write(&file, format!("{token}\n")).unwrap();
+
+    let session = ["--session-file", &file];
+    let read = durward(&site.as_client(&["read", TEMPERATURE, session[0], session[1]], &pki)).exits(0).stdout;
+    assert!(read.trim().parse::<f64>().is_ok(), "{read}");
+
+    let words = ["watch", TEMPERATURE, session[0], session[1], "--interval", "50"];
+    let mut watch = command(&site.as_client(&words, &pki));
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut values = BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    assert!(values.read_line(&mut first).unwrap() > 0, "nothing is watched");
+    // Who does not read on holds up who writes.
+    std::thread::spawn(move || std::io::copy(&mut values, &mut std::io::sink()));
+
+    site.post("/v1/sessions/logout", &format!("Authorization: Bearer {token}\r\n"), "");
+    let ended = watch.wait().unwrap();
+    let mut complaint = String::new();
+    watch.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+    assert!(!ended.success(), "{complaint}");
+    durward(&site.as_client(&["read", TEMPERATURE, session[0], session[1], "--timeout", "3"], &pki)[..])
+        .exits(2);
+}
+
+/// A user's certificate counts where it is trusted as that of a user, and says whose it is.
+#[test]
+fn a_user_comes_by_certificate() {
+    let site = Site::start("certificate");
+    let pki = site.folder.path("pki-client");
+    let (anna, eve) = (site.folder.path("pki-anna"), site.folder.path("pki-eve"));
+    let read = durward(&site.as_client(&["read", TEMPERATURE, "--user-pki", &anna], &pki)).exits(0).stdout;
+    assert!(read.trim().parse::<f64>().is_ok(), "{read}");
+    let refused = durward(&site.as_client(&["read", TEMPERATURE, "--user-pki", &eve], &pki)).exits(1);
+    assert!(refused.stderr.contains("BadIdentityTokenRejected"), "{}", refused.stderr);
+}
+
+/// A user who is disabled loses what a token says he may, without anybody telling the authorization service.
+#[test]
+fn a_user_who_is_disabled_loses_his_rights() {
+    let site = Site::start("disabled");
+    let (password, pki) = (site.folder.path("anna.password"), site.folder.path("pki-client"));
+    let who = ["--user", "anna", "--password-file", &password];
+    let words = ["watch", TEMPERATURE, who[0], who[1], who[2], who[3], "--interval", "50"];
+    let mut watch = command(&site.as_client(&words, &pki));
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut values = BufReader::new(watch.stdout.take().unwrap());
+    let mut first = String::new();
+    assert!(values.read_line(&mut first).unwrap() > 0, "nothing is watched");
+    // Who does not read on holds up who writes.
+    std::thread::spawn(move || std::io::copy(&mut values, &mut std::io::sink()));
+    durward(&["users", "disable", "anna", "--users", &site.folder.path("users.journal")]).exits(0);
+    assert!(!watch.wait().unwrap().success());
+}
+
+const SHIFT: &str = "set \"plant\"
+first or abstain errors propagate
+
+policy \"everybody looks around\"
+permit action == \"browse\";
+
+policy \"operators write by day\"
+permit action == \"write\"; \"operator\" in subject.roles; <time.now> != \"never\";
+";
+
+#[test]
+fn a_right_is_explained_by_the_policies() {
+    let folder = Folder::new("explain");
+    let policies = folder.path("plant.sapl");
+    fs::write(&policies, SHIFT).unwrap();
+    let explain = |words: &[&str]| {
+        let fixed =
+            ["opcua", "explain", "--policies", &policies, "--resource", "urn:plant:gate", "--user", "anna"];
+        durward(&[&fixed, words].concat())
+    };
+    let node = "nsu=urn:plant;s=Mode";
+    let granted = explain(&["--role", "operator", "browse", node]).exits(0).stdout;
+    assert!(
+        granted.starts_with("anna (user; operator): browse on nsu=urn:plant;s=Mode: granted by the token"),
+        "{granted}"
+    );
+    assert!(granted.contains("`everybody looks around`"), "{granted}");
+    let left = explain(&["--role", "operator", "write", node]).exits(0).stdout;
+    assert!(left.contains("left to the gate, which grants it at this moment"), "{left}");
+    let refused = explain(&["--role", "guest", "--json", "write", node]).exits(1).stdout;
+    let told: serde_json::Value = serde_json::from_str(&refused).unwrap();
+    assert_eq!(
+        (&told["token"], &told["permission"], &told["roles"][0]),
+        (&"refused".into(), &"write".into(), &"guest".into())
+    );
+    let wrong = explain(&["--role", "guest", "fly", node]).exits(2).stderr;
+    assert!(wrong.contains("one of browse, "), "{wrong}");
+    let wrong = explain(&["--role", "guest", "read", "ns=2;s=Mode"]).exits(2).stderr;
+    assert!(wrong.contains("write `nsu=URI;`"), "{wrong}");
+    let nobody = explain(&["read", node]).exits(2).stderr;
+    assert!(nobody.contains("`identity.users` is not set"), "{nobody}");
+}
+
+#[test]
+fn a_signing_key_is_put_beside_the_one_in_use() {
+    let folder = Folder::new("keys");
+    let config = folder.path("durward.toml");
+    fs::write(&config, "opcua.authority.data = 'data'\nopcua.authority.key_overlap_s = 60").unwrap();
+    let keys = |words: &[&str]| {
+        let (verb, rest) = words.split_first().unwrap();
+        durward(&[&["opcua", "keys", verb, "--config", &config], rest].concat())
+    };
+    let public = || -> Vec<String> {
+        let text = fs::read_to_string(folder.0.join("data/jwks.json")).unwrap();
+        let jwks: serde_json::Value = serde_json::from_str(&text).unwrap();
+        jwks["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = keys(&["show"]).exits(0).stdout;
+    assert_eq!(first.lines().count(), 1, "{first}");
+    assert!(first.starts_with(&public()[0]), "{first}");
+    let made = keys(&["rotate"]).exits(0).stdout;
+    let all = public();
+    assert_eq!(all.len(), 2);
+    assert!(made.starts_with(&format!("{} signs from ", all[1])), "{made}");
+    let shown = keys(&["show", "--json"]).exits(0).stdout;
+    assert!(
+        shown.lines().all(|line| line.contains("\"algorithm\":\"ES256\"")) && shown.lines().count() == 2,
+        "{shown}"
+    );
+    fs::write(folder.0.join("bad.pem"), "no key").unwrap();
+    let bad = folder.path("bad.pem");
+    assert!(keys(&["rotate", "--key", &bad]).exits(2).stderr.contains("bad.pem"));
+    assert_eq!(public(), all);
 }

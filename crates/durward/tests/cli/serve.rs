@@ -71,6 +71,11 @@ impl Running {
         &self.address
     }
 
+    /// What it said until then.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     fn post(&self, content_type: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let (host, length) = (&self.address, body.len());

@@ -15,19 +15,46 @@ use crate::permission::{Permission, Rights};
 #[derive(Debug)]
 pub(super) struct PendingBrowse {
     pub(super) sieve: Sieve,
-    /// The nodes from which was browsed, of the entries that were forwarded: continuation points belong to them.
-    starts: Vec<NodeId>,
+    /// From where was browsed, of the entries that were forwarded: continuation points belong to them.
+    starts: Vec<Start>,
 }
 
-/// Passes a `ReferenceDescription`; gives the target and the target's type definition.
-fn reference(walker: &mut Walker<'_>) -> Walked<(Expanded, Expanded)> {
+/// From where is browsed, and what for.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    node: NodeId,
+    /// Whether the client asked for type definitions. The gate does in any case: nodes are hidden by their types.
+    wants_type: bool,
+}
+
+/// Continuation points of browses.
+pub(super) type BrowsePoints = Points<Start>;
+
+/// Bit of `BrowseResultMask` (Part 4, 7.6).
+const TYPE_DEFINITION: u8 = 1 << 5;
+
+/// A null expanded node id.
+const NO_NODE: [u8; 2] = [0, 0];
+
+/// A `ReferenceDescription`.
+struct Reference<'a> {
+    target: Expanded,
+    /// All that stands before the type definition of the target.
+    before_type: &'a [u8],
+    type_definition: Expanded,
+}
+
+/// Passes a `ReferenceDescription`.
+fn reference<'a>(walker: &mut Walker<'a>) -> Walked<Reference<'a>> {
+    let at = walker.at();
     walker.skip_node_id()?;
     walker.boolean()?;
     let target = walker.expanded_node_id()?;
     walker.skip_qualified_name()?;
     walker.skip_localized_text()?;
     walker.i32()?;
-    Ok((target, walker.expanded_node_id()?))
+    let before_type = walker.since(at);
+    Ok(Reference { target, before_type, type_definition: walker.expanded_node_id()? })
 }
 
 /// Passes a `ReferenceDescription`.
@@ -46,21 +73,35 @@ impl Mediator {
             return Err(StatusCode::BadViewIdUnknown);
         }
         let mut starts = Vec::new();
+        let mut masks_without_type = Vec::new();
         let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| {
             let node = walker.node_id()?;
             // Direction.
             walker.i32()?;
             walker.skip_node_id()?;
             // Subtypes, node classes, result mask.
-            walker.take(1 + 4 + 4)?;
+            walker.take(1 + 4)?;
+            let mask_at = walker.at();
+            let wants_type = walker.u32()? & u32::from(TYPE_DEFINITION) != 0;
+            if !wants_type {
+                masks_without_type.push(mask_at);
+            }
             let verdict = lens.rule(Permission::Browse, &node);
             if verdict.is_ok() {
-                starts.push(lens.real(&node).clone());
+                starts.push(Start { node: lens.real(&node).clone(), wants_type });
             }
             Ok(verdict)
         })?;
         walker.end()?;
-        Ok(sifted.plan(Shape::Browse, |sieve| Pending::Browse(PendingBrowse { sieve, starts })))
+        let pending = |sieve| Pending::Browse(PendingBrowse { sieve, starts });
+        if masks_without_type.is_empty() {
+            return Ok(sifted.plan(Shape::Browse, pending));
+        }
+        let mut edited = body.to_vec();
+        for at in masks_without_type {
+            edited.get_mut(at).into_iter().for_each(|mask| *mask |= TYPE_DEFINITION);
+        }
+        Ok(sifted.over(&edited).plan(Shape::Browse, pending).into_owned())
     }
 
     pub(super) fn browse_next<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
@@ -76,7 +117,7 @@ impl Mediator {
             let Some(start) = points.take(point) else {
                 return Ok(Err(StatusCode::BadContinuationPointInvalid));
             };
-            let verdict = lens.rule(Permission::Browse, &start);
+            let verdict = lens.rule(Permission::Browse, &start.node);
             if verdict.is_ok() {
                 starts.push(start);
             }
@@ -94,7 +135,7 @@ impl PendingBrowse {
         &self,
         rights: &dyn Rights,
         aliases: &Aliases,
-        points: &mut Points,
+        points: &mut BrowsePoints,
         body: &[u8],
     ) -> Walked<Vec<u8>> {
         let lens = Lens { rights, aliases };
@@ -102,23 +143,31 @@ impl PendingBrowse {
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         self.sieve.merge(&mut walker, &mut out, Shape::Browse, |_, walker, out| {
+            let start = starts.next().ok_or(Garbled)?;
+            if let Err(status) = lens.rule(Permission::Browse, &start.node) {
+                Shape::Browse.skip(walker)?;
+                Shape::Browse.put_refused(out, status);
+                return Ok(());
+            }
             out.put_status(walker.status()?);
             let point = walker.text()?;
             out.put_text(point);
-            let start = starts.next().ok_or(Garbled)?;
-            points.keep(point, start)?;
+            points.keep(point, start.clone())?;
             // Inverse type definitions: from the type to the sessions. What else those types refer to is in namespace 0.
-            let leads_to_sessions = is_type_of_session_diagnostics(start);
+            let leads_to_sessions = is_type_of_session_diagnostics(&start.node);
             filter_array(walker, out, |walker, out| {
                 let at = walker.at();
-                let (target, type_definition) = reference(walker)?;
+                let Reference { target, before_type, type_definition } = reference(walker)?;
                 // A node of another server is not of those that the session's rights speak of.
                 let is_seen = target.is_local
                     && lens.sees(&target.node)
                     && !is_type_of_session_diagnostics(&type_definition.node)
                     && !(leads_to_sessions && target.node.namespace != 0);
-                if is_seen {
+                if is_seen && start.wants_type {
                     out.put_bytes(walker.since(at));
+                } else if is_seen {
+                    out.put_bytes(before_type);
+                    out.put_bytes(&NO_NODE);
                 }
                 Ok(is_seen)
             })

@@ -39,7 +39,7 @@ impl Mediator {
     pub(super) fn call<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let lens = self.lens(rights);
         let mut item_lists = Vec::new();
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
             let object = walker.node_id()?;
             let method = walker.node_id()?;

@@ -14,7 +14,15 @@ use crate::permission::Permission;
 /// More fields than any type of event has.
 const SELECT_CLAUSES_MAX: usize = 1000;
 
-/// Copies an `EventFilter` with the source selected in addition.
+/// Walks over an `EventFilter` of a request.
+///
+/// # Errors
+/// Those of [`select_source`].
+pub(super) fn check_filter(walker: &mut Walker<'_>) -> Result<(), StatusCode> {
+    select_source(walker, &mut Vec::new())
+}
+
+/// Copies an `EventFilter` with the source selected in addition. It is walked by its type, as what stands behind it is.
 ///
 /// # Errors
 /// `BadEventFilterInvalid` where nothing is selected, or too much; `BadFilterOperatorUnsupported` and `BadFilterOperandInvalid` where the filter
@@ -42,7 +50,7 @@ pub(super) fn select_source(walker: &mut Walker<'_>, out: &mut Vec<u8>) -> Resul
 }
 
 /// Type definition, browse path, attribute, index range.
-fn skip_simple_operand(walker: &mut Walker<'_>) -> Walked<()> {
+pub(super) fn skip_simple_operand(walker: &mut Walker<'_>) -> Walked<()> {
     walker.skip_node_id()?;
     walker.skip_array(Walker::skip_qualified_name)?;
     walker.u32()?;
@@ -66,17 +74,24 @@ fn check_element(walker: &mut Walker<'_>) -> Result<(), StatusCode> {
     }
     let operands = walker.count()?;
     for _ in 0..operands {
-        let operand = walker.extension()?;
-        let speaks_of_event = [
-            ObjectId::LiteralOperand_Encoding_DefaultBinary,
-            ObjectId::ElementOperand_Encoding_DefaultBinary,
-            ObjectId::SimpleAttributeOperand_Encoding_DefaultBinary,
-        ];
-        if !speaks_of_event.into_iter().any(|encoding| operand.is(encoding)) {
-            return Err(StatusCode::BadFilterOperandInvalid);
-        }
+        check_operand(&walker.extension()?).map_err(|Garbled| StatusCode::BadFilterOperandInvalid)?;
     }
     Ok(())
+}
+
+/// An operand that speaks of the event only. A literal that holds a structure is none of those: its length may lie, and then another operand hides
+/// behind it.
+fn check_operand(operand: &Extension<'_>) -> Walked<()> {
+    let walked = if operand.is(ObjectId::LiteralOperand_Encoding_DefaultBinary) {
+        operand.by_type(Walker::skip_variant)?
+    } else if operand.is(ObjectId::ElementOperand_Encoding_DefaultBinary) {
+        operand.by_type(|walker| walker.u32().map(drop))?
+    } else if operand.is(ObjectId::SimpleAttributeOperand_Encoding_DefaultBinary) {
+        operand.by_type(skip_simple_operand)?
+    } else {
+        return Err(Garbled);
+    };
+    if walked.structures() == 0 { Ok(()) } else { Err(Garbled) }
 }
 
 /// The filter of an item for events.
@@ -87,7 +102,7 @@ pub(super) fn put_filter(filter: &Extension<'_>, out: &mut Vec<u8>) -> Result<()
     let Some(body) = filter.binary.filter(|_| filter.is(ObjectId::EventFilter_Encoding_DefaultBinary)) else {
         return Err(StatusCode::BadMonitoredItemFilterInvalid);
     };
-    let mut walker = Walker::new(body);
+    let mut walker = Walker::of_request(body);
     let mut edited = Vec::with_capacity(body.len() + 40);
     select_source(&mut walker, &mut edited)?;
     walker.end()?;

@@ -4,7 +4,7 @@ use opcua_types::{NodeId, ObjectId, StatusCode};
 
 use super::access::{Aliases, Lens};
 use super::browse::filter_array;
-use super::event::{filter_history, select_source};
+use super::event::{check_filter, filter_history, select_source, skip_simple_operand};
 use super::pending::{Pending, Plan};
 use super::points::Points;
 use super::put::Put;
@@ -15,10 +15,13 @@ use crate::permission::{Permission, Rights};
 
 /// What kind of history is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum History {
+pub(super) enum History {
     Values,
     Events,
 }
+
+/// Continuation points of histories. One of events goes on with events, also where it is asked with details for values: those would pass unfiltered.
+pub(super) type HistoryPoints = Points<(NodeId, History)>;
 
 /// History that is being read.
 #[derive(Debug)]
@@ -31,7 +34,7 @@ pub(super) struct PendingHistory {
 
 impl Mediator {
     pub(super) fn history_read<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let details = walker.extension()?;
         match kind_of_read(&details)? {
             History::Values => self.history_read_entries(rights, body, History::Values),
@@ -39,12 +42,7 @@ impl Mediator {
                 let mut edited = Vec::with_capacity(body.len() + 40);
                 put_event_details(&details, &mut edited)?;
                 edited.put_bytes(walker.rest());
-                let plan = self.history_read_entries(rights, &edited, History::Events)?;
-                Ok(match plan {
-                    Plan::Forward(body, pending) => Plan::Forward(body.into_owned().into(), pending),
-                    Plan::Answer(body) => Plan::Answer(body),
-                    Plan::Cancel(handle) => Plan::Cancel(handle),
-                })
+                self.history_read_entries(rights, &edited, History::Events).map(Plan::into_owned)
             }
         }
     }
@@ -59,8 +57,9 @@ impl Mediator {
         let lens = Lens { rights, aliases: &self.aliases };
         let points = &mut self.history_points;
         let mut nodes = Vec::new();
-        let mut walker = Walker::new(body);
-        walker.skip_extension()?;
+        let mut walker = Walker::of_request(body);
+        // The details were walked by their type.
+        walker.extension()?;
         // Timestamps, whether to release the points.
         walker.take(4 + 1)?;
         let sifted = Sifted::new(body, &mut walker, room, |_, walker| {
@@ -71,10 +70,10 @@ impl Mediator {
             let node = lens.real(&node).clone();
             let verdict = lens.rule(Permission::ReadHistory, &node).and_then(|()| {
                 // The server goes on by the point, whatever node stands beside it.
-                if point.is_empty() || points.take(point).as_ref() == Some(&node) {
-                    Ok(())
-                } else {
-                    Err(StatusCode::BadContinuationPointInvalid)
+                match points.take(point) {
+                    _ if point.is_empty() => Ok(()),
+                    Some((of, kind)) if of == node && kind == history => Ok(()),
+                    Some(_) | None => Err(StatusCode::BadContinuationPointInvalid),
                 }
             });
             if verdict.is_ok() {
@@ -90,79 +89,142 @@ impl Mediator {
     pub(super) fn history_update<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let lens = self.lens(rights);
         self.sift_list(body, Shape::HistoryUpdate, |walker| {
-            let details = walker.extension()?;
-            Ok(rule_update(lens, &details))
+            let update = read_update(&walker.extension()?);
+            Ok(update.and_then(|(update, inner)| {
+                walker.add_structures(&inner);
+                update.permissions.iter().try_for_each(|permission| lens.rule(*permission, &update.node))
+            }))
         })
     }
 }
 
+/// What is read. Details for values are walked here, those for events by [`put_event_details`], to their exact end: the list of nodes stands behind
+/// them, and a server that reads them by their type must find it there.
 fn kind_of_read(details: &Extension<'_>) -> Result<History, StatusCode> {
-    let values = [
-        ObjectId::ReadRawModifiedDetails_Encoding_DefaultBinary,
-        ObjectId::ReadProcessedDetails_Encoding_DefaultBinary,
-        ObjectId::ReadAtTimeDetails_Encoding_DefaultBinary,
-        ObjectId::ReadAnnotationDataDetails_Encoding_DefaultBinary,
-    ];
+    use ObjectId as O;
     let events = [
-        ObjectId::ReadEventDetails_Encoding_DefaultBinary,
-        ObjectId::ReadEventDetails2_Encoding_DefaultBinary,
-        ObjectId::ReadEventDetailsSorted_Encoding_DefaultBinary,
+        O::ReadEventDetails_Encoding_DefaultBinary,
+        O::ReadEventDetails2_Encoding_DefaultBinary,
+        O::ReadEventDetailsSorted_Encoding_DefaultBinary,
     ];
-    if details.binary.is_some() && values.into_iter().any(|encoding| details.is(encoding)) {
-        Ok(History::Values)
-    } else if details.binary.is_some() && events.into_iter().any(|encoding| details.is(encoding)) {
-        Ok(History::Events)
+    if details.binary.is_none() {
+        return Err(StatusCode::BadHistoryOperationUnsupported);
+    } else if events.into_iter().any(|encoding| details.is(encoding)) {
+        return Ok(History::Events);
+    } else if details.is(O::ReadRawModifiedDetails_Encoding_DefaultBinary) {
+        // Whether modified ones are read, start, end, number of values, whether to return bounds.
+        details.by_type(|walker| walker.take(1 + 8 + 8 + 4 + 1).map(drop))?;
+    } else if details.is(O::ReadProcessedDetails_Encoding_DefaultBinary) {
+        details.by_type(|walker| {
+            // Start, end, interval.
+            walker.take(8 + 8 + 8)?;
+            walker.skip_array(Walker::skip_node_id)?;
+            // Configuration of the aggregate.
+            walker.take(5).map(drop)
+        })?;
+    } else if details.is(O::ReadAtTimeDetails_Encoding_DefaultBinary) {
+        details.by_type(|walker| {
+            walker.skip_array(skip_time)?;
+            walker.boolean().map(drop)
+        })?;
+    } else if details.is(O::ReadAnnotationDataDetails_Encoding_DefaultBinary) {
+        details.by_type(|walker| walker.skip_array(skip_time).map(drop))?;
     } else {
-        Err(StatusCode::BadHistoryOperationUnsupported)
+        return Err(StatusCode::BadHistoryOperationUnsupported);
     }
+    Ok(History::Values)
+}
+
+fn skip_time(walker: &mut Walker<'_>) -> Walked<()> {
+    walker.take(8).map(drop)
 }
 
 /// All three begin with the number of events, start and end, and the filter.
 fn put_event_details(details: &Extension<'_>, out: &mut Vec<u8>) -> Result<(), StatusCode> {
-    let mut walker = Walker::new(details.binary.unwrap_or_default());
+    let mut walker = Walker::of_request(details.binary.unwrap_or_default());
     let mut body = Vec::new();
     body.put_bytes(walker.take(4 + 8 + 8)?);
     select_source(&mut walker, &mut body)?;
-    body.put_bytes(walker.rest());
+    let at = walker.at();
+    if details.is(ObjectId::ReadEventDetails2_Encoding_DefaultBinary) {
+        // Whether modified ones are read.
+        walker.boolean()?;
+    } else if details.is(ObjectId::ReadEventDetailsSorted_Encoding_DefaultBinary) {
+        walker.skip_array(|walker| {
+            // Order, field.
+            walker.i32()?;
+            skip_simple_operand(walker)
+        })?;
+    }
+    walker.end()?;
+    body.put_bytes(walker.since(at));
     out.put_node_id(&details.type_id);
     out.put_u8(1);
     out.put_text(Some(&body));
     Ok(())
 }
 
-/// The permissions that an update asks for (Part 3, 8.55).
-fn rule_update(lens: Lens<'_>, details: &Extension<'_>) -> Result<(), StatusCode> {
+/// What an update asks for.
+struct Update {
+    node: NodeId,
+    permissions: &'static [Permission],
+}
+
+/// Walks over the details of an update by their type, to their exact end (Part 11, 6.9). Gives the walker, for the structures in the values.
+fn read_update<'a>(details: &Extension<'a>) -> Result<(Update, Walker<'a>), StatusCode> {
+    use ObjectId as O;
     let unsupported = StatusCode::BadHistoryOperationUnsupported;
-    let body = details.binary.ok_or(unsupported)?;
-    let mut walker = Walker::new(body);
-    let updates = [
-        ObjectId::UpdateDataDetails_Encoding_DefaultBinary,
-        ObjectId::UpdateStructureDataDetails_Encoding_DefaultBinary,
-        ObjectId::UpdateEventDetails_Encoding_DefaultBinary,
-    ];
-    let deletions = [
-        ObjectId::DeleteRawModifiedDetails_Encoding_DefaultBinary,
-        ObjectId::DeleteAtTimeDetails_Encoding_DefaultBinary,
-        ObjectId::DeleteEventDetails_Encoding_DefaultBinary,
-    ];
-    let is_update = updates.into_iter().any(|encoding| details.is(encoding));
-    let is_deletion = deletions.into_iter().any(|encoding| details.is(encoding));
-    if !is_update && !is_deletion {
+    let mut walker = Walker::of_request(details.binary.ok_or(unsupported)?);
+    let is = |encoding| details.is(encoding);
+    let update = if is(O::UpdateDataDetails_Encoding_DefaultBinary)
+        || is(O::UpdateStructureDataDetails_Encoding_DefaultBinary)
+    {
+        let update = Update::performed(&mut walker)?;
+        walker.skip_array(Walker::skip_data_value)?;
+        update
+    } else if is(O::UpdateEventDetails_Encoding_DefaultBinary) {
+        let update = Update::performed(&mut walker)?;
+        check_filter(&mut walker)?;
+        walker.skip_array(|walker| walker.skip_array(Walker::skip_variant).map(drop))?;
+        update
+    } else if is(O::DeleteRawModifiedDetails_Encoding_DefaultBinary) {
+        let update = Update::deletion(&mut walker)?;
+        // Whether modified ones are deleted, start, end.
+        walker.take(1 + 8 + 8)?;
+        update
+    } else if is(O::DeleteAtTimeDetails_Encoding_DefaultBinary) {
+        let update = Update::deletion(&mut walker)?;
+        walker.skip_array(skip_time)?;
+        update
+    } else if is(O::DeleteEventDetails_Encoding_DefaultBinary) {
+        let update = Update::deletion(&mut walker)?;
+        walker.skip_array(|walker| walker.text().map(drop))?;
+        update
+    } else {
         return Err(unsupported);
+    };
+    walker.end()?;
+    Ok((update, walker))
+}
+
+/// The permissions that an update asks for (Part 3, 8.55).
+impl Update {
+    fn deletion(walker: &mut Walker<'_>) -> Walked<Update> {
+        Ok(Update { node: walker.node_id()?, permissions: &[Permission::DeleteHistory] })
     }
-    let node = walker.node_id()?;
-    let permissions: &[Permission] = match is_deletion {
-        true => &[Permission::DeleteHistory],
+
+    fn performed(walker: &mut Walker<'_>) -> Result<Update, StatusCode> {
+        let node = walker.node_id()?;
         // PerformInsertReplace: insert, replace, update (which does either), remove.
-        false => match walker.i32()? {
+        let permissions: &[Permission] = match walker.i32()? {
             1 => &[Permission::InsertHistory],
             2 => &[Permission::ModifyHistory],
             3 => &[Permission::InsertHistory, Permission::ModifyHistory],
             4 => &[Permission::DeleteHistory],
             _ => return Err(StatusCode::BadHistoryOperationInvalid),
-        },
-    };
-    permissions.iter().try_for_each(|permission| lens.rule(*permission, &node))
+        };
+        Ok(Update { node, permissions })
+    }
 }
 
 impl PendingHistory {
@@ -170,7 +232,7 @@ impl PendingHistory {
         &self,
         rights: &dyn Rights,
         aliases: &Aliases,
-        points: &mut Points,
+        points: &mut HistoryPoints,
         body: &[u8],
     ) -> Walked<Vec<u8>> {
         let lens = Lens { rights, aliases };
@@ -178,23 +240,38 @@ impl PendingHistory {
         let mut walker = Walker::new(body);
         let mut out = Vec::with_capacity(body.len());
         self.sieve.merge(&mut walker, &mut out, Shape::HistoryRead, |_, walker, out| {
-            out.put_status(walker.status()?);
+            let status = walker.status()?;
             let point = walker.text()?;
+            let history = walker.extension()?;
+            let node = nodes.next().ok_or(Garbled)?;
+            if let Err(status) = lens.rule(Permission::ReadHistory, node) {
+                Shape::HistoryRead.put_refused(out, status);
+                return Ok(());
+            }
+            out.put_status(status);
             out.put_text(point);
-            points.keep(point, nodes.next().ok_or(Garbled)?)?;
+            points.keep(point, (node.clone(), self.history))?;
             match self.history {
-                History::Values => {
-                    let at = walker.at();
-                    walker.skip_extension()?;
-                    out.put_bytes(walker.since(at));
-                    Ok(())
-                }
-                History::Events => put_event_history(lens, &walker.extension()?, out),
+                History::Values => put_value_history(&history, out),
+                History::Events => put_event_history(lens, &history, out),
             }
         })?;
         walker.end()?;
         Ok(out)
     }
+}
+
+/// Values, as they are; nothing else, which would have to be filtered.
+fn put_value_history(history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {
+    let Some(body) = history.binary else {
+        out.put_no_extension();
+        return Ok(());
+    };
+    let values =
+        [ObjectId::HistoryData_Encoding_DefaultBinary, ObjectId::HistoryModifiedData_Encoding_DefaultBinary];
+    let encoding = values.into_iter().find(|encoding| history.is(*encoding)).ok_or(Garbled)?;
+    out.put_extension(encoding, body);
+    Ok(())
 }
 
 fn put_event_history(lens: Lens<'_>, history: &Extension<'_>, out: &mut Vec<u8>) -> Walked<()> {

@@ -14,7 +14,7 @@ use super::service::Service;
 use super::splice::{Results, Shape, Sieve, Sifted, count_within};
 use super::subscription::Item;
 use super::subscriptions::mend_statuses;
-use super::walk::{Extension, Garbled, Walked, Walker};
+use super::walk::{Encoding, Extension, Garbled, Walked, Walker};
 use super::{Mediator, Planned, UpstreamRequest};
 use crate::permission::Rights;
 
@@ -69,14 +69,35 @@ impl<'a> Parameters<'a> {
         out.put_bytes(self.sampling);
         if is_for_events {
             put_filter(&self.filter, out)?;
-        } else if self.filter.is(ObjectId::EventFilter_Encoding_DefaultBinary) {
-            return Err(StatusCode::BadFilterNotAllowed);
         } else {
+            check_value_filter(&self.filter)?;
             out.put_bytes(self.filter_bytes);
         }
         out.put_bytes(self.queue);
         Ok(())
     }
+}
+
+/// The filter of an item for values. It is walked by its type, since more stands behind it: so only filters of the standard pass (Part 4, 7.22).
+fn check_value_filter(filter: &Extension<'_>) -> Result<(), StatusCode> {
+    let walked = if filter.encoding == Encoding::None {
+        return Ok(());
+    } else if filter.is(ObjectId::DataChangeFilter_Encoding_DefaultBinary) {
+        // Trigger, deadband.
+        filter.by_type(|walker| walker.take(4 + 4 + 8).map(drop))
+    } else if filter.is(ObjectId::AggregateFilter_Encoding_DefaultBinary) {
+        filter.by_type(|walker| {
+            walker.take(8)?;
+            walker.skip_node_id()?;
+            // Interval, configuration.
+            walker.take(8 + 5).map(drop)
+        })
+    } else if filter.is(ObjectId::EventFilter_Encoding_DefaultBinary) {
+        return Err(StatusCode::BadFilterNotAllowed);
+    } else {
+        return Err(StatusCode::BadMonitoredItemFilterUnsupported);
+    };
+    walked.map(drop).map_err(|Garbled| StatusCode::BadMonitoredItemFilterInvalid)
 }
 
 /// Adds an entry to a list; what was written of a refused one is taken back.
@@ -100,7 +121,7 @@ impl Mediator {
         let room = self.room();
         let items_left = self.limits.monitored_items.saturating_sub(self.subscriptions.item_count());
         let lens = Lens { rights, aliases: &self.aliases };
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
         let timestamps = walker.i32()?;
@@ -179,7 +200,7 @@ impl Mediator {
     pub(super) fn modify_items<'a>(&mut self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let room = self.room();
         let lens = Lens { rights, aliases: &self.aliases };
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let id = walker.u32()?;
         let subscription = self.subscriptions.own_mut(id)?;
         let timestamps = walker.i32()?;

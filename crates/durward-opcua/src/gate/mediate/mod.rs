@@ -15,6 +15,7 @@
 //! | [`walk`] | the binary encoding, walked over without a tree |
 //! | [`service`] | every service of Part 4, and who answers it |
 //! | `splice` | cutting refused entries out and putting their results back |
+//! | `parts` | cutting a request into several, behind each structure whose length may lie |
 //! | `access` | which permission an attribute asks for; attributes that tell rights |
 //! | `read`, `history`, `call`, `browse`, `translate`, `register`, `nodes` | services on nodes |
 //! | `subscription`, `subscriptions`, `items`, `event`, `publish` | services on subscriptions |
@@ -23,7 +24,10 @@
 //!
 //! - A service that is not listed is refused; so is an attribute, a kind of history or a kind of notification that is not known.
 //! - What may not be browsed is not there: it is refused as unknown, whether it exists or not.
+//! - Nothing that was ruled on stands behind an extension object whose length may lie: see [`walk`].
 //! - A server that answers something else than was asked gets its whole response replaced by a service fault.
+//! - Rights are asked before a request goes upstream, and again for what is read (Read, HistoryRead, Browse, notifications) before it reaches the
+//!   client. Results of what was done (Write, Call, HistoryUpdate, node management) reach the client in any case: it has happened.
 //! - What is kept is bounded by [`Limits`].
 //!
 //! # What is not here
@@ -38,6 +42,7 @@ mod event;
 mod history;
 mod items;
 mod nodes;
+mod parts;
 mod pending;
 mod points;
 mod publish;
@@ -57,6 +62,8 @@ use std::sync::Arc;
 use opcua_types::StatusCode;
 
 use access::Aliases;
+use browse::BrowsePoints;
+use history::HistoryPoints;
 use pending::{Outstanding, Pending, Plan, Waiting};
 pub use pending::{Reply, UpstreamRequest};
 use points::Points;
@@ -110,7 +117,7 @@ impl Default for Limits {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// Send these bytes upstream, as the body of a request of the same service; hand the response to [`Mediator::on_response`], a service
-    /// fault (or that no answer comes) to [`Mediator::on_fault`].
+    /// fault (or that no answer comes) to [`Mediator::on_failure`].
     Forward(Cow<'a, [u8]>),
     /// Answer with these bytes, as the body of the service's response.
     Answer(Vec<u8>),
@@ -127,8 +134,8 @@ pub struct Mediator {
     owners: Arc<dyn Owners>,
     waiting: Outstanding,
     aliases: Aliases,
-    browse_points: Points,
-    history_points: Points,
+    browse_points: BrowsePoints,
+    history_points: HistoryPoints,
     subscriptions: Subscriptions,
 }
 
@@ -167,8 +174,10 @@ impl Mediator {
     ) -> Outcome<'a> {
         match self
             .admit(request_id, type_id)
-            .and_then(|service| Ok((service, self.plan(rights, service, body)?)))
+            .and_then(|service| Ok((service, self.plan_in_parts(rights, service, body)?)))
         {
+            // None is left: they have been begun.
+            Ok((_, Plan::InParts(_))) => Outcome::Refuse(StatusCode::BadInternalError),
             Err(status) => Outcome::Refuse(status),
             Ok((_, Plan::Answer(body))) => Outcome::Answer(body),
             Ok((_, Plan::Cancel(handle))) => Outcome::Cancel(handle),
@@ -199,9 +208,20 @@ impl Mediator {
 
     /// How many entries the next request may have.
     fn room(&self) -> usize {
-        self.limits
-            .nodes_per_request
-            .min(self.limits.outstanding_entries.saturating_sub(self.waiting.weight()))
+        self.limits.nodes_per_request.min(self.entries_left())
+    }
+
+    /// How many entries may wait for the server, beside those that do.
+    fn entries_left(&self) -> usize {
+        self.limits.outstanding_entries.saturating_sub(self.waiting.weight())
+    }
+
+    /// The plan; or that for the first part, where the request has to be cut.
+    fn plan_in_parts<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
+        match self.plan(rights, service, body)? {
+            Plan::InParts(parts) => self.begin_parts(rights, service, parts),
+            plan @ (Plan::Forward(..) | Plan::Answer(_) | Plan::Cancel(_)) => Ok(plan),
+        }
     }
 
     fn plan<'a>(&mut self, rights: &dyn Rights, service: Service, body: &'a [u8]) -> Planned<'a> {
@@ -254,7 +274,7 @@ impl Mediator {
     }
 
     /// What becomes of a response. `type_id` is its encoding id, `body` what follows the response header. A response whose header has a bad service
-    /// result is for [`Mediator::on_fault`].
+    /// result is for [`Mediator::on_failure`].
     pub fn on_response<'a>(
         &mut self,
         rights: &dyn Rights,
@@ -266,26 +286,54 @@ impl Mediator {
             return Reply::Fault(StatusCode::BadUnknownResponse);
         };
         if type_id != service.response_id() {
-            self.undo(&pending);
-            return Reply::Fault(StatusCode::BadUnknownResponse);
+            return match self.give_up(pending, StatusCode::BadUnknownResponse) {
+                Ok(body) => Reply::Pass(body.into()),
+                Err(status) => Reply::Fault(status),
+            };
         }
-        if let Pending::Translate(mut pending) = pending {
-            let reply = pending.take(rights, &self.aliases, body);
-            if let Ok(Reply::FollowUp(_)) = &reply {
-                self.waiting.insert(request_id, service, Pending::Translate(pending));
+        let pending = match pending {
+            Pending::Translate(mut pending) => {
+                let reply = pending.take(rights, &self.aliases, body);
+                if let Ok(Reply::FollowUp(_)) = &reply {
+                    self.waiting.insert(request_id, service, Pending::Translate(pending));
+                }
+                return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
             }
-            return reply.unwrap_or(Reply::Fault(StatusCode::BadUnknownResponse));
-        }
+            Pending::InParts(pending) => {
+                return self.take_part(rights, (request_id, service), *pending, body);
+            }
+            pending => pending,
+        };
         self.mend(rights, &pending, body).unwrap_or_else(|Garbled| {
             self.undo(&pending);
             Reply::Fault(StatusCode::BadUnknownResponse)
         })
     }
 
-    /// The server answered with a service fault, or will not answer.
+    /// The server answered with a service fault, or will not answer. Where it has carried out a part of the request before (see `parts`), gives the
+    /// body of the response that tells the client so, with `status` for the rest; else the client gets `status` as a service fault.
+    ///
+    /// # Errors
+    /// `status`.
+    pub fn on_failure(&mut self, request_id: u32, status: StatusCode) -> Result<Vec<u8>, StatusCode> {
+        match self.waiting.remove(request_id) {
+            Some(waiting) => self.give_up(waiting.pending, status),
+            None => Err(status),
+        }
+    }
+
+    /// No response comes, and nobody waits for one any more.
     pub fn on_fault(&mut self, request_id: u32) {
-        if let Some(waiting) = self.waiting.remove(request_id) {
-            self.undo(&waiting.pending);
+        let _nobody_waits = self.on_failure(request_id, StatusCode::BadRequestCancelledByClient);
+    }
+
+    fn give_up(&mut self, pending: Pending, status: StatusCode) -> Result<Vec<u8>, StatusCode> {
+        match pending {
+            Pending::InParts(parts) => parts.failed(status),
+            pending => {
+                self.undo(&pending);
+                Err(status)
+            }
         }
     }
 
@@ -313,7 +361,7 @@ impl Mediator {
     fn mend<'a>(&mut self, rights: &dyn Rights, pending: &Pending, body: &'a [u8]) -> Walked<Reply<'a>> {
         let pass = |body: Vec<u8>| Reply::Pass(Cow::Owned(body));
         Ok(match pending {
-            Pending::Results(results) => Reply::Pass(results.mend(body)?),
+            Pending::Results(results) => Reply::Pass(results.mend(self.lens(rights), body)?),
             Pending::Triggering(added, removed) => {
                 check_triggering(*added, *removed, body)?;
                 Reply::Pass(body.into())
@@ -363,7 +411,7 @@ impl Mediator {
             Pending::Republish { subscription, sequence, client_sequence } => {
                 self.mend_republish(rights, *subscription, (*sequence, *client_sequence), body)?
             }
-            Pending::Translate(_) => return Err(Garbled),
+            Pending::Translate(_) | Pending::InParts(_) => return Err(Garbled),
         })
     }
 

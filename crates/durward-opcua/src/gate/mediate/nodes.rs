@@ -1,10 +1,10 @@
 //! Node management (Part 4, 5.8).
 
-use opcua_types::{NodeId, StatusCode};
+use opcua_types::{NodeId, ObjectId, StatusCode};
 
 use super::access::Lens;
 use super::splice::Shape;
-use super::walk::{Expanded, Walker};
+use super::walk::{Expanded, Extension, Walked, Walker};
 use super::{Mediator, Planned};
 use crate::permission::{Permission, Rights};
 
@@ -18,7 +18,7 @@ impl Mediator {
             let requested = walker.expanded_node_id()?;
             walker.skip_qualified_name()?;
             walker.i32()?;
-            walker.skip_extension()?;
+            skip_attributes(walker)?;
             walker.skip_expanded_node_id()?;
             Ok(rule_local(lens, &[Permission::AddReference, Permission::AddNode], &parent).and_then(|()| {
                 if requested.node.is_null() {
@@ -66,6 +66,61 @@ impl Mediator {
             Ok(rule_reference(lens, Permission::RemoveReference, &source, &target, is_both || !is_forward))
         })
     }
+}
+
+/// Passes the attributes of a node to add. Those of the standard are walked by their type; others, and lengths that lie, are structures as in values.
+fn skip_attributes(walker: &mut Walker<'_>) -> Walked<()> {
+    let mut ahead = walker.clone();
+    let attributes = ahead.extension()?;
+    match walk_attributes(&attributes) {
+        Some(Ok(inner)) => {
+            *walker = ahead;
+            walker.add_structures(&inner);
+            Ok(())
+        }
+        Some(Err(_)) | None => walker.skip_extension(),
+    }
+}
+
+/// Node attributes (Part 4, 7.24). `None` where the type is another one.
+fn walk_attributes<'a>(attributes: &Extension<'a>) -> Option<Walked<Walker<'a>>> {
+    use ObjectId as O;
+    let fixed =
+        |width| Some(attributes.by_type(|walker| walk_common(walker, |walker| walker.take(width).map(drop))));
+    let is = |encoding| attributes.is(encoding);
+    if is(O::VariableAttributes_Encoding_DefaultBinary) {
+        // Access levels, sampling interval, historizing.
+        Some(attributes.by_type(|walker| walk_common(walker, |walker| walk_value(walker, 1 + 1 + 8 + 1))))
+    } else if is(O::VariableTypeAttributes_Encoding_DefaultBinary) {
+        Some(attributes.by_type(|walker| walk_common(walker, |walker| walk_value(walker, 1))))
+    } else if is(O::ObjectAttributes_Encoding_DefaultBinary)
+        || is(O::ObjectTypeAttributes_Encoding_DefaultBinary)
+        || is(O::DataTypeAttributes_Encoding_DefaultBinary)
+    {
+        fixed(1)
+    } else if is(O::MethodAttributes_Encoding_DefaultBinary) || is(O::ViewAttributes_Encoding_DefaultBinary) {
+        fixed(2)
+    } else {
+        None
+    }
+}
+
+/// Which attributes, display name, description, write masks; then `rest`.
+fn walk_common<'a>(walker: &mut Walker<'a>, rest: impl FnOnce(&mut Walker<'a>) -> Walked<()>) -> Walked<()> {
+    walker.u32()?;
+    walker.skip_localized_text()?;
+    walker.skip_localized_text()?;
+    walker.take(4 + 4)?;
+    rest(walker)
+}
+
+/// Value, data type, rank, dimensions; then that many bytes.
+fn walk_value(walker: &mut Walker<'_>, rest: usize) -> Walked<()> {
+    walker.skip_variant()?;
+    walker.skip_node_id()?;
+    walker.i32()?;
+    walker.skip_array(|walker| walker.u32().map(drop))?;
+    walker.take(rest).map(drop)
 }
 
 /// The permissions on a node that has to be of this server, and named by namespace index: rights speak of no other.

@@ -8,6 +8,7 @@ use opcua_types::{NodeId, StatusCode};
 use super::browse::PendingBrowse;
 use super::history::PendingHistory;
 use super::items::{PendingCreate, PendingModify};
+use super::parts::{Parts, PendingParts};
 use super::service::Service;
 use super::splice::{Results, Sieve};
 use super::translate::PendingTranslate;
@@ -18,8 +19,22 @@ pub(super) enum Plan<'a> {
     Forward(Cow<'a, [u8]>, Pending),
     /// Answer it.
     Answer(Vec<u8>),
+    /// Send it in parts.
+    InParts(Parts),
     /// Cancel the client's requests that carry this handle.
     Cancel(u32),
+}
+
+impl Plan<'_> {
+    /// The same, with bytes of its own.
+    pub(super) fn into_owned(self) -> Plan<'static> {
+        match self {
+            Plan::Forward(body, pending) => Plan::Forward(body.into_owned().into(), pending),
+            Plan::Answer(body) => Plan::Answer(body),
+            Plan::InParts(parts) => Plan::InParts(parts),
+            Plan::Cancel(handle) => Plan::Cancel(handle),
+        }
+    }
 }
 
 /// A request that went upstream.
@@ -77,6 +92,8 @@ pub(super) enum Pending {
     Results(Results),
     /// Two lists of results, of so many entries each.
     Triggering(usize, usize),
+    /// A part of a request, and those that follow.
+    InParts(Box<PendingParts>),
     /// References to filter.
     Browse(PendingBrowse),
     /// Paths to follow further.
@@ -134,6 +151,7 @@ impl Pending {
     pub(super) fn weight(&self) -> usize {
         match self {
             Pending::Results(results) => results.sieve.count,
+            Pending::InParts(parts) => parts.weight(),
             Pending::Browse(browse) => browse.sieve.count,
             Pending::Translate(translate) => translate.weight(),
             Pending::History(history) => history.sieve.count,

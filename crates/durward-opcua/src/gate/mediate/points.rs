@@ -1,8 +1,6 @@
-//! Continuation points that the server gave to this session, with the node that each belongs to.
+//! Continuation points that the server gave to this session, with what each belongs to: servers go on by the point, whatever stands beside it.
 
 use std::collections::HashMap;
-
-use opcua_types::NodeId;
 
 use super::walk::{Garbled, Walked};
 
@@ -11,13 +9,13 @@ const POINT_BYTES_MAX: usize = 8192;
 
 /// Bounded: the oldest goes where one too many comes, as Part 4, 7.9 allows servers to do.
 #[derive(Debug)]
-pub(super) struct Points {
+pub(super) struct Points<T> {
     max: usize,
     count: u64,
-    points: HashMap<Vec<u8>, (u64, NodeId)>,
+    points: HashMap<Vec<u8>, (u64, T)>,
 }
 
-impl Points {
+impl<T> Points<T> {
     pub(super) fn new(max: usize) -> Self {
         Points { max, count: 0, points: HashMap::new() }
     }
@@ -26,7 +24,7 @@ impl Points {
     ///
     /// # Errors
     /// [`Garbled`] where it is too long.
-    pub(super) fn keep(&mut self, point: Option<&[u8]>, node: &NodeId) -> Walked<()> {
+    pub(super) fn keep(&mut self, point: Option<&[u8]>, of: T) -> Walked<()> {
         let Some(point) = point.filter(|point| !point.is_empty()) else {
             return Ok(());
         };
@@ -37,13 +35,13 @@ impl Points {
             self.drop_oldest();
         }
         self.count += 1;
-        self.points.insert(point.to_vec(), (self.count, node.clone()));
+        self.points.insert(point.to_vec(), (self.count, of));
         Ok(())
     }
 
     /// Uses a point up.
-    pub(super) fn take(&mut self, point: &[u8]) -> Option<NodeId> {
-        self.points.remove(point).map(|(_, node)| node)
+    pub(super) fn take(&mut self, point: &[u8]) -> Option<T> {
+        self.points.remove(point).map(|(_, of)| of)
     }
 
     fn drop_oldest(&mut self) {

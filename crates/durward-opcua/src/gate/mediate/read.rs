@@ -23,23 +23,25 @@ impl Mediator {
     /// The hot path: see `splice` for what is touched.
     pub(super) fn read<'a>(&self, rights: &dyn Rights, body: &'a [u8]) -> Planned<'a> {
         let lens = self.lens(rights);
+        let mut reads = Vec::new();
         let mut edits = Vec::new();
         let mut walker = Walker::new(body);
         // Maximum age, timestamps to return.
         walker.take(8 + 4)?;
         let sifted = Sifted::new(body, &mut walker, self.room(), |entry, walker| {
             let (node, attribute) = read_value_id(walker)?;
-            let verdict = to_read(attribute).and_then(|permission| lens.rule(permission, &node));
-            if verdict.is_ok()
-                && let Some(effective) = lens.effective(attribute, &node)
-            {
-                edits.push((entry, effective));
-            }
-            Ok(verdict)
+            let ruled =
+                to_read(attribute).and_then(|permission| lens.rule(permission, &node).map(|()| permission));
+            Ok(ruled.map(|permission| {
+                if let Some(effective) = lens.effective(attribute, &node) {
+                    edits.push((entry, effective));
+                }
+                reads.push((permission, lens.aliases.get(&node).cloned().unwrap_or(node)));
+            }))
         })?;
         walker.end()?;
         Ok(sifted.plan(Shape::DataValue, |sieve| {
-            Pending::Results(Results { shape: Shape::DataValue, sieve, edits })
+            Pending::Results(Results { shape: Shape::DataValue, sieve, reads, edits })
         }))
     }
 
@@ -49,6 +51,7 @@ impl Mediator {
             let node = walker.node_id()?;
             let attribute = walker.u32()?;
             walker.text()?;
+            // A structure in it is counted: the request is cut behind it.
             walker.skip_data_value()?;
             Ok(to_write(attribute).and_then(|permission| lens.rule(permission, &node)))
         })
@@ -61,7 +64,7 @@ impl Mediator {
         shape: Shape,
         mut entry: impl FnMut(&mut Walker<'a>) -> Walked<Result<(), opcua_types::StatusCode>>,
     ) -> Planned<'a> {
-        let mut walker = Walker::new(body);
+        let mut walker = Walker::of_request(body);
         let sifted = Sifted::new(body, &mut walker, self.room(), |_, walker| entry(walker))?;
         walker.end()?;
         Ok(sifted.plan(shape, |sieve| Results::plain(shape, sieve)))

@@ -7,12 +7,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use opcua_types::StatusCode;
+use opcua_types::{NodeId, StatusCode};
 
-use super::access::{Effective, put_refused_value};
+use super::access::{Effective, Lens, put_refused_value};
+use super::parts::{Part, Parts};
 use super::pending::{Pending, Plan};
 use super::put::Put;
 use super::walk::{Garbled, Walked, Walker};
+use crate::permission::Permission;
 
 /// What became of the entries of a request.
 #[derive(Debug, Default)]
@@ -50,6 +52,17 @@ impl Sieve {
         walker: &mut Walker<'a>,
         out: &mut Vec<u8>,
         shape: Shape,
+        result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> Walked<()>,
+    ) -> Walked<()> {
+        self.merge_results(walker, out, shape, result)?;
+        self.merge_diagnostics(walker, out)
+    }
+
+    fn merge_results<'a>(
+        &self,
+        walker: &mut Walker<'a>,
+        out: &mut Vec<u8>,
+        shape: Shape,
         mut result: impl FnMut(u32, &mut Walker<'a>, &mut Vec<u8>) -> Walked<()>,
     ) -> Walked<()> {
         self.expect(walker.count()?)?;
@@ -60,8 +73,7 @@ impl Sieve {
                 Ok(())
             }
             None => result(entry, walker, out),
-        })?;
-        self.merge_diagnostics(walker, out)
+        })
     }
 
     /// Diagnostic infos: none, or as many as there are results.
@@ -112,6 +124,10 @@ pub(super) struct Sifted<'a> {
     pub(super) sieve: Sieve,
     /// The bytes of the refused entries.
     cuts: Vec<Range<usize>>,
+    /// Where the entries end.
+    end_at: usize,
+    /// The entries that hold structures whose length may lie: where each ends, and how many entries there are up to there.
+    structures: Vec<(usize, usize)>,
 }
 
 impl<'a> Sifted<'a> {
@@ -129,24 +145,63 @@ impl<'a> Sifted<'a> {
         let count = count_within(walker, room)?;
         let mut sieve = Sieve::default();
         let mut cuts = Vec::new();
+        let mut structures = Vec::new();
         for number in 0..index(count) {
             let start = walker.at();
+            let structures_before = walker.structures();
             let verdict = entry(number, walker)?;
             if verdict.is_err() {
                 cuts.push(start..walker.at());
             }
             sieve.note(verdict);
+            if walker.structures() > structures_before {
+                structures.push((walker.at(), sieve.count));
+            }
         }
-        Ok(Sifted { body, count_at, sieve, cuts })
+        Ok(Sifted { body, count_at, sieve, cuts, end_at: walker.at(), structures })
     }
 
-    /// Forwards what was granted; answers where nothing was.
+    /// The same entries in the same places of other bytes.
+    pub(super) fn over(self, body: &[u8]) -> Sifted<'_> {
+        Sifted { body, ..self }
+    }
+
+    /// Forwards what was granted; answers where nothing was; cuts the request into parts where entries stand behind a structure.
     pub(super) fn plan(self, shape: Shape, pending: impl FnOnce(Sieve) -> Pending) -> Plan<'a> {
+        if let Some(parts) = self.parts() {
+            return Plan::InParts(Parts::new(shape, parts));
+        }
         if self.sieve.refuses_all() {
             return Plan::Answer(shape.refuse_all(&self.sieve));
         }
         let body = self.kept();
         Plan::Forward(body, pending(self.sieve))
+    }
+
+    /// The request in parts, in each of which only the last entry holds structures. `None` where it is so already.
+    ///
+    /// It is cut behind refused entries too: the parts are ruled on again when they are sent.
+    fn parts(&self) -> Option<Vec<Part>> {
+        let (_, first) = *self.structures.first()?;
+        if first >= self.sieve.count {
+            return None;
+        }
+        let bytes = |range: Range<usize>| self.body.get(range).unwrap_or_default();
+        let mut parts = Vec::new();
+        let (mut from, mut before) = (self.count_at + 4, 0);
+        for (end, count) in self.structures.iter().copied().chain([(self.end_at, self.sieve.count)]) {
+            if count == before {
+                break;
+            }
+            let entries = count - before;
+            let mut body = bytes(0..self.count_at).to_vec();
+            body.put_count(entries);
+            body.put_bytes(bytes(from..end));
+            body.put_bytes(bytes(self.end_at..self.body.len()));
+            parts.push(Part { body, entries });
+            (from, before) = (end, count);
+        }
+        Some(parts)
     }
 
     fn kept(&self) -> Cow<'a, [u8]> {
@@ -288,44 +343,74 @@ impl Shape {
     }
 }
 
-/// Results that need no other mending than that those of refused entries are put back, and that some data values are edited.
+/// Results that need no other mending than that those of refused entries are put back, that what is read is ruled on again, and that some data
+/// values are edited.
 #[derive(Debug)]
 pub(super) struct Results {
     pub(super) shape: Shape,
     pub(super) sieve: Sieve,
+    /// What each forwarded entry asked for, in order, where its result is read: the right may have ended until the response comes. Empty
+    /// where the results tell what was done.
+    pub(super) reads: Vec<(Permission, NodeId)>,
     /// The data values to edit, by entry, in order.
     pub(super) edits: Vec<(u32, Effective)>,
 }
 
 impl Results {
     pub(super) fn plain(shape: Shape, sieve: Sieve) -> Pending {
-        Pending::Results(Results { shape, sieve, edits: Vec::new() })
+        Pending::Results(Results { shape, sieve, reads: Vec::new(), edits: Vec::new() })
     }
 
-    pub(super) fn mend<'a>(&self, body: &'a [u8]) -> Walked<Cow<'a, [u8]>> {
+    /// Those forwarded entries, by their place among them, whose right has ended.
+    fn ended(&self, lens: Lens<'_>) -> Vec<(usize, StatusCode)> {
+        let ruled = self.reads.iter().enumerate();
+        ruled
+            .filter_map(|(place, (permission, node))| Some((place, lens.rule(*permission, node).err()?)))
+            .collect()
+    }
+
+    pub(super) fn mend<'a>(&self, lens: Lens<'_>, body: &'a [u8]) -> Walked<Cow<'a, [u8]>> {
+        let ended = self.ended(lens);
         let mut walker = Walker::new(body);
-        if self.sieve.refused.is_empty() && self.edits.is_empty() {
+        if self.sieve.refused.is_empty() && self.edits.is_empty() && ended.is_empty() {
             self.sieve.expect(walker.count()?)?;
             (0..self.sieve.count).try_for_each(|_| self.shape.skip(&mut walker))?;
-            let diagnostics = walker.skip_array(Walker::skip_diagnostic_info)?;
-            if diagnostics != 0 {
-                self.sieve.expect(diagnostics)?;
-            }
+            self.skip_diagnostics(&mut walker)?;
             walker.end()?;
             return Ok(Cow::Borrowed(body));
         }
         let mut out = Vec::with_capacity(body.len() + 8 * self.sieve.refused.len());
         let mut edits = self.edits.iter().peekable();
-        self.sieve.merge(&mut walker, &mut out, self.shape, |entry, walker, out| {
+        let mut ends = ended.iter().peekable();
+        let mut places = 0..;
+        self.sieve.merge_results(&mut walker, &mut out, self.shape, |entry, walker, out| {
             let start = walker.at();
             self.shape.skip(walker)?;
-            match edits.next_if(|(edited, _)| *edited == entry) {
-                Some((_, effective)) => effective.edit(walker.since(start), out),
-                None => out.put_bytes(walker.since(start)),
+            let place = places.next();
+            let edit = edits.next_if(|(edited, _)| *edited == entry);
+            match (ends.next_if(|(ended, _)| Some(*ended) == place), edit) {
+                (Some((_, status)), _) => self.shape.put_refused(out, *status),
+                (None, Some((_, effective))) => effective.edit(walker.since(start), out),
+                (None, None) => out.put_bytes(walker.since(start)),
             }
             Ok(())
         })?;
+        if ended.is_empty() {
+            self.sieve.merge_diagnostics(&mut walker, &mut out)?;
+        } else {
+            // They would speak of what is no longer told.
+            self.skip_diagnostics(&mut walker)?;
+            out.put_null();
+        }
         walker.end()?;
         Ok(Cow::Owned(out))
+    }
+
+    /// Passes the diagnostic infos: none, or as many as there are results.
+    fn skip_diagnostics(&self, walker: &mut Walker<'_>) -> Walked<()> {
+        match walker.skip_array(Walker::skip_diagnostic_info)? {
+            0 => Ok(()),
+            count => self.sieve.expect(count),
+        }
     }
 }

@@ -27,8 +27,11 @@ pub(super) struct PendingTranslate {
 
 #[derive(Debug)]
 struct Path {
-    /// The bytes of each `RelativePathElement`, those not yet followed; the next one last.
-    ahead: Vec<Vec<u8>>,
+    /// The bytes of the `RelativePathElement`s, from `at` on those not yet followed.
+    elements: Vec<u8>,
+    at: usize,
+    /// How many elements are not yet followed.
+    ahead: usize,
     /// The visible nodes that were reached.
     reached: Vec<NodeId>,
     /// Set when the path has been followed to its end.
@@ -45,27 +48,25 @@ impl Mediator {
         if count == 0 {
             return Err(StatusCode::BadNothingToDo);
         }
+        let mut left = self.entries_left();
         let mut paths = Vec::new();
         for _ in 0..count {
             let start = walker.node_id()?;
-            let mut ahead = Vec::new();
-            walker.skip_array(|walker| {
-                let at = walker.at();
-                walker.skip_node_id()?;
-                walker.take(2)?;
-                walker.skip_qualified_name()?;
-                ahead.push(walker.since(at).to_vec());
-                Ok(())
-            })?;
-            let result = match lens.rule(Permission::Browse, &start) {
-                Err(status) => Some(status),
-                Ok(()) if ahead.is_empty() => Some(StatusCode::BadNothingToDo),
-                Ok(()) if ahead.len() > self.limits.path_elements => Some(StatusCode::BadTooManyOperations),
-                Ok(()) => None,
+            let ahead = walker.count()?;
+            let at = walker.at();
+            (0..ahead).try_for_each(|_| skip_element(&mut walker))?;
+            let elements = walker.since(at);
+            let path = match lens.rule(Permission::Browse, &start) {
+                Err(status) => Path::refused(status),
+                Ok(()) if ahead == 0 => Path::refused(StatusCode::BadNothingToDo),
+                Ok(()) if ahead > self.limits.path_elements => {
+                    Path::refused(StatusCode::BadTooManyOperations)
+                }
+                Ok(()) => Path::new(lens.real(&start).clone(), ahead, elements),
             };
-            ahead.reverse();
-            let reached = if result.is_none() { vec![lens.real(&start).clone()] } else { Vec::new() };
-            paths.push(Path { ahead, reached, result, is_under_way: false });
+            // What is kept is bounded before it is copied on.
+            left = left.checked_sub(path.weight()).ok_or(StatusCode::BadTooManyOperations)?;
+            paths.push(path);
         }
         walker.end()?;
         let mut pending = PendingTranslate { paths, asked: Vec::new(), room: self.room() };
@@ -78,7 +79,7 @@ impl Mediator {
 
 impl PendingTranslate {
     pub(super) fn weight(&self) -> usize {
-        self.paths.iter().map(|path| 1 + path.ahead.len() + path.reached.len()).sum()
+        self.paths.iter().map(Path::weight).sum()
     }
 
     /// What to ask next; nothing, where all paths have come to their ends.
@@ -89,7 +90,7 @@ impl PendingTranslate {
             if path.result.is_some() {
                 continue;
             }
-            let Some(element) = path.ahead.pop() else { continue };
+            let Some(element) = path.next_element() else { continue };
             if self.asked.len() + path.reached.len() > self.room {
                 path.end(StatusCode::BadTooManyMatches);
                 continue;
@@ -128,6 +129,9 @@ impl PendingTranslate {
             return Err(Garbled);
         }
         let mut found = vec![Round::default(); self.paths.len()];
+        // Those of paths that are at their end count too: they are kept until the last path is.
+        let ended = self.paths.iter().filter(|path| path.result.is_some());
+        let mut reached: usize = ended.map(|path| path.reached.len()).sum();
         for number in &self.asked {
             let round = found.get_mut(*number).ok_or(Garbled)?;
             round.was_asked = true;
@@ -138,7 +142,12 @@ impl PendingTranslate {
                 // Another index than the highest: the path goes on in another server.
                 let is_whole = walker.u32()? == u32::MAX;
                 if !status.is_bad() && is_whole && target.is_local && lens.sees(&target.node) {
-                    round.reached.push(target.node);
+                    reached += 1;
+                    if reached > self.room {
+                        round.has_too_many = true;
+                    } else {
+                        round.reached.push(target.node);
+                    }
                 }
                 Ok(())
             })?;
@@ -179,15 +188,58 @@ impl PendingTranslate {
 #[derive(Clone, Debug, Default)]
 struct Round {
     was_asked: bool,
+    has_too_many: bool,
     refused: Option<StatusCode>,
     reached: Vec<NodeId>,
 }
 
+/// Passes a `RelativePathElement`.
+fn skip_element(walker: &mut Walker<'_>) -> Walked<()> {
+    walker.skip_node_id()?;
+    // Whether inverse, whether with subtypes.
+    walker.take(2)?;
+    walker.skip_qualified_name()
+}
+
 impl Path {
+    fn new(start: NodeId, ahead: usize, elements: &[u8]) -> Self {
+        Path {
+            elements: elements.to_vec(),
+            at: 0,
+            ahead,
+            reached: vec![start],
+            result: None,
+            is_under_way: false,
+        }
+    }
+
+    /// Nothing of it is kept but why.
+    fn refused(status: StatusCode) -> Self {
+        Path {
+            elements: Vec::new(),
+            at: 0,
+            ahead: 0,
+            reached: Vec::new(),
+            result: Some(status),
+            is_under_way: false,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        1 + self.ahead + self.reached.len()
+    }
+
+    /// The bytes of the element that is followed next.
+    fn next_element(&mut self) -> Option<Vec<u8>> {
+        let mut walker = Walker::new(self.elements.get(self.at..)?);
+        skip_element(&mut walker).ok()?;
+        self.at += walker.at();
+        self.ahead = self.ahead.saturating_sub(1);
+        Some(walker.since(0).to_vec())
+    }
+
     fn end(&mut self, status: StatusCode) {
-        self.result = Some(status);
-        self.reached.clear();
-        self.ahead.clear();
+        *self = Path::refused(status);
     }
 
     fn go_on(&mut self, round: Round) {
@@ -195,13 +247,18 @@ impl Path {
             return;
         }
         let is_first = !core::mem::replace(&mut self.is_under_way, true);
+        if round.has_too_many {
+            self.end(StatusCode::BadTooManyMatches);
+            return;
+        }
         let mut seen = std::collections::HashSet::new();
         self.reached = round.reached.into_iter().filter(|node| seen.insert(node.clone())).collect();
         if self.reached.is_empty() {
             // What the server says about the first element speaks of the node that the client named. Later ones it must not tell apart.
             let status = round.refused.filter(|_| is_first).unwrap_or(StatusCode::BadNoMatch);
             self.end(status);
-        } else if self.ahead.is_empty() {
+        } else if self.ahead == 0 {
+            self.elements = Vec::new();
             self.result = Some(StatusCode::Good);
         }
     }

@@ -3,6 +3,13 @@
 //! Every length is checked against the bytes that are there, and nesting against [`DEPTH_MAX`]: hostile bytes cost at most one
 //! pass over them and no memory. A value that the walker does not know (an extension object of a vendor) is skipped by its length, and
 //! so passes unharmed.
+//!
+//! # Lengths that lie
+//!
+//! An extension object tells its length, and many servers do not look at it: they read a type that they know from the rest of the message.
+//! What lies between the told end and the real one is read as two different things, here and there. So the walk over a client's request
+//! ([`Walker::of_request`]) counts the extension objects that were skipped by their length ([`Walker::structures`]), and whoever forwards
+//! the request sees to it that nothing which was ruled on stands behind one of them.
 
 use opcua_types::{ByteString, Guid, NodeId, StatusCode, UAString};
 
@@ -40,12 +47,37 @@ pub struct Extension<'a> {
     pub type_id: NodeId,
     /// The body, where it is in the binary encoding.
     pub binary: Option<&'a [u8]>,
+    /// How the body is encoded.
+    pub encoding: Encoding,
 }
 
-impl Extension<'_> {
+/// How the body of an extension object is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// There is no body.
+    None,
+    /// Binary (Part 6, 5.2).
+    Binary,
+    /// XML (Part 6, 5.3).
+    Xml,
+}
+
+impl<'a> Extension<'a> {
     /// Whether this is that encoding of namespace 0.
     pub fn is(&self, encoding: opcua_types::ObjectId) -> bool {
         self.type_id == NodeId::new(0, encoding as u32)
+    }
+
+    /// Walks over the binary body of a request's extension object by its type, to the exact end: then its length does not lie. Gives the walker,
+    /// for the structures that it counted.
+    ///
+    /// # Errors
+    /// [`Garbled`] where there is no binary body, or it has another length than its type.
+    pub fn by_type(&self, walk: impl FnOnce(&mut Walker<'a>) -> Walked<()>) -> Walked<Walker<'a>> {
+        let mut walker = Walker::of_request(self.binary.ok_or(Garbled)?);
+        walk(&mut walker)?;
+        walker.end()?;
+        Ok(walker)
     }
 }
 
@@ -55,12 +87,30 @@ pub struct Walker<'a> {
     whole: &'a [u8],
     rest: &'a [u8],
     depth: u32,
+    is_request: bool,
+    structures: usize,
 }
 
 impl<'a> Walker<'a> {
     /// Begins at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Walker { whole: bytes, rest: bytes, depth: DEPTH_MAX }
+        Walker { whole: bytes, rest: bytes, depth: DEPTH_MAX, is_request: false, structures: 0 }
+    }
+
+    /// Begins at the first byte of what a client sent and a server will read. What servers are known to read in different ways is garbled:
+    /// extension objects with a body but without its length (-1), and variants of the kinds that are reserved (26 to 31).
+    pub fn of_request(bytes: &'a [u8]) -> Self {
+        Walker { is_request: true, ..Walker::new(bytes) }
+    }
+
+    /// How many extension objects with a body were skipped by their length, which may lie.
+    pub fn structures(&self) -> usize {
+        self.structures
+    }
+
+    /// Counts extension objects that another walker skipped, inside of bytes that this one has passed.
+    pub fn add_structures(&mut self, inner: &Walker<'_>) {
+        self.structures += inner.structures;
     }
 
     /// How many bytes lie behind.
@@ -265,27 +315,31 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// An extension object. A body without a length is no body.
+    /// An extension object. A body without a length is no body, or garbled in a request. In a request, the caller has to walk over the binary
+    /// body by its type, or to refuse it: it is not counted among [`Walker::structures`].
     pub fn extension(&mut self) -> Walked<Extension<'a>> {
         let type_id = self.node_id()?;
-        let binary = match self.u8()? {
-            0 => None,
-            1 => self.text()?,
-            2 => {
-                self.text()?;
-                None
-            }
-            _ => return Err(Garbled),
-        };
-        Ok(Extension { type_id, binary })
+        let (encoding, body) = self.body()?;
+        let binary = body.filter(|_| encoding == Encoding::Binary);
+        Ok(Extension { type_id, binary, encoding })
     }
 
     /// Passes an extension object.
     pub fn skip_extension(&mut self) -> Walked<()> {
         self.skip_node_id()?;
+        let (encoding, _) = self.body()?;
+        self.structures += usize::from(encoding != Encoding::None);
+        Ok(())
+    }
+
+    fn body(&mut self) -> Walked<(Encoding, Option<&'a [u8]>)> {
         match self.u8()? {
-            0 => Ok(()),
-            1 | 2 => self.text().map(drop),
+            0 => Ok((Encoding::None, None)),
+            1 => match self.text()? {
+                None if self.is_request => Err(Garbled),
+                body => Ok((Encoding::Binary, body)),
+            },
+            2 => Ok((Encoding::Xml, self.text()?)),
             _ => Err(Garbled),
         }
     }
@@ -377,8 +431,9 @@ impl<'a> Walker<'a> {
             return self.take(width).map(drop);
         }
         match kind {
-            // 26 to 31 are kept for types to come: decoders take them as byte strings (Part 6, 5.2.2.16).
-            12 | 15 | 16 | 26..=31 => self.text().map(drop),
+            12 | 15 | 16 => self.text().map(drop),
+            // Kept for types to come: decoders take them as byte strings (Part 6, 5.2.2.16). Some take them as variants.
+            26..=31 if !self.is_request => self.text().map(drop),
             17 => self.skip_node_id(),
             18 => self.skip_expanded_node_id(),
             20 => self.skip_qualified_name(),

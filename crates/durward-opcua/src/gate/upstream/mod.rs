@@ -5,7 +5,6 @@ mod plain;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use bytes::Bytes;
 use opcua_types::{BinaryDecodable, BinaryEncodable, EndpointDescription, MessageInfo, StatusCode};
 
 use super::settings::UpstreamSettings;
@@ -35,8 +34,18 @@ struct Found {
 }
 
 impl Upstream {
-    pub(super) fn new(settings: UpstreamSettings) -> Upstream {
-        Upstream { settings, found: ArcSwapOption::empty() }
+    /// # Errors
+    /// `BadConfigurationError`: settings that want security and none.
+    pub(super) fn new(settings: UpstreamSettings) -> Result<Upstream, Error> {
+        let wants_security = settings.wish.is_some() || settings.client.server.pin.is_some();
+        if settings.danger_upstream_without_security && wants_security {
+            return Err(Error::new(
+                StatusCode::BadConfigurationError,
+                "without security nothing proves which application a server is: remove `danger_upstream_without_security`, or the pin and \
+                 the wished security policy",
+            ));
+        }
+        Ok(Upstream { settings, found: ArcSwapOption::empty() })
     }
 
     /// Opens a session and activates it. What was discovered before is tried first, then the server is asked again.
@@ -56,22 +65,34 @@ impl Upstream {
     async fn discover(&self) -> Result<Found, Error> {
         let settings = &self.settings;
         let endpoints = discover(&settings.url, &settings.client).await?;
-        match choose(&endpoints, settings.wish) {
-            Ok(chosen) => Ok(Found { chosen: chosen.clone(), is_secure: true, endpoints }),
-            Err(error) if !settings.danger_upstream_without_security => Err(Error::new(
+        let chosen = choose(&endpoints, settings.wish);
+        // What is answered without security decides nothing about security: whoever left endpoints out would be told the gate's password.
+        if settings.danger_upstream_without_security {
+            let offers_security = chosen.is_ok();
+            let chosen = plain::endpoint(&endpoints).cloned().ok_or_else(|| {
+                Error::new(
+                    StatusCode::BadSecurityPolicyRejected,
+                    "the server has no endpoint without security: remove `danger_upstream_without_security`",
+                )
+            })?;
+            tracing::warn!(
+                url = settings.url,
+                offers_security,
+                "the gate talks to a server without security"
+            );
+            return Ok(Found { chosen, is_secure: false, endpoints });
+        }
+        let chosen = chosen.cloned().map_err(|error| {
+            Error::new(
                 error.status(),
                 format!(
                     "{}: the server offers no security that is supported here; `danger_upstream_without_security` \
-                     lets the gate talk to it all the same",
+                     has the gate talk to it without any",
                     error.reason()
                 ),
-            )),
-            Err(error) => {
-                let chosen = plain::endpoint(&endpoints).ok_or(error)?.clone();
-                tracing::warn!(url = settings.url, "the gate talks to a server without security");
-                Ok(Found { chosen, is_secure: false, endpoints })
-            }
-        }
+            )
+        })?;
+        Ok(Found { chosen, is_secure: true, endpoints })
     }
 
     async fn open_at(&self, found: &Found) -> Result<UpstreamSession, Error> {
@@ -111,6 +132,14 @@ impl UpstreamSession {
         }
     }
 
+    /// Whether somebody has to keep the session alive now. A secure one keeps itself alive.
+    pub(super) fn is_ping_due(&self) -> bool {
+        match self {
+            UpstreamSession::Secure(_) => false,
+            UpstreamSession::Plain(session) => session.is_ping_due(),
+        }
+    }
+
     /// The channel now.
     pub(super) fn channel(&self) -> Arc<ClientChannel> {
         match self {
@@ -129,11 +158,6 @@ impl UpstreamSession {
             UpstreamSession::Secure(session) => session.call(request).await,
             UpstreamSession::Plain(session) => session.call(request).await,
         }
-    }
-
-    /// Sends bytes that are a whole request of this session.
-    pub(super) async fn send(&self, request: Bytes, within: std::time::Duration) -> Result<Bytes, Error> {
-        self.channel().request(request, within).await
     }
 
     /// Closes session and channel.

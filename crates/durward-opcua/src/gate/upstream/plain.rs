@@ -1,8 +1,8 @@
 //! A session with a server that has no security. Nothing proves who the server is, and everybody on the wire reads along.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use opcua_types::{
@@ -17,7 +17,9 @@ use crate::channel::{ClientChannel, TRANSPORT_PROFILE_URI};
 use crate::crypto::{self, Certificate, SecurityPolicy, TokenSecurity};
 use crate::error::Error;
 use crate::gate::settings::UpstreamSettings;
-use crate::session::{ClientIdentity, ClientSettings, connect_without_security, decode_response};
+use crate::session::{
+    ClientIdentity, ClientSettings, KEEP_ALIVE_MIN, connect_without_security, decode_response,
+};
 use crate::wire::{self, RequestPeek};
 
 /// The endpoint without security.
@@ -36,6 +38,9 @@ pub(in crate::gate) struct PlainSession {
     endpoint: EndpointDescription,
     nonce: tokio::sync::Mutex<Vec<u8>>,
     settings: ClientSettings,
+    /// A third of the timeout that the server wants.
+    keep_alive: Duration,
+    ping_at: Mutex<Instant>,
     handle: AtomicU32,
     context: ContextOwned,
 }
@@ -53,7 +58,12 @@ impl PlainSession {
         let body = wire::encode_service(&context.context(), &request)?;
         let response = channel.request(body, client.request_max).await?;
         let response: CreateSessionResponse = decode_response(&context, &response)?;
+        let timeout = Duration::try_from_secs_f64(response.revised_session_timeout / 1_000.0);
+        let timeout = timeout.unwrap_or(client.session_timeout).min(client.session_timeout);
+        let keep_alive = (timeout / 3).max(KEEP_ALIVE_MIN);
         let session = PlainSession {
+            keep_alive,
+            ping_at: Mutex::new(Instant::now() + keep_alive),
             channel: ArcSwap::from_pointee(channel),
             token: wire::encode_node_id(&response.authentication_token),
             endpoint: endpoint.clone(),
@@ -71,6 +81,16 @@ impl PlainSession {
         self.activate(&channel, &settings.identity).await?;
         self.channel.store(channel);
         Ok(())
+    }
+
+    /// Whether the session is to be kept alive now; asked once for each time.
+    pub(super) fn is_ping_due(&self) -> bool {
+        let mut ping_at = self.ping_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = *ping_at <= Instant::now();
+        if is_due {
+            *ping_at = Instant::now() + self.keep_alive;
+        }
+        is_due
     }
 
     pub(super) fn token(&self) -> &[u8] {
@@ -149,10 +169,12 @@ impl PlainSession {
                     password: sealed.data.into(),
                 }))
             }
-            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } => Err(Error::new(
-                StatusCode::BadConfigurationError,
-                "to a server without security the gate comes anonymously, or with a name and a password",
-            )),
+            ClientIdentity::Certificate(_) | ClientIdentity::Issued { .. } | ClientIdentity::Jwt { .. } => {
+                Err(Error::new(
+                    StatusCode::BadConfigurationError,
+                    "to a server without security the gate comes anonymously, or with a name and a password",
+                ))
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use opcua_types::{
 use super::cycle::interval_ms;
 use super::filter::EventSelection;
 use super::item::{Choice, Filter, Item};
+use super::quota::Room;
 use crate::authority::Caller;
 use crate::permission::Permission;
 use crate::plant::limits;
@@ -29,9 +30,10 @@ impl Server {
         let request: CreateMonitoredItemsRequest = self.codec.decode(body)?;
         let timestamps = valid_timestamps(request.timestamps_to_return)?;
         let subscription = self.subscriptions.of(caller.session, request.subscription_id)?.id;
+        let mut room = self.guard.quota(caller)?.map(|quota| self.subscriptions.room(caller, &quota));
         let items = operations(request.items_to_create, limits::OPERATIONS_MAX)?;
         let results = items.into_iter().map(|item| {
-            match self.create_item(caller, subscription, item, timestamps, now) {
+            match self.create_item(caller, subscription, item, timestamps, room.as_mut(), now) {
                 Ok(result) => result,
                 Err(status_code) => {
                     MonitoredItemCreateResult { status_code, ..MonitoredItemCreateResult::default() }
@@ -49,6 +51,7 @@ impl Server {
         subscription: u32,
         request: MonitoredItemCreateRequest,
         timestamps: TimestampsToReturn,
+        room: Option<&mut Room>,
         now: Moment,
     ) -> Result<MonitoredItemCreateResult, StatusCode> {
         let what = request.item_to_monitor;
@@ -63,6 +66,9 @@ impl Server {
         let subscription = self.subscriptions.of(caller.session, subscription)?;
         if subscription.items.len() >= limits::ITEMS_PER_SUBSCRIPTION_MAX {
             return Err(StatusCode::BadTooManyMonitoredItems);
+        }
+        if let Some(room) = room {
+            room.take(queue_size)?;
         }
         let monitored_item_id = subscription.add(Item::new(what, request.monitoring_mode, choice, now));
         self.subscriptions.reserved += queue_size as usize;
@@ -231,7 +237,10 @@ impl Server {
         let (choice, filter_result) =
             self.choose(&what, request.requested_parameters, interval, timestamps)?;
         let reserved = self.subscriptions.reserved.saturating_sub(held) + choice.queue_size as usize;
-        if reserved > limits::QUEUED_MAX {
+        let quota = self.guard.quota(caller)?;
+        let room = quota.map_or(usize::MAX, |quota| self.subscriptions.room(caller, &quota).queued);
+        let wanted = (choice.queue_size as usize).saturating_sub(held);
+        if reserved > limits::QUEUED_MAX || wanted > room {
             return Err(StatusCode::BadTooManyMonitoredItems);
         }
         let (sampling, queue_size) = (choice.sampling_ms, choice.queue_size);

@@ -12,6 +12,7 @@ mod filter;
 mod item;
 mod items;
 mod publish;
+mod quota;
 mod services;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ use durward_identity::Moment;
 use opcua_types::StatusCode;
 
 pub use event::Event;
+pub use quota::Quota;
 
 use super::limits;
 use crate::authority::{Caller, SessionId};

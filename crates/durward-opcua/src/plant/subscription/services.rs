@@ -9,6 +9,7 @@ use opcua_types::{
 };
 
 use super::cycle::{Subscription, Terms};
+use super::quota::Quota;
 use crate::authority::Caller;
 use crate::plant::limits;
 use crate::plant::server::{Server, good, operations};
@@ -21,6 +22,10 @@ impl Server {
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
         let request: CreateSubscriptionRequest = self.codec.decode(body)?;
+        let quota = self.guard.quota(caller)?;
+        if let Some(quota) = &quota {
+            self.subscriptions.make_room(caller, quota)?;
+        }
         if !self.subscriptions.has_room(caller.session) {
             return Err(StatusCode::BadTooManySubscriptions);
         }
@@ -31,6 +36,7 @@ impl Server {
             request.max_notifications_per_publish,
             request.priority,
         );
+        let terms = quota.map_or(terms, |quota| terms.within(quota.lifetime));
         let enabled = request.publishing_enabled;
         let subscription_id = self.subscriptions.add(|id| Subscription::new(id, caller, terms, enabled, now));
         self.codec.encode(&CreateSubscriptionResponse {
@@ -49,6 +55,7 @@ impl Server {
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
         let request: ModifySubscriptionRequest = self.codec.decode(body)?;
+        let quota = self.guard.quota(caller)?;
         let terms = Terms::revised(
             request.requested_publishing_interval,
             request.requested_lifetime_count,
@@ -56,6 +63,7 @@ impl Server {
             request.max_notifications_per_publish,
             request.priority,
         );
+        let terms = quota.map_or(terms, |quota| terms.within(quota.lifetime));
         self.subscriptions.of(caller.session, request.subscription_id)?.modify(terms, now);
         self.codec.encode(&ModifySubscriptionResponse {
             response_header: good(request.request_header.request_handle, now),
@@ -113,15 +121,17 @@ impl Server {
         now: Moment,
     ) -> Result<Vec<u8>, StatusCode> {
         let request: TransferSubscriptionsRequest = self.codec.decode(body)?;
+        let quota = self.guard.quota(caller)?;
         let ids = operations(request.subscription_ids, limits::OPERATIONS_MAX)?;
-        let results =
-            ids.into_iter().map(|id| match self.transfer(caller, id, request.send_initial_values) {
+        let results = ids.into_iter().map(|id| {
+            match self.transfer(caller, id, request.send_initial_values, quota.as_ref()) {
                 Ok(available) => TransferResult {
                     status_code: StatusCode::Good,
                     available_sequence_numbers: Some(available),
                 },
                 Err(status_code) => TransferResult { status_code, available_sequence_numbers: None },
-            });
+            }
+        });
         let results = Some(results.collect());
         self.tell_endings(now);
         let response_header = good(request.request_header.request_handle, now);
@@ -133,12 +143,24 @@ impl Server {
         caller: &Caller,
         id: u32,
         send_initial_values: bool,
+        quota: Option<&Quota>,
     ) -> Result<Vec<u32>, StatusCode> {
         let room = self.subscriptions.has_room(caller.session);
         let subscription = self.subscriptions.all.get_mut(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         if !subscription.caller.is_same_client(caller) {
             return Err(StatusCode::BadUserAccessDenied);
         }
+        // From another application of the same user, it counts for this one from now on.
+        let is_of_another = !subscription.caller.is_same_application(caller);
+        let (items, queued) = (subscription.items.len(), subscription.reserved());
+        if let Some(quota) = quota.filter(|_| is_of_another) {
+            self.subscriptions.make_room(caller, quota)?;
+            let room = self.subscriptions.room(caller, quota);
+            if items > room.items || queued > room.queued {
+                return Err(StatusCode::BadTooManyMonitoredItems);
+            }
+        }
+        let subscription = self.subscriptions.all.get_mut(&id).ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         let earlier = subscription.session.filter(|session| *session != caller.session);
         if subscription.session != Some(caller.session) && !room {
             return Err(StatusCode::BadTooManySubscriptions);

@@ -5,6 +5,7 @@
 //! | `tokens` | who gets which token |
 //! | `requests` | the methods of 1.05.07, garbage |
 //! | `recall` | cutoffs, heartbeats, restarts |
+//! | `hostile` | trusted applications that mean no good |
 
 #![allow(
     clippy::expect_used,
@@ -16,6 +17,7 @@
     reason = "tests"
 )]
 
+mod hostile;
 mod recall;
 mod requests;
 mod tokens;
@@ -39,7 +41,7 @@ use durward_opcua::crypto::{self, OwnCertificate, SecurityPolicy};
 use durward_opcua::error::Error;
 use durward_opcua::permission::Permission;
 use durward_opcua::protocol::Record;
-use durward_opcua::session::{ClientIdentity, ClientSession, Endpoint, TokenKind};
+use durward_opcua::session::{ClientIdentity, ClientSession, Endpoint, ServerSettings, TokenKind};
 use durward_opcua::token::{
     FeedMessage, NodeTable, TableNode, Target, Thumbprint, TokenRefusal, Verdict, VerifiedToken, Verifier,
 };
@@ -70,6 +72,8 @@ struct ByRole {
     asked: Mutex<Vec<String>>,
     reusable: AtomicBool,
     down: AtomicBool,
+    /// How long a decision takes.
+    slow_ms: AtomicU64,
 }
 
 fn expected(roles: &[&str], node: &str, permission: Permission) -> Verdict {
@@ -90,6 +94,7 @@ impl Decider for ByRole {
 
     fn decide(&self, question: &Question<'_>) -> Result<Decision, Error> {
         let subject = question.subject;
+        std::thread::sleep(Duration::from_millis(self.slow_ms.load(Ordering::SeqCst)));
         self.asked.lock().unwrap().push(format!("{} {}", subject.name, question.resource));
         if self.down.load(Ordering::SeqCst) {
             return Err(Error::new(StatusCode::BadResourceUnavailable, "down"));
@@ -196,6 +201,10 @@ impl World {
     }
 
     async fn on(disk: Arc<Disk>, began: Instant) -> World {
+        World::with(disk, began, |_| {}).await
+    }
+
+    async fn with(disk: Arc<Disk>, began: Instant, change: impl FnOnce(&mut ServerSettings)) -> World {
         let keys = SigningKeys::new(Duration::from_secs(7_200));
         let keys = keys.with(SigningKey::generate(Algorithm::EdDsa).unwrap(), NOW, NOW).unwrap();
         let (decider, subjects, notes) = (Arc::<ByRole>::default(), subjects(), Arc::<Notes>::default());
@@ -217,6 +226,7 @@ impl World {
         let signed =
             Endpoint::new(SecurityPolicy::Basic256Sha256, MessageSecurityMode::Sign, &[TokenKind::Anonymous]);
         settings.endpoints.push(signed);
+        change(&mut settings);
         let server = Arc::new(AuthorizationServer::new(settings, service).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("opc.tcp://{}", listener.local_addr().unwrap());

@@ -35,14 +35,14 @@ async fn decisions_are_used_again_until_something_is_recalled() {
 }
 
 /// A subscription of a gate to cutoffs and heartbeats.
-struct Following {
+pub(super) struct Following {
     gate: ClientSession,
     subscription: u32,
     acknowledge: Option<u32>,
 }
 
 impl Following {
-    async fn begin(world: &World, gate: ClientSession) -> Following {
+    pub(super) async fn begin(world: &World, gate: ClientSession) -> Following {
         let request = CreateSubscriptionRequest {
             requested_publishing_interval: PUBLISHING.as_secs_f64() * 1_000.0,
             requested_lifetime_count: 10_000,
@@ -100,7 +100,7 @@ impl Following {
     }
 
     /// How long it takes until a cutoff for a subject is there.
-    async fn wait_for(&mut self, name: &str) -> Duration {
+    pub(super) async fn wait_for(&mut self, name: &str) -> Duration {
         let began = Instant::now();
         loop {
             let is_it = |message: &FeedMessage<Arc<str>>| matches!(message, FeedMessage::Cutoff { target: Target::Subject(subject), .. } if **subject == *name);

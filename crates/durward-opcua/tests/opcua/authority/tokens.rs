@@ -149,3 +149,19 @@ async fn fifty_clients_at_once() {
     }
     assert_eq!(world.service().figures().issued(), 50);
 }
+
+/// A gate that decides itself has to know who it decides about; other tokens need not carry it.
+#[tokio::test]
+async fn a_token_that_leaves_something_to_the_gate_says_what_is_known_of_the_subject() {
+    let world = World::start().await.with_nodes().await;
+    let session = world.client(&anna()).await;
+    let verified = world.verify(&world.token(&session).await.unwrap());
+    let facts = verified.live_facts().unwrap();
+    assert_eq!((&*facts.kind, &*facts.application_uri), ("user", "urn:test:client"));
+    assert_eq!((facts.security_mode.as_str(), facts.attributes.len()), ("SignAndEncrypt", 0));
+    assert!(facts.certificate_subject.contains("CN="), "{}", facts.certificate_subject);
+
+    let alone = world.client(&ClientIdentity::Anonymous).await;
+    let verified = world.verify(&world.token(&alone).await.unwrap());
+    assert_eq!(verified.live_facts(), None);
+}

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use durward_opcua::client::{Status, TokenClient, TokenFlow};
+use durward_opcua::client::{JWT_TOKEN_TYPE, Status, TokenClient, TokenFlow};
 use durward_opcua::crypto::{SecurityPolicy, TokenSecurity};
 use durward_opcua::protocol::Failure;
+use durward_opcua::session::{ExpectedServer, Pin};
 use opcua_types::{NodeId, StatusCode};
 use tokio::time::{Instant, sleep};
 
@@ -110,7 +111,10 @@ async fn what_is_refused_is_told_at_once() {
     let authority = authority(None, &issuer).await;
     let server = resource(None, &Setup::new(&authority)).await;
     server.server.service().refuses.store(true, Ordering::Relaxed);
-    let refused = TokenClient::connect(client(&server.url())).await;
+    // A gate that has just begun may say so, and then not any more: it is asked for a while.
+    let mut settings = client(&server.url());
+    settings.patience = ms(1_000);
+    let refused = TokenClient::connect(settings).await;
     assert_eq!(status(refused), StatusCode::BadIdentityTokenRejected);
     server.server.service().refuses.store(false, Ordering::Relaxed);
     issuer.denies.store(true, Ordering::Relaxed);
@@ -229,4 +233,90 @@ async fn errors_of_discovery_say_what_is_missing() {
     TokenClient::connect(settings.clone()).await.unwrap();
     settings.authority.resource_id = Some("urn:nobody".to_owned());
     assert_eq!(status(TokenClient::connect(settings).await), StatusCode::BadNotFound);
+}
+
+/// Discovery is not secured. Whoever changes the resource's answer names a service of their own, which is then told the user's password: unless
+/// the client waits until the resource has proved what it said.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_somebody_on_the_wire_names_is_not_asked() {
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let attacker = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let server = resource(None, &Setup::new(&authority)).await;
+    let (from, to) = (authority.address.to_string(), attacker.local_addr().unwrap().to_string());
+    let wire = Wire::changing(server.address, from.clone().into_bytes(), to.into_bytes()).await;
+    let mut settings = client(&wire.url());
+    settings.patience = ms(1_500);
+    let refused = TokenClient::connect(settings).await;
+    assert_eq!(status(refused), StatusCode::BadSecurityChecksFailed);
+    let came = tokio::time::timeout(ms(100), attacker.accept()).await;
+    assert!(came.is_err(), "the client connected to the service that the attacker named");
+    // The wire is not what stands in the way.
+    let wire = Wire::changing(server.address, from.clone().into_bytes(), from.into_bytes()).await;
+    TokenClient::connect(client(&wire.url())).await.unwrap();
+}
+
+/// Every application of a plant may be trusted: only one of them is the authorization service.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trusted_application_that_is_not_the_service_gets_no_password() {
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let named = |issuer: &str| {
+        let said = serde_json::json!({ "ua:resourceId": "urn:test:plc", "ua:authorityUrl": authority.url(), "ua:issuer": issuer });
+        Setup { issuer_endpoint_url: said.to_string(), ..Setup::new(&authority) }
+    };
+    let connect = async |setup: &Setup, server: ExpectedServer, any_host: bool| {
+        let resource = resource(None, setup).await;
+        let mut settings = client(&resource.url());
+        settings.authority.server = server;
+        settings.session.server.danger_any_host_name = any_host;
+        TokenClient::connect(settings).await.map(drop)
+    };
+    let pinned = |uri: &str| ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
+    let refused = connect(&Setup::new(&authority), pinned("urn:test:other"), false).await;
+    assert_eq!(status(refused), StatusCode::BadCertificateUriInvalid);
+    // What the resource says counts, where it is certain which resource that is.
+    let none = ExpectedServer::default();
+    let refused = connect(&named("urn:test:other"), none.clone(), false).await;
+    assert_eq!(status(refused), StatusCode::BadCertificateUriInvalid);
+    let refused = connect(&named("urn:test:authority"), none.clone(), true).await.unwrap_err();
+    assert!(refused.reason().contains("the resource could be anybody"), "{refused}");
+    let refused = connect(&Setup::new(&authority), none.clone(), false).await.unwrap_err();
+    assert!(refused.reason().contains("the resource does not"), "{refused}");
+    assert_eq!(authority.server.session_count(), 0);
+    connect(&named("urn:test:authority"), none, false).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_that_has_just_begun_is_waited_for() {
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let server = resource(None, &Setup::new(&authority)).await;
+    let service = std::sync::Arc::clone(server.server.service());
+    service.refuses.store(true, Ordering::Relaxed);
+    let begins = tokio::spawn(async move {
+        while service.activations.lock().unwrap().len() < 2 {
+            sleep(ms(20)).await;
+        }
+        service.refuses.store(false, Ordering::Relaxed);
+    });
+    TokenClient::connect(client(&server.url())).await.unwrap();
+    begins.await.unwrap();
+}
+
+/// Servers take tokens of several kinds and issuers: the token goes under the policy that named its issuer.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_policies_for_tokens_the_one_that_fits_is_used() {
+    const OAUTH: &str = r#"{"ua:authorityUrl":"https://x","ua:authorityProfileUri":"http://opcfoundation.org/UA/Authorization#OAuth2"}"#;
+    let issuer = Issuer::new(ms(60_000));
+    let authority = authority(None, &issuer).await;
+    let before = vec![
+        ("http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1", ""),
+        (JWT_TOKEN_TYPE, OAUTH),
+    ];
+    let server = resource(None, &Setup { before, ..Setup::new(&authority) }).await;
+    let client = TokenClient::connect(client(&server.url())).await.unwrap();
+    assert!(client.read_values(&[temperature()]).await.is_ok());
+    let policies = server.server.service().policies.lock().unwrap().clone();
+    assert!(policies.iter().all(|policy| policy.ends_with('2')), "{policies:?}");
 }

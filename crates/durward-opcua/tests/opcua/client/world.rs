@@ -18,10 +18,11 @@ use durward_opcua::client::{JWT_TOKEN_TYPE, TokenClientSettings};
 use durward_opcua::crypto::{OwnCertificate, SecurityPolicy, TokenSecurity};
 use durward_opcua::plant::{Host, boiler};
 use durward_opcua::session::{
-    ActiveSession, Attempt, Call, CloseReason, Endpoint, Identity, Server, ServerSettings, Service,
+    ActiveSession, Attempt, Call, CloseReason, Endpoint, Identity, Pin, Server, ServerSettings, Service,
     SessionInfo, TokenKind,
 };
 use opcua_types::{ByteString, DateTime, MessageSecurityMode, StatusCode, UserTokenPolicy, UserTokenType};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -62,6 +63,8 @@ pub(super) struct Nodes {
     pub(super) refuses: AtomicBool,
     /// The channels that activations came over.
     pub(super) activations: Mutex<Vec<u32>>,
+    /// The policies under which tokens came.
+    pub(super) policies: Mutex<Vec<String>>,
     /// The session that asked last.
     pub(super) last: Mutex<Option<Arc<ActiveSession<Nodes>>>>,
 }
@@ -84,6 +87,7 @@ impl Service for Nodes {
 
     async fn authenticate(&self, attempt: Attempt<'_, Bearer>) -> Result<Bearer, StatusCode> {
         self.activations.lock().unwrap().push(attempt.channel.id);
+        self.policies.lock().unwrap().push(attempt.policy_id.to_owned());
         if self.refuses.load(Ordering::Relaxed) {
             return Err(StatusCode::BadIdentityTokenRejected);
         }
@@ -149,6 +153,7 @@ impl Running {
             host: Arc::clone(&host),
             refuses: AtomicBool::new(false),
             activations: Mutex::default(),
+            policies: Mutex::default(),
             last: Mutex::default(),
         };
         let listener = TcpListener::bind(at.unwrap_or_else(|| "127.0.0.1:0".parse().unwrap())).await.unwrap();
@@ -314,6 +319,8 @@ pub(super) async fn authority(at: Option<SocketAddr>, issuer: &Arc<Issuer>) -> R
 #[derive(Clone)]
 pub(super) struct Setup {
     pub(super) issuer_endpoint_url: String,
+    /// Policies for issued tokens that come before: their types and issuers.
+    pub(super) before: Vec<(&'static str, &'static str)>,
     pub(super) security: TokenSecurity,
     pub(super) channel_lifetime: Option<Duration>,
 }
@@ -328,6 +335,7 @@ impl Setup {
         });
         Setup {
             issuer_endpoint_url: said.to_string(),
+            before: Vec::new(),
             security: TokenSecurity::Plain,
             channel_lifetime: None,
         }
@@ -335,11 +343,18 @@ impl Setup {
 }
 
 pub(super) async fn resource(at: Option<SocketAddr>, setup: &Setup) -> Running {
-    let kind = TokenKind::Issued {
-        token_type: JWT_TOKEN_TYPE.to_owned(),
-        issuer_endpoint_url: setup.issuer_endpoint_url.clone(),
+    let issued = |token_type: &str, issuer_endpoint_url: &str| TokenKind::Issued {
+        token_type: token_type.to_owned(),
+        issuer_endpoint_url: issuer_endpoint_url.to_owned(),
     };
-    let mut settings = settings(&SERVER, &[kind], Some(setup.security));
+    let mut kinds: Vec<TokenKind> =
+        setup.before.iter().map(|(token_type, said)| issued(token_type, said)).collect();
+    kinds.push(issued(JWT_TOKEN_TYPE, &setup.issuer_endpoint_url));
+    let mut settings = settings(&SERVER, &kinds, Some(setup.security));
+    for (number, token) in settings.endpoints.iter_mut().flat_map(|endpoint| &mut endpoint.tokens).enumerate()
+    {
+        token.id.push_str(&number.to_string());
+    }
     if let Some(lifetime) = setup.channel_lifetime {
         (settings.channel.lifetime_min, settings.channel.lifetime_max) = (lifetime, lifetime);
     }
@@ -353,6 +368,7 @@ pub(super) fn client(url: &str) -> TokenClientSettings {
     (settings.patience, settings.retry_min) = (Duration::from_secs(10), Duration::from_millis(50));
     settings.retry_max = Duration::from_millis(200);
     settings.jitter = Arc::new(|| 75);
+    settings.authority.server.pin = Some(Pin::ApplicationUri("urn:test:authority".to_owned()));
     settings
 }
 
@@ -365,6 +381,12 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) async fn to(server: SocketAddr) -> Wire {
+        Wire::changing(server, Vec::new(), Vec::new()).await
+    }
+
+    /// Somebody on the wire changes bytes that the server sends, where they are not encrypted.
+    pub(super) async fn changing(server: SocketAddr, from: Vec<u8>, to: Vec<u8>) -> Wire {
+        assert_eq!(from.len(), to.len(), "lengths before the bytes would be wrong");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let connections: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
@@ -372,11 +394,16 @@ impl Wire {
         let listening = tokio::spawn(async move {
             loop {
                 let (mut near, _) = listener.accept().await.unwrap();
+                let (from, to) = (from.clone(), to.clone());
                 let copying = tokio::spawn(async move {
                     let mut far = TcpStream::connect(server).await.unwrap();
                     near.set_nodelay(true).unwrap();
                     far.set_nodelay(true).unwrap();
-                    drop(tokio::io::copy_bidirectional(&mut near, &mut far).await);
+                    if from.is_empty() {
+                        drop(tokio::io::copy_bidirectional(&mut near, &mut far).await);
+                    } else {
+                        change(near, far, &from, &to).await;
+                    }
                 });
                 made.lock().unwrap().push(copying.abort_handle());
             }
@@ -398,4 +425,23 @@ impl Drop for Wire {
         self.listening.abort();
         self.cut();
     }
+}
+
+/// Passes bytes on, whole reads at a time: what is looked for comes in one, over loopback.
+async fn change(mut near: TcpStream, mut far: TcpStream, from: &[u8], to: &[u8]) {
+    let ((mut near_in, mut near_out), (mut far_in, mut far_out)) = (near.split(), far.split());
+    let back = async {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = far_in.read(&mut buffer).await {
+            for at in 0..count.saturating_sub(from.len() - 1) {
+                if buffer[at..at + from.len()] == *from {
+                    buffer[at..at + from.len()].copy_from_slice(to);
+                }
+            }
+            if near_out.write_all(&buffer[..count]).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! { _ = tokio::io::copy(&mut near_in, &mut far_out) => {}, () = back => {} }
 }

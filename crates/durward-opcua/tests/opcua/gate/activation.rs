@@ -13,6 +13,7 @@ use durward_opcua::permission::Permission::{Browse, Read};
 use durward_opcua::session::{ClientIdentity, ClientInfo, discover};
 use durward_opcua::token::{Cutoffs, Target};
 use opcua_types::*;
+use zeroize::Zeroizing;
 
 use super::support::{Clock, GATE, Plant, Running, eventually, issued, publish, read, subscribe, write};
 use crate::fixture::{CLIENT, JWT, NOW, OTHER, client_settings, status, user};
@@ -119,12 +120,25 @@ async fn a_recalled_token_lets_nobody_in_again() {
 async fn keys_are_replaced_while_the_gate_runs() {
     let (_plant, mut running) = start().await;
     let session = running.session(TEMPERATURE).await;
-    let signing = SigningKey::generate(Algorithm::Es256).unwrap();
-    running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing, NOW, NOW).unwrap();
+    let other = running.session(TEMPERATURE).await;
+    let signing = || SigningKey::generate(Algorithm::Es256).unwrap();
+    let both = running.keys.with(signing(), NOW.plus(Duration::from_millis(1)), NOW).unwrap();
+    running.keys = both;
     let next = running.token("anna", TEMPERATURE);
     assert_eq!(status(session.activate(&next).await), StatusCode::BadIdentityTokenRejected);
     running.gate.set_keys(running.keys.verifying(NOW).unwrap());
     session.activate(&next).await.unwrap();
+    assert_eq!(read(&other, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good], "its key is there still");
+    // Whoever has a withdrawn key can have made what was signed with it.
+    let withdrawn = running.token("bert", TEMPERATURE);
+    running.keys = SigningKeys::new(Duration::from_secs(3_600)).with(signing(), NOW, NOW).unwrap();
+    running.gate.set_keys(running.keys.verifying(NOW).unwrap());
+    assert!(read(&session, &["Boiler.Temperature"]).await.is_err());
+    assert!(read(&other, &["Boiler.Temperature"]).await.is_err());
+    assert!(running.audited("anna ended: the key that signed the token was withdrawn"));
+    let again = running.connect(&CLIENT).await;
+    assert_eq!(status(again.activate(&withdrawn).await), StatusCode::BadIdentityTokenRejected);
+    again.activate(&running.token("anna", TEMPERATURE)).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -160,8 +174,9 @@ async fn nobody_in_particular_may_do_what_the_settings_say() {
     .await;
 }
 
-/// Knows `ada` and her password; gives her the token that was put here.
-struct Desk(std::sync::Mutex<String>);
+/// Knows `ada` and her password; gives her the token that was put here, and the next one for the word `again`.
+#[derive(Default)]
+struct Desk(std::sync::Mutex<String>, std::sync::Mutex<Option<String>>);
 
 impl UserRights for Desk {
     fn kinds(&self) -> UserKinds {
@@ -176,19 +191,67 @@ impl UserRights for Desk {
         let token = self.0.lock().unwrap().clone();
         Box::pin(async move {
             if is_ada {
-                return Ok(OnBehalf { token: token.into() });
+                return Ok(OnBehalf { token: token.into(), refresh: Some("again".to_owned().into()) });
             }
             let reason = "there is no such user, or the password is wrong".to_owned();
             Err(UserRefusal { status: StatusCode::BadUserAccessDenied, reason })
         })
     }
+
+    fn renew(&self, refresh: Zeroizing<String>, _client: Arc<ClientInfo>) -> UserReply {
+        assert_eq!(*refresh, "again");
+        let next = self.1.lock().unwrap().take();
+        Box::pin(async {
+            let token = next.map(|next| OnBehalf { token: next.into(), refresh: Some(refresh) });
+            let reason = "out of reach".to_owned();
+            token.ok_or(UserRefusal { status: StatusCode::BadServerNotConnected, reason })
+        })
+    }
+}
+
+/// A client with a password cannot renew a token: the gate does, and the session lives on with its subscription. What the next token does not grant
+/// any more is not delivered any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rights_fetched_for_a_user_are_renewed_before_they_end() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let desk = Arc::new(Desk::default());
+    let users = Arc::clone(&desk) as Arc<dyn UserRights>;
+    let running = Running::with(&clock, plant.address, |settings| settings.users = Some(users)).await;
+    let both: &[(&str, &[_])] =
+        &[("Boiler.Temperature", &[Browse, Read]), ("Boiler.Pressure", &[Browse, Read])];
+    *desk.0.lock().unwrap() = running.token_for(&GATE, "ada", both, Duration::from_secs(60));
+    let session = running.connect(&CLIENT).await;
+    session.activate(&user("ada")).await.unwrap();
+    subscribe(&session, &["Boiler.Temperature"]).await;
+    while publish(&session).await.unwrap() == 0 {}
+    // Out of reach when it is due, then in reach: asked again before the token ends. The subscription needs a Publish once in 50 s.
+    running.clock.advance(Duration::from_secs(25));
+    publish(&session).await.unwrap();
+    running.clock.advance(Duration::from_secs(25));
+    eventually("it is asked", async || running.audited("was not renewed: out of reach")).await;
+    *desk.1.lock().unwrap() = Some(running.token_for(&GATE, "ada", TEMPERATURE, Duration::from_secs(60)));
+    running.clock.advance(Duration::from_secs(5));
+    eventually("it is renewed", async || running.audited("ada renewed with token")).await;
+    running.clock.advance(Duration::from_secs(10));
+    assert_eq!(
+        read(&session, &["Boiler.Temperature", "Boiler.Pressure"]).await.unwrap(),
+        [StatusCode::Good, StatusCode::BadNodeIdUnknown]
+    );
+    while publish(&session).await.unwrap() == 0 {}
+    // A token of somebody else is not taken, and then the session ends with its token.
+    *desk.1.lock().unwrap() = Some(running.token_for(&GATE, "eve", both, Duration::from_secs(60)));
+    running.clock.advance(Duration::from_secs(40));
+    eventually("it is refused", async || running.audited("was not renewed: it is of another user")).await;
+    running.clock.advance(Duration::from_secs(30));
+    eventually("the session ends", async || running.audited("ada ended: the token has ended")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_without_a_token_get_one_fetched() {
     let clock = Clock::new();
     let plant = Plant::start(&clock, "127.0.0.1:0").await;
-    let desk = Arc::new(Desk(std::sync::Mutex::default()));
+    let desk = Arc::new(Desk::default());
     let users = Arc::clone(&desk) as Arc<dyn UserRights>;
     let running = Running::with(&clock, plant.address, |settings| settings.users = Some(users)).await;
     // Issued to the gate: bound to its own certificate.
@@ -239,4 +302,62 @@ async fn the_policy_tells_where_tokens_are_got_and_how_they_are_sent() {
         let session = running.session(TEMPERATURE).await;
         assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
     }
+}
+
+/// The wall clock goes back by an hour, and eleven minutes pass: a token of ten minutes has ended, and who is in has to come anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_lengthens_no_token() {
+    let (_plant, running) = start().await;
+    let token = issued(running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(600)));
+    let session = running.connect(&CLIENT).await;
+    session.activate(&token).await.unwrap();
+    running.clock.set_wrong(-3_600);
+    // Not believed at once: it may be one wrong reading.
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    running.clock.advance(Duration::from_secs(660));
+    assert!(read(&session, &["Boiler.Temperature"]).await.is_err());
+    eventually("the clock is believed", async || running.audited("the clock was set back by 3600 s")).await;
+    // What the authorization service says is of an hour ahead: nothing is believed of it, and nobody comes in.
+    running.beat(0, Cutoffs::default());
+    let again = running.connect(&CLIENT).await;
+    assert!(again.activate(&token).await.is_err());
+    assert!(again.activate(&running.token("anna", TEMPERATURE)).await.is_err());
+    running.clock.set_wrong(0);
+    eventually("the clock is right", async || running.audited("the clock was set ahead by 3600 s")).await;
+    assert!(again.activate(&token).await.is_err());
+    running.beat(0, Cutoffs::default());
+    again.activate(&running.token("anna", TEMPERATURE)).await.unwrap();
+    assert_eq!(running.gate.figures().clock_jumps.load(Ordering::Relaxed), 2);
+}
+
+/// One reading a year ahead ends nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_wrong_reading_of_the_clock_ends_nothing() {
+    let (_plant, running) = start().await;
+    let session = running.session(TEMPERATURE).await;
+    running.clock.set_wrong(365 * 86_400);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    running.clock.set_wrong(0);
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    running.clock.advance(Duration::from_secs(1));
+    running.beat(0, Cutoffs::default());
+    session.activate(&running.token("anna", TEMPERATURE)).await.unwrap();
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    assert_eq!(running.gate.figures().clock_jumps.load(Ordering::Relaxed), 0);
+}
+
+/// The gate's clock is believed an hour ahead, forgets a recall that is too old to matter by it, and is set right again: the recalled token must not
+/// come to life.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recall_outlives_a_clock_that_was_ahead() {
+    let (_plant, running) = start().await;
+    let token = issued(running.token_for(&CLIENT, "anna", TEMPERATURE, Duration::from_secs(3_000)));
+    running.recall(1, "anna");
+    running.clock.set_wrong(2 * 3_600);
+    eventually("ahead", async || running.audited("the clock was set ahead by 7200 s")).await;
+    running.clock.set_wrong(0);
+    eventually("back", async || running.audited("the clock was set back by 7200 s")).await;
+    let session = running.connect(&CLIENT).await;
+    assert!(session.activate(&token).await.is_err());
+    assert!(running.audited("has not heard from the authorization service yet"));
 }

@@ -13,7 +13,7 @@ use durward_opcua::authority::{
 use durward_opcua::gate::AuthoritySettings;
 use durward_opcua::permission::Permission::{Browse, Read};
 use durward_opcua::plant::{Host, HostService, Users};
-use durward_opcua::session::Server;
+use durward_opcua::session::{Pin, Server};
 use durward_opcua::token::{Cutoffs, FeedMessage, NodeTable, Target};
 use opcua_types::*;
 use tokio::net::TcpListener;
@@ -84,6 +84,11 @@ impl Authority for Office {
     }
 }
 
+/// The service's certificate is the one that [`server_settings`] has.
+fn the_service() -> Pin {
+    Pin::ApplicationUri("urn:test:server".to_owned())
+}
+
 struct Service {
     office: Arc<Office>,
     host: Arc<Host>,
@@ -148,6 +153,7 @@ async fn cutoffs_heartbeats_and_the_table_go_over_the_kept_session() {
     let running = Running::with(&clock, plant.address, |settings| {
         let client = client_settings_of(&GATE);
         let mut authority = AuthoritySettings::new(format!("opc.tcp://{address}"), client);
+        authority.server = Some(the_service());
         authority.publishing_interval = Duration::from_millis(50);
         (authority.backoff_min, authority.backoff_max) =
             (Duration::from_millis(50), Duration::from_millis(100));
@@ -216,4 +222,26 @@ async fn without_a_word_of_the_authorization_service_nobody_comes_in() {
         running.audited("the authorization service cannot be followed")
     })
     .await;
+}
+
+/// Every device of a plant may have a certificate that is trusted. One that answers in place of the service could keep recalls back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trusted_application_that_is_not_the_service_is_not_followed() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let office = Arc::new(Office::default());
+    let service = Service::start(&clock, Arc::clone(&office), "127.0.0.1:0").await;
+    let address = service.address;
+    let running = Running::with(&clock, plant.address, |settings| {
+        let client = client_settings_of(&GATE);
+        // The issuer of the gate's tokens is expected, whose certificate this service has not.
+        settings.authority = Some(AuthoritySettings::new(format!("opc.tcp://{address}"), client));
+    })
+    .await;
+    eventually("the audit says why", async || {
+        running.audited("the server is `urn:test:server`, and `urn:test:authority` is expected there")
+    })
+    .await;
+    assert_eq!(service.server.session_count(), 0);
+    assert!(office.asked.lock().unwrap().is_empty());
 }

@@ -251,3 +251,46 @@ async fn a_hundred_sessions_are_served_and_leave_nothing() {
     eventually("all are gone upstream", async || plant.server.session_count() == 1).await;
     assert_eq!(count(), 0);
 }
+
+/// What clients read to connect, and to learn whether the server lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_session_may_read_the_servers_state_unless_the_settings_say_no() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let ids = [
+        VariableId::Server_NamespaceArray,
+        VariableId::Server_ServerArray,
+        VariableId::Server_ServerStatus,
+        VariableId::Server_ServerStatus_State,
+        VariableId::Server_ServerCapabilities_OperationLimits_MaxNodesPerRead,
+    ];
+    for shows in [true, false] {
+        let running =
+            Running::with(&clock, plant.address, |settings| settings.shows_server_state = shows).await;
+        let session = running.session(&[("Boiler.Temperature", &[Browse, Read])]).await;
+        let nodes = ids.iter().map(|id| ReadValueId::new_value((*id).into())).collect();
+        let request = ReadRequest { nodes_to_read: Some(nodes), ..ReadRequest::default() };
+        let response: ReadResponse = session.call(&request).await.unwrap();
+        let status = |value: DataValue| value.status.unwrap_or(StatusCode::Good);
+        let expected = if shows { StatusCode::Good } else { StatusCode::BadNodeIdUnknown };
+        let statuses: Vec<StatusCode> = response.results.unwrap().into_iter().map(status).collect();
+        assert_eq!(statuses, [expected; 5]);
+        // Nothing else of the Server object, and nothing may be changed or called.
+        let others = [
+            (NodeId::from(VariableId::Server_ServerDiagnostics_EnabledFlag), AttributeId::Value),
+            (NodeId::from(MethodId::Server_GetMonitoredItems), AttributeId::Executable),
+        ];
+        let nodes = others.map(|(node_id, attribute)| ReadValueId {
+            attribute_id: attribute as u32,
+            ..ReadValueId::new_value(node_id)
+        });
+        let request = ReadRequest { nodes_to_read: Some(nodes.to_vec()), ..ReadRequest::default() };
+        let response: ReadResponse = session.call(&request).await.unwrap();
+        assert!(response.results.unwrap().into_iter().all(|value| status(value) == StatusCode::BadNodeIdUnknown));
+        let write = WriteValue::value_attr(ids[0].into(), Variant::from("urn:other"));
+        let request = WriteRequest { nodes_to_write: Some(vec![write]), ..WriteRequest::default() };
+        let response: WriteResponse = session.call(&request).await.unwrap();
+        let refused = if shows { StatusCode::BadUserAccessDenied } else { StatusCode::BadNodeIdUnknown };
+        assert_eq!(response.results.unwrap(), [refused]);
+    }
+}

@@ -1,7 +1,7 @@
 //! A plant behind a gate, over TCP, with tokens made here.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use durward_opcua::error::Error;
 use durward_opcua::gate::{Audit, AuditEvent, Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission;
 use durward_opcua::plant::{Host, HostService, PLANT_NAMESPACE, Users, boiler};
-use durward_opcua::session::{ClientIdentity, ClientSession, Server};
+use durward_opcua::session::{ClientIdentity, ClientSession, Server, ServerSettings};
 use durward_opcua::token::{Cutoffs, FeedMessage, Grants, Issue, NodeTable, Target, Thumbprint, Verdict};
 use opcua_types::*;
 use tokio::net::{TcpListener, TcpStream};
@@ -25,22 +25,38 @@ pub(crate) static GATE: LazyLock<OwnCertificate> = LazyLock::new(|| own("urn:tes
 pub(super) const ISSUER: &str = "urn:test:authority";
 const LIFETIME: Duration = Duration::from_secs(3_600);
 
-/// Time goes on by itself from [`NOW`], and can be set forward.
+/// Time goes on by itself from [`NOW`], and can be made to pass. The wall clock can be wrong.
 #[derive(Clone)]
 pub(crate) struct Clock {
     began: Instant,
     ahead_ms: Arc<AtomicU64>,
+    wrong_ms: Arc<AtomicI64>,
 }
 
 impl Clock {
     pub(crate) fn new() -> Clock {
-        Clock { began: Instant::now(), ahead_ms: Arc::default() }
+        Clock { began: Instant::now(), ahead_ms: Arc::default(), wrong_ms: Arc::default() }
+    }
+
+    /// What has truly passed.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.began.elapsed() + Duration::from_millis(self.ahead_ms.load(Ordering::Relaxed))
     }
 
     pub(crate) fn now(&self) -> Moment {
-        NOW.plus(self.began.elapsed() + Duration::from_millis(self.ahead_ms.load(Ordering::Relaxed)))
+        NOW.plus(self.uptime())
     }
 
+    fn wall(&self) -> Moment {
+        Moment::from_ms(self.now().ms().saturating_add_signed(self.wrong_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Sets the gate's wall clock so many seconds ahead of the truth.
+    pub(super) fn set_wrong(&self, seconds: i64) {
+        self.wrong_ms.store(seconds * 1_000, Ordering::Relaxed);
+    }
+
+    /// Lets time pass.
     pub(super) fn advance(&self, by: Duration) {
         self.ahead_ms.fetch_add(by.as_millis() as u64, Ordering::Relaxed);
     }
@@ -61,10 +77,21 @@ pub(super) fn plant_host(clock: &Clock) -> Arc<Host> {
 
 impl Plant {
     pub(crate) async fn start(clock: &Clock, address: &str) -> Plant {
-        let host = plant_host(clock);
+        Plant::of(plant_host(clock), address).await
+    }
+
+    pub(super) async fn of(host: Arc<Host>, address: &str) -> Plant {
+        Plant::run(host, address, server_settings()).await
+    }
+
+    pub(super) async fn with(clock: &Clock, address: &str, settings: ServerSettings) -> Plant {
+        Plant::run(plant_host(clock), address, settings).await
+    }
+
+    async fn run(host: Arc<Host>, address: &str, settings: ServerSettings) -> Plant {
         let login = Users { anonymous: true, ..Users::default() };
         let service = HostService::new(Arc::clone(&host), login);
-        let server = Server::new(server_settings(), Arc::new(service)).unwrap();
+        let server = Server::new(settings, Arc::new(service)).unwrap();
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (serving, running) = (server.clone(), Arc::clone(&host));
@@ -107,7 +134,7 @@ pub(super) struct Running {
 
 pub(super) fn gate_channel(clock: &Clock) -> ChannelSettings {
     let clock = clock.clone();
-    ChannelSettings::new(GATE.clone(), Arc::new(Anybody), Arc::new(move || clock.now()), Workers::new(2))
+    ChannelSettings::new(GATE.clone(), Arc::new(Anybody), Arc::new(move || clock.wall()), Workers::new(2))
 }
 
 impl Running {
@@ -132,6 +159,8 @@ impl Running {
         let verifying = keys.verifying(NOW).unwrap();
         let mut settings = GateSettings::new(channel, "urn:test:gate", upstream, ISSUER, verifying);
         settings.audit = Arc::clone(&audit) as Arc<dyn Audit>;
+        let uptime = clock.clone();
+        settings.uptime = Arc::new(move || uptime.uptime());
         settings.table.look_every = Duration::from_millis(200);
         set(&mut settings);
         let is_followed_by_hand = settings.authority.is_none();
@@ -180,6 +209,16 @@ impl Running {
             let row = row.unwrap_or_else(|| panic!("`{name}` is not in the table"));
             permissions.iter().for_each(|permission| grants.set(row, *permission, Verdict::Granted));
         }
+        self.token_of(client, subject, &grants, lifetime)
+    }
+
+    pub(super) fn token_of(
+        &self,
+        client: &OwnCertificate,
+        subject: &str,
+        grants: &Grants,
+        lifetime: Duration,
+    ) -> String {
         let issue = Issue {
             issuer: ISSUER,
             subject,
@@ -189,7 +228,8 @@ impl Running {
             roles: &[],
             session: None,
             policy: "policy-1",
-            grants: &grants,
+            grants,
+            live: None,
         };
         issue.sign(&self.keys, self.clock.now(), &SystemEntropy).unwrap()
     }

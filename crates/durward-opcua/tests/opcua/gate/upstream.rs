@@ -1,20 +1,25 @@
 //! The server behind the gate: gone, back, and without security.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use durward_identity::jwt::{Algorithm, SigningKey, SigningKeys};
 use durward_opcua::authority::{Caller, SessionId, User};
 use durward_opcua::channel::{Offer, Request, ServerChannel};
 use durward_opcua::crypto::SecurityPolicy;
+use durward_opcua::gate::{Gate, GateSettings, UpstreamSettings};
 use durward_opcua::permission::Permission::{Browse, Read, Write};
 use durward_opcua::plant::{Host, PLANT_NAMESPACE};
+use durward_opcua::session::{ExpectedServer, Pin};
 use durward_opcua::wire::{self, ChunkKind, RequestPeek};
 use opcua_types::*;
 use tokio::net::TcpListener;
 
-use super::support::{Clock, Plant, Running, Wire, eventually, plant_host, publish, read, subscribe, write};
-use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, status};
+use super::support::{
+    Clock, GATE, Plant, Running, Wire, eventually, gate_channel, plant_host, publish, read, subscribe, write,
+};
+use crate::fixture::{CLIENT, NOW, SERVER, channel_settings, client_settings_of, server_settings, status};
 
 const TEMPERATURE: &[(&str, &[durward_opcua::permission::Permission])] =
     &[("Boiler.Temperature", &[Browse, Read])];
@@ -90,6 +95,8 @@ async fn a_gate_starts_without_its_server_and_without_a_table_nothing_is_granted
     assert_eq!(running.gate.table().unwrap().version(), before, "the same nodes are the same table");
 }
 
+static READS_WITHOUT_SECURITY: AtomicU64 = AtomicU64::new(0);
+
 /// A server that has no security at all, as many PLCs.
 async fn without_security(host: Arc<Host>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -124,12 +131,15 @@ async fn serve_without_security(
     }
 }
 
-async fn answer_without_security(
+pub(super) async fn answer_without_security(
     host: &Host,
     body: &[u8],
     number: u32,
     address: std::net::SocketAddr,
 ) -> bytes::Bytes {
+    if RequestPeek::read(body).unwrap().type_id == ObjectId::ReadRequest_Encoding_DefaultBinary as u32 {
+        READS_WITHOUT_SECURITY.fetch_add(1, Ordering::Relaxed);
+    }
     let owned = wire::context();
     let peek = RequestPeek::read(body).unwrap();
     let response_header = wire::response_header(peek.handle, StatusCode::Good, NOW);
@@ -154,7 +164,8 @@ async fn answer_without_security(
             response_header,
             session_id: NodeId::new(1, number),
             authentication_token: NodeId::new(1, 7_000 + number),
-            revised_session_timeout: 60_000.0,
+            // Much less than the gate asks for.
+            revised_session_timeout: 600.0,
             ..CreateSessionResponse::default()
         };
         return wire::encode_service(&owned.context(), &response).unwrap();
@@ -188,6 +199,7 @@ async fn a_server_without_security_is_served_only_where_the_settings_say_so() {
     let address = without_security(Arc::clone(&host)).await;
     let running = Running::with(&clock, address, |settings| {
         settings.upstream.danger_upstream_without_security = true;
+        settings.table.look_every = Duration::from_secs(60);
     })
     .await;
     let granted: &[(&str, &[_])] =
@@ -200,6 +212,11 @@ async fn a_server_without_security_is_served_only_where_the_settings_say_so() {
     assert_eq!(write(&session, "Boiler.Mode", Variant::from("Manual")).await, StatusCode::Good);
     subscribe(&session, &["Boiler.Temperature"]).await;
     while publish(&session).await.unwrap() == 0 {}
+    // The quiet session is kept alive five times a second, as the server wants it.
+    let before = READS_WITHOUT_SECURITY.load(Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let reads = READS_WITHOUT_SECURITY.load(Ordering::Relaxed) - before;
+    assert!(reads >= 3, "{reads} reads in 2 s");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -209,4 +226,61 @@ async fn a_server_without_security_is_refused_by_default() {
     let started = Running::with(&clock, address, |settings| settings.limits.sessions_max = 10);
     let started = tokio::time::timeout(Duration::from_secs(2), started).await;
     assert!(started.is_err(), "the table was browsed without security");
+}
+
+/// A device with a certificate that is trusted must not get the password of the gate, nor feed it values.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_trusted_application_that_is_not_the_server_is_not_talked_to() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let pinned = |uri: &'static str| {
+        move |settings: &mut GateSettings| {
+            settings.upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri(uri.to_owned()));
+        }
+    };
+    let refused = Running::with(&clock, plant.address, pinned("urn:test:plc"));
+    let refused = tokio::time::timeout(Duration::from_secs(2), refused).await;
+    assert!(refused.is_err(), "the table of another server was browsed");
+    assert_eq!(plant.server.session_count(), 0);
+    Running::with(&clock, plant.address, pinned("urn:test:server")).await;
+    assert!(plant.server.session_count() > 0);
+}
+
+/// Servers want shorter timeouts than they are asked for. The session of a client that says nothing must outlive them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quiet_sessions_are_kept_alive_as_the_server_wants_it() {
+    let clock = Clock::new();
+    let mut settings = server_settings();
+    settings.limits.session_timeout_min = Duration::from_millis(1_500);
+    settings.limits.session_timeout_max = Duration::from_millis(1_500);
+    let plant = Plant::with(&clock, "127.0.0.1:0", settings).await;
+    let running = Running::start(&clock, plant.address).await;
+    let session = running.session(TEMPERATURE).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(read(&session, &["Boiler.Temperature"]).await.unwrap(), [StatusCode::Good]);
+    assert_eq!(running.gate.figures().upstream_lost.load(Ordering::Relaxed), 0);
+}
+
+/// Whether there is security is for the operator to say. Were it for the server's answer, whoever changed it would be told the gate's password.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn security_is_not_chosen_by_what_the_server_offers() {
+    let clock = Clock::new();
+    let plant = Plant::start(&clock, "127.0.0.1:0").await;
+    let insecure = Running::with(&clock, plant.address, |settings| {
+        settings.upstream.danger_upstream_without_security = true;
+    });
+    assert!(
+        tokio::time::timeout(Duration::from_secs(2), insecure).await.is_err(),
+        "a plant that has only security"
+    );
+    assert_eq!(plant.server.session_count(), 0);
+
+    let signing = SigningKey::generate(Algorithm::EdDsa).unwrap();
+    let keys = SigningKeys::new(Duration::from_secs(60)).with(signing, NOW, NOW).unwrap();
+    let keys = keys.verifying(NOW).unwrap();
+    let mut upstream = UpstreamSettings::new("opc.tcp://127.0.0.1:1", client_settings_of(&GATE));
+    upstream.danger_upstream_without_security = true;
+    upstream.client.server = ExpectedServer::pinned(Pin::ApplicationUri("urn:test:server".to_owned()));
+    let settings = GateSettings::new(gate_channel(&clock), "urn:test:gate", upstream, "urn:test:as", keys);
+    assert_eq!(Gate::start(settings).unwrap_err().status(), StatusCode::BadConfigurationError);
 }

@@ -3,7 +3,7 @@
 use durward_opcua::gate::mediate::service::Service;
 use opcua_types::*;
 
-use super::support::{node, response_body};
+use super::support::{encode, node, response_body};
 
 fn header() -> ResponseHeader {
     ResponseHeader::null()
@@ -169,6 +169,25 @@ fn of_subscriptions(service: Service) -> Option<Vec<u8>> {
         }
         _ => return None,
     })
+}
+
+/// The body of a sound response to that sample of that service: histories are of values or of events, as it was asked.
+pub(super) fn answer_to(service: Service, request: &[u8]) -> Vec<u8> {
+    let of_values = encode(&NodeId::from(ObjectId::ReadRawModifiedDetails_Encoding_DefaultBinary));
+    if service != Service::HistoryRead || !request.starts_with(&of_values) {
+        return answer(service);
+    }
+    let history_data = ExtensionObject::from_message(HistoryData {
+        data_values: Some(vec![DataValue::from(1i32), DataValue::from(2i32)]),
+    });
+    results!(
+        HistoryReadResponse,
+        HistoryReadResult {
+            status_code: StatusCode::Good,
+            continuation_point: ByteString::from(vec![9]),
+            history_data,
+        }
+    )
 }
 
 /// The body of a sound response to the sample of that service; nothing for those that get none.

@@ -2,11 +2,23 @@
 
 use durward_opcua::gate::mediate::service::Service;
 use durward_opcua::gate::mediate::{Outcome, Reply};
-use opcua_types::StatusCode;
+use durward_opcua::permission::{Permission, Rights, Ruling};
+use opcua_types::{NodeId, StatusCode};
 
-use super::answers::answer;
-use super::support::{All, Chance, Grants, mediator};
+use super::answers::answer_to;
+use super::smuggle::assert_granted;
+use super::support::{All, Chance, Grants, mediator, node};
 use super::table::{samples, with_subscription};
+
+/// Everything on the nodes that the samples name.
+struct OfSamples;
+
+impl Rights for OfSamples {
+    fn rule(&self, _: Permission, node: &NodeId) -> Ruling {
+        let is_named = node.namespace == 0 || [self::node(1), self::node(2)].contains(node);
+        if is_named { Ruling::Granted } else { Ruling::DENIED }
+    }
+}
 
 fn mutate(chance: &mut Chance, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
@@ -29,7 +41,8 @@ fn mutate(chance: &mut Chance, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Every service's request, sound and then mutated; and as responses, sound ones, mutated ones and random bytes.
+/// Every service's request, sound and then mutated; and as responses, sound ones, mutated ones and random bytes. What is forwarded is granted, as a
+/// second reader sees it.
 #[test]
 fn no_bytes_make_the_mediator_panic() {
     let samples = samples();
@@ -42,8 +55,7 @@ fn no_bytes_make_the_mediator_panic() {
             let (service, body) = chance.pick(&samples);
             let body = if chance.happens(60) { body.clone() } else { mutate(chance, body) };
             let nobody = Grants::default();
-            let rights: &dyn durward_opcua::permission::Rights =
-                if chance.happens(80) { &All } else { &nobody };
+            let rights: &dyn Rights = if chance.happens(80) { &OfSamples } else { &nobody };
             let outcome = mediator.on_request(rights, request_id, service.request_id(), &body);
             let mut upstream = match outcome {
                 Outcome::Forward(body) => body.into_owned(),
@@ -51,7 +63,8 @@ fn no_bytes_make_the_mediator_panic() {
             };
             let mut rounds = 0;
             loop {
-                let sound = answer(*service);
+                assert_granted(rights, *service, &upstream, &format!("seed {seed}"));
+                let sound = answer_to(*service, &upstream);
                 let answer = match chance.below(10) {
                     0 => sound,
                     1 => mutate(chance, &upstream),
@@ -112,7 +125,7 @@ fn sound_responses_pass() {
         let mut mediator = mediator();
         with_subscription(&mut mediator);
         let Outcome::Forward(_) = mediator.on_request(&All, 9, service.request_id(), &body) else { continue };
-        let sound = answer(service);
+        let sound = answer_to(service, &body);
         let reply = mediator.on_response(&All, 9, service.response_id(), &sound);
         assert!(matches!(reply, Reply::Pass(_)), "{service:?}: {reply:?}");
     }

@@ -8,12 +8,16 @@
     reason = "a test stops at what it does not expect"
 )]
 
+mod again;
 mod answers;
 mod differential;
 mod garbage;
 mod notifications;
+mod parts;
 mod requests;
 mod scenarios;
+mod second;
+mod smuggle;
 mod subscriptions;
 mod support;
 mod table;

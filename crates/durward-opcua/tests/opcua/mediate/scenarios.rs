@@ -275,6 +275,125 @@ fn events_of_history_are_filtered_by_source_with_their_modifications() {
     assert_eq!(users, [UAString::from("a"), UAString::from("c")]);
 }
 
+/// Servers go on by the point, whatever the details say. A read of events that was taken up as one of values passed unfiltered: all events of all
+/// sources, to a client that may receive none.
+#[test]
+fn a_point_of_events_is_not_taken_up_for_values() {
+    let grants = Grants::of(&[(Permission::ReadHistory, node(1))]);
+    let events = HistoryEvent {
+        events: Some(vec![HistoryEventFieldList {
+            event_fields: Some(vec![Variant::from(1), Variant::from(node(2))]),
+        }]),
+    };
+    let answer = |point: ByteString, history_data: ExtensionObject| {
+        response_body(&HistoryReadResponse {
+            response_header: ResponseHeader::null(),
+            results: Some(vec![HistoryReadResult {
+                status_code: StatusCode::Good,
+                continuation_point: point,
+                history_data,
+            }]),
+            diagnostic_infos: None,
+        })
+    };
+    let of_events =
+        ExtensionObject::from_message(ReadEventDetails { filter: event_filter(), ..Default::default() });
+    let of_values = || ExtensionObject::from_message(ReadRawModifiedDetails::default());
+    let service = Service::HistoryRead;
+    let mut mediator = mediator();
+    forward(&mut mediator, &grants, 1, service, &history_read(of_events));
+    let point = ByteString::from(vec![7]);
+    let first = answer(point.clone(), ExtensionObject::from_message(events.clone()));
+    let got: HistoryReadResponse = response(&reply(&mut mediator, &grants, 1, service, &first));
+    let data = got.results.expect("results").remove(0).history_data;
+    let data = *data.into_inner_as::<HistoryEvent>().expect("events");
+    assert_eq!(data.events.unwrap_or_default(), [], "no event may be received");
+
+    let mut go_on: HistoryReadRequest = request(&history_read(of_values()));
+    go_on.nodes_to_read.as_mut().expect("nodes")[0].continuation_point = point;
+    let refusal = answered(&mut mediator, &grants, 2, service, &request_body(&go_on));
+    let refusal: HistoryReadResponse = response(&refusal);
+    let status = refusal.results.expect("results")[0].status_code;
+    assert_eq!(status, StatusCode::BadContinuationPointInvalid);
+
+    // Nor are events passed to somebody who asked for values.
+    let events = answer(ByteString::null(), ExtensionObject::from_message(events));
+    assert_eq!(fault(&mut mediator, &grants, service, &history_read(of_values()), &events), LIE);
+    let modified = answer(ByteString::null(), ExtensionObject::from_message(HistoryModifiedData::default()));
+    assert_ne!(fault(&mut mediator, &grants, service, &history_read(of_values()), &modified), LIE);
+}
+
+fn paths(of: &[(u32, usize)]) -> Vec<u8> {
+    let element = || RelativePathElement {
+        reference_type_id: ReferenceTypeId::Organizes.into(),
+        is_inverse: false,
+        include_subtypes: true,
+        target_name: QualifiedName::new(2, "n"),
+    };
+    let path = |(start, length): &(u32, usize)| BrowsePath {
+        starting_node: node(*start),
+        relative_path: RelativePath { elements: Some((0..*length).map(|_| element()).collect()) },
+    };
+    request_body(&TranslateBrowsePathsToNodeIdsRequest {
+        request_header: RequestHeader::dummy(),
+        browse_paths: Some(of.iter().map(path).collect()),
+    })
+}
+
+/// Elements count as entries do, before they are copied; those of a path that is refused are not kept.
+#[test]
+fn elements_of_paths_are_bounded() {
+    let limits = Limits { outstanding_entries: 10, path_elements: 8, ..Limits::default() };
+    let bounded = || Mediator::new(limits, Arc::new(NoTransfers));
+    let service = Service::TranslateBrowsePathsToNodeIds;
+    let too_many = StatusCode::BadTooManyOperations;
+    assert_eq!(refused(&mut bounded(), 1, service, &paths(&[(1, 8), (1, 8)])), too_many);
+    forward(&mut bounded(), &All, 1, service, &paths(&[(1, 8)]));
+    // The hidden path and the long one are refused; one path of two elements is followed, of which one is sent.
+    let grants = Grants::of(&[(Permission::Browse, node(1)), (Permission::Read, node(1))]);
+    let mut mediator = bounded();
+    forward(&mut mediator, &grants, 1, service, &paths(&[(2, 8), (1, 9), (1, 2)]));
+    let reads = |count: usize| read(vec![read_of(&node(1), 13); count]);
+    // Kept: three paths, one element ahead, one node reached.
+    assert_eq!(refused(&mut mediator, 2, Service::Read, &reads(6)), too_many);
+    forward(&mut mediator, &grants, 2, Service::Read, &reads(5));
+}
+
+/// Nodes that were reached are bounded, also those of paths that are at their end and wait for others.
+#[test]
+fn nodes_reached_by_paths_are_bounded() {
+    let limits = Limits { nodes_per_request: 3, ..Limits::default() };
+    let mut mediator = Mediator::new(limits, Arc::new(NoTransfers));
+    let service = Service::TranslateBrowsePathsToNodeIds;
+    let result = |targets: &[u32]| BrowsePathResult {
+        status_code: StatusCode::Good,
+        targets: Some(
+            targets
+                .iter()
+                .map(|number| BrowsePathTarget {
+                    target_id: node(*number).into(),
+                    remaining_path_index: u32::MAX,
+                })
+                .collect(),
+        ),
+    };
+    forward(&mut mediator, &All, 1, service, &paths(&[(1, 1), (1, 1)]));
+    let answer = response_body(&TranslateBrowsePathsToNodeIdsResponse {
+        response_header: ResponseHeader::null(),
+        results: Some(vec![result(&[4, 5]), result(&[6, 7])]),
+        diagnostic_infos: None,
+    });
+    let heard: TranslateBrowsePathsToNodeIdsResponse =
+        response(&reply(&mut mediator, &All, 1, service, &answer));
+    let heard: Vec<_> = heard
+        .results
+        .expect("results")
+        .into_iter()
+        .map(|result| (result.status_code, result.targets.map_or(0, |targets| targets.len())))
+        .collect();
+    assert_eq!(heard, [(StatusCode::Good, 2), (StatusCode::BadTooManyMatches, 0)]);
+}
+
 #[test]
 fn what_a_session_may_keep_is_bounded() {
     let limits = Limits {

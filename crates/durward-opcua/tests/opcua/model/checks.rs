@@ -22,6 +22,7 @@ const REPEATED: &str = "a repeated activation is refused";
 const DENIED: &str = "a token is denied";
 const ANONYMOUS: &str = "a session goes on as an anonymous one";
 const MOVED: &str = "a session moves to another channel";
+pub(super) const CLOCK_RIGHT_AGAIN: &str = "a request is served after the gate's clock was wrong";
 
 /// Possible in every world.
 const USUAL: [&str; 3] = [ACTIVATED, SERVED, STOPPED];
@@ -74,7 +75,7 @@ impl Model for Plant {
             ("no nonce is good twice", |_, world| !world.has_broken(Broken::NonceTwice)),
             ("no token is dead when it is issued", |_, world| !world.has_broken(Broken::IssuedDead)),
         ];
-        let possible: [(&'static str, Condition); 14] = [
+        let possible: [(&'static str, Condition); 15] = [
             (ACTIVATED, |_, world| world.has_seen(Seen::Activated)),
             (SERVED, |_, world| world.has_seen(Seen::Served)),
             (RENEWED, |_, world| world.has_seen(Seen::Renewed)),
@@ -89,6 +90,7 @@ impl Model for Plant {
             (DENIED, |_, world| world.has_seen(Seen::Denied)),
             (ANONYMOUS, |_, world| world.has_seen(Seen::BecameAnonymous)),
             (MOVED, |_, world| world.has_seen(Seen::Moved)),
+            (CLOCK_RIGHT_AGAIN, |_, world| world.has_seen(Seen::ServedAfterClockWasWrong)),
         ];
         let always = kept.into_iter().map(|(name, condition)| Property::always(name, condition));
         let sometimes = possible.into_iter().map(|(name, condition)| Property::sometimes(name, condition));
@@ -122,11 +124,19 @@ impl Bounds {
             sessions: 2,
             messages: 4,
             drifts: vec![(0, 0), (0, 1), (1, 0)],
+            clock_settings: 0,
+            clock_ahead: Vec::new(),
             hold: Some(Duration::ZERO),
             grace: Duration::ZERO,
             has_anonymous: false,
             kinds: vec![Kind::Reading],
         }
+    }
+
+    /// The gate's wall clock is set ahead or back, and right again: further than an answer can be late, which would hide it.
+    pub(crate) fn clock_set(clock_ahead: Vec<i64>) -> Bounds {
+        let clock_ahead = [clock_ahead, vec![0]].concat();
+        Bounds { clock_settings: 2, clock_ahead, drifts: vec![(0, 0)], messages: 3, ..Bounds::holding() }
     }
 
     /// As it is set by default: out of reach, tokens hold until they end.
@@ -193,6 +203,17 @@ fn grace_is_bounded_and_tokens_hold_when_the_service_is_out_of_reach() {
 fn sessions_go_on_as_anonymous_ones_with_no_right_of_before() {
     let bounds = Bounds { has_anonymous: true, until: 3, drifts: vec![(0, 0)], ..Bounds::strict() };
     check("anonymous", bounds, &[ANONYMOUS]);
+}
+
+/// Whether for a moment or for good; what would stand still with a clock that is only followed ahead is found in `mutants`.
+#[test]
+fn a_clock_that_is_set_lengthens_no_token_and_stops_nothing_for_good() {
+    for ahead in [100, -8] {
+        let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![ahead]) };
+        check("clock set", bounds, &[CLOCK_RIGHT_AGAIN, EXPIRED]);
+    }
+    let bounds = Bounds { until: 4, ..Bounds::clock_set(vec![100, -8]) };
+    check("clock set, recalled", bounds, &[CLOCK_RIGHT_AGAIN, RECALLED]);
 }
 
 #[test]

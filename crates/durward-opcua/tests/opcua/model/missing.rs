@@ -37,6 +37,10 @@ pub(crate) enum Mutant {
     MarksNotStored,
     /// The authorization service tells of a cutoff, but does not store it.
     CutoffsNotStored,
+    /// The gate goes by its wall clock, and not back with it.
+    ClockOnlyForward,
+    /// The gate goes on as before when its clock was set back.
+    ClockSetBackUnsaid,
 }
 
 impl Plant {
@@ -68,6 +72,14 @@ impl Plant {
             }
             other => other,
         }
+    }
+
+    /// The moment that the gate's machine is told. It does not go back by itself.
+    pub(super) fn change_moment(&self, world: &World) -> Moment {
+        if self.is(Mutant::ClockOnlyForward) {
+            return world.gate_wall();
+        }
+        world.gate_clock_now()
     }
 
     pub(super) fn change_date(&self, world: &World, mut facts: Facts<u8>) -> Facts<u8> {

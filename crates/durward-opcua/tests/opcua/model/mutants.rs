@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
+use super::checks::CLOCK_RIGHT_AGAIN;
 use super::missing::Mutant;
 use super::world::{Bounds, Plant};
 
@@ -103,4 +104,26 @@ fn marks_that_are_not_stored_are_found() {
 fn cutoffs_that_are_not_stored_are_found() {
     let bounds = Bounds { authority_restarts: 1, drifts: vec![(0, 0)], ..Bounds::strict() };
     finds(Mutant::CutoffsNotStored, BOUND, bounds);
+}
+
+#[test]
+fn a_clock_that_is_followed_only_forward_is_found() {
+    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-8]) };
+    finds(Mutant::ClockOnlyForward, ENDED, bounds);
+}
+
+/// One wrong reading, and nobody is served again.
+#[test]
+fn a_clock_that_is_followed_ahead_at_once_is_found() {
+    let bounds = Bounds { recalls: 0, until: 3, ..Bounds::clock_set(vec![100]) };
+    let plant = Plant { bounds, mutant: Some(Mutant::ClockOnlyForward) };
+    let checker = plant.checker().threads(2).spawn_dfs().join();
+    assert!(checker.is_done());
+    assert!(!checker.discoveries().contains_key(CLOCK_RIGHT_AGAIN));
+}
+
+#[test]
+fn a_clock_that_is_set_back_unsaid_is_found() {
+    let bounds = Bounds { recalls: 0, ..Bounds::clock_set(vec![-8]) };
+    finds(Mutant::ClockSetBackUnsaid, ENDED, bounds);
 }

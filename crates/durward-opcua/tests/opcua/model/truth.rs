@@ -56,6 +56,7 @@ pub(crate) enum Seen {
     Denied,
     BecameAnonymous,
     Moved,
+    ServedAfterClockWasWrong,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +167,9 @@ impl World {
             }
         }
         truth.seen.insert(Seen::Served);
+        if self.spent.clock_settings > 1 && self.gate_wrong == 0 {
+            truth.seen.insert(Seen::ServedAfterClockWasWrong);
+        }
         if truth.has_gate_restarted {
             truth.seen.insert(Seen::ServedAfterGateRestart);
         }

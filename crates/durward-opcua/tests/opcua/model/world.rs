@@ -6,8 +6,8 @@ use std::time::Duration;
 use durward_identity::Moment;
 use durward_opcua::protocol::{
     Authority, AuthorityAction, AuthorityEvent, AuthoritySettings, ChannelId, Client, ClientAction,
-    ClientEvent, ClientSettings, Gate, GateAction, GateEvent, GateSettings, Identity, Nonce, Record, Refusal,
-    SessionId, Wanted,
+    ClientEvent, ClientSettings, ClockJump, DisciplinedClock, Gate, GateAction, GateEvent, GateSettings,
+    Identity, Nonce, Record, Refusal, SessionId, Wanted,
 };
 use durward_opcua::token::{ByKind, Ended, FeedMessage, Kind, Reach, Target};
 
@@ -41,6 +41,9 @@ pub(crate) struct Bounds {
     pub(crate) messages: usize,
     /// Gate ahead, authorization service ahead.
     pub(crate) drifts: Vec<(u8, u8)>,
+    /// How often the gate's wall clock is set, and to how far ahead of where it was at first.
+    pub(crate) clock_settings: u8,
+    pub(crate) clock_ahead: Vec<i64>,
     pub(crate) hold: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) has_anonymous: bool,
@@ -78,6 +81,7 @@ pub(crate) enum Act {
     RestartClient,
     NewChannel,
     Theft,
+    SetClock(i64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -90,12 +94,16 @@ pub(crate) struct Spent {
     new_channels: u8,
     repeats: u8,
     thefts: u8,
+    pub(super) clock_settings: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     pub(crate) now: u8,
     gate_ahead: u8,
+    /// How far the gate's wall clock is wrong beside that, and the clock that it goes by.
+    pub(super) gate_wrong: i64,
+    gate_clock: DisciplinedClock,
     authority_ahead: u8,
     pub(crate) gate: Gate<Token>,
     pub(crate) authority: Authority<u8, u32>,
@@ -157,6 +165,8 @@ impl Plant {
         let mut world = World {
             now: 10,
             gate_ahead,
+            gate_wrong: 0,
+            gate_clock: DisciplinedClock::new(Moment::from_s(u32::from(10 + gate_ahead)), seconds(10)),
             authority_ahead,
             gate: self.gate(0),
             authority,
@@ -206,6 +216,10 @@ impl Plant {
                 acts.push(act);
             }
         }
+        if spent.clock_settings < bounds.clock_settings {
+            let others = bounds.clock_ahead.iter().filter(|ahead| **ahead != world.gate_wrong);
+            acts.extend(others.map(|ahead| Act::SetClock(*ahead)));
+        }
     }
 
     pub(crate) fn act(&self, before: &World, act: Act) -> World {
@@ -251,6 +265,11 @@ impl Plant {
                 self.tell_client(&mut world, ClientEvent::ChannelReplaced);
             }
             Act::Theft => self.steal(&mut world),
+            Act::SetClock(ahead) => {
+                world.spent.clock_settings += 1;
+                world.gate_wrong = ahead;
+                self.tell_gate(&mut world, GateEvent::Tick);
+            }
         }
         world
     }
@@ -366,7 +385,7 @@ impl Plant {
         let identity = Identity::Token(token);
         let event =
             GateEvent::Activate { session, channel, client: client_shown, nonce: nonce_shown, identity };
-        let actions = world.gate.step(world.gate_now(), event);
+        let actions = self.step_gate(world, event);
         for action in &actions {
             match action {
                 GateAction::Activated(..) => {
@@ -386,12 +405,25 @@ impl Plant {
         self.tell_gate_as(world, event, false);
     }
 
+    /// As whoever runs a gate does.
+    fn step_gate(&self, world: &mut World, event: GateEvent<Token>) -> Vec<GateAction> {
+        let jump = world.gate_clock.read(world.gate_wall(), seconds(world.now));
+        let now = self.change_moment(world);
+        let mut actions = Vec::new();
+        let is_said = !self.is(Mutant::ClockSetBackUnsaid) && !self.is(Mutant::ClockOnlyForward);
+        if matches!(jump, Some(ClockJump::Back(_))) && is_said {
+            actions = world.gate.step(now, GateEvent::ClockSetBack);
+        }
+        actions.extend(world.gate.step(now, event));
+        actions
+    }
+
     fn tell_gate_as(&self, world: &mut World, event: GateEvent<Token>, is_thief: bool) {
         let served_as = match &event {
             GateEvent::Request { session, kind, .. } => Some((*session, *kind)),
             _ => None,
         };
-        let actions = world.gate.step(world.gate_now(), event);
+        let actions = self.step_gate(world, event);
         for action in &actions {
             match (action, served_as) {
                 (GateAction::Serve(_), Some((session, kind))) => {
@@ -409,7 +441,7 @@ impl Plant {
             match action {
                 GateAction::Activated(session, nonce) if !is_thief => {
                     world.truth.delivering.insert(session);
-                    world.gate.step(world.gate_now(), GateEvent::Subscribed { session, has: true });
+                    self.step_gate(world, GateEvent::Subscribed { session, has: true });
                     if session.0 == world.session {
                         self.tell_client(world, ClientEvent::Activated { nonce });
                     }
@@ -535,8 +567,17 @@ impl Plant {
 }
 
 impl World {
+    /// What the gate's clock would show had nobody set it.
     pub(crate) fn gate_now(&self) -> Moment {
         Moment::from_s(u32::from(self.now + self.gate_ahead))
+    }
+
+    pub(super) fn gate_wall(&self) -> Moment {
+        Moment::from_ms(self.gate_now().ms().saturating_add_signed(self.gate_wrong * 1_000))
+    }
+
+    pub(super) fn gate_clock_now(&self) -> Moment {
+        self.gate_clock.at(seconds(self.now))
     }
 
     pub(super) fn authority_now(&self) -> Moment {

@@ -157,3 +157,27 @@ fn a_stopped_client_does_nothing_more() {
     assert!(client.is_stopped() && !client.is_active());
     assert_eq!(client.wake_at(), None);
 }
+
+/// It wants to wake when something can be done, not all the time until then.
+#[test]
+fn it_sleeps_while_the_authorization_service_is_down() {
+    let without = client();
+    for mut client in [without, active(75)] {
+        let (mut now, mut wakes) = (at(170), 0);
+        client.step(now, ClientEvent::Tick);
+        client.step(now, ClientEvent::AuthorityDown);
+        while now < at(270) {
+            let wake = client.wake_at().unwrap();
+            assert!(wake > now, "it wants to wake at {wake:?}, and it is {now:?}");
+            (now, wakes) = (wake, wakes + 1);
+            for action in client.step(now, ClientEvent::Tick) {
+                match action {
+                    ClientAction::ConnectAuthority => drop(client.step(now, ClientEvent::AuthorityDown)),
+                    ClientAction::ConnectGate => drop(client.step(now, ClientEvent::SessionUp { nonce: Nonce(7) })),
+                    _ => {}
+                }
+            }
+        }
+        assert!(wakes <= 40, "{wakes} times in 100 s");
+    }
+}

@@ -362,3 +362,58 @@ fn messages_from_the_future_are_noted_and_no_sign_of_life() {
     assert_eq!(actions, [GateAction::Note(GateNote::ClocksDiffer)]);
     assert_eq!(gate.feed().complete_until(), Some(at(100)));
 }
+
+/// Whoever runs the gate fetches the next token of a user who cannot.
+#[test]
+fn a_renewal_puts_the_next_token_in_the_place_of_the_first() {
+    let mut gate = active();
+    gate.step(at(190), heartbeat(0, 190));
+    let renew = |nonce, token| GateEvent::Renew { session: SESSION, nonce: Nonce(nonce), token };
+    for (event, why) in [
+        (renew(0, token(190, 300)), Refusal::Nonce),
+        (renew(1, Facts { subject: "eve", ..token(190, 300) }), Refusal::OtherUser),
+        (renew(1, Facts { client: "thief", ..token(190, 300) }), Refusal::OtherClient),
+        (renew(1, token(90, 190)), Refusal::Ended(Ended::Expired)),
+    ] {
+        assert_eq!(gate.step(at(190), event), refused(why));
+    }
+    assert_eq!(gate.step(at(190), renew(1, token(190, 300))), []);
+    gate.step(at(250), heartbeat(0, 250));
+    assert_eq!(read(&gate, at(250)), Ok(()));
+    // The client's own activation over its nonce goes on.
+    let again = gate.step(at(250), activate(CHANNEL, 1, token(250, 400)));
+    assert_eq!(again, [GateAction::Activated(SESSION, Nonce(2))]);
+    assert_eq!(gate.step(at(250), renew(1, token(250, 500))), refused(Refusal::Nonce));
+    assert_eq!(gate_with(settings()).step(at(100), renew(0, token(100, 300))), refused(Refusal::OtherUser));
+}
+
+/// What ended by time must not come to life, and a message that was under way says nothing of the clocks.
+#[test]
+fn a_clock_that_is_set_back_ends_sessions_and_asks_anew() {
+    let mut gate = active();
+    gate.step(at(150), cutoff(1, 90));
+    let actions = gate.step(at(120), GateEvent::ClockSetBack);
+    assert_eq!(actions, [GateAction::AskCutoffs(8), GateAction::CloseSession(SESSION, Ended::ClockSetBack)]);
+    gate.step(at(120), create(SessionId(2), CHANNEL));
+    let again = |gate: &mut Gate<Token>| {
+        let event = GateEvent::Activate {
+            session: SessionId(2),
+            channel: CHANNEL,
+            client: "certificate",
+            nonce: Nonce(0),
+            identity: Identity::Token(token(100, 200)),
+        };
+        gate.step(at(120), event).remove(0)
+    };
+    let unknown = GateAction::RefuseActivation(SessionId(2), Refusal::Ended(Ended::CutoffsUnknown));
+    for message in [snapshot(1, 119), snapshot(1, 150)] {
+        gate.step(at(120), GateEvent::Heard(message));
+        gate.step(at(120), heartbeat(1, 120));
+        assert_eq!(again(&mut gate), unknown);
+    }
+    let cutoffs = Arc::new(Cutoffs::default());
+    let answer = FeedMessage::Snapshot { epoch: 1, sequence: 1, time: at(120), question: 8, cutoffs };
+    gate.step(at(120), GateEvent::Heard(answer));
+    assert_eq!(gate.feed().cutoffs().len(), 1, "what was heard is not forgotten");
+    assert_eq!(again(&mut gate), GateAction::Activated(SessionId(2), Nonce(1)));
+}

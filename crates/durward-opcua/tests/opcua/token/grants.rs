@@ -194,3 +194,19 @@ fn permissions_that_do_not_fit_into_a_token_are_not_signed() {
     let error = issue(&grants).sign(&keys(Algorithm::EdDsa), NOW, &SystemEntropy).unwrap_err();
     assert!(error.to_string().contains("longer than 16384"), "{error}");
 }
+
+#[test]
+fn how_much_is_granted_shows_without_the_table() {
+    let table = table(200);
+    let mut grants = Grants::none(&table);
+    (0..150).for_each(|row| grants.set(row, Permission::Read, Verdict::Granted));
+    (150..157).for_each(|row| grants.set(row, Permission::Read, Verdict::Ask));
+    grants.set(3, Permission::Call, Verdict::Ask);
+    let summary = Grants::summary(&grants.encode()).unwrap();
+    assert_eq!((summary.version, summary.rows), (table.version(), 200));
+    assert_eq!(summary.of(Permission::Read), (150, 7));
+    assert_eq!(summary.of(Permission::Call), (0, 1));
+    assert_eq!(summary.of(Permission::Write), (0, 0));
+    assert_eq!(Grants::summary("AAAA"), None);
+    assert_eq!(Grants::summary(""), None);
+}

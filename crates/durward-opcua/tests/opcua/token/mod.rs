@@ -67,6 +67,7 @@ pub(super) fn issue<'i>(grants: &'i Grants) -> Issue<'i> {
         session: Some("session-1"),
         policy: "policy-1",
         grants,
+        live: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `durward opcua read`, `write`, `call`, `browse`, `watch`, `token`: a client that gets its token by itself.
 
 mod output;
+mod refusal;
 mod watch;
 
 use std::path::PathBuf;
@@ -10,11 +11,13 @@ use std::time::Duration;
 use durward_opcua::client::text::{explain, node_text, parse_node};
 use durward_opcua::client::{TokenClient, TokenClientSettings, Wanted};
 use durward_opcua::error::Error;
-use durward_opcua::session::ClientIdentity;
+use durward_opcua::permission::Permission;
+use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
 use opcua_types::{NodeId, StatusCode};
 use serde_json::{Value as Json, json};
 
 use super::application::{self, Application, failure};
+use super::settings::text;
 use crate::failure::{BAD_INPUT, DIFFERENT, Failure, Outcome, complain};
 use crate::to_stdout;
 use crate::users::password;
@@ -38,15 +41,33 @@ pub(super) struct Connection {
     /// A file with the user's password, its first line; without it the terminal or standard input
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
+    /// A file with the token of a durward session, whose user it is; rights end with the session
+    #[arg(long, value_name = "FILE", conflicts_with = "user")]
+    session_file: Option<PathBuf>,
+    /// A directory with a user's own certificate and its key, as of `durward opcua pki`: who signs with it is that user
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "session_file"])]
+    user_pki: Option<PathBuf>,
     /// The authorization service, where the server does not name the right one
     #[arg(long, value_name = "URL")]
     authority: Option<String>,
+    /// Which application the server is; without it, one that is trusted and has a certificate for the host
+    #[arg(long, value_name = "URI|THUMBPRINT")]
+    pin: Option<String>,
+    /// Which application the authorization service is; without it, the one that the server names
+    #[arg(long, value_name = "URI|THUMBPRINT")]
+    authority_pin: Option<String>,
+    /// Do not compare the hosts of the URLs with those of the certificates
+    #[arg(long)]
+    danger_any_host_name: bool,
     /// How long to wait for a session
     #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     timeout: u32,
     /// JSON, one object a line
     #[arg(long)]
     json: bool,
+    /// Where something is refused, say what the token grants, and what the server says of the node
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Read values
@@ -139,13 +160,42 @@ impl Connection {
         let application = Application::open(&self.pki)?;
         let mut settings = TokenClientSettings::new(&self.url, application.client("durward"));
         settings.patience = Duration::from_secs(u64::from(self.timeout));
+        let expected = |pin: &Option<String>| ExpectedServer {
+            pin: pin.as_deref().map(Pin::parse),
+            danger_any_host_name: self.danger_any_host_name,
+        };
+        settings.session.server = expected(&self.pin);
+        settings.authority.server = expected(&self.authority_pin);
         settings.authority.url.clone_from(&self.authority);
         if let Some(name) = &self.user {
             let password = password::read_known(self.password_file.as_deref())?;
             settings.authority.identity =
                 ClientIdentity::UserName { name: name.clone(), password: password.into() };
         }
+        if let Some(path) = &self.user_pki {
+            let own = Application::open(path)?.channel.own;
+            settings.authority.identity = ClientIdentity::Certificate(own);
+        }
+        if let Some(path) = &self.session_file {
+            let token = text(path)?.trim().as_bytes().to_vec().into();
+            settings.authority.identity = ClientIdentity::Issued { token };
+        }
         Ok(settings)
+    }
+
+    /// Explains why the server refused, where it did and that is asked for.
+    async fn refused(
+        &self,
+        client: &TokenClient,
+        text: &str,
+        node: &NodeId,
+        permission: Permission,
+        error: &Error,
+    ) -> Result<(), Failure> {
+        match code_of(error.status()) {
+            DIFFERENT => refusal::explain(self, client, text, Some(node), permission).await,
+            _ => Ok(()),
+        }
     }
 
     /// Connects, does something, and ends the session.
@@ -192,6 +242,9 @@ pub(super) fn code_of(status: StatusCode) -> u8 {
         StatusCode::BadCertificateChainIncomplete,
         StatusCode::BadCertificateTimeInvalid,
         StatusCode::BadCertificateUriInvalid,
+        StatusCode::BadCertificateHostNameInvalid,
+        StatusCode::BadCertificateInvalid,
+        StatusCode::BadCertificateUseNotAllowed,
         StatusCode::BadSecurityChecksFailed,
         StatusCode::BadSecurityPolicyRejected,
         StatusCode::BadCommunicationError,
@@ -226,15 +279,17 @@ impl Read {
                     Err(error) => {
                         complain(format_args!("{text}: {}", explain(&error)));
                         code = ExitCode::from(code_of(error.status()));
+                        refusal::explain(&self.connection, client, text, None, Permission::Read).await?;
                     }
                 }
             }
             let nodes: Vec<NodeId> = found.iter().map(|(_, node)| node.clone()).collect();
             let values = client.read_values(&nodes).await.map_err(about(&self.connection.url))?;
-            for ((text, _), value) in found.iter().zip(&values) {
+            for ((text, node), value) in found.iter().zip(&values) {
                 if let Some(line) = output::refused(text, value) {
                     complain(line);
                     code = ExitCode::from(DIFFERENT);
+                    refusal::explain(&self.connection, client, text, Some(node), Permission::Read).await?;
                 }
                 let named = (self.nodes.len() > 1).then_some(text.as_str());
                 if let Some(line) = output::value_line(text, named, value, self.connection.json) {
@@ -251,7 +306,10 @@ impl Write {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let node = node(client, &self.node).await?;
-            client.write_text(&node, &self.value).await.map_err(about(&self.node))?;
+            if let Err(error) = client.write_text(&node, &self.value).await {
+                self.connection.refused(client, &self.node, &node, Permission::Write, &error).await?;
+                return Err(about(&self.node)(error));
+            }
             if self.connection.json {
                 to_stdout(&format!("{}\n", json!({"node": self.node, "status": "Good"})))?;
             }
@@ -265,8 +323,13 @@ impl Call {
         check_nodes([&self.object, &self.method])?;
         self.connection.with(async |client| {
             let (object, method) = (node(client, &self.object).await?, node(client, &self.method).await?);
-            let outputs =
-                client.call_text(&object, &method, &self.inputs).await.map_err(about(&self.method))?;
+            let outputs = match client.call_text(&object, &method, &self.inputs).await {
+                Ok(outputs) => outputs,
+                Err(error) => {
+                    self.connection.refused(client, &self.method, &method, Permission::Call, &error).await?;
+                    return Err(about(&self.method)(error));
+                }
+            };
             to_stdout(&output::outputs(&outputs, self.connection.json))?;
             Ok(ExitCode::SUCCESS)
         })
@@ -278,7 +341,13 @@ impl Browse {
         check_nodes([&self.node])?;
         self.connection.with(async |client| {
             let from = node(client, &self.node).await?;
-            let below = client.browse(&from, &Wanted::below()).await.map_err(about(&self.node))?;
+            let below = match client.browse(&from, &Wanted::below()).await {
+                Ok(below) => below,
+                Err(error) => {
+                    self.connection.refused(client, &self.node, &from, Permission::Browse, &error).await?;
+                    return Err(about(&self.node)(error));
+                }
+            };
             for reference in below {
                 let id = node_text(&reference.node_id.node_id);
                 let name = reference.browse_name.name.as_ref().to_owned();

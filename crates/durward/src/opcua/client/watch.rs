@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durward_opcua::client::text::{advice, explain, status_text};
 use durward_opcua::client::{Gap, TokenClient, WatchEvent, WatchSettings};
-use opcua_types::NodeId;
+use opcua_types::{NodeId, StatusCode};
 use serde_json::json;
 
 use super::{Connection, EXIT_CODES, Problem, check_nodes, node, output};
@@ -29,6 +29,16 @@ pub(in crate::opcua) struct Watch {
     /// How often values come at most
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
     interval: u32,
+}
+
+/// Whether it helps nobody to ask again: the user may not come in any more, or never could.
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BadUserAccessDenied
+            | StatusCode::BadIdentityTokenRejected
+            | StatusCode::BadIdentityTokenInvalid
+    )
 }
 
 /// What has come so far.
@@ -103,6 +113,10 @@ impl Seen<'_> {
             WatchEvent::Status(status) => {
                 warn(format_args!("the subscription: {}", status_text(*status)));
                 Ok(None)
+            }
+            WatchEvent::Waiting(error) if is_refusal(error.status()) => {
+                complain(format_args!("the rights have ended: {}", explain(error)));
+                Ok(Some(ExitCode::from(DIFFERENT)))
             }
             WatchEvent::Waiting(error) => {
                 warn(format_args!("there is no subscription at the moment: {}", explain(error)));

@@ -7,6 +7,10 @@ use durward_opcua::token::{NodeTable, TableNode};
 use durward_session::identity::Moment;
 use opcua_types::MessageSecurityMode;
 
+use super::super::question::{
+    ACTION_ID, APPLICATION_SUBJECT, APPLICATION_URI, KIND, RESOURCE_ID, ROLE, SECURITY_MODE, SERVER,
+    SUBJECT_ID,
+};
 use super::*;
 
 const LEVEL: &str = "nsu=urn:plant;s=Level";
@@ -28,6 +32,7 @@ fn asked(decider: &PolicyDecider) -> Decision {
         roles: vec!["operator".into(), "smith".into()],
         attributes: BTreeMap::from([("shift".to_owned(), serde_json::json!(["night"]))]),
         session: None,
+        ends: None,
     };
     let client = Client {
         application_uri: "urn:plant:hmi".into(),

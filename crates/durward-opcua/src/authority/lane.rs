@@ -1,0 +1,122 @@
+//! The way of a call from its arrival to its answer: a password waits for its turn, a call for a place and a thread.
+
+use std::sync::Arc;
+
+use durward_identity::Moment;
+use opcua_types::StatusCode;
+
+use super::figures::Reason;
+use super::issue::Refused;
+use super::places::Places;
+use super::service::{AuthorizationService, DATED_AHEAD_MAX, Inner};
+use super::{Caller, Identity, Reply};
+use crate::channel::Workers;
+use crate::protocol::PENDING_MAX;
+use crate::session::{Guess, Origin};
+
+/// Calls of one client under way at a time: of its users as a rule, which are many behind a gate.
+const CALLS_PER_CLIENT_MAX: usize = PENDING_MAX / 4;
+/// Calls under way with which gates follow, and of one gate.
+const GATE_CALLS_MAX: usize = 1_024;
+const GATE_CALLS_PER_CLIENT_MAX: usize = 16;
+/// Threads for those calls: they neither hash nor decide.
+const GATE_WORKERS: usize = 2;
+
+/// Who does the work of calls, and how many of them may be under way or wait.
+pub(super) struct Lane {
+    workers: Workers,
+    places: Places,
+}
+
+impl Lane {
+    /// For calls of clients.
+    pub(super) fn of_clients(workers: Workers) -> Lane {
+        Lane { workers, places: Places::new(PENDING_MAX, CALLS_PER_CLIENT_MAX) }
+    }
+
+    /// For calls with which gates follow.
+    pub(super) fn of_gates() -> Lane {
+        let places = Places::new(GATE_CALLS_MAX, GATE_CALLS_PER_CLIENT_MAX);
+        Lane { workers: Workers::new(GATE_WORKERS), places }
+    }
+}
+
+impl AuthorizationService {
+    /// Does work on another thread and answers with what comes out.
+    pub(super) fn reply<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
+        self.reply_on(|inner| &inner.calls, caller, resource, work)
+    }
+
+    /// As [`Self::reply`], for calls with which gates follow.
+    pub(super) fn reply_to_gate<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
+        self.reply_on(|inner| &inner.gate_calls, caller, resource, work)
+    }
+
+    fn reply_on<T, W>(&self, lane: fn(&Inner) -> &Lane, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<T, Refused> + Send + 'static,
+    {
+        let (inner, resource) = (Arc::clone(&self.inner), resource.to_owned());
+        let (application, client) = (Arc::clone(&caller.application_uri), caller.certificate.clone());
+        Box::pin(async move {
+            let worker = Arc::clone(&inner);
+            let Lane { workers, places } = lane(&inner);
+            let done = match places.take(&client) {
+                Some(_place) => workers.run(move || Ok(work(&worker))).await,
+                None => {
+                    let words = "too many calls are under way: ask again";
+                    Ok(Err(Refused::new(StatusCode::BadResourceUnavailable, Reason::Busy, words)))
+                }
+            };
+            done.map_err(|error| error.status())?.map_err(|refused| {
+                inner.refused(&application, &resource, &refused);
+                refused.status
+            })
+        })
+    }
+
+    /// Waits until the password in a call may be looked at; nothing for other identities.
+    pub(super) async fn begin_login(
+        &self,
+        caller: &Caller,
+        identity: &Identity,
+        resource: &str,
+    ) -> Result<Option<Guess>, StatusCode> {
+        let Identity::Name(token) = identity else { return Ok(None) };
+        let certificate = caller.certificate.as_deref().unwrap_or_default();
+        let is_gate = self.inner.is_gate(certificate);
+        let origin = if is_gate { Origin::Gate(certificate) } else { Origin::Application(certificate) };
+        let guess = self.inner.logins.attempt(token.user_name.as_ref(), origin).await;
+        guess.map(Some).map_err(|error| {
+            let refused = Refused::new(error.status(), Reason::Busy, error.reason().to_owned());
+            self.inner.refused(&caller.application_uri, resource, &refused);
+            refused.status
+        })
+    }
+
+    /// As [`Self::reply`], for what comes with a token: handed out when the token is not dated ahead any more.
+    pub(super) fn reply_in_time<T, W>(&self, caller: &Caller, resource: &str, work: W) -> Reply<T>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Inner) -> Result<(T, Moment), Refused> + Send + 'static,
+    {
+        let (inner, reply) = (Arc::clone(&self.inner), self.reply(caller, resource, work));
+        Box::pin(async move {
+            let (value, issued) = reply.await?;
+            let ahead = issued.since(inner.now().plus(DATED_AHEAD_MAX));
+            if !ahead.is_zero() {
+                tokio::time::sleep(ahead).await;
+            }
+            Ok(value)
+        })
+    }
+}

@@ -1,0 +1,366 @@
+//! Requests: table 2, what the gate adds to a request, reads a core, values of subscriptions, and what asking for a right costs.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use durward_opcua::error::Error;
+use durward_opcua::permission::{Permission, Rights};
+use durward_opcua::session::{ClientIdentity, ClientSession};
+use durward_opcua::token::{
+    Cutoffs, Feed, FeedMessage, Grants, Issue, NodeTable, Reach, Rows, TableNode, Thumbprint, TokenRights,
+    Verdict, Verifier, Watch,
+};
+use durward_session::identity::jwt::{Algorithm, SigningKey, SigningKeys};
+use durward_session::identity::{Moment, SystemEntropy};
+use opcua_types::{NodeId, ReadRequest};
+use tokio::task::JoinSet;
+
+use super::connect::warm;
+use super::report::{Aim, Bound, Part, Report};
+use super::session::{Arrival, execute, read, reading, tag, watch, write, writing};
+use super::times::{Times, ms, ratio};
+use super::world::{GateName, Process, World};
+use super::{Scale, paper};
+use crate::failure::Failure;
+use crate::opcua::application;
+
+/// Requests that follow each other before it is the other session's turn.
+const BLOCK: usize = 50;
+/// Reads at a time where they are pipelined.
+const PIPELINED: usize = 32;
+
+async fn with_token(world: &World<'_>, gate: GateName) -> Result<ClientSession, Failure> {
+    let tokens = world.tokens(&ClientIdentity::Anonymous).await?;
+    let place = world.gate(gate)?;
+    let token = tokens.request(place.uri()).await.map_err(application::failure)?;
+    tokens.close().await;
+    place.enter(&token).await
+}
+
+#[derive(Clone, Copy)]
+enum Request {
+    Read,
+    Write,
+    Execute,
+}
+
+impl Request {
+    async fn send(self, session: &ClientSession) -> Result<(), Error> {
+        match self {
+            Request::Read => read(session, &reading(&[tag(0)])).await.map(drop),
+            Request::Write => write(session, &writing(&[tag(0)], 1.0)).await,
+            Request::Execute => execute(session).await,
+        }
+    }
+}
+
+/// Requests on two sessions in turns.
+async fn in_turns(
+    request: Request,
+    sessions: [&ClientSession; 2],
+    count: usize,
+) -> Result<[Times; 2], Failure> {
+    let mut all = [Times::default(), Times::default()];
+    let mut left = count;
+    while left > 0 {
+        for (session, times) in sessions.into_iter().zip(&mut all) {
+            for _ in 0..BLOCK.min(left) {
+                let begun = Instant::now();
+                request.send(session).await.map_err(application::failure)?;
+                times.add(begun.elapsed());
+            }
+        }
+        left = left.saturating_sub(BLOCK);
+    }
+    Ok(all)
+}
+
+/// Table 2: requests at a gate, without and with a token.
+pub(super) async fn table_2(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let none = world.gate(GateName::Once)?.enter(&ClientIdentity::Anonymous).await?;
+    let token = with_token(world, GateName::Once).await?;
+    warm(&none).await?;
+    warm(&token).await?;
+    let mut part = Part::new("table-2", "Table 2: requests, without and with a token");
+    let columns = [
+        "request",
+        "none: mean ms",
+        "sd",
+        "p50",
+        "p99",
+        "token: mean ms",
+        "sd",
+        "p50",
+        "p99",
+        "times, here",
+        "paper",
+    ];
+    for (load, paper) in [("low", &paper::TABLE_2_LOW), ("high", &paper::TABLE_2_HIGH)] {
+        let running = (load == "high").then(|| world.load(GateName::Once)).transpose()?;
+        let mut rows = Vec::new();
+        for (request, (name, paper_none, paper_token)) in
+            [Request::Read, Request::Write, Request::Execute].into_iter().zip(paper)
+        {
+            let [without, with] = in_turns(request, [&none, &token], scale.of(4_000, 60)).await?;
+            part.times(format!("{load}, {name}, no token"), &without);
+            part.times(format!("{load}, {name}, token"), &with);
+            let mut row = vec![(*name).to_owned()];
+            row.extend(without.cells());
+            row.extend(with.cells());
+            row.push(ratio(with.mean(), without.mean()));
+            row.push(ratio(*paper_token, *paper_none));
+            rows.push(row);
+        }
+        drop(running);
+        part.table(format!("{load} load"), &columns, rows);
+    }
+    report.parts.push(part);
+    Ok(())
+}
+
+/// What a gate adds to a read, and how many reads it takes a core for a second to mediate.
+pub(super) async fn gate(world: &World<'_>, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let plain = Arc::new(world.plant.enter(&ClientIdentity::Anonymous).await?);
+    let gated = Arc::new(with_token(world, GateName::Once).await?);
+    warm(&plain).await?;
+    warm(&gated).await?;
+    let mut part = Part::new("gate", "What the gate costs");
+    let [direct, through] = in_turns(Request::Read, [&plain, &gated], scale.of(10_000, 100)).await?;
+    let row = |name: &str, times: &Times| {
+        let mut row = vec![name.to_owned()];
+        row.extend(times.cells());
+        row
+    };
+    let rows = vec![row("the server itself", &direct), row("through the gate", &through)];
+    part.table("A read of one value", &["read", "mean ms", "sd", "p50", "p99"], rows);
+    part.times("read, the server itself", &direct);
+    part.times("read, through the gate", &through);
+    let more = through.p50() - direct.p50();
+    part.number("more_us_p50", more);
+    report.aims.push(Aim::new(
+        "request through the gate, more than the server itself, p50",
+        " us",
+        more,
+        Bound::AtMost(60.0),
+    ));
+
+    let process = world.gate_process(GateName::Once)?;
+    let time = Duration::from_secs_f64(scale.seconds(4.0, 0.3));
+    let mut rows = Vec::new();
+    for (name, at_once, aim) in [
+        ("one at a time", 1, "reads a core of the gate and second, one at a time"),
+        ("pipelined, 32 at a time", PIPELINED, "reads a core of the gate and second, pipelined"),
+    ] {
+        let rate = rate(&gated, process, at_once, time).await?;
+        part.number(format!("{name}, reads/s"), rate.per_s.round());
+        part.number(format!("{name}, reads/s a core of the gate"), rate.per_core_s.round());
+        rows.push(vec![
+            name.to_owned(),
+            format!("{:.0}", rate.per_s),
+            format!("{:.2}", rate.cores),
+            format!("{:.1}", 1e6 / rate.per_core_s),
+            format!("{:.0}", rate.per_core_s),
+        ]);
+        report.aims.push(Aim::new(aim, "/s", rate.per_core_s, Bound::AtLeast(20_000.0)));
+    }
+    let columns =
+        ["reads", "reads/s", "cores of the gate", "us of a core each", "reads/s a core of the gate"];
+    part.table("Reads through the gate, and what its process took", &columns, rows);
+    part.say(
+        "Client, gate and server share this machine; a core of the gate is time that its own process ran.",
+    );
+    report.parts.push(part);
+    Ok(())
+}
+
+struct Rate {
+    per_s: f64,
+    /// Cores that the gate had.
+    cores: f64,
+    per_core_s: f64,
+}
+
+async fn rate(
+    session: &Arc<ClientSession>,
+    process: &Process,
+    at_once: usize,
+    time: Duration,
+) -> Result<Rate, Failure> {
+    let (begun, before) = (Instant::now(), process.used()?);
+    let mut asking = JoinSet::new();
+    for number in 0..at_once {
+        let (session, request) = (Arc::clone(session), reading(&[tag(number % 10)]));
+        asking.spawn(async move { reads_until(&session, &request, begun + time).await });
+    }
+    let mut count = 0_u32;
+    while let Some(done) = asking.join_next().await {
+        let done = done.map_err(|error| Failure::new(error.to_string()))?;
+        count += done.map_err(application::failure)?;
+    }
+    let (passed, after) = (begun.elapsed().as_secs_f64(), process.used()?);
+    let ran = after.ran.saturating_sub(before.ran).as_secs_f64();
+    let count = f64::from(count);
+    Ok(Rate { per_s: count / passed, cores: ran / passed, per_core_s: count / ran.max(1e-9) })
+}
+
+async fn reads_until(session: &ClientSession, request: &ReadRequest, until: Instant) -> Result<u32, Error> {
+    let mut count = 0;
+    while Instant::now() < until {
+        read(session, request).await?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Values that a subscription brings, from the server itself and through the gate.
+pub(super) async fn subscriptions(
+    world: &World<'_>,
+    scale: Scale,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    const ITEMS: usize = 50;
+    let every = Duration::from_millis(10);
+    let plain = Arc::new(world.plant.enter(&ClientIdentity::Anonymous).await?);
+    let writer = world.plant.enter(&ClientIdentity::Anonymous).await?;
+    let gated = Arc::new(with_token(world, GateName::Once).await?);
+    let mut part = Part::new("subscriptions", "Subscriptions");
+    let one = [tag(90)];
+    let mut direct = watch(&plain, &one, every).await.map_err(application::failure)?;
+    let mut through = watch(&gated, &one, every).await.map_err(application::failure)?;
+    let mut all = [Times::default(), Times::default()];
+    for number in 0..scale.of(400, 8) {
+        let value = 1_000_000.0 + number as f64;
+        let written = Instant::now();
+        write(&writer, &writing(&one, value)).await.map_err(application::failure)?;
+        for (arrivals, times) in [&mut direct, &mut through].into_iter().zip(&mut all) {
+            times.add(arrival(arrivals, value).await?.duration_since(written));
+        }
+        // Not in step with the publishing interval.
+        tokio::time::sleep(Duration::from_micros(5_000 + 617 * (number as u64 % 17))).await;
+    }
+    let [direct_times, through_times] = &all;
+    let mut rows = Vec::new();
+    for (name, times) in [("from the server itself", direct_times), ("through the gate", through_times)] {
+        part.times(format!("value {name}"), times);
+        let mut row = vec![name.to_owned()];
+        row.extend(times.cells());
+        rows.push(row);
+    }
+    let caption =
+        "From writing a value at the server until a subscription has brought it; published every 10 ms";
+    part.table(caption, &["value", "mean ms", "sd", "p50", "p99"], rows);
+    drop((direct, through));
+
+    let nodes: Vec<NodeId> = (0..ITEMS).map(tag).collect();
+    let mut arrivals = watch(&gated, &nodes, every).await.map_err(application::failure)?;
+    let process = world.gate_process(GateName::Once)?;
+    let (begun, before) = (Instant::now(), process.used()?);
+    let time = Duration::from_secs_f64(scale.seconds(4.0, 0.3));
+    let (mut value, mut count) = (0.0, 0_u32);
+    while begun.elapsed() < time {
+        value += 1.0;
+        write(&writer, &writing(&nodes, value)).await.map_err(application::failure)?;
+        tokio::time::sleep(every).await;
+        while arrivals.try_recv().is_ok() {
+            count += 1;
+        }
+    }
+    let ran = process.used()?.ran.saturating_sub(before.ran).as_secs_f64();
+    let per_s = f64::from(count) / begun.elapsed().as_secs_f64();
+    let each_us = ran * 1e6 / f64::from(count.max(1));
+    part.number("values/s", per_s.round());
+    part.number("gate_us_each", each_us);
+    part.say(format!(
+        "{ITEMS} values every 10 ms through the gate: {per_s:.0} values/s came, for {each_us:.2} us of a core of the gate each; for each \
+         the right is asked again."
+    ));
+    report.parts.push(part);
+    Ok(())
+}
+
+/// Waits for a value.
+async fn arrival(
+    arrivals: &mut tokio::sync::mpsc::UnboundedReceiver<Arrival>,
+    value: f64,
+) -> Result<Instant, Failure> {
+    let late = || Failure::new("a subscription did not bring a value that was written");
+    loop {
+        let next = tokio::time::timeout(Duration::from_secs(10), arrivals.recv()).await;
+        let next = next.ok().flatten().ok_or_else(late)?;
+        let number = next.value.value.as_ref().and_then(opcua_types::Variant::as_f64);
+        // The plant moves its tags by itself as well.
+        if number.is_some_and(|number| (number - value).abs() < 0.5) {
+            return Ok(next.at);
+        }
+    }
+}
+
+/// What one question for a right costs, in this process: the same code that the gate runs for each node of each service.
+pub(super) fn rights(scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    const NODES: u32 = 1_000;
+    const PLANT: &str = "urn:bench:plant";
+    let wrong = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
+    let now = Moment::from_ms(1_700_000_000_000);
+    let nodes: Vec<NodeId> = (0..NODES).map(|number| NodeId::new(2, format!("Tag{number:05}"))).collect();
+    let of = |node: &NodeId| TableNode::new(PLANT, node.identifier.clone());
+    let table: Result<Vec<TableNode>, _> = nodes.iter().map(of).collect();
+    let table = NodeTable::new(table.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+    let mut grants = Grants::none(&table);
+    for row in 0..NODES {
+        grants.set(row, Permission::Read, Verdict::Granted);
+    }
+    let lifetime = Duration::from_secs(3_600);
+    let key = SigningKey::generate(Algorithm::Es256).map_err(|error| wrong(&error))?;
+    let keys = SigningKeys::new(lifetime).with(key, now, now).map_err(|error| wrong(&error))?;
+    let client = Thumbprint::of(b"client");
+    let issue = Issue {
+        issuer: "urn:bench:authority",
+        subject: "anna",
+        resource: "urn:bench:gate",
+        lifetime,
+        client,
+        roles: &[],
+        session: None,
+        policy: "1",
+        grants: &grants,
+        live: None,
+    };
+    let token = issue.sign(&keys, now, &SystemEntropy).map_err(|error| wrong(&error))?;
+    let verifying = keys.verifying(now).map_err(|error| wrong(&error))?;
+    let verifier = Verifier::new(verifying, "urn:bench:authority", "urn:bench:gate", lifetime);
+    let verified = verifier.verify(now, token.as_bytes(), client, &table).map_err(|error| wrong(&error))?;
+    let watch = Watch::new(Reach::new(Duration::from_secs(3)), now);
+    let mut feed = Feed::default();
+    let cutoffs = Arc::new(Cutoffs::default());
+    let first = FeedMessage::Snapshot { epoch: 1, sequence: 0, time: now, question: 0, cutoffs };
+    feed.hear(now, Duration::from_secs(5), 0, first);
+    watch.publish(feed);
+    let rows = Rows::new(Arc::new(table), &["http://opcfoundation.org/UA/", "urn:server", PLANT]);
+    let rights = TokenRights::new(Arc::new(verified), Arc::new(rows), Arc::new(watch), None);
+    let mut rounds = Times::default();
+    for _ in 0..scale.of(400, 20) {
+        let begun = Instant::now();
+        let granted =
+            nodes.iter().filter(|node| rights.rule(Permission::Read, black_box(node)).is_granted()).count();
+        let time = begun.elapsed();
+        if granted != nodes.len() {
+            return Err(Failure::new("a right that was granted was refused"));
+        }
+        rounds.add(time);
+    }
+    // A round is so many questions: microseconds of a round are nanoseconds of a question.
+    let (median, slow) = (rounds.p50() * 1e3 / f64::from(NODES), rounds.p99() * 1e3 / f64::from(NODES));
+    let mut part = Part::new("rights", "Asking for a right");
+    let row = vec![format!("one of {NODES} nodes"), format!("{median:.1}"), format!("{slow:.1}")];
+    part.table("One permission on one node", &["right", "ns, p50 of rounds", "p99"], vec![row]);
+    part.number("ns_p50", median);
+    report.aims.push(Aim::new("asking for a right, p50", " ns", median, Bound::AtMost(100.0)));
+    report.parts.push(part);
+    Ok(())
+}
+
+/// Milliseconds with a unit, for sentences.
+pub(super) fn in_ms(microseconds: f64) -> String {
+    format!("{} ms", ms(microseconds))
+}

@@ -1,0 +1,431 @@
+//! Connections: tables 1, 4 and 5, a server without a gate, the signature of the token, and who decides.
+
+use std::time::{Duration, Instant};
+
+use durward_opcua::session::ClientIdentity;
+use durward_session::identity::jwt::Algorithm;
+
+use super::Scale;
+use super::paper::{self, Step};
+use super::report::{Aim, Bound, Chart, Part, Report};
+use super::role::{Decisions, plant_user};
+use super::session::{Tokens, execute, read, reading, tag};
+use super::times::{Times, ms, ratio};
+use super::world::{GateName, Ground, SLOW, Setup, World};
+use crate::failure::Failure;
+use crate::opcua::application;
+
+/// Between two connections, so that the end of one is no part of the next.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How a client connects to a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Anonymously.
+    None,
+    /// With a token, as the paper begins: a new session with the authorization service each time, the token encrypted.
+    Start,
+    /// The session with the authorization service is kept.
+    Keep,
+    /// The token is not encrypted a second time.
+    Single,
+    /// Both.
+    Both,
+}
+
+impl Way {
+    pub(super) const ALL: [Way; 5] = [Way::None, Way::Start, Way::Keep, Way::Single, Way::Both];
+
+    fn name(self) -> &'static str {
+        match self {
+            Way::None => "no token",
+            Way::Start => "token, no optimization",
+            Way::Keep => "keep the session to the authorization service",
+            Way::Single => "single encryption",
+            Way::Both => "both",
+        }
+    }
+
+    fn gate(self) -> GateName {
+        match self {
+            Way::None | Way::Single | Way::Both => GateName::Once,
+            Way::Start | Way::Keep => GateName::Always,
+        }
+    }
+
+    fn keeps(self) -> bool {
+        matches!(self, Way::Keep | Way::Both)
+    }
+}
+
+/// Times of the steps of connections.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steps {
+    open: Times,
+    request: Times,
+    activate: Times,
+    pub(super) total: Times,
+}
+
+impl Steps {
+    fn named(&self) -> [(&'static str, &Times); 4] {
+        [
+            ("open session", &self.open),
+            ("request token", &self.request),
+            ("activate session", &self.activate),
+            ("total", &self.total),
+        ]
+    }
+}
+
+/// Connections in each of these ways, in turns.
+pub(super) async fn rounds(world: &World<'_>, ways: &[Way], count: usize) -> Result<Vec<Steps>, Failure> {
+    let kept = world.tokens(&ClientIdentity::Anonymous).await?;
+    let mut all = vec![Steps::default(); ways.len()];
+    // The first ones find nothing in any cache.
+    for number in 0..count + 2 {
+        for (way, steps) in ways.iter().zip(&mut all) {
+            let mut one = Steps::default();
+            connect(world, *way, &kept, &mut one).await?;
+            if number >= 2 {
+                steps.open.extend(one.open);
+                steps.request.extend(one.request);
+                steps.activate.extend(one.activate);
+                steps.total.extend(one.total);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+    kept.close().await;
+    Ok(all)
+}
+
+async fn connect(world: &World<'_>, way: Way, kept: &Tokens, steps: &mut Steps) -> Result<(), Failure> {
+    let gate = world.gate(way.gate())?;
+    let begun = Instant::now();
+    let session = gate.open().await.map_err(application::failure)?;
+    let opened = Instant::now();
+    let mut closing = None;
+    let identity = if way == Way::None {
+        ClientIdentity::Anonymous
+    } else if way.keeps() {
+        kept.request(gate.uri()).await.map_err(application::failure)?
+    } else {
+        let tokens = world.tokens(&ClientIdentity::Anonymous).await?;
+        let token = tokens.request(gate.uri()).await.map_err(application::failure)?;
+        closing = Some(tokens);
+        token
+    };
+    let asked = Instant::now();
+    session.activate(&identity).await.map_err(application::failure)?;
+    let active = Instant::now();
+    steps.open.add(opened - begun);
+    steps.request.add(asked - opened);
+    steps.activate.add(active - asked);
+    steps.total.add(active - begun);
+    let _ = session.close(true).await;
+    if let Some(tokens) = closing {
+        tokens.close().await;
+    }
+    Ok(())
+}
+
+/// Connections to a server without a gate: what connections of other stacks are compared with.
+pub(super) async fn direct(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let (_process, plant) = World::plant(ground).await?;
+    let ways = [("anonymous", ClientIdentity::Anonymous), ("user and password", plant_user())];
+    let mut all = [Times::default(), Times::default()];
+    for number in 0..scale.of(300, 5) + 2 {
+        for ((_, identity), times) in ways.iter().zip(&mut all) {
+            let begun = Instant::now();
+            let session = plant.enter(identity).await?;
+            let time = begun.elapsed();
+            let _ = session.close(true).await;
+            if number >= 2 {
+                times.add(time);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+    let mut part = Part::new("direct", "Connecting to a server itself");
+    let mut rows = Vec::new();
+    for ((name, _), times) in ways.iter().zip(&all) {
+        part.times(*name, times);
+        let mut row = vec![(*name).to_owned()];
+        row.extend(times.cells());
+        row.push(ms(times.max()));
+        rows.push(row);
+    }
+    let columns = ["connect", "mean ms", "sd", "p50", "p99", "max"];
+    part.table("Client and server of durward, without a gate", &columns, rows);
+    part.say("TCP, channel, session and activation; endpoints are known. RSA-2048, Basic256Sha256, SignAndEncrypt, loopback.");
+    report.parts.push(part);
+    Ok(())
+}
+
+/// Steps without and with a token beside the paper's, all as multiples of the total without a token at that load.
+fn step_rows(none: &Steps, token: &Steps, paper: &[Step; 4]) -> Vec<Vec<String>> {
+    let [.., total] = paper;
+    let paper_total = total.none.0;
+    let rows = none.named().into_iter().zip(token.named()).zip(paper);
+    rows.map(|(((_, none_times), (_, token_times)), printed)| {
+        let mut row = vec![printed.name.to_owned()];
+        row.extend(none_times.cells());
+        row.extend(token_times.cells());
+        row.push(ratio(token_times.mean(), none.total.mean()));
+        row.push(ratio(printed.token.0, paper_total));
+        row
+    })
+    .collect()
+}
+
+const STEP_COLUMNS: [&str; 11] = [
+    "step",
+    "none: mean ms",
+    "sd",
+    "p50",
+    "p99",
+    "token: mean ms",
+    "sd",
+    "p50",
+    "p99",
+    "of total without: here",
+    "paper",
+];
+
+/// Keeps the times of every step.
+fn keep_numbers(part: &mut Part, load: &str, ways: &[Way], all: &[Steps]) {
+    for (way, steps) in ways.iter().zip(all) {
+        for (name, times) in steps.named() {
+            part.times(format!("{load}, {}, {name}", way.name()), times);
+        }
+    }
+}
+
+/// Table 1 and table 5, at low and high load.
+pub(super) async fn tables_1_and_5(
+    world: &World<'_>,
+    scale: Scale,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let low = rounds(world, &Way::ALL, scale.of(200, 4)).await?;
+    let load = world.load(GateName::Once)?;
+    let high = rounds(world, &Way::ALL, scale.of(100, 4)).await?;
+    drop(load);
+    report.parts.push(table_1(&low, &high));
+    report.parts.push(table_5(&low, &high));
+    if let [none, .., both] = low.as_slice() {
+        let times = both.total.p50() / none.total.p50();
+        let what = "connect with a token (kept session, sent once), in anonymous connects, p50";
+        report.aims.push(Aim::new(what, " times", times, Bound::AtMost(1.05)));
+    }
+    Ok(())
+}
+
+fn table_1(low: &[Steps], high: &[Steps]) -> Part {
+    let mut part = Part::new("table-1", "Table 1: connecting, without and with a token");
+    for (load, all, paper) in [("low", low, &paper::TABLE_1_LOW), ("high", high, &paper::TABLE_1_HIGH)] {
+        keep_numbers(&mut part, load, &Way::ALL, all);
+        if let [none, start, ..] = all {
+            part.table(format!("{load} load"), &STEP_COLUMNS, step_rows(none, start, paper));
+        }
+    }
+    part.say(
+        "Without a token: an anonymous session at the gate. With a token: a new session with the authorization service each time, and the \
+         token encrypted within the encrypted channel, as the paper begins. The last two columns are in totals without a token at the \
+         same load, since milliseconds of a Raspberry Pi and of this machine have nothing to say to each other. An activation at the gate \
+         opens a session with the server behind it as well, with and without a token.",
+    );
+    part
+}
+
+fn table_5(low: &[Steps], high: &[Steps]) -> Part {
+    let mut part = Part::new("table-5", "Table 5: the paper's optimizations");
+    let columns = ["step", "mean ms", "sd", "p50", "p99", "of total without: here", "paper"];
+    let mut bars = (Vec::new(), Vec::new(), Vec::new());
+    let loads = [
+        ("low", low, &paper::TABLE_1_LOW, &paper::TABLE_5_LOW),
+        ("high", high, &paper::TABLE_1_HIGH, &paper::TABLE_5_HIGH),
+    ];
+    for (load, all, table_1, table_5) in loads {
+        let (Some(none), [.., paper_total]) = (all.first(), table_1) else { continue };
+        for (at, (way, steps)) in Way::ALL.into_iter().zip(all).skip(1).enumerate() {
+            let printed = |row: usize| match at.checked_sub(1) {
+                None => table_1.get(row).map(|step| step.token.0),
+                Some(column) => table_5.get(row).and_then(|(_, means)| means.get(column)).copied(),
+            };
+            let rows = steps.named().into_iter().enumerate().map(|(row, (name, times))| {
+                let mut cells = vec![name.to_owned()];
+                cells.extend(times.cells());
+                cells.push(ratio(times.mean(), none.total.mean()));
+                cells.push(ratio(printed(row).unwrap_or_default(), paper_total.none.0));
+                cells
+            });
+            part.table(format!("{}, {load} load", way.name()), &columns, rows.collect());
+            let x = bars.0.len() as f64;
+            bars.0.push(format!("{}, {load}", way.name()));
+            bars.1.push((x, steps.total.mean() / none.total.mean()));
+            bars.2.push((x, printed(3).unwrap_or_default() / paper_total.none.0));
+        }
+    }
+    part.chart(Chart {
+        name: "connect",
+        title: "Connecting with a token, in anonymous connects",
+        caption: "A mark at 1 is as fast as connecting without a token. Total of a connection, mean, at low and high load.",
+        x: "times the total without a token",
+        y: "",
+        labels: bars.0,
+        series: vec![("here".to_owned(), bars.1), ("the paper".to_owned(), bars.2)],
+    });
+    part
+}
+
+/// Table 4: plant and gates on 40 % of a core.
+pub(super) async fn table_4(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let world = match World::start_slowed(ground, &Setup::default(), Some(SLOW)).await {
+        Ok(world) => world,
+        Err(failure) => {
+            report.left_out.push(format!("table 4, a resource server on 40 % of a core: {failure}"));
+            return Ok(());
+        }
+    };
+    let mut part = Part::new("table-4", "Table 4: a slower resource server");
+    let ways = [Way::None, Way::Start, Way::Both];
+    let session = world.gate(GateName::Once)?;
+    let token = world.tokens(&ClientIdentity::Anonymous).await?;
+    let identity = token.request(session.uri()).await.map_err(application::failure)?;
+    let session = session.enter(&identity).await?;
+    let mut reads = Vec::new();
+    for (load, paper, slow_read) in [
+        ("low", &paper::TABLE_4_LOW, paper::SLOW_READ.first()),
+        ("high", &paper::TABLE_4_HIGH, paper::SLOW_READ.last()),
+    ] {
+        let running = (load == "high").then(|| world.load(GateName::Once)).transpose()?;
+        let all = rounds(&world, &ways, scale.of(60, 3)).await?;
+        keep_numbers(&mut part, load, &ways, &all);
+        if let [none, start, both] = all.as_slice() {
+            part.table(format!("{load} load"), &STEP_COLUMNS, step_rows(none, start, paper));
+            part.table(
+                format!("{load} load, with both optimizations"),
+                &STEP_COLUMNS,
+                step_rows(none, both, paper),
+            );
+        }
+        let mut times = Times::default();
+        for number in 0..scale.of(1_000, 20) {
+            let begun = Instant::now();
+            read(&session, &reading(&[tag(number % 10)])).await.map_err(application::failure)?;
+            times.add(begun.elapsed());
+        }
+        drop(running);
+        part.times(format!("{load}, read with a token"), &times);
+        let mut row = vec![format!("{load} load")];
+        row.extend(times.cells());
+        row.extend(slow_read.map(|(mean, sd)| format!("{mean} ± {sd}")));
+        reads.push(row);
+    }
+    let columns = ["read with a token", "mean ms", "sd", "p50", "p99", "the paper's, at 600 MHz"];
+    part.table("A read with a token (section 6.5)", &columns, reads);
+    part.say(format!(
+        "Plant and gates have 40 % of one core together ({}), in place of a clock of 600 MHz instead of 1.5 GHz. Client and \
+         authorization service are not slowed, as in the paper.",
+        world.quota_means
+    ));
+    report.parts.push(part);
+    Ok(())
+}
+
+/// How the token is signed.
+pub(super) async fn algorithms(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let mut part = Part::new("algorithms", "The signature of the token");
+    let mut rows = Vec::new();
+    for (name, algorithm) in
+        [("RS256", Algorithm::Rs256), ("ES256", Algorithm::Es256), ("EdDSA", Algorithm::EdDsa)]
+    {
+        let setup = Setup { algorithm, gates: vec![GateName::Once], ..Setup::default() };
+        let world = World::start(ground, &setup).await?;
+        let all = rounds(&world, &[Way::None, Way::Both], scale.of(150, 3)).await?;
+        let length = token_length(&world, GateName::Once).await?;
+        if let [none, both] = all.as_slice() {
+            for (step, times) in both.named() {
+                part.times(format!("{name}, {step}"), times);
+            }
+            rows.push(vec![
+                name.to_owned(),
+                length.to_string(),
+                ms(both.request.p50()),
+                ms(both.request.p99()),
+                ms(both.activate.p50()),
+                ms(both.activate.p99()),
+                ms(both.total.p50()),
+                ratio(both.total.p50(), none.total.p50()),
+            ]);
+        }
+    }
+    let columns = [
+        "signature",
+        "token, bytes",
+        "request: p50 ms",
+        "p99",
+        "activate: p50 ms",
+        "p99",
+        "total: p50 ms",
+        "of anonymous",
+    ];
+    part.table("Connecting with a token, kept session, sent once", &columns, rows);
+    report.parts.push(part);
+    Ok(())
+}
+
+pub(super) async fn token_length(world: &World<'_>, gate: GateName) -> Result<usize, Failure> {
+    let tokens = world.tokens(&ClientIdentity::Anonymous).await?;
+    let token = tokens.request(world.gate(gate)?.uri()).await.map_err(application::failure)?;
+    tokens.close().await;
+    Ok(match token {
+        ClientIdentity::Issued { token } | ClientIdentity::Jwt { token, .. } => token.len(),
+        ClientIdentity::Anonymous | ClientIdentity::UserName { .. } | ClientIdentity::Certificate(_) => 0,
+    })
+}
+
+/// What a decision costs: what the paper leaves out.
+pub(super) async fn decisions(ground: &Ground, scale: Scale, report: &mut Report) -> Result<(), Failure> {
+    let mut part = Part::new("decisions", "A real decision in the authorization service");
+    let mut rows = Vec::new();
+    for (name, decisions) in [
+        ("everything is granted, nobody is asked", Decisions::Fixed),
+        ("the decision point is asked for each token", Decisions::Each),
+        ("its answer is used again (the default)", Decisions::Kept),
+    ] {
+        let setup = Setup { decisions, gates: vec![GateName::Once], ..Setup::default() };
+        let world = World::start(ground, &setup).await?;
+        let (tokens, gate) = (world.tokens(&ClientIdentity::Anonymous).await?, world.gate(GateName::Once)?);
+        let mut times = Times::default();
+        for number in 0..scale.of(300, 5) + 2 {
+            let begun = Instant::now();
+            tokens.request(gate.uri()).await.map_err(application::failure)?;
+            if number >= 2 {
+                times.add(begun.elapsed());
+            }
+        }
+        part.times(name, &times);
+        let mut row = vec![name.to_owned()];
+        row.extend(times.cells());
+        rows.push(row);
+    }
+    part.table("RequestAccessToken on a kept session", &["who decides", "mean ms", "sd", "p50", "p99"], rows);
+    part.say(
+        "One token is a decision for each node of the server and each of the 17 permissions of OPC UA, by policies of SAPL. The paper \
+         leaves the time of the decision out.",
+    );
+    report.parts.push(part);
+    Ok(())
+}
+
+/// Calls once, so that everything that is asked for is there.
+pub(super) async fn warm(session: &durward_opcua::session::ClientSession) -> Result<(), Failure> {
+    for _ in 0..20 {
+        read(session, &reading(&[tag(0)])).await.map_err(application::failure)?;
+        execute(session).await.map_err(application::failure)?;
+    }
+    Ok(())
+}
