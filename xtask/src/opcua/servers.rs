@@ -71,7 +71,12 @@ pub(super) fn check(
 ) -> Result<(), String> {
     let mut site = Site::start(installed, binary, folder)?;
     let read = eventually(PATIENCE, || site.anna("read", &[LEVEL]));
-    checks.note("read", read.and_then(|text| number(&text)));
+    let read = read.and_then(|text| number(&text));
+    let is_reached = read.is_ok();
+    checks.note("read", read);
+    if !is_reached {
+        return Err("nothing behind the gate is reached".to_owned());
+    }
     let browsed = site.anna("browse", &[TANK]);
     checks.note("browse", browsed.clone().and_then(|text| has(&text, "Level")));
     checks.note("what may not be browsed is not there", browsed.and_then(|text| has_not(&text, "Secret")));
