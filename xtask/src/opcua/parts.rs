@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Longest until a process is ready, or says what it is waited for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest until it has ended by itself.
+const END_MAX: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A process with its output in a file. Ended when dropped.
@@ -52,8 +54,14 @@ impl Running {
     }
 }
 
+/// As an operator ends it, so that it leaves nothing behind; and in every case.
 impl Drop for Running {
     fn drop(&mut self) {
+        let _ = output_of(Command::new("kill").args(["-TERM", &self.child.id().to_string()]));
+        let end = Instant::now() + END_MAX;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(PAUSE);
+        }
         let _ = self.child.kill().and_then(|()| self.child.wait());
     }
 }
