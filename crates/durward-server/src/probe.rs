@@ -96,7 +96,7 @@ async fn connection(stream: TcpStream, probed: Arc<dyn Probed>) {
 }
 
 fn answer<B>(probed: &dyn Probed, request: &Request<B>) -> Response<Full<Bytes>> {
-    let answer = match request.uri().path() {
+    match request.uri().path() {
         _ if !matches!(*request.method(), Method::GET | Method::HEAD) => {
             let mut answer = refused(StatusCode::METHOD_NOT_ALLOWED, "there is only GET\n");
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -105,8 +105,7 @@ fn answer<B>(probed: &dyn Probed, request: &Request<B>) -> Response<Full<Bytes>>
         "/metrics" => metrics_answer(request.headers(), probed.metrics()),
         "/health" => health(probed.health()),
         _ => refused(StatusCode::NOT_FOUND, "there is /metrics, and /health\n"),
-    };
-    answer
+    }
 }
 
 fn health(health: ProbedHealth) -> Response<Full<Bytes>> {

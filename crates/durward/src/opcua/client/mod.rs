@@ -382,9 +382,13 @@ impl Token {
 
 /// Claims for people, one a line.
 fn claim_lines(claims: &Json) -> String {
-    let line = |(name, value): (&String, &Json)| match value.as_str() {
-        Some(text) => format!("{name}\t{text}\n"),
-        None => format!("{name}\t{value}\n"),
+    let line = |(name, value): (&String, &Json)| {
+        let texts = value.as_array().map(|all| all.iter().map(Json::as_str).collect::<Option<Vec<_>>>());
+        match (value.as_str(), texts.flatten()) {
+            (Some(text), _) => format!("{name}\t{text}\n"),
+            (None, Some(texts)) => format!("{name}\t{}\n", texts.join(", ")),
+            (None, None) => format!("{name}\t{value}\n"),
+        }
     };
     claims.as_object().map(|claims| claims.iter().map(line).collect()).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use durward_opcua::client::text::{advice, data_value_text, status_text, value_text};
 use opcua_types::{DataValue, StatusCode, Variant};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 /// The status of a value: good where nothing is said.
 pub(super) fn status_of(value: &DataValue) -> StatusCode {
@@ -36,14 +36,16 @@ pub(super) fn value_line(text: &str, named: Option<&str>, value: &DataValue, jso
 
 /// A value with its status and its time.
 pub(super) fn value_json(text: &str, value: &DataValue) -> Json {
-    let mut object = json!({"node": text, "status": status_text(status_of(value))});
+    let mut object = Map::new();
+    object.insert("node".to_owned(), json!(text));
+    object.insert("status".to_owned(), json!(status_text(status_of(value))));
     if let Some(held) = &value.value {
-        object["value"] = variant_json(held);
+        object.insert("value".to_owned(), variant_json(held));
     }
     if let Some(time) = &value.source_timestamp {
-        object["time"] = json!(time.to_rfc3339());
+        object.insert("time".to_owned(), json!(time.to_rfc3339()));
     }
-    object
+    Json::Object(object)
 }
 
 /// Outputs of a method.
