@@ -20,8 +20,8 @@ const KNOWN_EXTENSIONS: [&str; 7] =
     ["2.5.29.14", "2.5.29.15", "2.5.29.17", "2.5.29.19", "2.5.29.32", "2.5.29.35", "2.5.29.37"];
 
 /// Purposes of a key (RFC 5280, 4.2.1.12).
-const SERVER_AUTH: &str = "1.3.6.1.5.5.7.3.1";
-const CLIENT_AUTH: &str = "1.3.6.1.5.5.7.3.2";
+pub(super) const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
+pub(super) const CLIENT_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.2");
 
 /// A certificate, taken apart for its chain.
 pub(super) struct Inspected {
@@ -83,10 +83,9 @@ impl Inspected {
         let key_usage = key_usage.map(|(_, usage)| usage);
         let may = |ask: fn(&KeyUsage) -> bool| key_usage.as_ref().is_none_or(ask);
         let purposes = purposes.map(|(_, purposes)| purposes.0);
-        let is_for = |wanted: &[&str]| {
-            let any = |purposes: &Vec<ObjectIdentifier>| {
-                purposes.iter().any(|purpose| wanted.contains(&purpose.to_string().as_str()))
-            };
+        let is_for = |wanted: &[ObjectIdentifier]| {
+            let any =
+                |purposes: &Vec<ObjectIdentifier>| purposes.iter().any(|purpose| wanted.contains(purpose));
             purposes.as_ref().is_none_or(any)
         };
         let encrypts = may(KeyUsage::key_encipherment) || may(KeyUsage::data_encipherment);
