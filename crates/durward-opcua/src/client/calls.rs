@@ -345,7 +345,6 @@ mod tests {
     use durward_identity::Moment;
 
     use super::*;
-    use crate::wire;
 
     /// A server that refuses to be read.
     struct Refuses;

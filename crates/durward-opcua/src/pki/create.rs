@@ -301,16 +301,19 @@ fn certificate(
 struct Signer<'a> {
     key: &'a PrivateKey,
     public: PublicKey,
+    algorithm: AlgorithmIdentifierOwned,
+    policy: SecurityPolicy,
 }
 
 impl<'a> Signer<'a> {
     fn new(key: &'a PrivateKey) -> Result<Signer<'a>, Error> {
-        Ok(Signer { key, public: key.public()? })
+        let algorithm = AlgorithmIdentifierOwned { oid: SHA256_WITH_RSA, parameters: Some(Any::null()) };
+        Ok(Signer { key, public: key.public()?, algorithm, policy: SecurityPolicy::Basic256Sha256 })
     }
 
     fn sign<B: Builder>(&self, mut unsigned: B) -> Result<B::Output, Error> {
         let content = unsigned.finalize(self).map_err(invalid)?;
-        let signature = crypto::sign(SecurityPolicy::Basic256Sha256, self.key, &content)?;
+        let signature = crypto::sign(self.policy, self.key, &content)?;
         unsigned.assemble(BitString::from_bytes(&signature).map_err(invalid)?, self).map_err(invalid)
     }
 }
@@ -331,7 +334,7 @@ impl EncodePublicKey for PublicKey {
 
 impl DynSignatureAlgorithmIdentifier for Signer<'_> {
     fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
-        Ok(AlgorithmIdentifierOwned { oid: SHA256_WITH_RSA, parameters: Some(Any::null()) })
+        Ok(self.algorithm.clone())
     }
 }
 
@@ -408,5 +411,50 @@ mod tests {
         assert_eq!(check(None), Ok(()));
         assert_eq!(check(Some(1)), Ok(()));
         assert_eq!(check(Some(0)), Err(StatusCode::BadCertificateIssuerUseNotAllowed));
+    }
+
+    /// As OpenSSL writes it, and as some leave the NULL out.
+    #[test]
+    fn certificates_may_be_signed_with_rsa_pss() {
+        let now = Moment::from_s(1_780_000_000);
+        let draft = CertificateDraft {
+            application_uri: "urn:test:pss".to_owned(),
+            common_name: "pss".to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: now,
+            valid_for: Duration::from_secs(86_400),
+        };
+        let key = PrivateKey::generate(KeyLength::Rsa2048).unwrap();
+        let (subject, public) = (draft.subject().unwrap(), key.public().unwrap());
+        let check = |parameters: &str| {
+            let parameters: Vec<u8> = (0..parameters.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&parameters[at..at + 2], 16).unwrap())
+                .collect();
+            let algorithm = AlgorithmIdentifierOwned {
+                oid: ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10"),
+                parameters: Some(Any::from_der(&parameters).unwrap()),
+            };
+            let policy = SecurityPolicy::Aes256Sha256RsaPss;
+            let signer = Signer { algorithm, policy, ..Signer::new(&key).unwrap() };
+            let own = certificate(&draft, &subject, &public, &signer, &SELF_SIGNED).unwrap();
+            let lists = TrustLists { trusted: vec![own.der().to_vec()], ..TrustLists::default() };
+            validate(&[own.der()], &lists, PeerRole::Server, now).map_err(|error| error.status())
+        };
+        let openssl = "3034a00f300d06096086480165030402010500a11c301a06092a864886f70d010108300d06096086480165030402010500a203020120";
+        assert_eq!(check(openssl), Ok(()));
+        let without_null = "3030a00d300b0609608648016503040201a11a301806092a864886f70d010108300b0609608648016503040201a203020120";
+        assert_eq!(check(without_null), Ok(()));
+        // Another hash or salt than the signature has; SHA-1, which parameters that are left out mean.
+        assert_eq!(
+            check(&openssl.replace("0402010500", "0402020500").replace("0120", "0130")),
+            Err(StatusCode::BadSecurityChecksFailed)
+        );
+        assert_eq!(
+            check(&openssl.replace("020120", "020114")),
+            Err(StatusCode::BadCertificatePolicyCheckFailed)
+        );
+        assert_eq!(check("3000"), Err(StatusCode::BadCertificatePolicyCheckFailed));
     }
 }
