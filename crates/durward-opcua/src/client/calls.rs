@@ -308,8 +308,11 @@ pub(super) async fn history(
 /// The namespaces of the server, by their index.
 pub(super) async fn namespaces(on: &impl Requester) -> Result<Vec<String>, Error> {
     let node = NodeId::from(VariableId::Server_NamespaceArray);
-    let value = read(on, vec![value_of(&node)]).await?.pop().and_then(|value| value.value);
-    let array = value.as_ref().and_then(Variant::as_array).map(Vec::as_slice).unwrap_or_default();
+    let value = read(on, vec![value_of(&node)]).await?.pop().unwrap_or_default();
+    if let Some(status) = value.status.filter(StatusCode::is_bad) {
+        return Err(refused(status, "the server does not tell its namespaces (i=2255)".to_owned()));
+    }
+    let array = value.value.as_ref().and_then(Variant::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |value: &Variant| {
         if let Variant::String(text) = value { text.as_ref().to_owned() } else { String::new() }
     };
@@ -335,4 +338,39 @@ pub(super) async fn input_arguments(on: &impl Requester, method: &NodeId) -> Res
     };
     let wrong = || refused(StatusCode::BadTypeMismatch, format!("the arguments of `{method}` are none"));
     arguments.iter().map(|value| argument(value).ok_or_else(wrong)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use durward_identity::Moment;
+
+    use super::*;
+
+    /// A server that refuses to be read.
+    struct Refuses;
+
+    impl Requester for Refuses {
+        async fn ask<Q, R>(&self, _request: &Q, _again: Again) -> Result<R, Error>
+        where
+            Q: opcua_types::BinaryEncodable + opcua_types::MessageInfo + Sync,
+            R: opcua_types::BinaryDecodable + opcua_types::MessageInfo + Send,
+        {
+            let refused = DataValue { status: Some(StatusCode::BadUserAccessDenied), ..DataValue::default() };
+            let response = ReadResponse {
+                response_header: wire::response_header(1, StatusCode::Good, Moment::from_s(1_780_000_000)),
+                results: Some(vec![refused]),
+                diagnostic_infos: None,
+            };
+            let owned = wire::context();
+            let body = wire::encode_service(&owned.context(), &response)?;
+            wire::decode_service(&owned.context(), &body)
+        }
+    }
+
+    /// A user without the right to it was told that the server has no such namespace.
+    #[tokio::test]
+    async fn namespaces_that_may_not_be_read_are_not_taken_for_none() {
+        let refused = namespaces(&Refuses).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::BadUserAccessDenied);
+    }
 }

@@ -3,31 +3,37 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use aws_lc_rs::digest;
 use durward_identity::Moment;
 use opcua_types::StatusCode;
-use x509_cert::der::{DateTime, Encode};
-use x509_cert::ext::pkix::SubjectAltName;
+use signature::Keypair;
+use x509_cert::attr::AttributeTypeAndValue;
+use x509_cert::builder::profile::BuilderProfile;
+use x509_cert::builder::{self, Builder, CertificateBuilder, CrlBuilder};
+use x509_cert::certificate::TbsCertificate;
+use x509_cert::crl::RevokedCert;
+use x509_cert::der::asn1::{Any, BitString, Ia5String, ObjectIdentifier, Uint};
+use x509_cert::der::{DateTime, Decode, Document, Encode, Tag};
 use x509_cert::ext::pkix::name::GeneralName;
-use x509_cert::time::Time;
+use x509_cert::ext::pkix::{
+    AuthorityKeyIdentifier, BasicConstraints, CrlNumber, ExtendedKeyUsage, KeyUsage, KeyUsages,
+    SubjectAltName, SubjectKeyIdentifier,
+};
+use x509_cert::ext::{Extension, ToExtension};
+use x509_cert::name::{Name, RdnSequence, RelativeDistinguishedName};
+use x509_cert::serial_number::SerialNumber;
+use x509_cert::spki::{
+    self, AlgorithmIdentifierOwned, DynSignatureAlgorithmIdentifier, EncodePublicKey,
+    SubjectPublicKeyInfoOwned, SubjectPublicKeyInfoRef,
+};
+use x509_cert::time::{Time, Validity};
 
-use super::der::{bit_string, oid, sequence, tlv};
-use super::inspect::Inspected;
+use super::inspect::{CLIENT_AUTH, Inspected, SERVER_AUTH};
 use crate::crypto::{self, Certificate, KeyLength, OwnCertificate, PrivateKey, PublicKey, SecurityPolicy};
 use crate::error::Error;
 
-const COMMON_NAME: [u8; 3] = [0x55, 4, 3];
-const ORGANIZATION: [u8; 3] = [0x55, 4, 10];
-const SHA256_WITH_RSA: [u8; 9] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11];
-const SUBJECT_KEY_IDENTIFIER: [u8; 3] = [0x55, 0x1d, 14];
-const KEY_USAGE: [u8; 3] = [0x55, 0x1d, 15];
-const ALTERNATIVE_NAMES: [u8; 3] = [0x55, 0x1d, 17];
-const BASIC_CONSTRAINTS: [u8; 3] = [0x55, 0x1d, 19];
-const CRL_NUMBER: [u8; 3] = [0x55, 0x1d, 20];
-const AUTHORITY_KEY_IDENTIFIER: [u8; 3] = [0x55, 0x1d, 35];
-const EXTENDED_KEY_USAGE: [u8; 3] = [0x55, 0x1d, 37];
-const SERVER_AUTH: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 1];
-const CLIENT_AUTH: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 3, 2];
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+const ORGANIZATION: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.10");
+const SHA256_WITH_RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.11");
 
 /// A certificate may begin to be valid so much before it is made: clocks of plants differ.
 const VALID_BEFORE: Duration = Duration::from_secs(3_600);
@@ -52,28 +58,44 @@ pub struct CertificateDraft {
     pub valid_for: Duration,
 }
 
-/// Who may do what with a key (RFC 5280, 4.2.1.3), as the first bits of a bit string, and how many of its bits are unused.
+/// Who may do what with a key (RFC 5280, 4.2.1.3, 4.2.1.9 and 4.2.1.12).
+#[derive(Clone, Copy)]
 struct Role {
-    usage: [u8; 2],
+    usage: &'static [KeyUsages],
     is_authority: bool,
     /// How many authorities may stand below it; nothing: as many as there are.
     authorities_below: Option<u8>,
-    /// RFC 5280, 4.2.1.12.
-    purposes: &'static [[u8; 8]],
+    purposes: &'static [ObjectIdentifier],
 }
 
-/// digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment.
 const APPLICATION: Role = Role {
-    usage: [4, 0b1111_0000],
+    usage: &[
+        KeyUsages::DigitalSignature,
+        KeyUsages::NonRepudiation,
+        KeyUsages::KeyEncipherment,
+        KeyUsages::DataEncipherment,
+    ],
     is_authority: false,
     authorities_below: None,
     purposes: &[SERVER_AUTH, CLIENT_AUTH],
 };
 /// The same with keyCertSign: the certificate signs itself (Part 6, 6.2.2).
-const SELF_SIGNED: Role = Role { usage: [2, 0b1111_0100], ..APPLICATION };
-/// keyCertSign, cRLSign.
-const AUTHORITY: Role =
-    Role { usage: [1, 0b0000_0110], is_authority: true, authorities_below: None, purposes: &[] };
+const SELF_SIGNED: Role = Role {
+    usage: &[
+        KeyUsages::DigitalSignature,
+        KeyUsages::NonRepudiation,
+        KeyUsages::KeyEncipherment,
+        KeyUsages::DataEncipherment,
+        KeyUsages::KeyCertSign,
+    ],
+    ..APPLICATION
+};
+const AUTHORITY: Role = Role {
+    usage: &[KeyUsages::KeyCertSign, KeyUsages::CRLSign],
+    is_authority: true,
+    authorities_below: None,
+    purposes: &[],
+};
 
 fn invalid(reason: impl std::fmt::Display) -> Error {
     Error::new(StatusCode::BadConfigurationError, format!("no certificate can be made: {reason}"))
@@ -85,16 +107,15 @@ fn invalid(reason: impl std::fmt::Display) -> Error {
 /// `BadConfigurationError`: no URI, a name or host that a certificate cannot hold.
 pub fn self_signed(draft: &CertificateDraft, length: KeyLength) -> Result<OwnCertificate, Error> {
     let key = PrivateKey::generate(length)?;
-    let subject = draft.subject()?;
-    let public = key.public()?;
-    let der = certificate(draft, &subject, &public, &subject, &public, &key, &SELF_SIGNED)?;
-    OwnCertificate::new(Certificate::from_der(&der)?, key)
+    let (subject, public) = (draft.subject()?, key.public()?);
+    let certificate = certificate(draft, &subject, &public, &Signer::new(&key)?, &SELF_SIGNED)?;
+    OwnCertificate::new(certificate, key)
 }
 
 /// A certificate authority: for plants that have none, and for tests.
 pub struct Authority {
     own: OwnCertificate,
-    subject: Vec<u8>,
+    subject: Name,
 }
 
 impl Authority {
@@ -104,10 +125,9 @@ impl Authority {
     /// As of [`self_signed`].
     pub fn new(draft: &CertificateDraft, length: KeyLength) -> Result<Authority, Error> {
         let key = PrivateKey::generate(length)?;
-        let subject = draft.subject()?;
-        let public = key.public()?;
-        let der = certificate(draft, &subject, &public, &subject, &public, &key, &AUTHORITY)?;
-        Ok(Authority { own: OwnCertificate::new(Certificate::from_der(&der)?, key)?, subject })
+        let (subject, public) = (draft.subject()?, key.public()?);
+        let certificate = certificate(draft, &subject, &public, &Signer::new(&key)?, &AUTHORITY)?;
+        Ok(Authority { own: OwnCertificate::new(certificate, key)?, subject })
     }
 
     /// Its certificate.
@@ -120,13 +140,7 @@ impl Authority {
     /// # Errors
     /// As of [`self_signed`].
     pub fn issue(&self, draft: &CertificateDraft, length: KeyLength) -> Result<OwnCertificate, Error> {
-        let key = PrivateKey::generate(length)?;
-        let subject = draft.subject()?;
-        let issuer_key = self.own.key().public()?;
-        let public = key.public()?;
-        let der =
-            certificate(draft, &subject, &public, &self.subject, &issuer_key, self.own.key(), &APPLICATION)?;
-        OwnCertificate::new(Certificate::from_der(&der)?, key)
+        self.issue_as(draft, length, &APPLICATION)
     }
 
     /// A new authority that this one signs.
@@ -134,44 +148,50 @@ impl Authority {
     /// # Errors
     /// As of [`self_signed`].
     pub fn issue_authority(&self, draft: &CertificateDraft, length: KeyLength) -> Result<Authority, Error> {
-        let key = PrivateKey::generate(length)?;
-        let subject = draft.subject()?;
-        let issuer_key = self.own.key().public()?;
-        let public = key.public()?;
-        let der =
-            certificate(draft, &subject, &public, &self.subject, &issuer_key, self.own.key(), &AUTHORITY)?;
-        Ok(Authority { own: OwnCertificate::new(Certificate::from_der(&der)?, key)?, subject })
+        Ok(Authority { own: self.issue_as(draft, length, &AUTHORITY)?, subject: draft.subject()? })
     }
 
-    /// A revocation list with these certificates, DER.
+    fn issue_as(
+        &self,
+        draft: &CertificateDraft,
+        length: KeyLength,
+        role: &Role,
+    ) -> Result<OwnCertificate, Error> {
+        let key = PrivateKey::generate(length)?;
+        let signer = Signer::new(self.own.key())?;
+        let certificate = certificate(draft, &self.subject, &key.public()?, &signer, role)?;
+        OwnCertificate::new(certificate, key)
+    }
+
+    /// A revocation list with these certificates, DER. Its number is the second of `from`: a later list has a higher one (RFC 5280, 5.2.3).
     ///
     /// # Errors
     /// A moment that DER cannot hold.
     pub fn revoke(&self, revoked: &[&Certificate], from: Moment, until: Moment) -> Result<Vec<u8>, Error> {
-        let mut entries = Vec::new();
-        for certificate in revoked {
-            let serial = tlv(0x02, &Inspected::read(certificate.der())?.serial);
-            entries.extend(sequence(&[&serial, &time(from)?]));
-        }
-        let entries = if entries.is_empty() { Vec::new() } else { tlv(0x30, &entries) };
-        let number = extension(&CRL_NUMBER, false, &tlv(0x02, &[1]));
-        let content = sequence(&[
-            &tlv(0x02, &[1]),
-            &algorithm(),
-            &self.subject,
-            &time(from)?,
-            &time(until)?,
-            &entries,
-            &tlv(0xa0, &sequence(&[&number])),
-        ]);
-        signed(&content, self.own.key())
+        let entry = |certificate: &&Certificate| {
+            let serial = Inspected::read(certificate.der())?.serial;
+            Ok(RevokedCert {
+                serial_number: SerialNumber::new(&serial).map_err(invalid)?,
+                revocation_date: time(from)?,
+                crl_entry_extensions: None,
+            })
+        };
+        let entries = revoked.iter().map(entry).collect::<Result<Vec<RevokedCert>, Error>>()?;
+        let number = (from.ms() / 1_000).to_be_bytes();
+        let number = CrlNumber(Uint::new(&number).map_err(invalid)?);
+        let own = x509_cert::Certificate::from_der(self.certificate().der()).map_err(invalid)?;
+        let list = CrlBuilder::new_with_this_update(&own, number, time(from)?).map_err(invalid)?;
+        let list = list.with_next_update(Some(time(until)?));
+        // A list without entries has no empty sequence of them (RFC 5280, 5.1.2.6).
+        let list = if entries.is_empty() { list } else { list.with_certificates(entries.into_iter()) };
+        Signer::new(self.own.key())?.sign(list)?.to_der().map_err(invalid)
     }
 }
 
 impl CertificateDraft {
-    fn subject(&self) -> Result<Vec<u8>, Error> {
-        let mut attributes = Vec::new();
-        for (kind, value) in [(&ORGANIZATION, &self.organization), (&COMMON_NAME, &self.common_name)] {
+    fn subject(&self) -> Result<Name, Error> {
+        let mut names = RdnSequence::default();
+        for (oid, value) in [(ORGANIZATION, &self.organization), (COMMON_NAME, &self.common_name)] {
             if value.chars().count() > NAME_CHARS_MAX || value.chars().any(char::is_control) {
                 return Err(invalid(format!(
                     "`{}` is too long for a name, or has control characters",
@@ -179,24 +199,22 @@ impl CertificateDraft {
                 )));
             }
             if !value.is_empty() {
-                let attribute = sequence(&[&oid(kind), &tlv(0x0c, value.as_bytes())]);
-                attributes.extend(tlv(0x31, &attribute));
+                let value = Any::new(Tag::Utf8String, value.as_bytes()).map_err(invalid)?;
+                let name = vec![AttributeTypeAndValue { oid, value }];
+                names.push(RelativeDistinguishedName::try_from(name).map_err(invalid)?);
             }
         }
         if self.common_name.is_empty() {
             return Err(invalid("the common name is empty"));
         }
-        Ok(tlv(0x30, &attributes))
+        Ok(Name::hazmat_from_rdn_sequence(names))
     }
 
-    fn alternative_names(&self) -> Result<Vec<u8>, Error> {
+    fn alternative_names(&self) -> Result<SubjectAltName, Error> {
         let unfit = |text: &str| invalid(format!("`{}` cannot stand in a certificate", text.escape_debug()));
         let ia5 = |text: &str| {
             let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
-            plain
-                .then(|| x509_cert::der::asn1::Ia5String::new(text).ok())
-                .flatten()
-                .ok_or_else(|| unfit(text))
+            plain.then(|| Ia5String::new(text).ok()).flatten().ok_or_else(|| unfit(text))
         };
         let mut names = vec![GeneralName::UniformResourceIdentifier(ia5(&self.application_uri)?)];
         for host in &self.hosts {
@@ -205,83 +223,119 @@ impl CertificateDraft {
                 Err(_) => GeneralName::DnsName(ia5(host)?),
             });
         }
-        SubjectAltName(names).to_der().map_err(invalid)
+        Ok(SubjectAltName(names))
     }
 }
 
-fn time(moment: Moment) -> Result<Vec<u8>, Error> {
+fn time(moment: Moment) -> Result<Time, Error> {
     let whole = Duration::from_secs(moment.ms() / 1_000);
-    let time = DateTime::from_unix_duration(whole).map(Time::from).map_err(invalid)?;
-    time.to_der().map_err(invalid)
+    DateTime::from_unix_duration(whole).map(Time::from).map_err(invalid)
 }
 
-fn algorithm() -> Vec<u8> {
-    sequence(&[&oid(&SHA256_WITH_RSA), &tlv(0x05, &[])])
+/// A certificate, as its role has it.
+struct Profile<'a> {
+    role: &'a Role,
+    subject: Name,
+    issuer: &'a Name,
+    /// None for an authority.
+    names: Option<SubjectAltName>,
 }
 
-fn extension(id: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
-    let critical = if critical { tlv(0x01, &[0xff]) } else { Vec::new() };
-    sequence(&[&oid(id), &critical, &tlv(0x04, value)])
-}
-
-fn key_identifier(key: &PublicKey) -> Vec<u8> {
-    digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, key.spki()).as_ref().to_vec()
-}
-
-fn extensions(
-    draft: &CertificateDraft,
-    public: &PublicKey,
-    issuer_key: &PublicKey,
-    role: &Role,
-) -> Result<Vec<u8>, Error> {
-    let mut constraints = if role.is_authority { tlv(0x01, &[0xff]) } else { Vec::new() };
-    constraints.extend(role.authorities_below.into_iter().flat_map(|count| tlv(0x02, &[count])));
-    let mut all = vec![
-        extension(&BASIC_CONSTRAINTS, true, &tlv(0x30, &constraints)),
-        extension(&KEY_USAGE, true, &tlv(0x03, &role.usage)),
-        extension(&SUBJECT_KEY_IDENTIFIER, false, &tlv(0x04, &key_identifier(public))),
-        extension(&AUTHORITY_KEY_IDENTIFIER, false, &sequence(&[&tlv(0x80, &key_identifier(issuer_key))])),
-    ];
-    if !role.is_authority {
-        let purposes: Vec<u8> = role.purposes.iter().flat_map(|purpose| oid(purpose)).collect();
-        all.push(extension(&EXTENDED_KEY_USAGE, false, &tlv(0x30, &purposes)));
-        all.push(extension(&ALTERNATIVE_NAMES, false, &draft.alternative_names()?));
+impl BuilderProfile for Profile<'_> {
+    fn get_issuer(&self, _subject: &Name) -> Name {
+        self.issuer.clone()
     }
-    Ok(tlv(0xa3, &tlv(0x30, &all.concat())))
+
+    fn get_subject(&self) -> Name {
+        self.subject.clone()
+    }
+
+    fn build_extensions(
+        &self,
+        key: SubjectPublicKeyInfoRef<'_>,
+        issuer_key: SubjectPublicKeyInfoRef<'_>,
+        content: &TbsCertificate,
+    ) -> builder::Result<Vec<Extension>> {
+        let Role { usage, is_authority, authorities_below, purposes } = *self.role;
+        let constraints = BasicConstraints { ca: is_authority, path_len_constraint: authorities_below };
+        let usage = KeyUsage(usage.iter().fold(Default::default(), |all, one| all | *one));
+        let subject = content.subject();
+        let mut all = vec![
+            constraints.to_extension(subject, &[])?,
+            usage.to_extension(subject, &[])?,
+            SubjectKeyIdentifier::try_from(key)?.to_extension(subject, &[])?,
+            AuthorityKeyIdentifier::try_from(issuer_key)?.to_extension(subject, &[])?,
+        ];
+        if !purposes.is_empty() {
+            all.push(ExtendedKeyUsage(purposes.to_vec()).to_extension(subject, &[])?);
+        }
+        if let Some(names) = &self.names {
+            all.push(names.to_extension(subject, &[])?);
+        }
+        Ok(all)
+    }
 }
 
 fn certificate(
     draft: &CertificateDraft,
-    subject: &[u8],
+    issuer: &Name,
     public: &PublicKey,
-    issuer: &[u8],
-    issuer_key: &PublicKey,
-    signer: &PrivateKey,
+    signer: &Signer<'_>,
     role: &Role,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Certificate, Error> {
     let mut serial = crypto::random_bytes::<16>()?;
     // Positive, and no leading zero byte.
     let [first, ..] = &mut serial;
     *first = (*first & 0x3f) | 0x40;
+    let serial = SerialNumber::new(&serial).map_err(invalid)?;
     let not_before = Moment::from_ms(draft.valid_from.ms().saturating_sub(VALID_BEFORE.as_millis() as u64));
-    let validity = sequence(&[&time(not_before)?, &time(draft.valid_from.plus(draft.valid_for))?]);
-    let content = sequence(&[
-        &tlv(0xa0, &tlv(0x02, &[2])),
-        &tlv(0x02, &serial),
-        &algorithm(),
-        issuer,
-        &validity,
-        subject,
-        public.spki(),
-        &extensions(draft, public, issuer_key, role)?,
-    ]);
-    signed(&content, signer)
+    let validity = Validity::new(time(not_before)?, time(draft.valid_from.plus(draft.valid_for))?);
+    let public = SubjectPublicKeyInfoOwned::from_der(public.spki()).map_err(invalid)?;
+    let names = if role.is_authority { None } else { Some(draft.alternative_names()?) };
+    let profile = Profile { role, subject: draft.subject()?, issuer, names };
+    let unsigned = CertificateBuilder::new(profile, serial, validity, public).map_err(invalid)?;
+    Certificate::from_der(&signer.sign(unsigned)?.to_der().map_err(invalid)?)
 }
 
-/// A content with its RSA signature, PKCS#1 v1.5 with SHA-256: as that policy signs.
-fn signed(content: &[u8], signer: &PrivateKey) -> Result<Vec<u8>, Error> {
-    let signature = crypto::sign(SecurityPolicy::Basic256Sha256, signer, content)?;
-    Ok(sequence(&[content, &algorithm(), &bit_string(&signature)]))
+/// Signs with RSA, PKCS#1 v1.5 with SHA-256: as that security policy signs. The builders want to know the key and the algorithm.
+struct Signer<'a> {
+    key: &'a PrivateKey,
+    public: PublicKey,
+    algorithm: AlgorithmIdentifierOwned,
+    policy: SecurityPolicy,
+}
+
+impl<'a> Signer<'a> {
+    fn new(key: &'a PrivateKey) -> Result<Signer<'a>, Error> {
+        let algorithm = AlgorithmIdentifierOwned { oid: SHA256_WITH_RSA, parameters: Some(Any::null()) };
+        Ok(Signer { key, public: key.public()?, algorithm, policy: SecurityPolicy::Basic256Sha256 })
+    }
+
+    fn sign<B: Builder>(&self, mut unsigned: B) -> Result<B::Output, Error> {
+        let content = unsigned.finalize(self).map_err(invalid)?;
+        let signature = crypto::sign(self.policy, self.key, &content)?;
+        unsigned.assemble(BitString::from_bytes(&signature).map_err(invalid)?, self).map_err(invalid)
+    }
+}
+
+impl Keypair for Signer<'_> {
+    type VerifyingKey = PublicKey;
+
+    fn verifying_key(&self) -> PublicKey {
+        self.public.clone()
+    }
+}
+
+impl EncodePublicKey for PublicKey {
+    fn to_public_key_der(&self) -> spki::Result<Document> {
+        Ok(Document::try_from(self.spki())?)
+    }
+}
+
+impl DynSignatureAlgorithmIdentifier for Signer<'_> {
+    fn signature_algorithm_identifier(&self) -> spki::Result<AlgorithmIdentifierOwned> {
+        Ok(self.algorithm.clone())
+    }
 }
 
 #[cfg(test)]
@@ -304,20 +358,21 @@ mod tests {
         };
         let key = PrivateKey::generate(KeyLength::Rsa2048).unwrap();
         let (subject, public) = (draft.subject().unwrap(), key.public().unwrap());
-        let check = |purposes: &'static [[u8; 8]], peer: PeerRole| {
+        let check = |purposes: &'static [ObjectIdentifier], peer: PeerRole| {
             let role = Role { purposes, ..SELF_SIGNED };
-            let der = certificate(&draft, &subject, &public, &subject, &public, &key, &role).unwrap();
+            let own = certificate(&draft, &subject, &public, &Signer::new(&key).unwrap(), &role).unwrap();
+            let der = own.der().to_vec();
             let lists = TrustLists { trusted: vec![der.clone()], ..TrustLists::default() };
             validate(&[&der], &lists, peer, now).map_err(|error| error.status())
         };
         let refused = Err(StatusCode::BadCertificateUseNotAllowed);
-        let code_signing: &'static [[u8; 8]] = &[[0x2b, 6, 1, 5, 5, 7, 3, 3]];
+        const CODE_SIGNING: &[ObjectIdentifier] = &[ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.3")];
         assert_eq!(check(&[CLIENT_AUTH], PeerRole::Server), refused);
         assert_eq!(check(&[CLIENT_AUTH], PeerRole::Client), Ok(()));
         assert_eq!(check(&[SERVER_AUTH], PeerRole::Server), Ok(()));
         assert_eq!(check(&[SERVER_AUTH], PeerRole::Client), Ok(()));
-        assert_eq!(check(code_signing, PeerRole::Server), refused);
-        assert_eq!(check(code_signing, PeerRole::Client), refused);
+        assert_eq!(check(CODE_SIGNING, PeerRole::Server), refused);
+        assert_eq!(check(CODE_SIGNING, PeerRole::Client), refused);
     }
 
     #[test]
@@ -335,8 +390,9 @@ mod tests {
             let (key, of_root) = (PrivateKey::generate(KeyLength::Rsa2048).unwrap(), draft("root"));
             let (subject, public) = (of_root.subject().unwrap(), key.public().unwrap());
             let role = Role { authorities_below, ..AUTHORITY };
-            let der = certificate(&of_root, &subject, &public, &subject, &public, &key, &role).unwrap();
-            let own = OwnCertificate::new(Certificate::from_der(&der).unwrap(), key).unwrap();
+            let root = certificate(&of_root, &subject, &public, &Signer::new(&key).unwrap(), &role).unwrap();
+            let der = root.der().to_vec();
+            let own = OwnCertificate::new(root, key).unwrap();
             let root = Authority { own, subject };
             let between = root.issue_authority(&draft("between"), KeyLength::Rsa2048).unwrap();
             let device = between.issue(&draft("device"), KeyLength::Rsa2048).unwrap();
@@ -355,5 +411,50 @@ mod tests {
         assert_eq!(check(None), Ok(()));
         assert_eq!(check(Some(1)), Ok(()));
         assert_eq!(check(Some(0)), Err(StatusCode::BadCertificateIssuerUseNotAllowed));
+    }
+
+    /// As OpenSSL writes it, and as some leave the NULL out.
+    #[test]
+    fn certificates_may_be_signed_with_rsa_pss() {
+        let now = Moment::from_s(1_780_000_000);
+        let draft = CertificateDraft {
+            application_uri: "urn:test:pss".to_owned(),
+            common_name: "pss".to_owned(),
+            organization: String::new(),
+            hosts: Vec::new(),
+            valid_from: now,
+            valid_for: Duration::from_secs(86_400),
+        };
+        let key = PrivateKey::generate(KeyLength::Rsa2048).unwrap();
+        let (subject, public) = (draft.subject().unwrap(), key.public().unwrap());
+        let check = |parameters: &str| {
+            let parameters: Vec<u8> = (0..parameters.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&parameters[at..at + 2], 16).unwrap())
+                .collect();
+            let algorithm = AlgorithmIdentifierOwned {
+                oid: ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10"),
+                parameters: Some(Any::from_der(&parameters).unwrap()),
+            };
+            let policy = SecurityPolicy::Aes256Sha256RsaPss;
+            let signer = Signer { algorithm, policy, ..Signer::new(&key).unwrap() };
+            let own = certificate(&draft, &subject, &public, &signer, &SELF_SIGNED).unwrap();
+            let lists = TrustLists { trusted: vec![own.der().to_vec()], ..TrustLists::default() };
+            validate(&[own.der()], &lists, PeerRole::Server, now).map_err(|error| error.status())
+        };
+        let openssl = "3034a00f300d06096086480165030402010500a11c301a06092a864886f70d010108300d06096086480165030402010500a203020120";
+        assert_eq!(check(openssl), Ok(()));
+        let without_null = "3030a00d300b0609608648016503040201a11a301806092a864886f70d010108300b0609608648016503040201a203020120";
+        assert_eq!(check(without_null), Ok(()));
+        // Another hash or salt than the signature has; SHA-1, which parameters that are left out mean.
+        assert_eq!(
+            check(&openssl.replace("0402010500", "0402020500").replace("0120", "0130")),
+            Err(StatusCode::BadSecurityChecksFailed)
+        );
+        assert_eq!(
+            check(&openssl.replace("020120", "020114")),
+            Err(StatusCode::BadCertificatePolicyCheckFailed)
+        );
+        assert_eq!(check("3000"), Err(StatusCode::BadCertificatePolicyCheckFailed));
     }
 }

@@ -12,7 +12,6 @@
 //! | `rejected/certs` | certificates that came and were not trusted; to trust one, move it |
 
 mod create;
-mod der;
 mod directory;
 mod inspect;
 mod validate;

@@ -270,10 +270,9 @@ impl RevocationList {
         let content = &list.tbs_cert_list;
         let at = |time: x509_cert::time::Time| Moment::default().plus(time.to_unix_duration());
         let revoked = content.revoked_certificates.iter().flatten();
-        let algorithm = list.signature_algorithm.oid.to_string();
         Some(RevocationList {
             issuer: content.issuer.to_der().ok()?,
-            signed: Signed::read(der, algorithm, list.signature.raw_bytes()).ok()?,
+            signed: Signed::read(der, &list.signature_algorithm, list.signature.raw_bytes()).ok()?,
             this_update: at(content.this_update),
             next_update: content.next_update.map(at),
             serials: revoked.map(|entry| entry.serial_number.as_bytes().to_vec()).collect(),
