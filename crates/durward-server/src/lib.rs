@@ -55,8 +55,8 @@ pub use settings::{
     DecisionLogSettings, ForwardedBy, IdentitySettings, JwtSettings, LdapDepth, LdapFollow, LdapMemberIs,
     LdapSourceSettings, LdapUserSettings, LimitSettings, LogFormat, LogLevel, LogSettings, NatsStoreSettings,
     Network, OauthClientSettings, OauthSettings, OpcuaAuthoritySettings, OpcuaGateSettings,
-    OpcuaResourceSettings, OpcuaSettings, OpenamSettings, PolicySettings, PolicySource, Redaction,
-    RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
+    OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings, OpenamSettings, PolicySettings, PolicySource,
+    Redaction, RemoteBundleSettings, RemoteMode, RsocketSettings, SaplSettings, SchemaSettings, SecondStepAt,
     ServerSettings, SessionMode, Settings, SourceSettings, TlsSettings, TokenAlgorithm, UserSettings,
     WORKERS_AUTOMATIC_MAX, WithoutStore, XacmlSettings,
 };

@@ -37,7 +37,9 @@ pub use nats::NatsStoreSettings;
 pub use network::Network;
 pub(crate) use oauth::is_scope;
 pub use oauth::{ClientGrant, OauthClientSettings, OauthSettings, TokenAlgorithm};
-pub use opcua::{OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaResourceSettings, OpcuaSettings};
+pub use opcua::{
+    OpcuaAuthoritySettings, OpcuaGateSettings, OpcuaReachSettings, OpcuaResourceSettings, OpcuaSettings,
+};
 pub use openam::OpenamSettings;
 pub use policies::{LimitSettings, PolicySettings, PolicySource, SchemaSettings};
 pub use read::ConfigError;

@@ -10,6 +10,9 @@ use super::{ConfigError, PolicySettings};
 /// Bounds of a token's life.
 const TOKEN_LIFETIME_S: std::ops::RangeInclusive<u64> = 10..=24 * 3_600;
 
+/// The longest that rights may hold out of reach.
+const OUT_OF_REACH_S_MAX: u64 = 24 * 3_600;
+
 /// Access control for OPC UA.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -109,6 +112,12 @@ pub struct OpcuaGateSettings {
     pub keys: Option<PathBuf>,
     /// The longest life of a token. Default: an hour.
     pub token_lifetime_s: u64,
+    /// Whether clients encrypt tokens to the gate in channels that encrypt anyway, as they do in those that only sign. Default: no.
+    pub encrypt_tokens_twice: bool,
+    /// Whether every session may browse and read the server's state, its NamespaceArray and its limits. Default: yes.
+    pub show_server_state: bool,
+    /// How long rights hold while the authorization service is out of reach. Default: until their tokens end.
+    pub out_of_reach: OpcuaReachSettings,
     /// The directory of the audit record. Default: none; events are in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
@@ -118,6 +127,48 @@ pub struct OpcuaGateSettings {
     /// The socket of `/metrics` and `/health`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics_listen: Option<SocketAddr>,
+}
+
+/// How long rights hold while the authorization service is out of reach, each kind for itself. Each use is audited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpcuaReachSettings {
+    /// So long after the last word of the service, tokens that have not ended hold for reading. Default: until they end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_reading_s: Option<u64>,
+    /// Likewise for writing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_writing_s: Option<u64>,
+    /// Likewise for calling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold_calling_s: Option<u64>,
+    /// So long beyond its end a token is served for reading. Default: 0.
+    pub grace_reading_s: u64,
+    /// Likewise for writing.
+    pub grace_writing_s: u64,
+    /// Likewise for calling.
+    pub grace_calling_s: u64,
+}
+
+impl OpcuaReachSettings {
+    fn check(&self) -> Result<(), ConfigError> {
+        let OpcuaReachSettings { hold_reading_s, hold_writing_s, hold_calling_s, .. } = *self;
+        let OpcuaReachSettings { grace_reading_s, grace_writing_s, grace_calling_s, .. } = *self;
+        for (name, seconds) in [
+            ("hold_reading_s", hold_reading_s.unwrap_or_default()),
+            ("hold_writing_s", hold_writing_s.unwrap_or_default()),
+            ("hold_calling_s", hold_calling_s.unwrap_or_default()),
+            ("grace_reading_s", grace_reading_s),
+            ("grace_writing_s", grace_writing_s),
+            ("grace_calling_s", grace_calling_s),
+        ] {
+            if seconds > OUT_OF_REACH_S_MAX {
+                let message = format!("is {seconds}; there are at most {OUT_OF_REACH_S_MAX} seconds");
+                return Err(ConfigError::of_setting(&format!("opcua.gate.out_of_reach.{name}"), message));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for OpcuaAuthoritySettings {
@@ -157,6 +208,9 @@ impl Default for OpcuaGateSettings {
             issuer: None,
             keys: None,
             token_lifetime_s: 3_600,
+            encrypt_tokens_twice: false,
+            show_server_state: true,
+            out_of_reach: OpcuaReachSettings::default(),
             audit: None,
             policies: None,
             metrics_listen: None,
@@ -176,6 +230,7 @@ impl OpcuaSettings {
                 return Err(ConfigError::of_setting(name, message));
             }
         }
+        self.gate.out_of_reach.check()?;
         if let Some(policies) = &self.gate.policies {
             policies.check()?;
         }

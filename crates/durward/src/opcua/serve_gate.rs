@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, UpstreamSettings};
+use durward_opcua::gate::{AuthoritySettings, Gate, GateSettings, TokenEncryption, UpstreamSettings};
 use durward_opcua::session::{ClientIdentity, ExpectedServer, Pin};
-use durward_opcua::token::Live;
+use durward_opcua::token::{ByKind, Live};
 use durward_server::{OpcuaGateSettings, PolicySource, Settings, start_log};
 
 use super::application::{self, Application, clock};
@@ -146,6 +146,23 @@ fn gate(own: &OpcuaGateSettings) -> Result<GateSettings, Failure> {
     let uri = application.uri.clone();
     let mut gate = GateSettings::new(application.channel.clone(), uri, upstream, issuer, read_public(&keys)?);
     gate.token_lifetime_max = Duration::from_secs(own.token_lifetime_s);
+    gate.token_encryption = match own.encrypt_tokens_twice {
+        true => TokenEncryption::Always,
+        false => TokenEncryption::OnceInEncryptedChannels,
+    };
+    gate.shows_server_state = own.show_server_state;
+    let away = own.out_of_reach;
+    let hold = |seconds: Option<u64>| seconds.map(Duration::from_secs);
+    gate.reach.hold = ByKind {
+        reading: hold(away.hold_reading_s),
+        writing: hold(away.hold_writing_s),
+        calling: hold(away.hold_calling_s),
+    };
+    gate.reach.grace = ByKind {
+        reading: Duration::from_secs(away.grace_reading_s),
+        writing: Duration::from_secs(away.grace_writing_s),
+        calling: Duration::from_secs(away.grace_calling_s),
+    };
     let mut client = application.client("durward gate");
     client.server.danger_any_host_name = own.danger_authority_any_host_name;
     let pin = own.authority_pin.as_deref().map(Pin::parse);
